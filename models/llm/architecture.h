@@ -1,0 +1,59 @@
+#pragma once
+// A decoder-only transformer as its Hugging Face config.json describes it. Read from the embedded catalog by name
+// or from a config.json as it is; nothing here knows of devices, batches or sharding.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/core/params.h"
+
+namespace weir {
+
+enum class DataType { fp32, bf16, fp16, fp8, int8, int4 };
+double bytes_per_element(DataType type);
+std::string to_string(DataType type);
+
+struct Precision {  // of one scenario
+  DataType weights = DataType::bf16;
+  DataType activations = DataType::bf16;  // decides the tensor-core peak
+  DataType kv_cache = DataType::bf16;
+  static Precision from(Params& params);
+};
+
+struct MixtureOfExperts {
+  std::int64_t experts = 0;       // 0: a dense MLP
+  std::int64_t active = 0;        // experts a token is routed to (top-k)
+  std::int64_t intermediate = 0;  // width of one expert
+  std::int64_t shared_intermediate = 0;  // width of the shared expert, 0 if none
+};
+
+struct Architecture {
+  std::string name;
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t query_heads = 0;
+  std::int64_t kv_heads = 0;  // = query_heads: MHA; 1: MQA; between: GQA
+  std::int64_t head_dim = 0;
+  std::int64_t intermediate = 0;
+  bool gated_mlp = true;  // SwiGLU and its kin: gate and up projections
+  MixtureOfExperts moe;
+  std::int64_t vocabulary = 0;
+  bool tied_embeddings = false;
+  bool qkv_bias = false, linear_bias = false;  // biases of QKV; of every linear layer (OPT, GPT)
+  bool qk_norm = false;                        // Qwen3: RMSNorm on each head of Q and K
+  bool rotary = true;                          // false: learned position embeddings (OPT, GPT)
+  bool layer_norm = false;                     // LayerNorm (scale and bias) instead of RMSNorm
+  bool parallel_block = false;                 // Falcon: attention and MLP side by side, one norm (or two) before
+  std::int64_t positions = 0;                  // longest context the model was made for
+
+  std::int64_t parameters() const;         // total, embeddings included
+  std::int64_t active_parameters() const;  // a token's, for a mixture of experts
+  std::int64_t kv_elements_per_token() const { return 2 * layers * kv_heads * head_dim; }
+};
+
+std::vector<std::string> architecture_names();
+// A catalog name, or the path of a config.json. Reports to `reading` at `pointer` and returns {} when it cannot.
+Architecture find_architecture(const std::string& name_or_path, Reading& reading, const std::string& pointer);
+Architecture read_hugging_face_config(const std::filesystem::path& path);  // throws ConfigError
+
+}  // namespace weir

@@ -1,0 +1,54 @@
+#pragma once
+// A family of things that a scenario chooses by `kind`: an explicit table from the name to the function that
+// builds it. The table alone feeds lookup, error messages, `weir list`, the schema and the docs; there are no
+// static initialisers. Interfaces are pure and shared: one object serves every replica that was given it.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/core/params.h"
+
+namespace weir {
+
+template <class Interface>
+struct CatalogEntry {
+  std::string name;     // as written in the scenario, e.g. "chunked_prefill"
+  std::string summary;  // one line, for `weir list` and the docs
+  std::shared_ptr<const Interface> (*make)(Params&);  // reads its own keys; null only if it reported a problem
+};
+
+template <class Interface>
+using Catalog = std::vector<CatalogEntry<Interface>>;
+
+template <class Entry>
+std::vector<std::string> names_of(const std::vector<Entry>& table) {
+  std::vector<std::string> names;
+  for (const auto& entry : table) names.push_back(entry.name);
+  return names;
+}
+
+// Reads `kind` and hands the object to that entry. While describing, every entry is described in turn.
+template <class Interface>
+std::shared_ptr<const Interface> make_from(const Catalog<Interface>& table, Params params, Key kind,
+                                           std::optional<std::string> fallback = {}) {
+  if (params.describing()) {
+    std::shared_ptr<const Interface> last;
+    for (const auto& entry : table) {
+      Params alternative = params.alternative(entry.name, fallback == entry.name);
+      last = entry.make(alternative);
+      alternative.close();
+    }
+    return last;
+  }
+  const std::string wanted = params.choice(kind, names_of(table), std::move(fallback));
+  for (const auto& entry : table) {
+    if (entry.name != wanted) continue;
+    auto made = entry.make(params);
+    params.close();
+    return made;
+  }
+  params.close_ignoring_rest();  // the unknown kind was reported; its keys mean nothing
+  return nullptr;
+}
+
+}  // namespace weir

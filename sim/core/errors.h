@@ -1,0 +1,34 @@
+#pragma once
+// What is wrong with what the user gave us. A reader collects every Problem it finds and throws them together,
+// so that a file is mended in one go; the command line prints them as `file: /json/pointer: what` and exits 2.
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir {
+
+struct Problem {
+  std::string pointer;  // JSON pointer into the file, or "line 12" in a trace; "" is the whole file
+  std::string what;     // what was expected, what was got, what exists
+};
+
+class ConfigError : public std::runtime_error {
+ public:
+  ConfigError(std::string file, std::vector<Problem> problems);
+  ConfigError(std::string file, std::string pointer, std::string what);
+  const std::string& file() const { return file_; }
+  const std::vector<Problem>& problems() const { return problems_; }
+
+ private:
+  std::string file_;
+  std::vector<Problem> problems_;
+};
+
+// The known name nearest to a misspelt one, or "" if none is near enough to be meant.
+std::string nearest_name(std::string_view wanted, const std::vector<std::string>& known);
+
+// "no such device "h100" (did you mean "h100_sxm"? known: a, b)": one wording everywhere.
+std::string no_such(std::string_view what, std::string_view wanted, const std::vector<std::string>& known);
+
+}  // namespace weir

@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "sim/core/params.h"
+
+namespace weir {
+namespace {
+
+// A scenario is a page or two; a Hugging Face config.json likewise. Deeper or longer input is a mistake or an
+// attack, and nlohmann's dump and destructor recurse.
+constexpr int max_depth = 64;
+constexpr std::uintmax_t max_bytes = 64u << 20;
+
+}  // namespace
+
+Json parse_json(const std::string& text, const std::string& file) {
+  std::vector<std::set<std::string>> keys;
+  auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > max_depth) throw ConfigError(file, "", fmt::format("nested deeper than {} levels", max_depth));
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
+      throw ConfigError(file, "", fmt::format("the key \"{}\" is given twice in one object", parsed.get<std::string>()));
+    return true;
+  };
+  try {
+    return Json::parse(text, watch);
+  } catch (const Json::exception& e) {
+    std::string what = e.what();
+    if (const auto from = what.find("] "); from != std::string::npos) what = what.substr(from + 2);
+    throw ConfigError(file, "", "not valid JSON: " + what);
+  }
+}
+
+Json read_json_file(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) throw ConfigError(path.string(), "", "is a directory, not a file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw ConfigError(path.string(), "", "cannot be opened: " + std::string(std::strerror(errno)));
+  if (std::filesystem::file_size(path, error) > max_bytes && !error)
+    throw ConfigError(path.string(), "", fmt::format("longer than {} MiB", max_bytes >> 20));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return parse_json(text.str(), path.string());
+}
+
+void set_pointer(Json& document, const std::string& assignment) {
+  const auto equals = assignment.find('=');
+  const std::string where = "--set " + assignment;
+  if (assignment.empty() || assignment[0] != '/' || equals == std::string::npos)
+    throw ConfigError(where, "", "expected POINTER=JSON, such as /serving/replicas/0/count=2");
+  const Json value = parse_json(assignment.substr(equals + 1), where);
+  try {
+    document[Json::json_pointer(assignment.substr(0, equals))] = value;
+  } catch (const Json::exception&) {
+    throw ConfigError(where, "", "no such place in the file");
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,142 @@
+#pragma once
+// The one door for JSON. A struct declares each of its keys once - name, help, range, default - by calling the
+// readers below; the same calls validate a file, fill in its defaults (the resolved scenario), and write the
+// JSON Schema and the `weir list` help. Nobody reads a nlohmann::json by hand: it takes 2.7 for the int 2.
+//
+// A bad value is recorded as a Problem and a harmless one returned, so that reading goes on and every problem is
+// listed at once; Reading::finish() throws them. Any object may carry an "about" string, a comment for people.
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/errors.h"
+#include "sim/core/units.h"
+
+namespace weir {
+
+using Json = nlohmann::ordered_json;  // ordered, so that what we write reads in the order we declare
+
+struct Key {
+  const char* name;  // with its unit as suffix: link_latency_us
+  const char* help;  // one line: what it is, and what happens if you turn it
+};
+
+template <class T>
+struct Range {
+  T min = std::numeric_limits<T>::lowest();
+  T max = std::numeric_limits<T>::max();
+  bool open = false;  // min itself is excluded
+};
+inline constexpr Range<double> positive{0, std::numeric_limits<double>::max(), true};
+inline constexpr Range<double> not_negative{0, std::numeric_limits<double>::max()};
+inline constexpr Range<double> fraction{0, 1, true};
+
+// One reading of one file; or, without a file, one description of what a file may hold (its JSON Schema).
+class Reading {
+ public:
+  explicit Reading(std::string file) : file_(std::move(file)) {}
+  static Reading describe();
+
+  bool describing() const { return describing_; }
+  const std::string& file() const { return file_; }
+  std::filesystem::path relative(const std::string& path) const;  // against the file's own directory
+  void problem(std::string pointer, std::string what);
+  bool failed() const { return !problems_.empty(); }
+  void finish() const;  // throws ConfigError if anything was wrong
+
+  Json resolved = Json::object();  // what was read, defaults filled in
+  Json schema = Json::object();    // filled while describing
+
+ private:
+  std::string file_;
+  bool describing_ = false;
+  std::vector<Problem> problems_;
+};
+
+// One JSON object being read. Call close() (or use read_params) when all its keys were asked for.
+class Params {
+ public:
+  Params(Reading& reading, const Json& object);
+
+  std::int64_t integer(Key key, Range<std::int64_t> range, std::optional<std::int64_t> fallback = {});
+  std::optional<std::int64_t> integer_or_null(Key key, Range<std::int64_t> range);  // default null
+  double number(Key key, Range<double> range, std::optional<double> fallback = {});
+  std::optional<double> number_or_null(Key key, Range<double> range);  // default null
+  bool flag(Key key, std::optional<bool> fallback = {});
+  std::string text(Key key, std::optional<std::string> fallback = {});
+  std::optional<std::string> text_or_null(Key key);  // default null
+  std::string choice(Key key, const std::vector<std::string>& known, std::optional<std::string> fallback = {});
+
+  // A physical quantity; the unit is the key's suffix (_us, _gb_per_s, _gib, _tflops, _w, ...), range and
+  // fallback are in that unit.
+  template <class Q>
+  Q quantity(Key key, Range<double> range = positive, std::optional<double> fallback = {}) {
+    return Q(unit(key.name) * number(key, range, fallback));
+  }
+  template <class Q>
+  std::optional<Q> quantity_or_null(Key key, Range<double> range = positive) {
+    const std::optional<double> v = number_or_null(key, range);
+    return v ? std::optional<Q>(Q(unit(key.name) * *v)) : std::nullopt;
+  }
+  static double unit(const std::string& key);  // SI units in one of the key's suffix; an unknown suffix throws
+
+  // Nested values. An absent optional object reads as {}: its keys then give their defaults.
+  enum class Presence { required, optional };
+  Params object(Key key, Presence presence = Presence::optional);
+  std::vector<Params> list(Key key, std::size_t min_items);         // required; describing gives one element
+  std::vector<double> numbers(Key key, std::size_t min_items, Range<double> range = {});  // required
+  // A key that holds a name or an object: exactly one of the two comes back (describing: the object).
+  struct NameOrObject {
+    std::string name;
+    std::shared_ptr<Params> object;
+  };
+  NameOrObject name_or_object(Key key, const std::vector<std::string>& known,
+                              std::optional<std::string> fallback = {});
+  // One `kind` of a tagged union; while describing, a fresh alternative under oneOf. All keys of a tagged object
+  // are read through the alternative, none through its parent. See make_from in catalog.h.
+  Params alternative(const std::string& kind, bool is_default);
+
+  bool has(const char* key) const;  // present and not null; declares nothing
+  void fail(const std::string& key, const std::string& what);  // a Problem at key ("" is this object)
+  bool describing() const { return reading_->describing(); }
+  Reading& reading() { return *reading_; }
+  const std::string& pointer() const { return pointer_; }
+
+  void close();                              // reports the unknown keys
+  void close_ignoring_rest() { closed_ = true; }  // for files of others, such as a config.json
+
+ private:
+  Params(Reading& reading, const Json* object, std::string pointer, std::string schema_path);
+  // Declares the key, checks presence; null if absent (fallback recorded) or a problem.
+  const Json* find(const Key& key, Json declaration, const std::optional<Json>& fallback);
+  void resolve(const std::string& key, const Json& value);
+  Json& schema_node(const std::string& below = "");
+
+  Reading* reading_;
+  const Json* object_;
+  std::string pointer_, schema_path_;
+  std::vector<std::string> known_;
+  bool closed_ = false;
+};
+
+// The usual way to read a struct: P has `static P from(Params&)`.
+template <class P>
+P read_params(Params params) {
+  P result = P::from(params);
+  params.close();
+  return result;
+}
+
+// Reads and parses a file: size, syntax (line and column), depth and duplicate keys are checked. Throws ConfigError.
+Json read_json_file(const std::filesystem::path& path);
+Json parse_json(const std::string& text, const std::string& file);
+
+// --set /serving/replicas/0/count=2: sets one value; missing objects on the way are made. Throws ConfigError.
+void set_pointer(Json& document, const std::string& assignment);
+
+}  // namespace weir

@@ -1,0 +1,16 @@
+#pragma once
+// What a user of the served model asks: made by workloads/, moved by sim/engine, never changed on the way.
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/units.h"
+
+namespace weir {
+
+struct Request {
+  Seconds arrival;                 // since the start of the run; ignored under closed_loop
+  std::int64_t input_tokens = 0;   // prompt, >= 1
+  std::int64_t output_tokens = 0;  // generated, >= 1; the first comes out of the prefill
+};
+
+}  // namespace weir

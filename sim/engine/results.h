@@ -1,0 +1,91 @@
+#pragma once
+// What a run leaves behind, as the engine fills it and sim/app writes it: one record a request, pooled inter-token
+// gaps, samples over time, totals per device. No formatting here.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/core/params.h"
+#include "sim/core/request.h"
+
+namespace weir {
+
+enum class RequestStatus { unfinished, completed, rejected };  // rejected: can never fit the KV cache or max_model_len
+
+struct RequestRecord {
+  Request request;
+  Seconds scheduled{-1}, first_token{-1}, finished{-1};  // < 0: never
+  std::int32_t replica = -1;
+  std::int32_t preemptions = 0;
+  RequestStatus status = RequestStatus::unfinished;
+};
+
+// Gaps between a request's tokens, pooled: log-spaced bins (1e-3 wide), because 121 M gaps as numbers are 1 GB.
+class GapHistogram {
+ public:
+  void add(Seconds gap, double count);
+  // `steps` gaps of `count` requests each, growing evenly from `first` by `slope`.
+  void add_run(Seconds first, Seconds slope, std::int64_t steps, double count);
+  double count() const;
+  Seconds mean() const, standard_deviation() const;
+  Seconds percentile(double p) const;  // p in [0, 100]
+
+ private:
+  std::map<std::int32_t, double> bins_;  // by floor(log(gap) / 1e-3)
+  double count_ = 0, sum_ = 0, squares_ = 0;
+};
+
+// One device of one pipeline stage of one replica (the ranks of a tensor-parallel group are alike).
+struct DeviceUsage {
+  std::string name;  // "replica 0 stage 1"
+  std::string kind;
+  int devices = 1;   // alike, counted in energy and cost
+  Seconds busy;
+  // Where the device's step time went: the larger of arithmetic and traffic names a kernel's bound.
+  Seconds compute_bound, memory_bound, link_bound, host_bound;
+  Flops flops;   // per device
+  Bytes memory;  // per device
+  Bytes link;    // per device
+  FlopsPerSecond peak;
+  BytesPerSecond memory_bandwidth, link_bandwidth;
+  Joules energy;  // all `devices`
+  double cost_dollars = 0;
+};
+
+struct Sample {
+  Seconds time;             // end of the period
+  double running, waiting;  // means over the period
+  double kv_blocks;
+  double tokens_per_s;      // output
+  std::vector<double> device_utilisation, link_utilisation;  // in the order of RunResult::devices
+};
+
+// For timeline.json: a box on a track.
+struct Span {
+  std::int32_t track;  // index into RunResult::tracks
+  Seconds start, duration;
+  std::string name;
+  std::int64_t requests = 0, tokens = 0, steps = 1;
+};
+
+struct RunResult {
+  std::vector<RequestRecord> requests;  // in order of arrival
+  std::int64_t warmup_requests = 0;
+  GapHistogram gaps;
+  std::vector<DeviceUsage> devices;
+  std::vector<Sample> samples;
+  std::vector<std::string> tracks;
+  std::vector<Span> spans;  // only when a timeline was asked for
+  std::int64_t iterations = 0;
+  std::int64_t preemptions = 0;
+  std::int64_t kv_blocks_total = 0, kv_blocks_peak = 0, kv_block_tokens = 0;  // of the fullest replica
+  Seconds kv_limited;  // replica-seconds in which a request waited for KV blocks
+  Seconds start;       // of what is measured: arrival of the first request kept
+  Seconds end;         // last token
+  bool interrupted = false, out_of_time = false;
+  std::vector<std::string> notes;
+  std::int64_t events = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,35 @@
+#pragma once
+// Who asks, what and when: the `workload` of a scenario, read and validated whole before anything runs.
+// Same parameters and seed give the same requests, bit for bit.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/params.h"
+#include "sim/core/request.h"
+
+namespace weir {
+
+struct ClosedLoop {
+  std::int64_t concurrency = 0;      // requests in flight at all times
+};
+
+struct Workload {
+  std::vector<Request> requests;  // sorted by arrival; under closed_loop in the order they are sent
+  std::optional<ClosedLoop> closed_loop;
+  std::int64_t warmup_requests = 0;  // the first so many by arrival are left out of every metric
+  std::vector<std::string> notes;    // what was dropped, estimated or not modelled, for the user
+};
+
+// Reads `workload`: requests and arrivals. Problems go to the params' Reading. Large traces are read here.
+Workload read_workload(Params params, std::uint64_t seed);
+
+struct WorkloadKind {
+  std::string name, summary;
+};
+std::vector<WorkloadKind> request_kinds();
+std::vector<WorkloadKind> arrival_kinds();
+std::vector<WorkloadKind> named_lengths();
+
+}  // namespace weir
