@@ -10,6 +10,10 @@
 
 namespace weir {
 
+// When a waiting request may join (kv_cache.admission): its next chunk fits the free blocks (vLLM v1), its whole
+// prompt fits, or prompt and output fit together with what the running ones may still need (no preemption).
+enum class Admission { chunk, prompt, sequence };
+
 struct SequenceView {
   std::int64_t input_tokens;   // of the request
   std::int64_t output_tokens;  // what it will generate; a policy may use it only where it stands for a reservation
@@ -30,6 +34,7 @@ struct ServingView {
   std::int64_t free_blocks;
   std::int64_t total_blocks;
   std::int64_t block_tokens;
+  Admission admission;
   int pipeline_stages;
   bool more_to_come;  // requests may still arrive (static batching waits for a full batch only while true)
 };
@@ -57,8 +62,6 @@ class BatchingPolicy {
   virtual std::int64_t max_batch_tokens() const = 0;  // for the activation reserve
 };
 
-// `admission` and `preemption` of kv_cache are handed in by the reader: they belong to the cache, not to a policy.
-enum class Admission { chunk, prompt, sequence };
 const Catalog<BatchingPolicy>& batching_policies();
 
 }  // namespace weir

@@ -1,0 +1,12 @@
+#pragma once
+// JSON files compiled into the binary by embed_json (cmake/embed.cmake). Declare the one you want with
+// `extern const EmbeddedFiles device_catalog;` in the .cpp that reads it.
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weir {
+
+using EmbeddedFiles = std::vector<std::pair<std::string_view, std::string_view>>;  // (stem, text), sorted by stem
+
+}  // namespace weir
