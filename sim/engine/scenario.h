@@ -1,0 +1,98 @@
+#pragma once
+// A scenario, read and validated whole before anything runs: every default filled in, every name looked up, the
+// model cut and fitted onto devices. docs: `weir list`, scenarios/schema.json, scenarios/reference.json.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "devices/device.h"
+#include "policies/batching/batching.h"
+#include "policies/routing/routing.h"
+#include "workloads/workload.h"
+
+namespace weir {
+
+struct EngineOverhead {  // host time of one step beside the kernels
+  std::string kind;
+  Seconds per_step;
+  Seconds per_sequence;
+  std::string collective_library;  // which measured library the links are timed with; "" is plain ring
+};
+
+struct DeviceGroup {  // devices of one kind in one node
+  std::shared_ptr<const Device> device;
+  int count = 0;
+};
+
+struct NodeSpec {
+  int count = 1;  // nodes like this one
+  std::vector<DeviceGroup> devices;
+  LinkSpec interconnect;
+};
+
+struct NetworkSpec {
+  std::string topology;  // star, fat_tree, dragonfly, torus, full_mesh
+  BytesPerSecond link_bandwidth;
+  Seconds link_latency;
+};
+
+enum class Role { both, prefill, decode };
+enum class Preemption { recompute, swap };
+
+struct KvCacheSpec {
+  std::int64_t block_tokens = 16;
+  double memory_fraction = 0.9;                 // of device memory, weights and reserve included
+  std::optional<double> free_memory_fraction;   // of what weights leave
+  std::optional<std::int64_t> blocks;           // exact
+  Admission admission = Admission::chunk;
+  Preemption preemption = Preemption::recompute;
+};
+
+struct ReplicaSpec {
+  int count = 1;
+  Role role = Role::both;
+  std::optional<std::string> device;  // kind to place it on; otherwise the next free devices
+  Sharding parallelism;
+  std::shared_ptr<const BatchingPolicy> batching;
+  KvCacheSpec kv_cache;
+  EngineOverhead engine;
+  std::optional<std::int64_t> max_model_len;
+};
+
+struct Slo {
+  std::optional<Seconds> ttft, tpot;
+};
+
+struct Scenario {
+  std::string file, name;
+  std::uint64_t seed = 0;
+  Architecture model;
+  Precision precision;
+  std::vector<NodeSpec> nodes;
+  NetworkSpec network;
+  std::vector<ReplicaSpec> replicas;
+  std::shared_ptr<const RoutingPolicy> routing;
+  Workload workload;
+  Slo slo;
+  std::string assumptions;
+  bool collective_flows = false;
+  bool fast_forward = true;
+  std::optional<Seconds> time_limit;
+  std::optional<Seconds> sample_period;  // of timeseries.csv; null: about 200 samples
+  Json resolved;                         // the whole input with its defaults
+  std::vector<std::string> notes;
+};
+
+// Throws ConfigError with every problem there is.
+Scenario read_scenario(const Json& document, const std::string& file);
+Json scenario_schema();
+
+struct NamedSummary {
+  std::string name, summary;
+};
+std::vector<NamedSummary> interconnects();
+std::vector<NamedSummary> topologies();
+std::vector<NamedSummary> engines();
+
+}  // namespace weir

@@ -1,0 +1,24 @@
+#pragma once
+// Runs one scenario on SimGrid. One call a process: a second Engine would start at the first one's clock.
+#include <atomic>
+#include <functional>
+
+#include "sim/engine/results.h"
+#include "sim/engine/scenario.h"
+
+namespace weir {
+
+struct Progress {
+  double finished_requests, total_requests;
+  Seconds simulated;
+};
+
+struct RunOptions {
+  bool timeline = false;                                   // fill RunResult::spans
+  std::function<void(const Progress&)> progress;           // about ten times a wall second
+  const std::atomic<bool>* interrupted = nullptr;          // set by a signal handler: stop soon, result.interrupted
+};
+
+RunResult simulate(const Scenario& scenario, const RunOptions& options);
+
+}  // namespace weir
