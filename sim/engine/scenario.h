@@ -49,6 +49,11 @@ struct KvCacheSpec {
   Preemption preemption = Preemption::recompute;
 };
 
+struct DevicePlace {
+  int node = 0, slot = 0;  // nodes counted one by one, slots within a node
+};
+using ReplicaPlace = std::vector<std::vector<DevicePlace>>;  // [stage][tensor-parallel rank]
+
 struct ReplicaSpec {
   int count = 1;
   Role role = Role::both;
@@ -58,6 +63,13 @@ struct ReplicaSpec {
   KvCacheSpec kv_cache;
   EngineOverhead engine;
   std::optional<std::int64_t> max_model_len;
+
+  // Worked out by the reader:
+  std::shared_ptr<const Device> on;    // all devices of a replica are alike
+  std::vector<ReplicaPlace> places;    // one a replica
+  std::int64_t kv_blocks = 0;          // one replica's: of its fullest stage
+  std::shared_ptr<const CollectiveModel> collectives;  // of a stage's tensor-parallel group
+  LinkSpec links;                                      // which it runs over
 };
 
 struct Slo {
@@ -91,7 +103,6 @@ Json scenario_schema();
 struct NamedSummary {
   std::string name, summary;
 };
-std::vector<NamedSummary> interconnects();
 std::vector<NamedSummary> topologies();
 std::vector<NamedSummary> engines();
 
