@@ -8,6 +8,8 @@
 
 #include "devices/device.h"
 #include "policies/batching/batching.h"
+#include "policies/partitioning/partitioning.h"
+#include "policies/prefetch/prefetch.h"
 #include "policies/routing/routing.h"
 #include "workloads/workload.h"
 
@@ -60,6 +62,8 @@ struct ReplicaSpec {
   std::optional<std::string> device;  // kind to place it on; otherwise the next free devices
   Sharding parallelism;
   std::shared_ptr<const BatchingPolicy> batching;
+  std::shared_ptr<const PartitioningPolicy> partitioning;
+  std::shared_ptr<const PrefetchPolicy> prefetch;
   KvCacheSpec kv_cache;
   EngineOverhead engine;
   std::optional<std::int64_t> max_model_len;

@@ -88,10 +88,12 @@ std::vector<Server::Stage> Simulation::build_stages(const ReplicaSpec& spec, con
   std::vector<Server::Stage> stages;
   for (std::size_t s = 0; s < place.size(); ++s) {
     auto& model = models_[{&spec, static_cast<int>(s)}];
-    if (!model)
-      model = std::make_shared<StepModel>(
-          spec.on, build_stage(scenario_.model, scenario_.precision, spec.parallelism, static_cast<int>(s)),
-          spec.collectives, spec.engine, scenario_.collective_flows);
+    if (!model) {
+      StageGraph graph = build_stage(scenario_.model, scenario_.precision, spec.parallelism, static_cast<int>(s));
+      graph = spec.prefetch->add_prefetches(spec.partitioning->place(std::move(graph), device.units));
+      model = std::make_shared<StepModel>(spec.on, std::move(graph), spec.collectives, spec.engine,
+                                          scenario_.collective_flows);
+    }
     const std::string name = fmt::format("replica {} stage {}", index, s);
     DeviceUsage usage;
     usage.name = name;
