@@ -26,6 +26,7 @@ struct SequenceView {
   // Prompt (or, after a preemption by recomputation, prompt and output so far) not yet computed.
   bool prefilling() const { return computed_tokens < prefill_target; }
   std::int64_t prefill_target;  // known_tokens when it was admitted
+  std::int32_t request = -1;    // the engine's name for it
 };
 
 struct ServingView {

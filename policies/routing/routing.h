@@ -11,7 +11,7 @@ namespace weir {
 
 struct ReplicaLoad {
   std::int64_t outstanding_requests;  // queued or running
-  std::int64_t outstanding_tokens;    // prompt and output tokens still to compute of those
+  std::int64_t outstanding_tokens;    // prompt and output tokens still to compute of those; see reads_tokens
 };
 
 struct RoutingView {
@@ -23,6 +23,8 @@ class RoutingPolicy {
  public:
   virtual ~RoutingPolicy() = default;
   virtual std::size_t route(const Request& request, const RoutingView& view) const = 0;  // index into replicas
+  // Counting tokens in the middle of a fast-forwarded run costs time; only for policies that say so.
+  virtual bool reads_tokens() const { return false; }
 };
 
 const Catalog<RoutingPolicy>& routing_policies();

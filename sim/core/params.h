@@ -88,7 +88,8 @@ class Params {
   // Nested values. An absent optional object reads as {}: its keys then give their defaults.
   enum class Presence { required, optional };
   Params object(Key key, Presence presence = Presence::optional);
-  std::vector<Params> list(Key key, std::size_t min_items);         // required; describing gives one element
+  // Of objects; describing gives one. An absent optional list reads as one {}.
+  std::vector<Params> list(Key key, std::size_t min_items, Presence presence = Presence::required);
   std::vector<double> numbers(Key key, std::size_t min_items, Range<double> range = {});  // required
   // A key that holds a name or an object: exactly one of the two comes back (describing: the object).
   struct NameOrObject {
