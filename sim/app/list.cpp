@@ -64,10 +64,22 @@ std::vector<Entry> workloads() {
   return entries;
 }
 
-template <std::vector<NamedSummary> (*table)()>
-std::vector<Entry> of(const char* family) {
+std::vector<Entry> interconnects() {
   std::vector<Entry> entries;
-  append(entries, family, table());
+  for (const std::string& name : interconnect_names()) {
+    const LinkSpec links = find_interconnect(name);
+    entries.push_back({"interconnect", name,
+                       links.bandwidth.value() > 0
+                           ? fmt::format("{:g} GB/s a device and direction, {:g} us",
+                                         links.bandwidth.value() / 1e9, links.latency.value() * 1e6)
+                           : "devices that are not joined"});
+  }
+  return entries;
+}
+
+std::vector<Entry> networks() {
+  std::vector<Entry> entries;
+  append(entries, "topology", topologies());
   return entries;
 }
 
@@ -80,8 +92,8 @@ constexpr Subject subjects[] = {
     {"models", models},
     {"policies", policies},
     {"workloads", workloads},
-    {"interconnects", [] { return of<interconnects>("interconnect"); }},
-    {"topologies", [] { return of<topologies>("topology"); }},
+    {"interconnects", interconnects},
+    {"topologies", networks},
 };
 
 // The schema of the tagged union's alternative that is called `name`, wherever it stands; null if there is
