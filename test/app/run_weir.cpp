@@ -54,7 +54,7 @@ std::vector<fs::path> shipped_scenarios() {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(WEIR_SOURCE_DIR "/scenarios")) {
     const std::string name = entry.path().filename();
-    if (name.ends_with(".json") && !name.ends_with(".config.json") && name != "schema.json")
+    if (name.ends_with(".json") && name != "config.json" && name != "schema.json")
       files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

@@ -24,7 +24,7 @@ Ended run_weir(std::vector<std::string> arguments, const HowToRun& how = {});
 
 // A scenario shipped with Weir, by its path below scenarios/.
 std::string shipped(const std::string& name);
-// All of them, schema.json and Hugging Face configs left out.
+// All of them, schema.json and Hugging Face config.json left out.
 std::vector<std::filesystem::path> shipped_scenarios();
 
 }  // namespace weir::test

@@ -10,14 +10,13 @@ namespace {
 
 struct StepTime {
   const char* by;
-  const char* doing;
   Seconds DeviceUsage::*part;
 };
 constexpr std::array<StepTime, 4> step_times = {{
-    {"compute", "doing arithmetic", &DeviceUsage::compute_bound},
-    {"memory", "moving bytes to and from memory", &DeviceUsage::memory_bound},
-    {"links", "sending over links", &DeviceUsage::link_bound},
-    {"host", "waiting for the host", &DeviceUsage::host_bound},
+    {"compute", &DeviceUsage::compute_bound},
+    {"memory", &DeviceUsage::memory_bound},
+    {"links", &DeviceUsage::link_bound},
+    {"host", &DeviceUsage::host_bound},
 }};
 
 struct Shares {
@@ -78,8 +77,9 @@ Bottleneck find_bottleneck(const Scenario& scenario, const RunResult& result, co
   if (metrics.completed == 0) return {"nothing", "no request completed"};
   const Shares s = shares(result, metrics.duration);
   const Load l = load(result, metrics.duration);
-  const StepTime& largest = step_times[s.largest()];
-  const double share = 100 * s.of_steps[s.largest()];
+  const std::size_t largest = s.largest();
+  const char* by = step_times[largest].by;
+  const double busy = 100 * s.busy, share = 100 * s.of_steps[largest];
 
   // The system keeps up when requests hardly queue and the run does not go on long after the last of them
   // came.
@@ -87,20 +87,21 @@ Bottleneck find_bottleneck(const Scenario& scenario, const RunResult& result, co
   if (keeps_up)
     return {
         "arrivals",
-        fmt::format("requests wait {:.1f} % of their time for a first step, devices are in steps {:.0f} % "
-                    "of the run ({:.0f} % of that {})",
-                    100 * l.waiting, 100 * s.busy, share, largest.doing)};
+        fmt::format(
+            "requests queue {:.1f} % of their time; devices are in steps {:.0f} % of the run, {:.0f} % of it "
+            "for {}",
+            100 * l.waiting, busy, share, by)};
   const double limited = kv_limited(scenario, result, metrics.duration);
   if (limited > 0.5)
     return {"KV capacity",
-            fmt::format(
-                "a request waited for KV blocks {:.0f} % of the run (peak {} of {} blocks, {} preemptions)",
-                100 * limited, result.kv_blocks_peak, result.kv_blocks_total, result.preemptions)};
-  return {largest.by,
-          fmt::format("{:.0f} % of step time is spent {} (compute {:.0f}, memory {:.0f}, links {:.0f}, host "
-                      "{:.0f} %); devices are in steps {:.0f} % of the run",
-                      share, largest.doing, 100 * s.of_steps[0], 100 * s.of_steps[1], 100 * s.of_steps[2],
-                      100 * s.of_steps[3], 100 * s.busy)};
+            fmt::format("requests waited for blocks {:.0f} % of the run (peak {} of {}, {} preemptions)",
+                        100 * limited, result.kv_blocks_peak, result.kv_blocks_total, result.preemptions)};
+  return {
+      by,
+      fmt::format(
+          "{:.0f} % of step time (compute {:.0f}, memory {:.0f}, links {:.0f}, host {:.0f} %); devices are "
+          "in steps {:.0f} % of the run",
+          share, 100 * s.of_steps[0], 100 * s.of_steps[1], 100 * s.of_steps[2], 100 * s.of_steps[3], busy)};
 }
 
 }  // namespace weir

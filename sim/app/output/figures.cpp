@@ -47,7 +47,7 @@ stats series using 5 skip 1 nooutput name "tokens"
 stats series using ($2 > $3 ? $2 : $3) skip 1 nooutput name "requests"
 k = thousands(tokens_max)
 set multiplot
-set lmargin at screen 0.175
+set lmargin at screen 0.18
 set rmargin at screen 0.97
 set xrange [0:duration]
 set xtics step_of(duration, 6)
@@ -57,7 +57,7 @@ set bmargin at screen 0.61
 set format x ""
 set ytics step_of(tokens_max / k, 4)
 set ylabel k == 1 ? "Output tokens/s" : "Output tokens/s (10^3)"
-plot series using 1:($5/k) skip 1 with lines ls 1 notitle
+plot series using 1:($5/k) skip 1 with lines ls 1 lw 2.5 notitle
 set tmargin at screen 0.51
 set bmargin at screen 0.155
 set format x "%g"
@@ -65,8 +65,8 @@ set ytics step_of(requests_max, 4)
 set xlabel "Time (s)"
 set ylabel "Requests"
 set key at graph 1.0,1.17 right horizontal
-plot series using 1:2 skip 1 with lines ls 1 title "running", \
-     "" using 1:3 skip 1 with lines ls 2 title "waiting"
+plot series using 1:2 skip 1 with lines ls 1 lw 2.5 title "running", \
+     "" using 1:3 skip 1 with lines ls 2 lw 2.5 title "waiting"
 unset multiplot
 )gp";
 
@@ -86,17 +86,16 @@ plot "utilisation.csv" using (0):0:(0):3:($0-h):($0+h):ytic(int($0)%step==0 ? st
 )gp";
 
 constexpr const char* kv_cache = R"gp(series = "../timeseries.csv"
-stats series using 4 skip 1 nooutput name "blocks"
-k = thousands(blocks_max)
+stats series using (100*$4/blocks) skip 1 nooutput name "used"
 set xlabel "Time (s)"
-set ylabel k == 1 ? "KV blocks used" : "KV blocks used (10^3)"
+set ylabel "KV blocks used (%)"
 set xrange [0:duration]
 set xtics step_of(duration, 6)
 set yrange [0:*]
-set ytics step_of(blocks_max / k, 5)
+set ytics step_of(used_max, 5)
 set style fill solid 0.25 noborder
-plot series using 1:($4/k) skip 1 with filledcurves y1=0 lc rgb "#0072B2" notitle, \
-     "" using 1:($4/k) skip 1 with lines ls 1 notitle
+plot series using 1:(100*$4/blocks) skip 1 with filledcurves y1=0 lc rgb "#0072B2" notitle, \
+     "" using 1:(100*$4/blocks) skip 1 with lines ls 1 lw 2.5 notitle
 )gp";
 
 struct Figure {
@@ -171,11 +170,10 @@ Figure utilisation_figure(ResultDirectory& directory, const RunResult& result, S
   const int units = static_cast<int>(result.devices.size());
   constexpr int most_bars = 24, bar = 34;  // beyond, bars grow thinner and only every so many is named
   const int shown = std::min(units, most_bars);
-  return {
-      .name = "utilisation",
-      .height = 140 + bar * shown,
-      .settings = fmt::format("units = {}\nstep = {}\n", units, (units + most_bars - 1) / most_bars),
-      .body = utilisation};
+  return {.name = "utilisation",
+          .height = 140 + bar * shown,
+          .settings = fmt::format("units = {}\nstep = {}\n", units, (units + most_bars - 1) / most_bars),
+          .body = utilisation};
 }
 
 }  // namespace
@@ -186,7 +184,11 @@ void draw_figures(ResultDirectory& directory, const FinishedRun& run) {
   draw(directory, latency_figure(directory, run.result));
   draw(directory, {.name = "throughput", .height = 520, .settings = duration, .body = throughput});
   draw(directory, utilisation_figure(directory, run.result, run.metrics.duration));
-  draw(directory, {.name = "kv_cache", .settings = duration, .body = kv_cache});
+  double blocks = 0;
+  for (const ReplicaSpec& spec : run.scenario.replicas)
+    blocks += static_cast<double>(spec.count) * static_cast<double>(spec.kv_blocks);
+  draw(directory,
+       {.name = "kv_cache", .settings = duration + fmt::format("blocks = {}.0\n", blocks), .body = kv_cache});
 }
 
 }  // namespace weir
