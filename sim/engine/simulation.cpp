@@ -297,7 +297,6 @@ void Simulation::clients() {
   } else {
     open_loop();
   }
-  for (const auto& server : servers_) server->replica().no_more_to_come();
   const Seconds limit = scenario_.time_limit.value_or(Seconds(0)) - now();
   const bool timed_out = !scenario_.time_limit ? (all_done_->acquire(), false)
                          : limit <= Seconds(0) ? true

@@ -23,7 +23,8 @@ Replica::Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks, std
 
 bool Replica::fits(const Request& r) const {
   const std::int64_t tokens = r.input_tokens + r.output_tokens;
-  return cache_.blocks_for(tokens) <= cache_.total() && tokens <= spec_->max_model_len.value_or(tokens);
+  return tokens <= spec_->max_model_len.value_or(tokens) &&
+         spec_->batching->serves(r, cache_.total(), cache_.block_tokens());
 }
 
 bool Replica::enqueue(std::int32_t request, Seconds now) {
@@ -179,8 +180,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
                          .total_blocks = cache_.total(),
                          .block_tokens = cache_.block_tokens(),
                          .admission = spec_->kv_cache.admission,
-                         .pipeline_stages = spec_->parallelism.pipeline,
-                         .more_to_come = more_to_come_},
+                         .pipeline_stages = spec_->parallelism.pipeline},
                         batch_);
   removed_.assign(running_.size(), 0);
   if (!batch_.preempted.empty()) preempt(batch_.preempted, iteration);

@@ -49,7 +49,6 @@ class Replica {
   bool enqueue(std::int32_t request, Seconds now);
   void enqueue_handover(std::int32_t request, int from_replica, Seconds now);
   bool fits(const Request& request) const;
-  void no_more_to_come() { more_to_come_ = false; }
 
   // Asks the policy and carries its decision out. False if there is nothing to compute and nothing to transfer.
   bool schedule(Seconds now, Iteration& iteration);
@@ -98,7 +97,6 @@ class Replica {
   std::vector<std::int32_t>& positions_;  // of every request of the run, in its replica's running_
   Recorder& recorder_;
   Events events_;
-  bool more_to_come_ = true;
 
   std::vector<SequenceView> running_, waiting_;  // waiting_ from head_ on
   std::vector<Live> live_, waiting_live_;
