@@ -158,6 +158,18 @@ double Params::number(Key key, Range<double> range, std::optional<double> fallba
   return v->get<double>();
 }
 
+std::optional<double> Params::number_if_given(Key key, Range<double> range) {
+  if (!describing() && object_->contains(key.name)) return number(key, range);
+  known_.emplace_back(key.name);
+  if (describing()) {
+    Json declaration = {{"type", "number"}};
+    declare(declaration, range);
+    declaration["description"] = key.help;
+    schema_node(std::string("/properties/") + key.name) = std::move(declaration);
+  }
+  return {};
+}
+
 std::optional<std::int64_t> Params::integer_or_null(Key key, Range<std::int64_t> range) {
   Json declaration = {{"type", "integer"}};
   declare(declaration, range);

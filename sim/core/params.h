@@ -67,6 +67,7 @@ class Params {
   std::optional<std::int64_t> integer_or_null(Key key, Range<std::int64_t> range);  // default null
   double number(Key key, Range<double> range, std::optional<double> fallback = {});
   std::optional<double> number_or_null(Key key, Range<double> range);  // default null
+  std::optional<double> number_if_given(Key key, Range<double> range);  // optional, without a default to resolve
   bool flag(Key key, std::optional<bool> fallback = {});
   std::string text(Key key, std::optional<std::string> fallback = {});
   std::optional<std::string> text_or_null(Key key);  // default null
