@@ -1,31 +1,44 @@
 #pragma once
 // Closed forms of the collectives a sharded model needs, on the links of one node or between nodes. Pure; used by
 // devices/ for the step timeline and by sim/engine to lay out the same algorithm as SimGrid flows.
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "sim/core/params.h"
+#include "sim/core/units.h"
 
 namespace weir {
 
 enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all, send_receive };
 enum class LinkShape { switched, ring, full_mesh };
 
-// Links between the devices of one group, with the library's measured behaviour folded in where it is known.
+// Links between the devices of one group.
 struct LinkSpec {
-  std::string name;          // nvlink4_switch, or "custom"
+  std::string name = "none";  // nvlink4_switch, "custom", "network" (between nodes), "none"
   LinkShape shape = LinkShape::switched;
-  BytesPerSecond bandwidth;  // per device and direction, as a collective sees it
+  BytesPerSecond bandwidth;  // per device and direction, as a collective sees it; 0: no links
   Seconds latency;           // one hop
 };
 
 class CollectiveModel {
  public:
   virtual ~CollectiveModel() = default;
-  // `bytes` is the payload of one rank: what an all-reduce reduces, what an all-gather yields, what all-to-all sends.
+  // `bytes` is the payload of one rank: what an all-reduce reduces, what an all-gather yields, what a reduce-scatter
+  // takes, what all-to-all and send send. Infinite over no links.
   virtual Seconds time(Collective op, Bytes bytes, int devices) const = 0;
   // Sent by each rank over its links.
   virtual Bytes sent(Collective op, Bytes bytes, int devices) const = 0;
 };
+
+// The named interconnects of a node; find_interconnect throws std::out_of_range on any other name.
+std::vector<std::string> interconnect_names();
+std::string interconnect_summary(const std::string& name);
+LinkSpec find_interconnect(const std::string& name);
+
+// `library` is how an engine does them: "nccl", "vllm" (its own one-shot and two-shot all-reduce below a size, NCCL
+// above) or "trtllm" (taken as vllm: the same two kernels) as measured under CUDA graphs on that interconnect. On
+// links nobody measured, and for "", it is the plain algorithm: a ring, or on a full mesh everyone to everyone at
+// once. "tree", "one_shot" and "two_shot" name the other plain ones. Throws std::out_of_range on another library.
+std::shared_ptr<const CollectiveModel> make_collectives(const LinkSpec& links, const std::string& library);
 
 }  // namespace weir

@@ -1,6 +1,6 @@
 #pragma once
-// A decoder-only transformer as its Hugging Face config.json describes it. Read from the embedded catalog by name
-// or from a config.json as it is; nothing here knows of devices, batches or sharding.
+// A decoder-only transformer as its Hugging Face config.json describes it. Read from the embedded catalog by
+// name or from a config.json as it is; nothing here knows of devices, batches or sharding.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,13 +18,19 @@ struct Precision {  // of one scenario
   DataType activations = DataType::bf16;  // decides the tensor-core peak
   DataType kv_cache = DataType::bf16;
   static Precision from(Params& params);
+
+  // What lies between the GEMMs (hidden states, residuals, logits, all-reduce payloads): never below 16 bits.
+  DataType hidden() const;
+  // Tensors that are not quantised (embedding, LM head, norms, biases, routers): never below 16 bits.
+  DataType unquantised_weights() const;
 };
 
 struct MixtureOfExperts {
-  std::int64_t experts = 0;       // 0: a dense MLP
-  std::int64_t active = 0;        // experts a token is routed to (top-k)
-  std::int64_t intermediate = 0;  // width of one expert
+  std::int64_t experts = 0;              // 0: a dense MLP
+  std::int64_t active = 0;               // experts a token is routed to (top-k)
+  std::int64_t intermediate = 0;         // width of one expert, which is gated and has no bias
   std::int64_t shared_intermediate = 0;  // width of the shared expert, 0 if none
+  bool shared_gate = false;              // Qwen2-MoE: a learned sigmoid weighs the shared expert
 };
 
 struct Architecture {
@@ -34,25 +40,30 @@ struct Architecture {
   std::int64_t query_heads = 0;
   std::int64_t kv_heads = 0;  // = query_heads: MHA; 1: MQA; between: GQA
   std::int64_t head_dim = 0;
-  std::int64_t intermediate = 0;
-  bool gated_mlp = true;  // SwiGLU and its kin: gate and up projections
+  std::int64_t intermediate = 0;  // of the dense MLP; 0 in a mixture of experts
+  bool gated_mlp = true;          // SwiGLU and its kin: gate and up projections
   MixtureOfExperts moe;
   std::int64_t vocabulary = 0;
   bool tied_embeddings = false;
-  bool qkv_bias = false, linear_bias = false;  // biases of QKV; of every linear layer (OPT, GPT)
-  bool qk_norm = false;                        // Qwen3: RMSNorm on each head of Q and K
-  bool rotary = true;                          // false: learned position embeddings (OPT, GPT)
-  bool layer_norm = false;                     // LayerNorm (scale and bias) instead of RMSNorm
-  bool parallel_block = false;                 // Falcon: attention and MLP side by side, one norm (or two) before
-  std::int64_t positions = 0;                  // longest context the model was made for
+  bool qkv_bias = false, o_bias = false, mlp_bias = false, lm_head_bias = false;
+  bool qk_norm = false;                // Qwen3: RMSNorm on each head of Q and K
+  std::int64_t rotary_dim = 0;         // of head_dim; 0: learned positions (OPT, GPT) or ALiBi
+  std::int64_t learned_positions = 0;  // rows of a learned position table
+  bool layer_norm = false;             // LayerNorm (scale and bias) instead of RMSNorm
+  std::int64_t block_norms = 2;    // norms of the hidden state a block; 1 in some parallel blocks (Falcon-7B)
+  bool parallel_block = false;     // Falcon: attention and MLP side by side
+  std::int64_t positions = 0;      // longest context the model was made for
+  std::vector<std::string> notes;  // what its config.json says and Weir does not model, for the user to read
 
-  std::int64_t parameters() const;         // total, embeddings included
+  std::int64_t parameters() const;         // total, embeddings included, a tied one once
   std::int64_t active_parameters() const;  // a token's, for a mixture of experts
   std::int64_t kv_elements_per_token() const { return 2 * layers * kv_heads * head_dim; }
 };
 
 std::vector<std::string> architecture_names();
-// A catalog name, or the path of a config.json. Reports to `reading` at `pointer` and returns {} when it cannot.
+// A catalog name, or the path of a config.json or of the folder that holds one (it has a '/' or ends in
+// .json; relative paths are relative to the file being read). Reports to `reading` at `pointer` and returns
+// {} when it cannot; describing gives the first of the catalog.
 Architecture find_architecture(const std::string& name_or_path, Reading& reading, const std::string& pointer);
 Architecture read_hugging_face_config(const std::filesystem::path& path);  // throws ConfigError
 

@@ -1,7 +1,8 @@
 #pragma once
-// One rank's share of a decoder-only model as operators: a prologue, one decoder block repeated for the stage's
-// layers, an epilogue. Sizes are per rank, after tensor, pipeline and expert sharding; rows follow the batch.
-// Policies place operators on units and add their own (prefetch, transfers); devices time them; the engine runs them.
+// One rank's share of a decoder-only model as operators: a prologue, one decoder block repeated for the
+// stage's layers, an epilogue. Sizes are per rank, after tensor, pipeline and expert sharding; rows follow
+// the batch. Policies place operators on units and add their own (prefetch, transfers); devices time them;
+// the engine runs them.
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
 #include <string>
@@ -11,10 +12,10 @@
 namespace weir {
 
 enum class OperatorKind {
-  gemm,         // rows x in_features by in_features x out_features
-  grouped_gemm, // the experts of one rank: `experts` matrices, rows spread over them by the router
-  attention,    // prefill chunks and decodes against the KV cache
-  elementwise,  // norms, activations, rotary embedding, residuals: bytes only
+  gemm,          // rows x in_features by in_features x out_features
+  grouped_gemm,  // the experts of one rank: `experts` matrices, rows spread over them by the router
+  attention,     // prefill chunks and decodes against the KV cache
+  elementwise,   // norms, activations, rotary embedding, residuals: bytes only
   all_reduce,
   all_gather,
   all_to_all,
@@ -26,12 +27,15 @@ enum class Rows {
 };
 
 struct Operator {
-  std::string name;  // the profiler's layer name: qkv_proj, rotary_emb, attention, o_proj, ..., all_reduce
+  // The profiler's layer (design.md section 5), the collective's kind, or of a mixture of experts:
+  // moe_router, moe_gate_up, moe_act, moe_down, moe_sum (adding up a token's experts).
+  std::string name;
   OperatorKind kind = OperatorKind::elementwise;
   Rows rows = Rows::tokens;
   DataType weights = DataType::bf16, activations = DataType::bf16, kv_cache = DataType::bf16;
-  std::int64_t in_features = 0, out_features = 0;            // gemm, grouped_gemm
-  std::int64_t experts = 0, active = 0, total_experts = 0;   // grouped_gemm: on this rank; per token; in the layer
+  std::int64_t in_features = 0, out_features = 0;  // gemm, grouped_gemm
+  // grouped_gemm: on this rank, a token's, the layer's
+  std::int64_t experts = 0, active = 0, total_experts = 0;
   std::int64_t query_heads = 0, kv_heads = 0, head_dim = 0;  // attention, on this rank
   Bytes bytes_per_row{};  // elementwise: read + written; collectives: payload
   int devices = 1;        // collectives: ranks taking part
@@ -44,6 +48,9 @@ struct Sharding {
   int tensor = 1, pipeline = 1, expert = 1;  // expert: expert groups inside the tensor group; divides tensor
 };
 
+// Edges are data flow, residual included; vertices are numbered in a topological order. One block's sources
+// start when all sinks of the one before have ended. What is fused into its neighbour (the adding of
+// residuals into the norm that follows, biases into GEMMs, quantising of inputs) has no operator of its own.
 struct StageGraph {
   OperatorGraph prologue, block, epilogue;  // empty where the stage has none
   std::int64_t layers = 0;                  // how often the block runs on this stage
@@ -52,10 +59,18 @@ struct StageGraph {
 // Every reason why a model cannot be cut this way (heads, experts, layers), in words; empty if it can.
 std::vector<std::string> sharding_problems(const Architecture& model, const Sharding& sharding);
 std::int64_t stage_layers(const Architecture& model, const Sharding& sharding, int stage);
-StageGraph build_stage(const Architecture& model, const Precision& precision, const Sharding& sharding, int stage);
+// The vocabulary as the embedding and the LM head hold it: a multiple of 64 and of the tensor ranks.
+std::int64_t padded_vocabulary(const Architecture& model, const Sharding& sharding);
+// Throws std::invalid_argument where sharding_problems is not empty or there is no such stage; so does
+// weight_bytes.
+StageGraph build_stage(const Architecture& model, const Precision& precision, const Sharding& sharding,
+                       int stage);
 
-Bytes weight_bytes(const Architecture& model, const Precision& precision, const Sharding& sharding, int stage);
-Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding, int stage);
+// Of one rank. Scales of quantised weights are left out: 3 % at most (one 16-bit scale to 128 int4 weights).
+Bytes weight_bytes(const Architecture& model, const Precision& precision, const Sharding& sharding,
+                   int stage);
+Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
+                         int stage);
 
 // Multiply-add counted as two. One token's forward pass through the whole model at the given context length.
 Flops flops_per_token(const Architecture& model, std::int64_t context);

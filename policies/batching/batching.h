@@ -1,31 +1,47 @@
 #pragma once
-// Which tokens of which requests the next iteration computes. Called by a replica's serving actor whenever it has a
-// free pipeline slot. Pure: a function of the snapshot; no clock, no SimGrid, no memory of its own. The engine
-// carries the decision out and checks it (KV blocks are never promised twice).
+// Which tokens of which requests the next iteration computes. Called by a replica's serving actor whenever it
+// has a free pipeline slot. Pure: a function of the snapshot; no clock, no SimGrid, no memory of its own. The
+// engine carries the decision out and checks it (KV blocks are never promised twice).
+//
+// All policies are first come, first served: they admit from the front of `waiting` and nobody overtakes. So
+// an arrival, which goes to the back, changes the next decision only where `waiting` was empty: behind a head
+// that was not admitted it cannot be, and that head stays shut out until a request ends, a batch or a KV
+// transfer comes back. An engine may therefore wake a replica on arrivals at an empty queue only. Requests
+// that arrive at one instant should all be in the queue before the policy is asked (a static batch takes what
+// it sees).
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "sim/core/catalog.h"
+#include "sim/core/request.h"
 
 namespace weir {
 
-// When a waiting request may join (kv_cache.admission): its next chunk fits the free blocks (vLLM v1), its whole
-// prompt fits, or prompt and output fit together with what the running ones may still need (no preemption).
+// When a waiting request may join (kv_cache.admission): the blocks of its next chunk are free (vLLM v1),
+// those of its whole prompt are (vLLM's scheduler_reserve_full_isl), or of prompt and output together beside
+// what the running ones may still need (no preemption).
 enum class Admission { chunk, prompt, sequence };
 
 struct SequenceView {
-  std::int64_t input_tokens;   // of the request
-  std::int64_t output_tokens;  // what it will generate; a policy may use it only where it stands for a reservation
-  std::int64_t known_tokens;   // prompt plus generated so far
+  std::int64_t input_tokens;     // of the request
+  std::int64_t output_tokens;    // what it will generate; for a policy only where it stands for a reservation
+  std::int64_t known_tokens;     // prompt plus generated so far
   std::int64_t computed_tokens;  // of those, in the KV cache or scheduled into it
-  std::int64_t blocks;           // KV blocks held
-  bool in_flight;                // its last decode has not come back yet: nothing to schedule
+  std::int64_t blocks;           // KV blocks held on the device: none while swapped out
+  // Its next token has not come back yet: nothing to schedule, and not to be preempted. A prompt is not in
+  // flight before its last chunk is: the next chunk may follow at once.
+  bool in_flight;
 
   std::int64_t pending() const { return known_tokens - computed_tokens; }  // decode: 1, or 0 while in flight
+  // In the KV cache when it ends; the last token's keys and values are never computed.
+  std::int64_t final_tokens() const { return input_tokens + output_tokens - 1; }
   // Prompt (or, after a preemption by recomputation, prompt and output so far) not yet computed.
   bool prefilling() const { return computed_tokens < prefill_target; }
-  std::int64_t prefill_target;  // known_tokens when it was admitted
+  // known_tokens when it was admitted; a swap does not change it, a recomputation does. The prompt, if that
+  // was computed on a prefill replica. Means nothing for one that waits to be computed from its beginning.
+  std::int64_t prefill_target;
+  std::int32_t request = -1;  // the engine's name for it
 };
 
 struct ServingView {
@@ -36,7 +52,6 @@ struct ServingView {
   std::int64_t block_tokens;
   Admission admission;
   int pipeline_stages;
-  bool more_to_come;  // requests may still arrive (static batching waits for a full batch only while true)
 };
 
 struct Slice {
@@ -44,20 +59,31 @@ struct Slice {
   std::int64_t tokens;    // >= 1
 };
 
-struct Batch {
-  std::vector<Slice> slices;          // empty: nothing can be done until something changes
-  std::vector<std::int32_t> preempted;  // indices into running whose blocks are taken away, in that order
-  std::int32_t admitted = 0;          // from the front of waiting
-  // The same decision would be taken again, decode by decode, until a request ends, one arrives at an empty queue
-  // or the blocks run out: the engine may fast-forward. Only for batches of decodes with nothing to admit.
+struct Batch {                          // reused by the caller, to save allocations
+  std::vector<Slice> slices;            // empty: nothing can be done until something changes
+  std::vector<std::int32_t> preempted;  // indices into running whose blocks are taken first, in that order;
+                                        // what comes back of a chunk of theirs in flight is dropped
+  std::int32_t admitted = 0;            // from the front of waiting; `static` leaves some without a slice yet
+  // The same decision would be taken again, decode by decode, until a request ends, one arrives at an empty
+  // queue or from a KV transfer, blocks are given back, or the free ones do not hold the next token of every
+  // slice: the engine may fast-forward. Only for batches of decodes with nothing to admit. With several
+  // pipeline stages: when this batch comes back, provided those in flight then are repeatable too.
   bool repeatable = false;
-  void clear() { slices.clear(); preempted.clear(); admitted = 0; repeatable = false; }
+  void clear() {
+    slices.clear();
+    preempted.clear();
+    admitted = 0;
+    repeatable = false;
+  }
 };
 
 class BatchingPolicy {
  public:
   virtual ~BatchingPolicy() = default;
-  virtual void next(const ServingView& view, Batch& batch) const = 0;  // fills a cleared batch; reused to save allocations
+  virtual void next(const ServingView& view, Batch& batch) const = 0;  // fills a cleared batch
+  // False if the request could not run to its end even alone: the engine rejects it on arrival. A reader asks
+  // the same of a request of max_model_len tokens, as vLLM does of its configuration.
+  virtual bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const = 0;
   virtual std::int64_t max_batch_requests() const = 0;
   virtual std::int64_t max_batch_tokens() const = 0;  // for the activation reserve
 };

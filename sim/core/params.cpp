@@ -159,6 +159,18 @@ double Params::number(Key key, Range<double> range, std::optional<double> fallba
   return v->get<double>();
 }
 
+std::optional<double> Params::number_if_given(Key key, Range<double> range) {
+  if (!describing() && object_->contains(key.name)) return number(key, range);
+  known_.emplace_back(key.name);
+  if (describing()) {
+    Json declaration = {{"type", "number"}};
+    declare(declaration, range);
+    declaration["description"] = key.help;
+    schema_node(std::string("/properties/") + key.name) = std::move(declaration);
+  }
+  return {};
+}
+
 std::optional<std::int64_t> Params::integer_or_null(Key key, Range<std::int64_t> range) {
   Json declaration = {{"type", "integer"}};
   declare(declaration, range);
@@ -232,10 +244,13 @@ Params Params::object(Key key, Presence presence) {
   return below;
 }
 
-std::vector<Params> Params::list(Key key, std::size_t min_items) {
+std::vector<Params> Params::list(Key key, std::size_t min_items, Presence presence) {
   const std::string below = schema_path_ + "/properties/" + key.name + "/items";
-  static const Json empty = Json::object();
-  const Json* v = find(key, {{"type", "array"}, {"minItems", min_items}, {"items", Json::object()}}, {});
+  static const Json empty = Json::object(), one_empty = Json::array({empty});
+  const bool optional = presence == Presence::optional;
+  const Json* v = find(key, {{"type", "array"}, {"minItems", min_items}, {"items", Json::object()}},
+                       optional ? std::optional<Json>(one_empty) : std::nullopt);
+  if (!v && optional && !describing()) v = &one_empty;
   std::vector<Params> items;
   if (describing()) items.push_back(Params(*reading_, &empty, pointer_ + "/" + key.name + "/0", below));
   if (!v) return items;

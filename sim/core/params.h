@@ -67,6 +67,7 @@ class Params {
   std::optional<std::int64_t> integer_or_null(Key key, Range<std::int64_t> range);  // default null
   double number(Key key, Range<double> range, std::optional<double> fallback = {});
   std::optional<double> number_or_null(Key key, Range<double> range);  // default null
+  std::optional<double> number_if_given(Key key, Range<double> range);  // optional, without a default to resolve
   bool flag(Key key, std::optional<bool> fallback = {});
   std::string text(Key key, std::optional<std::string> fallback = {});
   std::optional<std::string> text_or_null(Key key);  // default null
@@ -88,7 +89,8 @@ class Params {
   // Nested values. An absent optional object reads as {}: its keys then give their defaults.
   enum class Presence { required, optional };
   Params object(Key key, Presence presence = Presence::optional);
-  std::vector<Params> list(Key key, std::size_t min_items);         // required; describing gives one element
+  // Of objects; describing gives one. An absent optional list reads as one {}.
+  std::vector<Params> list(Key key, std::size_t min_items, Presence presence = Presence::required);
   std::vector<double> numbers(Key key, std::size_t min_items, Range<double> range = {});  // required
   // A key that holds a name or an object: exactly one of the two comes back (describing: the object).
   struct NameOrObject {

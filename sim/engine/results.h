@@ -2,7 +2,6 @@
 // What a run leaves behind, as the engine fills it and sim/app writes it: one record a request, pooled inter-token
 // gaps, samples over time, totals per device. No formatting here.
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -32,8 +31,10 @@ class GapHistogram {
   Seconds percentile(double p) const;  // p in [0, 100]
 
  private:
-  std::map<std::int32_t, double> bins_;  // by floor(log(gap) / 1e-3)
+  std::vector<double> bins_;  // bin i holds gaps of about exp((lowest_ + i) * 1e-3) seconds
+  std::int64_t lowest_ = 0;
   double count_ = 0, sum_ = 0, squares_ = 0;
+  double& bin(std::int64_t index);
 };
 
 // One device of one pipeline stage of one replica (the ranks of a tensor-parallel group are alike).

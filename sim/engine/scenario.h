@@ -8,6 +8,8 @@
 
 #include "devices/device.h"
 #include "policies/batching/batching.h"
+#include "policies/partitioning/partitioning.h"
+#include "policies/prefetch/prefetch.h"
 #include "policies/routing/routing.h"
 #include "workloads/workload.h"
 
@@ -49,15 +51,29 @@ struct KvCacheSpec {
   Preemption preemption = Preemption::recompute;
 };
 
+struct DevicePlace {
+  int node = 0, slot = 0;  // nodes counted one by one, slots within a node
+};
+using ReplicaPlace = std::vector<std::vector<DevicePlace>>;  // [stage][tensor-parallel rank]
+
 struct ReplicaSpec {
   int count = 1;
   Role role = Role::both;
   std::optional<std::string> device;  // kind to place it on; otherwise the next free devices
   Sharding parallelism;
   std::shared_ptr<const BatchingPolicy> batching;
+  std::shared_ptr<const PartitioningPolicy> partitioning;
+  std::shared_ptr<const PrefetchPolicy> prefetch;
   KvCacheSpec kv_cache;
   EngineOverhead engine;
   std::optional<std::int64_t> max_model_len;
+
+  // Worked out by the reader:
+  std::shared_ptr<const Device> on;    // all devices of a replica are alike
+  std::vector<ReplicaPlace> places;    // one a replica
+  std::int64_t kv_blocks = 0;          // one replica's: of its fullest stage
+  std::shared_ptr<const CollectiveModel> collectives;  // of a stage's tensor-parallel group
+  LinkSpec links;                                      // which it runs over
 };
 
 struct Slo {
@@ -91,7 +107,6 @@ Json scenario_schema();
 struct NamedSummary {
   std::string name, summary;
 };
-std::vector<NamedSummary> interconnects();
 std::vector<NamedSummary> topologies();
 std::vector<NamedSummary> engines();
 

@@ -1,0 +1,33 @@
+#pragma once
+// A GPU as the analytic models of models/latency see it. Made by catalog.cpp; profiled.cpp stands on one.
+#include <vector>
+
+#include "devices/device.h"
+#include "models/latency/attention.h"
+#include "models/latency/matrix.h"
+
+namespace weir {
+
+struct ElementwiseLayer {
+  std::string name;  // of the operator; "" for any other
+  ElementwiseEfficiency efficiency;
+};
+
+// How well the kernels of one software stack use one generation of GPUs: devices/kernels/*.json.
+struct KernelEfficiencies {
+  GemmEfficiency gemm_16bit, gemm_8bit;
+  std::vector<ElementwiseLayer> elementwise;  // the last is for any other layer
+  AttentionEfficiency attention;
+};
+
+struct GpuShape {
+  double multiprocessors = 0;
+  Bytes l2;
+};
+
+std::vector<std::string> kernel_names();
+KernelEfficiencies find_kernels(const std::string& name, const GpuShape& shape);
+
+std::shared_ptr<const Device> make_gpu(DeviceSpec spec, GpuShape shape, KernelEfficiencies kernels);
+
+}  // namespace weir

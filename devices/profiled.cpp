@@ -1,0 +1,272 @@
+#include "devices/profiled.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "devices/profile_tables.h"
+#include "models/latency/matrix.h"
+
+namespace weir {
+namespace {
+
+// Decodes of unequal length cost their mean plus a share of the way to the longest. Median shares over LLMServingSim's
+// own measurements of it (github.com/casys-kaist/LLMServingSim, profiler/perf/{RTX4090,RTXPRO6000}/meta-llama/
+// Llama-3.1-8B/bf16/tp1/skew_fit.csv): alone 0.01-0.1 at any number of decodes; beside a prefill, where a long request
+// is one long tile of the last wave, 0.7-1 of 2, 0.3-0.5 of 8, 0.1-0.2 of 16, 0.05-0.1 of 32, 0.02-0.05 of 64 and 128.
+constexpr double skew_alone = 0.04;
+double skew_beside_prefill(double decodes) { return std::min(1.0, 2.6 / decodes); }
+
+struct Tables {
+  std::map<std::string, Curve> dense, per_sequence;
+  DecodeTimes decode;
+  MixedTimes mixed;
+  Axis<Curve> experts;  // tokens, then activated experts
+  double longest_decode = 0, longest_context = 0;
+};
+
+using Tokens = std::map<std::string, Curve>;
+
+void read_layers(const std::filesystem::path& file, const char* rows, Tokens& layers, std::vector<Problem>& problems) {
+  read_table(file, {"layer", rows, "time_us"}, true,
+             [&](const std::string& layer, const std::vector<double>& v) { layers[layer].add(v[0], 1e-6 * v[1]); },
+             problems);
+  for (auto& [layer, curve] : layers)
+    if (!curve.sort()) problems.push_back({"", fmt::format("{}: {} is measured twice", file.string(), layer)});
+}
+
+template <class Below>
+bool sort_all(Axis<Below>& axis) {
+  bool unique = true;
+  for (auto& below : axis.below)
+    if constexpr (std::is_same_v<Below, Curve>)
+      unique = below.sort() && unique;
+    else
+      unique = sort_all(below) && unique;
+  return unique;
+}
+
+// Newer bundles hold several kernels and decodes of several query tokens in one file, and give the mean number of keys
+// a prompt token looks back on instead of the tokens before the chunk.
+void read_attention(const std::filesystem::path& file, Tables& tables, std::vector<Problem>& problems) {
+  const auto add = [&](const std::string&, const std::vector<double>& v) {
+    const double chunk = v[0], decodes = v[1], length = v[2], time = 1e-6 * v[3], query = v[6];
+    if (query > 1) return;
+    const double context = std::isnan(v[4]) ? std::max(0.0, v[5] - chunk / 2) : v[4];
+    DecodeTimes& at = chunk == 0 ? tables.decode : tables.mixed[chunk][context];
+    at[decodes].add(length, time);
+    tables.longest_decode = std::max(tables.longest_decode, length);
+    tables.longest_context = std::max(tables.longest_context, context);
+  };
+  read_table(file,
+             {"prefill_chunk", "n_decode", "kv_decode", "time_us", "kv_prefill?", "prefill_key?", "decode_q_len?"}, false,
+             add, problems);
+  if (!sort_all(tables.decode) || !sort_all(tables.mixed))
+    problems.push_back({"", fmt::format("{}: a point is measured twice", file.string())});
+  if (tables.decode.knots.empty() || tables.mixed.knots.empty())
+    problems.push_back({"", fmt::format("{}: needs rows of decodes alone and rows with a prefill", file.string())});
+}
+
+void read_experts(const std::filesystem::path& file, Tables& tables, std::vector<Problem>& problems) {
+  read_table(file, {"tokens", "activated_experts", "time_us", "ep?"}, false,
+             [&](const std::string&, const std::vector<double>& v) {
+               if (!(v[3] > 1)) tables.experts[v[0]].add(v[1], 1e-6 * v[2]);
+             },
+             problems);
+  if (!sort_all(tables.experts)) problems.push_back({"", fmt::format("{}: a point is measured twice", file.string())});
+}
+
+// The tensor-parallel degree a folder's name ends in, .../tp2 or ..._tp2; 0 if it says none.
+int named_degree(const std::filesystem::path& folder) {
+  std::string name = folder.filename().string();
+  if (name.empty()) name = folder.parent_path().filename().string();
+  const auto digits = name.find_last_not_of("0123456789") + 1;
+  const bool named = digits < name.size() && digits >= 2 && name.compare(digits - 2, 2, "tp") == 0;
+  return named ? std::stoi(name.substr(digits)) : 0;
+}
+
+// The block of a mixture of experts is measured whole: its first matrix stands for all of it.
+bool whole_moe(const Operator& op) { return op.name == "moe_gate_up"; }
+bool part_of_moe(const Operator& op) { return op.name.starts_with("moe_"); }
+
+class Profiled final : public Device {
+ public:
+  Profiled(std::shared_ptr<const Device> analytic, std::filesystem::path folder, Tables tables)
+      : analytic_(std::move(analytic)), folder_(std::move(folder)), tables_(std::move(tables)), spec_(analytic_->spec()) {
+    spec_.title += ", profiled";
+  }
+
+  const DeviceSpec& spec() const override { return spec_; }
+
+  KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override {
+    KernelCost cost = analytic_->cost(op, batch, links);
+    if (collective(op)) return cost;
+    if (op.kind == OperatorKind::attention)
+      cost.time = Seconds(attention_seconds(op, batch, links, cost.time));
+    else if (const std::int64_t rows = op.rows == Rows::sequences ? batch.sequences : batch.tokens(); rows > 0)
+      cost.time = Seconds(layer_seconds(op, static_cast<double>(rows), cost.time));
+    return cost;
+  }
+
+  AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override {
+    AffineKernelCost affine = analytic_->decode_attention(op, batch);
+    const Decodes d = decodes(batch);
+    if (d.number > tables_.decode.knots.back() || d.longest > tables_.longest_decode) {
+      affine.first.time = Seconds(attention_seconds(op, batch, *no_links_, affine.first.time));
+      affine.slope.time = Seconds(0);
+      affine.steps = 1;
+      return affine;
+    }
+    const auto [low, high, share] = bracket(tables_.decode.knots, d.number);
+    double first = 0, slope = 0, next = std::numeric_limits<double>::infinity();
+    for (const auto& [knot, weight] : {std::pair{low, 1 - share}, std::pair{high, share}}) {
+      if (weight == 0) continue;
+      const Curve& curve = tables_.decode.below[knot];
+      const Curve::Point mean = curve.at(d.mean), longest = curve.at(d.longest);
+      first += weight * (mean.value + skew_alone * (longest.value - mean.value));
+      slope += weight * (mean.slope + skew_alone * (longest.slope - mean.slope));
+      next = std::min({next, mean.next - d.mean, longest.next - d.longest});
+    }
+    affine.first.time = Seconds(first);
+    affine.slope.time = Seconds(slope);
+    // A knot that rounding blurs is left to the next call.
+    next = std::min({next, tables_.longest_decode - d.longest, 1e12});
+    affine.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(next - 1e-6)) + 1);
+    return affine;
+  }
+
+  std::string cannot_run(const StageGraph& stage) const override {
+    int degree = 1;
+    for (const OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
+      for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
+        const Operator& op = (*graph)[v];
+        if (collective(op)) degree = std::max(degree, op.devices);
+        if (const std::string file = lacks(op); !file.empty())
+          return fmt::format("{} has no layer {}", (folder_ / file).string(), op.name);
+      }
+    if (const int named = named_degree(folder_); named > 0 && named != degree)
+      return fmt::format("{} was measured at tensor parallelism {}, not {}", folder_.string(), named, degree);
+    return "";
+  }
+
+ private:
+  struct Decodes {
+    double number, mean, longest;  // KV lengths before the step's own token, as the profiler counts them
+  };
+  static Decodes decodes(const BatchShape& b) {
+    if (b.decodes == 0) return {0, 0, 0};
+    const auto n = static_cast<double>(b.decodes);
+    return {n, static_cast<double>(b.decode_context_sum) / n - 1, static_cast<double>(b.decode_context_max) - 1};
+  }
+
+  static bool collective(const Operator& op) {
+    return op.kind == OperatorKind::all_reduce || op.kind == OperatorKind::all_gather ||
+           op.kind == OperatorKind::all_to_all;
+  }
+
+  // The file without the operator's layer, or "".
+  std::string lacks(const Operator& op) const {
+    if (collective(op) || op.kind == OperatorKind::attention) return "";
+    if (part_of_moe(op)) return tables_.experts.knots.empty() ? "moe.csv" : "";
+    const bool sequences = op.rows == Rows::sequences;
+    const Tokens& layers = sequences ? tables_.per_sequence : tables_.dense;
+    return layers.contains(op.name) ? "" : sequences ? "per_sequence.csv" : "dense.csv";
+  }
+
+  // Outside its measured range a curve's end is scaled as the analytic model scales from there.
+  double layer_seconds(const Operator& op, double rows, Seconds here) const {
+    if (part_of_moe(op)) return whole_moe(op) ? moe_seconds(op, rows, here) : 0;
+    const Tokens& layers = op.rows == Rows::sequences ? tables_.per_sequence : tables_.dense;
+    const auto it = layers.find(op.name);
+    if (it == layers.end()) throw ConfigError((folder_ / lacks(op)).string(), "", "no layer " + op.name);
+    const Curve& curve = it->second;
+    const double end = std::clamp(rows, curve.x.front(), curve.x.back());
+    return curve.at(end).value * (end == rows ? 1 : here / analytic_seconds(op, end));
+  }
+
+  double moe_seconds(const Operator& op, double tokens, Seconds here) const {
+    const double end = std::clamp(tokens, tables_.experts.knots.front(), tables_.experts.knots.back());
+    const double active = expected_active_experts({op.experts, op.active, op.total_experts}, end);
+    const double time = interpolate(tables_.experts, end, active, active).mean;
+    return time * (end == tokens ? 1 : here / analytic_seconds(op, end));
+  }
+
+  Seconds analytic_seconds(const Operator& op, double rows) const {
+    const auto n = static_cast<std::int64_t>(rows);
+    const BatchShape batch{.decodes = n, .decode_context_sum = n, .decode_context_max = 1, .sequences = n};
+    return analytic_->cost(op, batch, *no_links_).time;
+  }
+
+  // The table knows one prompt beside equal decodes. Several prompts are looked up as one of as many tokens that
+  // attends to as many keys; what lies outside the tables (or has fewer keys than one prompt of that length) is
+  // scaled from the nearest point inside as the analytic model scales. A chunk shorter than the shortest measured one
+  // costs as much: kernels calculate whole tiles.
+  double attention_seconds(const Operator& op, const BatchShape& batch, const CollectiveModel& links,
+                           Seconds here) const {
+    const Decodes d = decodes(batch);
+    double chunk = 0, pairs = 0;
+    for (const PrefillChunk& p : batch.prefill) {
+      const auto c = static_cast<double>(p.tokens);
+      chunk += c;
+      pairs += c * (static_cast<double>(p.context) + c / 2);
+    }
+    if (chunk == 0 && d.number == 0) return 0;
+    const double longest = std::min(d.longest, tables_.longest_decode), mean = std::min(d.mean, tables_.longest_decode);
+    if (chunk == 0) {
+      const double n = std::min(d.number, tables_.decode.knots.back());
+      const TimePair t = interpolate(tables_.decode, n, mean, longest);
+      return (t.mean + skew_alone * (t.longest - t.mean)) *
+             scale(op, links, here, {}, {n, mean, longest}, n != d.number || longest != d.longest);
+    }
+    const double context = pairs / chunk - chunk / 2;
+    const double c = std::clamp(chunk, tables_.mixed.knots.front(), tables_.mixed.knots.back());
+    const double k = std::clamp(context, 0.0, tables_.longest_context);
+    const double n = std::min(d.number, tables_.mixed.below.back().below.back().knots.back());
+    const TimePair t = interpolate(tables_.mixed, c, k, n, mean, longest);
+    const double skew = n > 0 ? skew_beside_prefill(n) : 0;
+    const PrefillChunk one{static_cast<std::int64_t>(c), static_cast<std::int64_t>(std::llround(k))};
+    const bool outside = c < chunk || std::abs(k - context) > 0.5 || n != d.number || longest != d.longest;
+    return (t.mean + skew * (t.longest - t.mean)) *
+           scale(op, links, here, std::span(&one, 1), {n, mean, longest}, outside);
+  }
+
+  double scale(const Operator& op, const CollectiveModel& links, Seconds here, std::span<const PrefillChunk> prefill,
+               const Decodes& d, bool outside) const {
+    if (!outside) return 1;
+    BatchShape inside{.prefill = prefill};
+    for (const PrefillChunk& p : prefill) inside.prefill_tokens += p.tokens;
+    inside.decodes = static_cast<std::int64_t>(d.number);
+    inside.decode_context_sum = static_cast<std::int64_t>(std::llround(d.number * (d.mean + 1)));
+    inside.decode_context_max = static_cast<std::int64_t>(std::llround(d.longest + 1));
+    return here / analytic_->cost(op, inside, links).time;
+  }
+
+  std::shared_ptr<const Device> analytic_;
+  std::filesystem::path folder_;
+  Tables tables_;
+  DeviceSpec spec_;
+  std::shared_ptr<const CollectiveModel> no_links_ = make_collectives(LinkSpec{}, "");
+};
+
+}  // namespace
+
+std::shared_ptr<const Device> make_profiled(std::shared_ptr<const Device> analytic,
+                                            const std::filesystem::path& folder, Params& params) {
+  if (!std::filesystem::is_directory(folder)) {
+    params.fail("profile", fmt::format("no such folder: {}", folder.string()));
+    return nullptr;
+  }
+  Tables tables;
+  std::vector<Problem> problems;
+  read_layers(folder / "dense.csv", "tokens", tables.dense, problems);
+  read_layers(folder / "per_sequence.csv", "sequences", tables.per_sequence, problems);
+  read_attention(folder / "attention.csv", tables, problems);
+  if (std::filesystem::exists(folder / "moe.csv")) read_experts(folder / "moe.csv", tables, problems);
+  for (const Problem& p : problems) params.fail("profile", p.what);
+  if (!problems.empty()) return nullptr;
+  return std::make_shared<Profiled>(std::move(analytic), folder, std::move(tables));
+}
+
+}  // namespace weir

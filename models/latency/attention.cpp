@@ -1,0 +1,188 @@
+#include "models/latency/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weir {
+namespace {
+
+constexpr std::int64_t for_ever = std::int64_t{1} << 40;
+
+// A batch of decodes as a straight line in the context they attend to.
+struct DecodeLine {
+  double context;      // that counts: between mean and longest
+  double per_token;    // seconds for one token more in every context
+  double fixed, idle;  // launch and combining; the tiles' own time, hidden or not by the traffic
+  double hidden;
+
+  double time() const { return fixed + std::max(idle, hidden + context * per_token); }
+};
+
+double mean_context(const BatchShape& b) {
+  return static_cast<double>(b.decode_context_sum) / static_cast<double>(b.decodes);
+}
+
+// Tiles that find no partner for their SM, or an SM to share, leave bandwidth unused.
+double seconds_per_token(const DecodeEfficiency& d, const Roof& roof, double tiles, double bytes_per_tile) {
+  const double rate = d.memory * roof.bandwidth.value();
+  const bool split = tiles < d.split_waves * roof.multiprocessors;
+  if (split || d.tile_alone <= BytesPerSecond(0)) return tiles * bytes_per_tile / rate;
+  const double rest = std::fmod(tiles, 2 * roof.multiprocessors), full = tiles - rest;
+  const BytesPerSecond draw = rest <= roof.multiprocessors ? d.tile_alone : d.tile_paired;
+  const double last = rest > 0 ? std::max(rest / rate, 1 / draw.value()) : 0;
+  return bytes_per_tile * (full / rate + last);
+}
+
+DecodeLine decode_line(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s, const BatchShape& b) {
+  const DecodeEfficiency& d = e.decode;
+  const double tiles = static_cast<double>(b.decodes) * s.kv_heads, waves = tiles / roof.multiprocessors;
+  const double mean = mean_context(b);
+  DecodeLine line;
+  line.context = mean + d.skew * (static_cast<double>(b.decode_context_max) - mean);
+  const double arithmetic = static_cast<double>(b.decodes) * s.flops_per_pair() / (e.prefill.context * roof.peak.value());
+  line.per_token = std::max(arithmetic, seconds_per_token(d, roof, tiles, s.bytes_per_token() / s.kv_heads));
+  const bool split = line.context > d.split_tokens && waves < d.split_waves;
+  line.fixed = d.launch.value() + (split ? d.split.value() : 0);
+  line.idle = d.wave.value() * waves;
+  line.hidden = d.overlapped_wave.value() * waves;
+  return line;
+}
+
+// Steps that leave `distance` uncrossed. A boundary that rounding blurs is left to the next call.
+std::int64_t steps_within(double distance) {
+  return distance < static_cast<double>(for_ever)
+             ? std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(distance - 1e-6)) + 1)
+             : for_ever;
+}
+
+KernelCost decode_counts(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s, double tokens) {
+  KernelCost cost;
+  cost.flops = Flops(s.flops_per_pair() * tokens);
+  cost.memory = Bytes(s.bytes_per_token() * tokens);
+  cost.compute = cost.flops / (e.prefill.context * roof.peak);
+  cost.traffic = cost.memory / (e.decode.memory * roof.bandwidth);
+  return cost;
+}
+
+struct PrefillWork {
+  double seconds = 0;  // with every SM busy
+  double longest = 0;  // of one tile on one SM
+  double tiles = 0;
+  double flops = 0, tokens = 0;  // arithmetic that counts; keys read
+};
+
+PrefillWork prefill_work(const PrefillEfficiency& p, const Roof& roof, const AttentionShape& s,
+                         std::span<const PrefillChunk> chunks) {
+  const double group = s.query_heads / s.kv_heads, pack = p.packed_heads ? group : 1;
+  const double heads = p.packed_heads ? s.kv_heads : s.query_heads;
+  const double pair = s.flops_per_pair() / roof.peak.value();
+  const double tile = 4 * s.head_dim * p.tile_rows * roof.multiprocessors / roof.peak.value();
+  PrefillWork work;
+  for (const PrefillChunk& chunk : chunks) {
+    const double c = static_cast<double>(chunk.tokens), k = static_cast<double>(chunk.context);
+    const double tiles = std::ceil(c * pack / p.tile_rows);
+    const double rows = tiles * p.tile_rows / pack + p.padding_tokens;
+    work.seconds += pair * (rows * k / p.context + (c * c / 2 + p.tile_tokens * rows) / p.causal);
+    work.longest = std::max(work.longest, tile * (k / p.context + (c + p.tile_tokens) / p.causal));
+    work.tiles += tiles * heads;
+    work.flops += s.flops_per_pair() * c * (k + (c + 1) / 2);
+    work.tokens += c + k;
+  }
+  return work;
+}
+
+KernelCost prefill_counts(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s,
+                          const PrefillWork& work) {
+  KernelCost cost;
+  cost.flops = Flops(work.flops);
+  cost.memory = Bytes(s.bytes_per_token() * work.tokens);
+  cost.compute = Seconds(work.seconds);
+  cost.traffic = cost.memory / (e.decode.memory * roof.bandwidth);
+  return cost;
+}
+
+void add_counts(KernelCost& to, const KernelCost& more) {
+  to.flops += more.flops;
+  to.memory += more.memory;
+  to.compute += more.compute;
+  to.traffic += more.traffic;
+}
+
+KernelCost prefills(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s, const BatchShape& b) {
+  const PrefillWork work = prefill_work(e.prefill, roof, s, b.prefill);
+  KernelCost cost = prefill_counts(e, roof, s, work);
+  double time = work.seconds;
+  if (e.grid == AttentionGrid::waves) {
+    const double waves = work.tiles / roof.multiprocessors;
+    time *= std::max(1.0, std::ceil(waves) / waves);
+  }
+  if (e.grid != AttentionGrid::separate) time = std::max(time, work.longest);
+  cost.time = e.prefill.launch + std::max(Seconds(time), cost.traffic);
+  return cost;
+}
+
+KernelCost decodes(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s, const BatchShape& b) {
+  KernelCost cost = decode_counts(e, roof, s, static_cast<double>(b.decode_context_sum));
+  cost.time = Seconds(decode_line(e, roof, s, b).time());
+  return cost;
+}
+
+// FlashAttention 2: each decode is a tile of query rows in every query head.
+KernelCost in_waves(const AttentionEfficiency& e, const Roof& roof, Bytes l2, const AttentionShape& s,
+                    const BatchShape& b) {
+  const PrefillEfficiency& p = e.prefill;
+  PrefillWork work = prefill_work(p, roof, s, b.prefill);
+  KernelCost cost = prefill_counts(e, roof, s, work);
+  const double n = static_cast<double>(b.decodes), keys = static_cast<double>(b.decode_context_sum);
+  const double pair = s.flops_per_pair() / roof.peak.value(), group = s.query_heads / s.kv_heads;
+  work.seconds += pair * p.tile_rows * (keys / p.context + n * p.tile_tokens / p.causal);
+  work.tiles += n * s.query_heads;
+  const double tile = 4 * s.head_dim * p.tile_rows * roof.multiprocessors / roof.peak.value();
+  const double longest = tile * (static_cast<double>(b.decode_context_max) / p.context + p.tile_tokens / p.causal);
+
+  KernelCost more = decode_counts(e, roof, s, keys);
+  const bool lost = keys * s.bytes_per_token() / s.kv_heads > l2.value() && n * group > 2 * roof.multiprocessors;
+  if (lost) {
+    more.memory = group * more.memory;
+    more.traffic = group * more.traffic;
+  }
+  add_counts(cost, more);
+  cost.compute = Seconds(work.seconds);
+  const double waves = work.tiles / roof.multiprocessors;
+  const double time = work.seconds * std::max(1.0, std::ceil(waves) / waves);
+  cost.time = p.launch + std::max({Seconds(time), Seconds(work.longest), Seconds(longest), cost.traffic});
+  return cost;
+}
+
+}  // namespace
+
+KernelCost attention_cost(const AttentionEfficiency& e, const Roof& roof, Bytes l2, const AttentionShape& shape,
+                          const BatchShape& batch) {
+  if (batch.prefill.empty()) return batch.decodes > 0 ? decodes(e, roof, shape, batch) : KernelCost{};
+  if (batch.decodes == 0) return prefills(e, roof, shape, batch);
+  if (e.grid == AttentionGrid::waves) return in_waves(e, roof, l2, shape, batch);
+  KernelCost cost = prefills(e, roof, shape, batch);
+  const KernelCost more = decodes(e, roof, shape, batch);
+  cost.time += more.time;
+  if (e.grid == AttentionGrid::persistent) cost.time -= std::min(e.prefill.launch, e.decode.launch);
+  add_counts(cost, more);
+  return cost;
+}
+
+AffineKernelCost decode_attention_cost(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s,
+                                       const BatchShape& batch) {
+  const DecodeLine line = decode_line(e, roof, s, batch);
+  AffineKernelCost affine;
+  affine.first = decodes(e, roof, s, batch);
+  affine.slope = decode_counts(e, roof, s, static_cast<double>(batch.decodes));
+  affine.steps = for_ever;
+  if (line.context <= e.decode.split_tokens) affine.steps = steps_within(e.decode.split_tokens - line.context);
+  const double above_traffic = line.idle - (line.hidden + line.context * line.per_token);
+  if (above_traffic > 0)
+    affine.steps = std::min(affine.steps, steps_within(above_traffic / line.per_token));
+  else
+    affine.slope.time = Seconds(line.per_token);
+  return affine;
+}
+
+}  // namespace weir

@@ -1,0 +1,141 @@
+#include "models/latency/collectives.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "models/latency/measured_collectives.h"
+
+namespace weir {
+namespace {
+
+double rounds_of(Collective op, double ring, double half) {
+  return op == Collective::all_reduce ? ring : op == Collective::send_receive ? 1 : half;
+}
+
+// What each rank sends when nothing is sent twice: bandwidth-optimal algorithms.
+double least_sent(Collective op, double bytes, double n) {
+  return rounds_of(op, 2 * (n - 1) / n, (n - 1) / n) * bytes;
+}
+
+class PlainCollectives : public CollectiveModel {
+ public:
+  explicit PlainCollectives(LinkSpec links) : links_(std::move(links)) {}
+  Seconds time(Collective op, Bytes bytes, int devices) const final {
+    if (devices <= 1) return Seconds(0);
+    if (links_.bandwidth <= BytesPerSecond(0)) return Seconds(std::numeric_limits<double>::infinity());
+    return Seconds(seconds(op, bytes.value(), devices));
+  }
+  Bytes sent(Collective op, Bytes bytes, int devices) const override {
+    return Bytes(devices <= 1 ? 0 : least_sent(op, bytes.value(), devices));
+  }
+
+ protected:
+  virtual double seconds(Collective op, double bytes, double n) const = 0;
+  double latency() const { return links_.latency.value(); }
+  double transfer(double bytes) const { return bytes / links_.bandwidth.value(); }
+  LinkShape shape() const { return links_.shape; }
+
+ private:
+  LinkSpec links_;
+};
+
+// Rounds of 1/n of the payload to the next device. In an all-to-all, round r sends to the r-th next device: on a
+// wire ring it takes the shorter way round and shares each wire with the others under way.
+class Ring final : public PlainCollectives {
+  using PlainCollectives::PlainCollectives;
+  double seconds(Collective op, double bytes, double n) const override {
+    if (op == Collective::send_receive) return latency() + transfer(bytes);
+    if (op != Collective::all_to_all || shape() != LinkShape::ring)
+      return rounds_of(op, 2 * (n - 1), n - 1) * (latency() + transfer(bytes / n));
+    double sum = 0;
+    for (double round = 1; round < n; ++round) sum += std::min(round, n - round) * (latency() + transfer(bytes / n));
+    return sum;
+  }
+};
+
+// Everyone to everyone at once: a reduce-scatter, then an all-gather, a hop each.
+class TwoShot final : public PlainCollectives {
+  using PlainCollectives::PlainCollectives;
+  double seconds(Collective op, double bytes, double n) const override {
+    if (op == Collective::send_receive && shape() == LinkShape::full_mesh)
+      return latency() + transfer(bytes * (n - 1));  // one of the n - 1 links that make up the bandwidth
+    return rounds_of(op, 2, 1) * latency() + transfer(least_sent(op, bytes, n));
+  }
+};
+
+// An all-reduce in one hop: everyone sends everything to everyone. The others as in two shots.
+class OneShot final : public PlainCollectives {
+  using PlainCollectives::PlainCollectives;
+  double seconds(Collective op, double bytes, double n) const override {
+    return latency() + transfer(op == Collective::all_reduce ? (n - 1) * bytes : least_sent(op, bytes, n));
+  }
+  Bytes sent(Collective op, Bytes bytes, int devices) const override {
+    return op == Collective::all_reduce ? (devices - 1) * bytes : PlainCollectives::sent(op, bytes, devices);
+  }
+};
+
+// Up and down a binary tree, pipelined: the latency of its depth, twice the payload over an inner node's link.
+class Tree final : public PlainCollectives {
+  using PlainCollectives::PlainCollectives;
+  double seconds(Collective op, double bytes, double n) const override {
+    const double depth = std::ceil(std::log2(n));
+    if (op == Collective::all_reduce) return 2 * depth * latency() + transfer(2 * bytes);
+    return (op == Collective::send_receive ? 1 : depth) * latency() + transfer(least_sent(op, bytes, n));
+  }
+};
+
+class MeasuredCollectives final : public CollectiveModel {
+ public:
+  MeasuredCollectives(const Interconnect& on, bool own_kernels, std::shared_ptr<const CollectiveModel> plain)
+      : measured_(on.measured), own_kernels_(own_kernels), plain_(std::move(plain)) {}
+
+  Seconds time(Collective op, Bytes bytes, int devices) const override {
+    if (devices <= 1) return Seconds(0);
+    if (op == Collective::send_receive && measured_.send_receive)
+      return Seconds((*measured_.send_receive)(bytes.value()));
+    if (const ProtocolTimes* own = own_kernel(measured_.one_shot, op, bytes, devices)) return Seconds((*own)(bytes.value()));
+    if (const ProtocolTimes* own = own_kernel(measured_.two_shot, op, bytes, devices)) return Seconds((*own)(bytes.value()));
+    const auto* times = measured_.of(op);
+    return times ? Seconds(interpolated(*times, bytes.value(), devices)) : plain_->time(op, bytes, devices);
+  }
+  Bytes sent(Collective op, Bytes bytes, int devices) const override {
+    return own_kernel(measured_.one_shot, op, bytes, devices) ? (devices - 1) * bytes
+                                                              : plain_->sent(op, bytes, devices);
+  }
+
+ private:
+  // vLLM has its own all-reduce for 2, 4, 6 and 8 devices; used here where it was measured.
+  const ProtocolTimes* own_kernel(const std::vector<ProtocolTimes>& kernels, Collective op, Bytes bytes,
+                                  int devices) const {
+    if (!own_kernels_ || op != Collective::all_reduce) return nullptr;
+    for (const ProtocolTimes& k : kernels)
+      if (k.devices == devices && bytes.value() < k.below_bytes) return &k;
+    return nullptr;
+  }
+
+  const MeasuredLibrary& measured_;  // of the catalog, which lives as long as the program
+  bool own_kernels_;
+  std::shared_ptr<const CollectiveModel> plain_;
+};
+
+std::shared_ptr<const CollectiveModel> plain(const LinkSpec& links) {
+  if (links.shape == LinkShape::full_mesh) return std::make_shared<TwoShot>(links);
+  return std::make_shared<Ring>(links);
+}
+
+}  // namespace
+
+std::shared_ptr<const CollectiveModel> make_collectives(const LinkSpec& links, const std::string& library) {
+  if (library == "tree") return std::make_shared<Tree>(links);
+  if (library == "one_shot") return std::make_shared<OneShot>(links);
+  if (library == "two_shot") return std::make_shared<TwoShot>(links);
+  if (library != "" && library != "nccl" && library != "vllm" && library != "trtllm")
+    throw std::out_of_range("no collective library " + library);
+  const Interconnect* measured = library.empty() ? nullptr : find_measured(links.name);
+  if (!measured) return plain(links);
+  return std::make_shared<MeasuredCollectives>(*measured, library != "nccl", plain(links));
+}
+
+}  // namespace weir

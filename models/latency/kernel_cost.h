@@ -1,0 +1,35 @@
+#pragma once
+// What one operator costs on one unit, alone: the result of every latency model, for the step timeline, the usage
+// counters and the energy.
+#include <cstdint>
+
+#include "sim/core/units.h"
+
+namespace weir {
+
+struct KernelCost {
+  Seconds time;     // on its unit, alone
+  Flops flops;      // done by this rank
+  Bytes memory;     // moved to and from device memory
+  Bytes link;       // sent over the interconnect
+  Seconds compute;  // part of `time` when only arithmetic would count ...
+  Seconds traffic;  // ... and only memory traffic: the larger says what bounds the kernel
+  Joules energy;    // above idle
+};
+
+// Decode attention while every request grows by one token a step: affine in the step number until `steps` are done
+// (a wave, a table knot, the longest request overtaking the mean). steps >= 1; slope is per step.
+struct AffineKernelCost {
+  KernelCost first;
+  KernelCost slope;
+  std::int64_t steps = 1;
+};
+
+// What the kernels of one GPU run against.
+struct Roof {
+  FlopsPerSecond peak;  // dense, of the operator's activation type
+  BytesPerSecond bandwidth;
+  double multiprocessors = 0;
+};
+
+}  // namespace weir

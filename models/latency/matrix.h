@@ -1,0 +1,49 @@
+#pragma once
+// Kernels that a smooth roofline describes: GEMMs, the grouped GEMMs of a mixture of experts, and the elementwise
+// ones. Called by devices/ for each operator; pure, under 100 ns. Fitted by docs/calibration/fit.py.
+#include <cstdint>
+
+#include "models/latency/kernel_cost.h"
+
+namespace weir {
+
+// time = (compute^knee + traffic^knee)^(1/knee) + launch. A smooth knee fits measured GEMMs better than tile
+// quantisation (systems: cuBLAS and CUTLASS choose tiles by shape); the last wave leaves `tail_tiles` of a
+// 128 x 128 tile idle on every SM.
+struct GemmEfficiency {
+  double compute = 1, memory = 1;  // of the peak and of the bandwidth
+  double knee = 2;                 // 1: compute and traffic add up; large: the longer one counts
+  double tail_tiles = 0;
+  Seconds launch;
+};
+
+struct GemmShape {
+  double rows = 0, in = 0, out = 0;
+  double weight_bytes = 2, activation_bytes = 2, output_bytes = 2;  // an element
+};
+
+KernelCost gemm_cost(const GemmEfficiency& efficiency, const Roof& roof, const GemmShape& shape);
+
+struct ExpertShape {
+  std::int64_t here = 0, active = 0, total = 0;  // experts on this rank; of a token; in the layer
+};
+
+// How many of `here` experts at least one of the tokens is routed to, when each chooses `active` of `total` at random.
+double expected_active_experts(const ExpertShape& experts, double tokens);
+// Rows of the busiest of the ranks that share the experts, over their mean.
+double busiest_rank(const ExpertShape& experts, double rows_per_rank);
+// `shape.rows` are the layer's tokens. The busiest rank's time, since the others wait for it in the all-reduce.
+KernelCost grouped_gemm_cost(const GemmEfficiency& efficiency, const Roof& roof, const GemmShape& shape,
+                             const ExpertShape& experts);
+
+// launch + what the producer left in the cache at the cache's speed + the rest at the memory's.
+struct ElementwiseEfficiency {
+  double memory = 1;
+  BytesPerSecond cache_bandwidth;
+  Bytes cache;  // of the L2 that activations find free; 0: everything from memory
+  Seconds launch;
+};
+
+KernelCost elementwise_cost(const ElementwiseEfficiency& efficiency, BytesPerSecond bandwidth, Bytes bytes);
+
+}  // namespace weir

@@ -1,0 +1,45 @@
+#pragma once
+// A communication library on one named interconnect, as fitted to measurements by docs/calibration: read from
+// models/latency/interconnects/*.json by collectives.cpp, used by nobody else.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/latency/collectives.h"
+#include "sim/core/embedded.h"
+
+namespace weir {
+
+// One collective at one number of devices: the fastest of the library's protocols, each alpha + bytes / bandwidth.
+struct ProtocolTimes {
+  int devices = 0;
+  std::vector<double> alpha, seconds_per_byte;
+  double below_bytes = 0;  // of vLLM's own kernels: used for smaller payloads only
+
+  double operator()(double bytes) const;
+};
+
+// By number of devices, ascending. Between two measured numbers, times are interpolated linearly in the number;
+// outside, alpha and the time a byte scale as a ring's: with n - 1 and (n - 1) / n of the nearest.
+double interpolated(const std::vector<ProtocolTimes>& measured, double bytes, int devices);
+
+struct MeasuredLibrary {
+  std::vector<ProtocolTimes> all_reduce, all_gather, reduce_scatter, all_to_all;  // NCCL's
+  std::vector<ProtocolTimes> one_shot, two_shot;                                  // all-reduce of vLLM
+  std::optional<ProtocolTimes> send_receive;
+
+  // Null where this library has no such collective measured on this interconnect.
+  const std::vector<ProtocolTimes>* of(Collective op) const;
+};
+
+struct Interconnect {
+  std::string title;
+  LinkSpec links;
+  MeasuredLibrary measured;
+};
+
+// The catalog entry, read once; null if there is none of that name.
+const Interconnect* find_measured(const std::string& name);
+
+}  // namespace weir

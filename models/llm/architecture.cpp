@@ -1,0 +1,113 @@
+#include "models/llm/architecture.h"
+
+#include <array>
+#include <utility>
+
+namespace weir {
+namespace {
+
+struct TypeEntry {
+  DataType type;
+  const char* name;
+  double bytes;
+};
+constexpr std::array<TypeEntry, 6> types = {{{DataType::fp32, "fp32", 4},
+                                             {DataType::bf16, "bf16", 2},
+                                             {DataType::fp16, "fp16", 2},
+                                             {DataType::fp8, "fp8", 1},
+                                             {DataType::int8, "int8", 1},
+                                             {DataType::int4, "int4", 0.5}}};
+
+const TypeEntry& entry(DataType type) {
+  return types[static_cast<std::size_t>(type)];
+}
+
+bool quantised(DataType type) {
+  return bytes_per_element(type) < 2;
+}
+
+DataType read_type(Params& params, Key key, const std::vector<std::string>& known) {
+  const std::string wanted = params.choice(key, known, "bf16");
+  for (const TypeEntry& t : types)
+    if (wanted == t.name) return t.type;
+  return DataType::bf16;  // the problem was reported
+}
+
+// Scales and biases of a norm.
+std::int64_t norm_elements(const Architecture& m) {
+  return m.hidden * (m.layer_norm ? 2 : 1);
+}
+
+std::int64_t attention_parameters(const Architecture& m) {
+  const std::int64_t qkv = (m.query_heads + 2 * m.kv_heads) * m.head_dim;
+  std::int64_t total = m.hidden * qkv + m.query_heads * m.head_dim * m.hidden;
+  if (m.qkv_bias) total += qkv;
+  if (m.o_bias) total += m.hidden;
+  if (m.qk_norm) total += 2 * m.head_dim;
+  return total;
+}
+
+std::int64_t mlp_parameters(const Architecture& m, std::int64_t experts) {
+  if (m.moe.experts == 0) {
+    const std::int64_t up = m.intermediate * (m.gated_mlp ? 2 : 1);
+    return m.hidden * (up + m.intermediate) + (m.mlp_bias ? up + m.hidden : 0);
+  }
+  const std::int64_t router = m.hidden * (m.moe.experts + (m.moe.shared_gate ? 1 : 0));
+  return router + 3 * m.hidden * (experts * m.moe.intermediate + m.moe.shared_intermediate);
+}
+
+std::int64_t parameters_with(const Architecture& m, std::int64_t experts) {
+  const std::int64_t block =
+      attention_parameters(m) + mlp_parameters(m, experts) + m.block_norms * norm_elements(m);
+  const std::int64_t embeddings =
+      (m.vocabulary * (m.tied_embeddings ? 1 : 2) + m.learned_positions) * m.hidden;
+  return m.layers * block + embeddings + norm_elements(m) + (m.lm_head_bias ? m.vocabulary : 0);
+}
+
+}  // namespace
+
+double bytes_per_element(DataType type) {
+  return entry(type).bytes;
+}
+
+std::string to_string(DataType type) {
+  return entry(type).name;
+}
+
+Precision Precision::from(Params& params) {
+  // int4 is for weights: they are expanded before they are multiplied.
+  static const std::vector<std::string> wide = {"fp32", "bf16", "fp16", "fp8", "int8"};
+  static const std::vector<std::string> all = {"fp32", "bf16", "fp16", "fp8", "int8", "int4"};
+  Precision p;
+  p.weights =
+      read_type(params, {"weights", "Type of the linear layers' weights; fewer bits read faster."}, all);
+  p.activations = read_type(
+      params, {"activations", "Type in which GEMMs multiply: decides the tensor-core peak they run at."},
+      wide);
+  p.kv_cache = read_type(params, {"kv_cache", "Type of the KV cache; fewer bits hold more requests."}, wide);
+  return p;
+}
+
+// vLLM's 8-bit GEMMs write the model's own 16-bit type (Fp8LinearMethod: out_dtype =
+// torch.get_default_dtype()), and quantise their input on the way in.
+DataType Precision::hidden() const {
+  if (!quantised(activations)) return activations;
+  return quantised(weights) ? DataType::bf16 : weights;
+}
+
+// vLLM quantises linear layers and experts only: Fp8Config.get_quant_method gives ParallelLMHead and the
+// embedding none, and models build their router with quant_config=None ("Gate always runs at half / full
+// precision for now"). TensorRT-LLM's checkpoints likewise exclude lm_head and routers.
+DataType Precision::unquantised_weights() const {
+  return quantised(weights) ? hidden() : weights;
+}
+
+std::int64_t Architecture::parameters() const {
+  return parameters_with(*this, moe.experts);
+}
+
+std::int64_t Architecture::active_parameters() const {
+  return parameters_with(*this, moe.active);
+}
+
+}  // namespace weir

@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "models/llm/hugging_face.h"
+#include "sim/core/embedded.h"
+
+namespace weir {
+
+extern const EmbeddedFiles model_catalog;
+
+namespace {
+
+bool is_path(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".json");
+}
+
+// .../Llama-3.1-8B/config.json is called Llama-3.1-8B, mine.json is called mine.
+std::string name_of(const std::filesystem::path& file) {
+  const std::string stem = file.stem().string();
+  const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
+  return stem == "config" && !folder.empty() ? folder : stem;
+}
+
+Architecture read_embedded(std::string_view name, std::string_view text) {
+  Reading reading(fmt::format("models/llm/catalog/{}.json", name));
+  const Json config = parse_json(std::string(text), reading.file());
+  Architecture m = read_architecture(config, reading, std::string(name));
+  reading.finish();
+  return m;
+}
+
+}  // namespace
+
+std::vector<std::string> architecture_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : model_catalog) names.emplace_back(name);
+  return names;
+}
+
+Architecture read_hugging_face_config(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto file = std::filesystem::is_directory(path, error) ? path / "config.json" : path;
+  const Json config = read_json_file(file);
+  Reading reading(file.string());
+  Architecture m = read_architecture(config, reading, name_of(file));
+  reading.finish();
+  return m;
+}
+
+Architecture find_architecture(const std::string& name_or_path, Reading& reading,
+                               const std::string& pointer) {
+  if (reading.describing()) return read_embedded(model_catalog.front().first, model_catalog.front().second);
+  if (is_path(name_or_path)) {
+    try {
+      return read_hugging_face_config(reading.relative(name_or_path));
+    } catch (const ConfigError& e) {
+      for (const Problem& p : e.problems())
+        reading.problem(
+            pointer, fmt::format("{}: {}{}{}", e.file(), p.pointer, p.pointer.empty() ? "" : ": ", p.what));
+      return {};
+    }
+  }
+  for (const auto& [name, text] : model_catalog)
+    if (name == name_or_path) return read_embedded(name, text);
+  reading.problem(pointer,
+                  no_such("model", name_or_path, architecture_names()) + "; or the path of a config.json");
+  return {};
+}
+
+}  // namespace weir

@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <boost/range/iterator_range.hpp>
+
+#include "models/llm/operator_graph.h"
+
+namespace weir {
+namespace {
+
+double gemm_bytes(const Operator& op) {
+  const std::int64_t matrices = op.kind == OperatorKind::grouped_gemm ? op.experts : 1;
+  const std::int64_t elements = matrices * op.in_features * op.out_features;  // 0 where it is no GEMM
+  return static_cast<double>(elements) * bytes_per_element(op.weights);
+}
+
+double gemm_bytes(const OperatorGraph& graph) {
+  double bytes = 0;
+  for (const auto v : boost::make_iterator_range(boost::vertices(graph))) bytes += gemm_bytes(graph[v]);
+  return bytes;
+}
+
+std::int64_t norm_elements(const Architecture& m) {
+  return m.hidden * (m.layer_norm ? 2 : 1);
+}
+
+// Norms and biases of a block. The biases of sums over the ranks (o_proj, down_proj) are on every rank, as
+// norms are.
+std::int64_t small_elements(const Architecture& m, const OperatorGraph& block) {
+  std::int64_t elements = m.block_norms * norm_elements(m);
+  if (m.qk_norm) elements += 2 * m.head_dim;
+  if (m.o_bias) elements += m.hidden;
+  if (m.mlp_bias && m.moe.experts == 0) elements += m.hidden;
+  for (const auto v : boost::make_iterator_range(boost::vertices(block))) {
+    if (m.qkv_bias && block[v].name == "qkv_proj") elements += block[v].out_features;
+    if (m.mlp_bias && m.moe.experts == 0 && block[v].name == "gate_up_proj")
+      elements += block[v].out_features;
+  }
+  return elements;
+}
+
+}  // namespace
+
+// A tied embedding is on the first stage and, for the LM head, on the last; once where they are one.
+Bytes weight_bytes(const Architecture& model, const Precision& precision, const Sharding& sharding,
+                   int stage) {
+  const StageGraph graph = build_stage(model, precision, sharding, stage);
+  const bool first = stage == 0, last = stage == sharding.pipeline - 1;
+  const std::int64_t vocabulary = padded_vocabulary(model, sharding) / sharding.tensor;
+  std::int64_t unquantised = graph.layers * small_elements(model, graph.block);
+  double bytes = static_cast<double>(graph.layers) * gemm_bytes(graph.block);
+  if (first) unquantised += (vocabulary + model.learned_positions) * model.hidden;
+  if (last) unquantised += norm_elements(model) + (model.lm_head_bias ? vocabulary : 0);
+  if (last && !(first && model.tied_embeddings)) bytes += gemm_bytes(graph.epilogue);
+  return Bytes(bytes + static_cast<double>(unquantised) * bytes_per_element(precision.unquantised_weights()));
+}
+
+Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
+                         int stage) {
+  const std::int64_t heads = std::max<std::int64_t>(1, model.kv_heads / sharding.tensor);
+  const std::int64_t elements = 2 * stage_layers(model, sharding, stage) * heads * model.head_dim;
+  return Bytes(static_cast<double>(elements) * bytes_per_element(precision.kv_cache));
+}
+
+Flops flops_per_token(const Architecture& model, std::int64_t context) {
+  const MixtureOfExperts& moe = model.moe;
+  const double width = static_cast<double>(model.query_heads * model.head_dim);
+  double weights = static_cast<double>(model.hidden) *
+                   (2 * width + 2. * static_cast<double>(model.kv_heads * model.head_dim));
+  if (moe.experts > 0)
+    weights +=
+        static_cast<double>(model.hidden * (moe.experts + (moe.shared_gate ? 1 : 0) +
+                                            3 * (moe.active * moe.intermediate + moe.shared_intermediate)));
+  else
+    weights += static_cast<double>(model.hidden * model.intermediate * (model.gated_mlp ? 3 : 2));
+  const double attention = 2 * width * static_cast<double>(context);  // multiply-adds of Q K^T, then of A V
+  const double block = weights + attention;
+  return Flops(
+      2 * (static_cast<double>(model.layers) * block + static_cast<double>(model.vocabulary * model.hidden)));
+}
+
+}  // namespace weir

@@ -1,0 +1,248 @@
+#include "models/llm/hugging_face.h"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+
+namespace weir {
+namespace {
+
+// Bounds far above any model, low enough that a parameter count stays within 64 bits.
+constexpr std::int64_t max_layers = 1 << 12, max_experts = 1 << 10, max_heads = 1 << 12;
+constexpr std::int64_t max_head_dim = 1 << 14, max_width = 1 << 18;
+constexpr std::int64_t max_intermediate = 1 << 20, max_vocabulary = 1 << 24,
+                       max_positions = std::int64_t{1} << 32;
+
+// These files write null for "not given".
+std::int64_t given(Params& p, const char* key, std::int64_t max, std::int64_t fallback) {
+  return p.has(key) ? p.integer({key, ""}, {1, max}) : fallback;
+}
+
+bool given(Params& p, const char* key, bool fallback) {
+  return p.has(key) ? p.flag({key, ""}) : fallback;
+}
+
+// The first of the names that is there; their families do not agree on one.
+std::int64_t needed(Params& p, std::initializer_list<const char*> names, std::int64_t max) {
+  for (const char* name : names)
+    if (p.has(name)) return p.integer({name, ""}, {1, max});
+  return p.integer({*names.begin(), ""}, {1, max});
+}
+
+void read_sizes(Params& p, Architecture& m) {
+  m.layers = needed(p, {"num_hidden_layers", "n_layer"}, max_layers);
+  m.hidden = needed(p, {"hidden_size", "n_embd"}, max_width);
+  m.query_heads = needed(p, {"num_attention_heads", "n_head"}, max_heads);
+  m.kv_heads = given(p, "num_key_value_heads", max_heads, m.query_heads);
+  m.head_dim = given(p, "head_dim", max_head_dim, m.hidden / m.query_heads);
+  m.vocabulary = needed(p, {"vocab_size"}, max_vocabulary);
+  if (!p.has("head_dim") && m.hidden % m.query_heads != 0)
+    p.fail("num_attention_heads",
+           fmt::format("{} heads do not divide a hidden_size of {}, and there is no head_dim", m.query_heads,
+                       m.hidden));
+}
+
+void read_positions(Params& p, Architecture& m) {
+  m.positions = needed(p, {"max_position_embeddings", "n_positions"}, max_positions);
+}
+
+void use_rotary(Params& p, Architecture& m, const char* key, double fallback = 1) {
+  const double part = p.has(key) ? p.number({key, ""}, fraction) : fallback;
+  m.rotary_dim = static_cast<std::int64_t>(part * static_cast<double>(m.head_dim));
+}
+
+void read_attention_bias(Params& p, Architecture& m, bool fallback) {
+  m.qkv_bias = m.o_bias = given(p, "attention_bias", fallback);
+}
+
+void llama(Params& p, Architecture& m) {
+  m.intermediate = needed(p, {"intermediate_size"}, max_intermediate);
+  read_attention_bias(p, m, false);
+  m.mlp_bias = given(p, "mlp_bias", false);
+  read_positions(p, m);
+  use_rotary(p, m, "partial_rotary_factor");
+}
+
+void gemma(Params& p, Architecture& m) {
+  if (!p.has("head_dim")) m.head_dim = 256;  // GemmaConfig's default, whatever hidden_size is
+  llama(p, m);
+}
+
+void qwen2(Params& p, Architecture& m) {
+  llama(p, m);
+  m.qkv_bias = true;  // in the model's code, not in its file
+  m.o_bias = false;
+}
+
+void qwen3(Params& p, Architecture& m) {
+  llama(p, m);
+  m.qk_norm = true;
+}
+
+void read_experts(Params& p, Architecture& m, const char* experts, const char* intermediate) {
+  m.intermediate = 0;
+  m.moe.experts = needed(p, {experts}, max_experts);
+  m.moe.active = needed(p, {"num_experts_per_tok"}, m.moe.experts);
+  m.moe.intermediate = needed(p, {intermediate}, max_intermediate);
+}
+
+void mixtral(Params& p, Architecture& m) {
+  llama(p, m);
+  read_experts(p, m, "num_local_experts", "intermediate_size");
+}
+
+void read_qwen_experts(Params& p, Architecture& m) {
+  read_experts(p, m, "num_experts", "moe_intermediate_size");
+  if (given(p, "decoder_sparse_step", max_layers, 1) != 1)
+    p.fail("decoder_sparse_step", "only 1 is modelled: every layer a mixture of experts");
+  if (p.has("mlp_only_layers") && !p.numbers({"mlp_only_layers", ""}, 0).empty())
+    p.fail("mlp_only_layers", "only an empty list is modelled: every layer a mixture of experts");
+}
+
+void qwen2_moe(Params& p, Architecture& m) {
+  qwen2(p, m);
+  read_qwen_experts(p, m);
+  m.moe.shared_intermediate = needed(p, {"shared_expert_intermediate_size"}, max_intermediate);
+  m.moe.shared_gate = true;
+}
+
+void qwen3_moe(Params& p, Architecture& m) {
+  qwen3(p, m);
+  read_qwen_experts(p, m);
+}
+
+void phi3small(Params& p, Architecture& m) {
+  m.intermediate = needed(p, {"ff_intermediate_size"}, max_intermediate);  // gegelu: gated, as SwiGLU
+  m.layer_norm = true;
+  // Every linear layer has a bias in modeling_phi3_small.py; the file's attention_bias is not read there.
+  m.qkv_bias = m.o_bias = m.mlp_bias = true;
+  read_positions(p, m);
+  use_rotary(p, m, "partial_rotary_factor");
+  if (given(p, "dense_attention_every_n_layers", max_layers, 1) != 1)
+    m.notes.emplace_back("its block-sparse attention layers are simulated as dense ones");
+}
+
+void phimoe(Params& p, Architecture& m) {
+  mixtral(p, m);
+  m.layer_norm = true;
+  m.lm_head_bias = given(p, "lm_head_bias", false);
+}
+
+void opt(Params& p, Architecture& m) {
+  m.intermediate = needed(p, {"ffn_dim"}, max_intermediate);
+  m.gated_mlp = false;
+  m.layer_norm = true;
+  m.qkv_bias = m.o_bias = m.mlp_bias = given(p, "enable_bias", true);
+  read_positions(p, m);
+  m.learned_positions = m.positions + 2;  // OPTLearnedPositionalEmbedding.offset
+  if (given(p, "word_embed_proj_dim", max_width, m.hidden) != m.hidden)
+    p.fail("word_embed_proj_dim", "only hidden_size is modelled: no projections after the embedding");
+  if (!given(p, "do_layer_norm_before", true))
+    p.fail("do_layer_norm_before", "only true is modelled: norms before attention and MLP");
+}
+
+void gpt2(Params& p, Architecture& m) {
+  m.intermediate = given(p, "n_inner", max_intermediate, 4 * m.hidden);
+  m.gated_mlp = false;
+  m.layer_norm = true;
+  m.qkv_bias = m.o_bias = m.mlp_bias = true;
+  read_positions(p, m);
+  m.learned_positions = m.positions;
+}
+
+void gpt_neox(Params& p, Architecture& m) {
+  m.intermediate = needed(p, {"intermediate_size"}, max_intermediate);
+  m.gated_mlp = false;
+  m.layer_norm = true;
+  m.mlp_bias = true;
+  read_attention_bias(p, m, true);
+  m.parallel_block = given(p, "use_parallel_residual", true);
+  read_positions(p, m);
+  use_rotary(p, m, "rotary_pct", 0.25);
+}
+
+void falcon(Params& p, Architecture& m) {
+  const bool grouped = given(p, "new_decoder_architecture", false);
+  if (grouped)
+    m.kv_heads = given(p, "num_kv_heads", max_heads, m.query_heads);
+  else
+    m.kv_heads = given(p, "multi_query", true) ? 1 : m.query_heads;
+  m.intermediate = given(p, "ffn_hidden_size", max_intermediate, 4 * m.hidden);
+  m.gated_mlp = false;
+  m.layer_norm = true;
+  m.qkv_bias = m.o_bias = m.mlp_bias = given(p, "bias", false);
+  m.parallel_block = grouped || given(p, "parallel_attn", true);
+  m.block_norms = given(p, "num_ln_in_parallel_attn", 2, grouped || !m.parallel_block ? 2 : 1);
+  m.positions = given(p, "max_position_embeddings", max_positions, 2048);  // FalconConfig's default
+  if (!given(p, "alibi", false)) use_rotary(p, m, "partial_rotary_factor");
+}
+
+struct Family {
+  std::string name;      // model_type
+  bool tied_embeddings;  // where the file does not say: the class's default, or PretrainedConfig's true
+  bool sliding_window;   // whether sliding_window holds where use_sliding_window is not given
+  void (*read)(Params&, Architecture&);
+};
+const std::vector<Family> families = {
+    {"falcon", true, false, falcon},
+    {"gemma", true, false, gemma},
+    {"gpt2", true, false, gpt2},
+    {"gpt_neox", false, false, gpt_neox},
+    {"llama", false, false, llama},
+    {"mistral", false, true, llama},
+    {"mixtral", false, true, mixtral},
+    {"opt", true, false, opt},
+    {"phi3", false, true, llama},
+    {"phi3small", true, false, phi3small},
+    {"phimoe", false, true, phimoe},
+    {"qwen2", false, false, qwen2},
+    {"qwen2_moe", false, false, qwen2_moe},
+    {"qwen3", false, false, qwen3},
+    {"qwen3_moe", false, false, qwen3_moe},
+};
+
+void read_family(Params& p, Params& outermost, Architecture& m) {
+  std::vector<std::string> known;
+  for (const Family& family : families) known.push_back(family.name);
+  const std::string wanted = p.choice({"model_type", ""}, known);
+  for (const Family& family : families) {
+    if (family.name != wanted) continue;
+    read_sizes(p, m);
+    family.read(p, m);
+    Params& tied = p.has("tie_word_embeddings") ? p : outermost;
+    m.tied_embeddings = given(tied, "tie_word_embeddings", family.tied_embeddings);
+    if (given(p, "use_sliding_window", family.sliding_window) && p.has("sliding_window")) {
+      const std::int64_t window = p.integer({"sliding_window", ""}, {1, max_positions});
+      if (window < m.positions)
+        m.notes.push_back(fmt::format(
+            "its sliding window of {} tokens is not modelled: attention and KV cache hold the whole context",
+            window));
+    }
+    if (m.query_heads % m.kv_heads != 0)
+      p.fail("num_key_value_heads",
+             fmt::format("{} KV heads do not divide {} attention heads", m.kv_heads, m.query_heads));
+  }
+}
+
+}  // namespace
+
+Architecture read_architecture(const Json& config, Reading& reading, std::string name) {
+  Architecture m;
+  m.name = std::move(name);
+  Params outermost(reading, config);
+  outermost.close_ignoring_rest();
+  if (outermost.has("quantization_config"))
+    m.notes.emplace_back(
+        "its quantization_config is not read: weights are of the scenario's precision.weights");
+  if (outermost.has("text_config")) {  // a model that also sees or hears
+    Params text = outermost.object({"text_config", ""});
+    text.close_ignoring_rest();
+    m.notes.emplace_back("only the language model of its text_config is simulated");
+    read_family(text, outermost, m);
+  } else {
+    read_family(outermost, outermost, m);
+  }
+  return m;
+}
+
+}  // namespace weir

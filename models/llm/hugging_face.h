@@ -1,0 +1,12 @@
+#pragma once
+// From a Hugging Face config.json to an Architecture: one row a model_type, with the defaults that the
+// transformers library gives to keys its files leave out. Called by catalog.cpp for the embedded models and
+// for a user's own file.
+#include "models/llm/architecture.h"
+
+namespace weir {
+
+// Keys it does not know are ignored, as they are not ours; problems go to `reading`.
+Architecture read_architecture(const Json& config, Reading& reading, std::string name);
+
+}  // namespace weir

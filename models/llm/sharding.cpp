@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "models/llm/operator_graph.h"
+
+namespace weir {
+namespace {
+
+class Problems {
+ public:
+  void add(std::string what) { list_.push_back(std::move(what)); }
+  void uneven(const char* what, std::int64_t size, std::int64_t parts, const char* over) {
+    if (size % parts != 0)
+      add(fmt::format("{} ({}) cannot be divided evenly over {} {}", what, size, parts, over));
+  }
+  std::vector<std::string> take() { return std::move(list_); }
+
+ private:
+  std::vector<std::string> list_;
+};
+
+void check_heads(const Architecture& m, std::int64_t tensor, Problems& problems) {
+  problems.uneven("attention heads", m.query_heads, tensor, "tensor ranks");
+  if (m.kv_heads >= tensor)
+    problems.uneven("KV heads", m.kv_heads, tensor, "tensor ranks");
+  else if (tensor % m.kv_heads != 0)
+    problems.add(
+        fmt::format("tensor {} is no multiple of the {} KV heads, which it replicates", tensor, m.kv_heads));
+}
+
+void check_mlp(const Architecture& m, const Sharding& s, Problems& problems) {
+  if (m.moe.experts == 0) {
+    if (s.expert > 1) problems.add(fmt::format("expert {}: the model has no experts", s.expert));
+    problems.uneven("intermediate size", m.intermediate, s.tensor, "tensor ranks");
+    return;
+  }
+  problems.uneven("experts", m.moe.experts, s.expert, "expert groups");
+  problems.uneven("intermediate size of the shared expert", m.moe.shared_intermediate, s.tensor,
+                  "tensor ranks");
+  if (s.tensor % s.expert != 0)
+    problems.add(fmt::format("expert {} does not divide tensor {}: expert groups lie inside the tensor group",
+                             s.expert, s.tensor));
+  else
+    problems.uneven("intermediate size of an expert", m.moe.intermediate, s.tensor / s.expert,
+                    "ranks of an expert group");
+}
+
+}  // namespace
+
+std::vector<std::string> sharding_problems(const Architecture& model, const Sharding& sharding) {
+  Problems problems;
+  if (std::min({sharding.tensor, sharding.pipeline, sharding.expert}) < 1) {
+    problems.add(fmt::format("tensor {}, pipeline {} and expert {} must each be at least 1", sharding.tensor,
+                             sharding.pipeline, sharding.expert));
+    return problems.take();
+  }
+  if (sharding.pipeline > model.layers)
+    problems.add(fmt::format("pipeline {}: more stages than the {} layers", sharding.pipeline, model.layers));
+  check_heads(model, sharding.tensor, problems);
+  check_mlp(model, sharding, problems);
+  return problems.take();
+}
+
+// vLLM's get_pp_indices: what is left over goes one layer each to the stages before the last one, which has
+// the norm and the LM head, from the back: 22 layers over 4 stages are 5, 6, 6, 5.
+std::int64_t stage_layers(const Architecture& model, const Sharding& sharding, int stage) {
+  if (stage < 0 || stage >= sharding.pipeline)
+    throw std::invalid_argument(fmt::format("no stage {} in a pipeline of {}", stage, sharding.pipeline));
+  const std::int64_t left_over = model.layers % sharding.pipeline;
+  const int from_the_last = sharding.pipeline - 1 - stage;
+  const bool one_more = from_the_last >= 1 && from_the_last <= left_over;
+  return model.layers / sharding.pipeline + (one_more ? 1 : 0);
+}
+
+// vLLM pads to DEFAULT_VOCAB_PADDING_SIZE = 64 and refuses tensor sizes that do not divide that; here they
+// pad on.
+std::int64_t padded_vocabulary(const Architecture& model, const Sharding& sharding) {
+  const std::int64_t unit = std::lcm<std::int64_t>(64, sharding.tensor);
+  return (model.vocabulary + unit - 1) / unit * unit;
+}
+
+}  // namespace weir

@@ -1,0 +1,181 @@
+#include "models/llm/stage.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weir {
+namespace {
+
+// Norms as vLLM's fused_add_rms_norm does it: reads the branch's output and the residual, writes their sum
+// and the norm of it. Compiled LayerNorm models (OPT) fuse alike.
+constexpr double fused_norm = 4;
+
+// Greedy sampling in vLLM, a logit: read (16 bit), written as fp32, read again for the argmax. The measured
+// samplers of LLMServingSim's profiles (RTX 4090, RTX PRO 6000, Llama-3.1-8B, 128 to 256 sequences) take 10
+// to 11 bytes a logit.
+constexpr double sampler_fp32_bytes = 8;
+
+struct Heads {  // of one rank
+  std::int64_t query, kv;
+};
+
+// Fewer KV heads than ranks are replicated (vLLM, QKVParallelLinear: max(1, total_num_kv_heads // tp_size)).
+Heads heads_of_rank(const Architecture& m, const Sharding& s) {
+  return {m.query_heads / s.tensor, std::max<std::int64_t>(1, m.kv_heads / s.tensor)};
+}
+
+Vertex append_attention(OperatorGraph& graph, const OperatorMaker& make, Vertex input) {
+  const Architecture& m = make.model;
+  const Heads heads = heads_of_rank(m, make.sharding);
+  const std::int64_t both = heads.query + heads.kv;
+  Vertex at = append(graph, make.gemm("qkv_proj", m.hidden, (both + heads.kv) * m.head_dim), {input});
+  if (m.qk_norm)
+    at = append(graph, make.elementwise("qk_norm", 2. * static_cast<double>(both * m.head_dim)), {at});
+  if (m.rotary_dim > 0)
+    at = append(graph, make.elementwise("rotary_emb", 2. * static_cast<double>(both * m.rotary_dim)), {at});
+  Operator attention;
+  attention.name = "attention";
+  attention.kind = OperatorKind::attention;
+  attention.activations = make.precision.hidden();
+  attention.kv_cache = make.precision.kv_cache;
+  attention.query_heads = heads.query;
+  attention.kv_heads = heads.kv;
+  attention.head_dim = m.head_dim;
+  at = append(graph, std::move(attention), {at});
+  return append(graph, make.gemm("o_proj", heads.query * m.head_dim, m.hidden), {at});
+}
+
+Vertex append_any_mlp(OperatorGraph& graph, const OperatorMaker& make, Vertex input) {
+  const Architecture& m = make.model;
+  if (m.moe.experts > 0) return append_experts(graph, make, input);
+  return append_mlp(graph, make, m.intermediate, m.gated_mlp, input);
+}
+
+OperatorGraph sequential_block(const OperatorMaker& make) {
+  const double hidden = static_cast<double>(make.model.hidden);
+  const bool sharded = make.sharding.tensor > 1;
+  OperatorGraph graph;
+  const Vertex first = append(graph, make.elementwise("layernorm", fused_norm * hidden), {});
+  Vertex branch = append_attention(graph, make, first);
+  if (sharded) branch = append(graph, make.all_reduce(), {branch});
+  const Vertex second = append(graph, make.elementwise("layernorm", fused_norm * hidden), {branch, first});
+  branch = append_any_mlp(graph, make, second);
+  if (sharded) append(graph, make.all_reduce(), {branch});
+  return graph;
+}
+
+// Attention and MLP read the same hidden state and are summed before a single all-reduce (vLLM, falcon.py:
+// reduce_row_parallel_results is false). The first norm adds both branches to the residual (reads three,
+// writes two), a second one only norms.
+OperatorGraph parallel_block(const OperatorMaker& make) {
+  const double hidden = static_cast<double>(make.model.hidden);
+  OperatorGraph graph;
+  const Vertex first = append(graph, make.elementwise("layernorm", 5 * hidden), {});
+  const Vertex second =
+      make.model.block_norms == 2 ? append(graph, make.elementwise("layernorm", 2 * hidden), {first}) : first;
+  const Vertex attention = append_attention(graph, make, first);
+  const Vertex mlp = append_any_mlp(graph, make, second);
+  if (make.sharding.tensor > 1) append(graph, make.all_reduce(), {attention, mlp});
+  return graph;
+}
+
+// Every rank looks up the rows of its part of the vocabulary and writes zeros for the others; the all-reduce
+// joins them (vLLM, VocabParallelEmbedding). A learned position is one row more.
+OperatorGraph prologue(const OperatorMaker& make) {
+  const double hidden = static_cast<double>(make.model.hidden);
+  OperatorGraph graph;
+  Operator lookup = make.elementwise("embedding", hidden);
+  const double rows = make.model.learned_positions > 0 ? 2 : 1;
+  lookup.bytes_per_row += Bytes(rows * hidden * bytes_per_element(lookup.weights));
+  const Vertex embedding = append(graph, std::move(lookup), {});
+  if (make.sharding.tensor > 1) append(graph, make.all_reduce(), {embedding});
+  return graph;
+}
+
+// The norm runs over every token, as in vLLM's model.forward(); the rows that yield a token are picked after
+// it.
+OperatorGraph epilogue(const OperatorMaker& make) {
+  const Architecture& m = make.model;
+  const std::int64_t vocabulary = padded_vocabulary(m, make.sharding);
+  const double logit = bytes_per_element(make.precision.hidden());
+  OperatorGraph graph;
+  Vertex at =
+      append(graph, make.elementwise("final_layernorm", fused_norm * static_cast<double>(m.hidden)), {});
+  Operator head = make.unquantised_gemm("lm_head", m.hidden, vocabulary / make.sharding.tensor);
+  head.rows = Rows::sequences;
+  at = append(graph, std::move(head), {at});
+  if (make.sharding.tensor > 1) {
+    Operator gather = make.all_reduce();
+    gather.name = "all_gather";
+    gather.kind = OperatorKind::all_gather;
+    gather.rows = Rows::sequences;
+    gather.bytes_per_row = Bytes(static_cast<double>(vocabulary) * logit);
+    at = append(graph, std::move(gather), {at});
+  }
+  Operator sampler = make.elementwise("sampler", 0);
+  sampler.rows = Rows::sequences;
+  sampler.bytes_per_row = Bytes(static_cast<double>(m.vocabulary) * (logit + sampler_fp32_bytes));
+  append(graph, std::move(sampler), {at});
+  return graph;
+}
+
+}  // namespace
+
+Operator OperatorMaker::gemm(const char* name, std::int64_t in_features, std::int64_t out_features) const {
+  Operator op;
+  op.name = name;
+  op.kind = OperatorKind::gemm;
+  op.weights = precision.weights;
+  op.activations = precision.activations;
+  op.in_features = in_features;
+  op.out_features = out_features;
+  return op;
+}
+
+Operator OperatorMaker::unquantised_gemm(const char* name, std::int64_t in_features,
+                                         std::int64_t out_features) const {
+  Operator op = gemm(name, in_features, out_features);
+  op.weights = precision.unquantised_weights();
+  op.activations = precision.hidden();
+  return op;
+}
+
+Operator OperatorMaker::elementwise(const char* name, double elements) const {
+  Operator op;
+  op.name = name;
+  op.weights = precision.unquantised_weights();
+  op.activations = precision.hidden();
+  op.bytes_per_row = Bytes(elements * bytes_per_element(op.activations));
+  return op;
+}
+
+Operator OperatorMaker::all_reduce() const {
+  Operator op = elementwise("all_reduce", static_cast<double>(model.hidden));
+  op.kind = OperatorKind::all_reduce;
+  op.devices = sharding.tensor;
+  return op;
+}
+
+Vertex append_mlp(OperatorGraph& graph, const OperatorMaker& make, std::int64_t intermediate, bool gated,
+                  Vertex input) {
+  const std::int64_t width = intermediate / make.sharding.tensor;
+  const std::int64_t up = gated ? 2 * width : width;
+  Vertex at = append(graph, make.gemm("gate_up_proj", make.model.hidden, up), {input});
+  at = append(graph, make.elementwise("act_fn", static_cast<double>(up + width)), {at});
+  return append(graph, make.gemm("down_proj", width, make.model.hidden), {at});
+}
+
+StageGraph build_stage(const Architecture& model, const Precision& precision, const Sharding& sharding,
+                       int stage) {
+  const auto problems = sharding_problems(model, sharding);
+  if (!problems.empty()) throw std::invalid_argument(model.name + ": " + problems.front());
+  const OperatorMaker make{model, precision, sharding};
+  StageGraph graph;
+  graph.layers = stage_layers(model, sharding, stage);
+  graph.block = model.parallel_block ? parallel_block(make) : sequential_block(make);
+  if (stage == 0) graph.prologue = prologue(make);
+  if (stage == sharding.pipeline - 1) graph.epilogue = epilogue(make);
+  return graph;
+}
+
+}  // namespace weir

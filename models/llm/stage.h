@@ -1,0 +1,41 @@
+#pragma once
+// The parts from which build_stage makes a rank's graph; shared by stage.cpp and moe.cpp, used by nobody
+// else.
+#include <initializer_list>
+#include <utility>
+
+#include "models/llm/operator_graph.h"
+
+namespace weir {
+
+using Vertex = OperatorGraph::vertex_descriptor;
+
+inline Vertex append(OperatorGraph& graph, Operator op, std::initializer_list<Vertex> inputs) {
+  const Vertex v = boost::add_vertex(graph);
+  graph[v] = std::move(op);
+  for (const Vertex input : inputs) boost::add_edge(input, v, graph);
+  return v;
+}
+
+// Makes one rank's operators from sizes; knows which types they work in.
+struct OperatorMaker {
+  const Architecture& model;
+  const Precision& precision;
+  const Sharding& sharding;
+
+  Operator gemm(const char* name, std::int64_t in_features, std::int64_t out_features) const;
+  // A GEMM whose weights and input are not quantised: router, LM head.
+  Operator unquantised_gemm(const char* name, std::int64_t in_features, std::int64_t out_features) const;
+  // `elements` of the hidden type read or written a row.
+  Operator elementwise(const char* name, double elements) const;
+  // Adds up the hidden state over the tensor group.
+  Operator all_reduce() const;
+};
+
+// The MLP of a mixture of experts behind the norm at `input`, up to its output before the all-reduce.
+Vertex append_experts(OperatorGraph& graph, const OperatorMaker& make, Vertex input);
+// A dense MLP of this width (of the whole model), likewise.
+Vertex append_mlp(OperatorGraph& graph, const OperatorMaker& make, std::int64_t intermediate, bool gated,
+                  Vertex input);
+
+}  // namespace weir

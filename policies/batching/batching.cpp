@@ -1,0 +1,25 @@
+#include "policies/batching/batching.h"
+
+namespace weir {
+
+// One factory per file; add yours here and in the table, nowhere else in C++.
+std::shared_ptr<const BatchingPolicy> make_static_batching(Params& params);
+std::shared_ptr<const BatchingPolicy> make_orca_batching(Params& params);
+std::shared_ptr<const BatchingPolicy> make_prefill_first_batching(Params& params);
+std::shared_ptr<const BatchingPolicy> make_chunked_prefill_batching(Params& params);
+
+const Catalog<BatchingPolicy>& batching_policies() {
+  static const Catalog<BatchingPolicy> table = {
+      {"static", "takes what waits when idle and runs it to the end of all; nobody joins (FasterTransformer)",
+       make_static_batching},
+      {"orca", "requests join and leave every step, whole prompts beside decodes, full reservation (Orca)",
+       make_orca_batching},
+      {"prefill_first", "steps of whole prompts alone while any fit, else of decodes (vLLM v0)",
+       make_prefill_first_batching},
+      {"chunked_prefill", "decodes, then chunks of prompts up to the token budget (vLLM v1, Sarathi-Serve)",
+       make_chunked_prefill_batching},
+  };
+  return table;
+}
+
+}  // namespace weir

@@ -1,0 +1,34 @@
+// Orca (Yu et al., OSDI '22, Algorithm 1): at every iteration the running requests decode and waiting ones
+// join with their whole prompts, first come, first served. A request joins only when the KV cache holds it to
+// its end beside all others (the paper's n_slots reservation): kv_cache.admission is not looked at and
+// nothing is ever preempted. The paper bounds an iteration by requests alone; the token budget is the
+// activation memory it does not speak of.
+#include "policies/batching/step.h"
+
+namespace weir {
+namespace {
+
+class Orca final : public LimitedBatching {
+ public:
+  using LimitedBatching::LimitedBatching;
+
+  void next(const ServingView& view, Batch& batch) const override {
+    Step step(view, limits_, Admission::sequence, batch);
+    step.run();
+    while (const SequenceView* head = step.head())
+      if (!step.add(*head, head->pending())) break;
+  }
+
+  bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override {
+    return request.input_tokens <= limits_.max_batch_tokens &&
+           LimitedBatching::serves(request, total_blocks, block_tokens);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const BatchingPolicy> make_orca_batching(Params& params) {
+  return std::make_shared<Orca>(BatchLimits::from(params));
+}
+
+}  // namespace weir

@@ -1,0 +1,53 @@
+// Request-level batching as of FasterTransformer behind Triton's dynamic batcher with its default queue delay
+// of 0 (docs.nvidia.com/deeplearning/triton-inference-server, "Batchers"): an idle replica takes what waits,
+// up to max_batch_requests, and reserves the KV cache of each to its end (kv_cache.admission is not looked
+// at, nothing is preempted); it computes all their prompts, whole, in as many steps as the token budget
+// needs; then all decode together, and nobody joins until the last has ended. Rows of those that ended are
+// not computed on, as FasterTransformer would: a lower bound on its cost.
+#include "policies/batching/step.h"
+
+namespace weir {
+namespace {
+
+class StaticBatching final : public LimitedBatching {
+ public:
+  using LimitedBatching::LimitedBatching;
+
+  void next(const ServingView& view, Batch& batch) const override {
+    Step step(view, limits_, Admission::sequence, batch);
+    if (view.running.empty())
+      while (const SequenceView* head = step.head())
+        if (!step.admit(*head, head->pending())) break;
+    if (!prompts(view, batch.admitted, step)) step.run();
+  }
+
+  bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override {
+    return request.input_tokens <= limits_.max_batch_tokens &&
+           LimitedBatching::serves(request, total_blocks, block_tokens);
+  }
+
+ private:
+  // Takes the prompts (or, on a decode replica, first tokens) that have not been started; false if there are
+  // none.
+  static bool prompts(const ServingView& view, std::int32_t admitted, Step& step) {
+    bool any = false;
+    const auto members = static_cast<std::int32_t>(std::ssize(view.running)) + admitted;
+    for (std::int32_t i = 0; i < members && !step.full(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const bool joins = at >= view.running.size();
+      const SequenceView& member = joins ? view.waiting[at - view.running.size()] : view.running[at];
+      if (!joins && !member.prefilling()) continue;
+      any = true;
+      if (member.pending() > step.tokens_left() || !step.take(i, member, member.pending())) break;
+    }
+    return any;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const BatchingPolicy> make_static_batching(Params& params) {
+  return std::make_shared<StaticBatching>(BatchLimits::from(params));
+}
+
+}  // namespace weir

@@ -1,0 +1,155 @@
+#include "policies/batching/step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace weir {
+
+BatchLimits BatchLimits::from(Params& params) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // Slice::sequence
+  BatchLimits limits{};
+  // 256: vLLM's default, vllm/engine/arg_utils.py (v0 and v1; v1 has taken 1024 on H100-class GPUs since
+  // 0.9).
+  limits.max_batch_requests = params.integer(
+      {"max_batch_requests",
+       "requests running at once (vLLM max_num_seqs); higher: more throughput, slower tokens, more KV cache"},
+      {1, most}, 256);
+  // 8192: vLLM v1 as a server on GPUs of 70 GiB and more but the A100 (2048 elsewhere), arg_utils.py
+  // get_batch_defaults; also trtllm-build's max_num_tokens.
+  limits.max_batch_tokens = params.integer({"max_batch_tokens",
+                                            "tokens of one step (vLLM max_num_batched_tokens); higher: "
+                                            "faster prompts, longer stalls of the others' "
+                                            "tokens. Policies that never cut a prompt reject longer ones"},
+                                           {1, most}, 8192);
+  // The same rule as vLLM's SchedulerConfig (vllm/config/scheduler.py).
+  if (limits.max_batch_tokens < limits.max_batch_requests)
+    params.fail("max_batch_tokens",
+                fmt::format("expected at least max_batch_requests, so that every running request "
+                            "gets its token each step (got {}, max_batch_requests is {})",
+                            limits.max_batch_tokens, limits.max_batch_requests));
+  return limits;
+}
+
+Step::Step(const ServingView& view, const BatchLimits& limits, Admission admission, Batch& batch)
+    : view_(view),
+      batch_(batch),
+      admission_(admission),
+      tokens_left_(limits.max_batch_tokens),
+      // The batches in flight share the running requests evenly, as in Vidur (sarathi_replica_scheduler.py,
+      // _max_micro_batch_size: batch_size_cap // num_stages); rounded up here, so that none is left over.
+      sequences_left_(view.pipeline_stages == 1
+                          ? limits.max_batch_requests
+                          : blocks_for(limits.max_batch_requests, view.pipeline_stages)),
+      seats_(limits.max_batch_requests - std::ssize(view.running)),
+      free_blocks_(view.free_blocks) {}
+
+void Step::run() {
+  bool decodes_only = true;
+  auto end = static_cast<std::int32_t>(view_.running.size());
+  for (std::int32_t i = run_ready_decodes(); i < end && !full(); ++i) {
+    const SequenceView& sequence = view_.running[static_cast<std::size_t>(i)];
+    if (sequence.in_flight) continue;
+    decodes_only &= !sequence.prefilling();
+    const std::int64_t tokens = std::min(sequence.pending(), tokens_left_);
+    while (!take(i, sequence, tokens))
+      if (!make_room(i, end)) break;
+  }
+  // Where the micro-batch is full, the same ones come first again, whoever is left over.
+  batch_.repeatable = decodes_only && !starved_ && !batch_.slices.empty();
+}
+
+// The leading decodes whose next token has a block, nearly always all of them; returns where it stopped. A
+// loop of its own, on locals, because it is what a step costs: a third of the general one.
+std::int32_t Step::run_ready_decodes() {
+  const auto running = static_cast<std::int32_t>(view_.running.size());
+  const std::int64_t room = std::min<std::int64_t>({running, tokens_left_, sequences_left_});
+  std::int64_t free_blocks = free_blocks_;
+  batch_.slices.resize(static_cast<std::size_t>(room));
+  auto slice = batch_.slices.begin();
+  std::int32_t i = 0;
+  for (; i < running; ++i) {
+    const SequenceView& sequence = view_.running[static_cast<std::size_t>(i)];
+    if (sequence.in_flight) continue;
+    const std::int64_t lacks = sequence.known_tokens - sequence.blocks * view_.block_tokens;
+    const std::int64_t wanted = lacks > 0 ? 1 : 0;
+    if (slice == batch_.slices.end() || sequence.prefilling() || lacks > view_.block_tokens ||
+        wanted > free_blocks)
+      break;
+    free_blocks -= wanted;
+    *slice++ = {i, 1};
+  }
+  const std::int64_t taken = slice - batch_.slices.begin();
+  batch_.slices.resize(static_cast<std::size_t>(taken));
+  tokens_left_ -= taken;
+  sequences_left_ -= taken;
+  free_blocks_ = free_blocks;
+  return i;
+}
+
+// Preempts the last sequence before `end` that is not in flight, and moves `end` there: those behind it are
+// in flight. False if `index` itself must go, or wait for lower ones in flight, which vLLM would preempt:
+// nobody behind it can run.
+bool Step::make_room(std::int32_t index, std::int32_t& end) {
+  starved_ = true;
+  std::int32_t victim = end - 1;
+  while (victim > index && view_.running[static_cast<std::size_t>(victim)].in_flight) --victim;
+  const bool waits = victim == index && end - 1 > index;
+  end = victim;
+  if (waits) return false;
+  batch_.preempted.push_back(victim);
+  free_blocks_ += view_.running[static_cast<std::size_t>(victim)].blocks;
+  return victim != index;
+}
+
+bool Step::take(std::int32_t index, const SequenceView& sequence, std::int64_t tokens) {
+  const std::int64_t blocks = blocks_for(sequence.computed_tokens + tokens, view_.block_tokens);
+  const std::int64_t wanted = std::max<std::int64_t>(0, blocks - sequence.blocks);
+  if (wanted > free_blocks_) return false;
+  free_blocks_ -= wanted;
+  tokens_left_ -= tokens;
+  --sequences_left_;
+  batch_.slices.push_back({index, tokens});
+  return true;
+}
+
+const SequenceView* Step::head() const {
+  const auto next = static_cast<std::size_t>(batch_.admitted);
+  return starved_ || seats_ <= 0 || full() || next == view_.waiting.size() ? nullptr : &view_.waiting[next];
+}
+
+bool Step::admit(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
+  const std::int64_t claim = admission_ == Admission::chunk    ? head.computed_tokens + tokens
+                             : admission_ == Admission::prompt ? head.known_tokens
+                                                               : head.final_tokens();
+  const std::int64_t wanted = blocks_for(claim, view_.block_tokens) - head.blocks;
+  if (wanted > unclaimed_blocks() - spare) return false;
+  if (unreserved_) *unreserved_ -= wanted;
+  --seats_;
+  ++batch_.admitted;
+  batch_.repeatable = false;
+  return true;
+}
+
+bool Step::add(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
+  const auto index = static_cast<std::int32_t>(std::ssize(view_.running) + batch_.admitted);
+  return tokens <= tokens_left_ && admit(head, tokens, spare) && take(index, head, tokens);
+}
+
+std::int64_t Step::unclaimed_blocks() {
+  if (admission_ != Admission::sequence) return free_blocks_;
+  if (!unreserved_) {
+    unreserved_ = view_.free_blocks;
+    for (const SequenceView& sequence : view_.running)
+      *unreserved_ -= blocks_for(sequence.final_tokens(), view_.block_tokens) - sequence.blocks;
+  }
+  return *unreserved_;
+}
+
+bool LimitedBatching::serves(const Request& request, std::int64_t total_blocks,
+                             std::int64_t block_tokens) const {
+  return blocks_for(request.input_tokens + request.output_tokens - 1, block_tokens) <= total_blocks;
+}
+
+}  // namespace weir

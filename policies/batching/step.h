@@ -1,0 +1,72 @@
+#pragma once
+// One step while a batching policy puts it together: the batch so far, and what is left of the token budget,
+// of the micro-batch and of the KV blocks. Lives on the stack of BatchingPolicy::next, which runs once an
+// iteration: it allocates nothing and passes once over the running sequences.
+#include <cstdint>
+#include <optional>
+
+#include "policies/batching/batching.h"
+
+namespace weir {
+
+inline std::int64_t blocks_for(std::int64_t tokens, std::int64_t block_tokens) {
+  return (tokens + block_tokens - 1) / block_tokens;
+}
+
+struct BatchLimits {
+  std::int64_t max_batch_requests;
+  std::int64_t max_batch_tokens;  // >= max_batch_requests, so that a step always holds every decode
+  static BatchLimits from(Params& params);
+};
+
+class Step {
+ public:
+  Step(const ServingView& view, const BatchLimits& limits, Admission admission, Batch& batch);
+
+  // Every running sequence in order: its decode, or as much of its prompt as the budget leaves. One that
+  // finds no block takes those of the last in order that is not in flight, as vLLM v1 does.
+  void run();
+
+  // The next waiting sequence, or null if this step cannot take another, whatever its size.
+  const SequenceView* head() const;
+  // Admits the head if its KV blocks may be had (so that `spare` stay free); without a slice.
+  bool admit(const SequenceView& head, std::int64_t tokens, std::int64_t spare = 0);
+  // Admits the head with a slice of `tokens`, if those fit the budget too.
+  bool add(const SequenceView& head, std::int64_t tokens, std::int64_t spare = 0);
+
+  // A slice of member `index`; false if its blocks are not free. The caller has asked full() and
+  // tokens_left().
+  bool take(std::int32_t index, const SequenceView& sequence, std::int64_t tokens);
+
+  bool full() const { return tokens_left_ <= 0 || sequences_left_ <= 0; }
+  std::int64_t tokens_left() const { return tokens_left_; }
+
+ private:
+  std::int32_t run_ready_decodes();
+  bool make_room(std::int32_t index, std::int32_t& end);
+  std::int64_t unclaimed_blocks();
+
+  const ServingView& view_;
+  Batch& batch_;
+  Admission admission_;
+  std::int64_t tokens_left_;
+  std::int64_t sequences_left_;  // of the micro-batch
+  std::int64_t seats_;           // of max_batch_requests, not taken by running ones
+  std::int64_t free_blocks_;
+  std::optional<std::int64_t> unreserved_;  // blocks, under sequence admission; counted when first asked
+  bool starved_ = false;                    // someone found no block: nobody is admitted
+};
+
+// What the four policies share: their two limits.
+class LimitedBatching : public BatchingPolicy {
+ public:
+  explicit LimitedBatching(const BatchLimits& limits) : limits_(limits) {}
+  bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override;
+  std::int64_t max_batch_requests() const override { return limits_.max_batch_requests; }
+  std::int64_t max_batch_tokens() const override { return limits_.max_batch_tokens; }
+
+ protected:
+  const BatchLimits limits_;
+};
+
+}  // namespace weir

@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "policies/partitioning/partitioning.h"
+
+namespace weir {
+namespace {
+
+bool is_collective(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::all_reduce:
+    case OperatorKind::all_gather:
+    case OperatorKind::all_to_all:
+      return true;
+    case OperatorKind::gemm:
+    case OperatorKind::grouped_gemm:
+    case OperatorKind::attention:
+    case OperatorKind::elementwise:
+      return false;
+  }
+  throw std::invalid_argument("device_only: an operator of no known kind");
+}
+
+class DeviceOnly final : public PartitioningPolicy {
+ public:
+  StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
+    const auto link = std::ranges::find(units, "link");
+    for (OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
+      for (const auto vertex : boost::make_iterator_range(boost::vertices(*graph))) {
+        Operator& op = (*graph)[vertex];
+        const bool collective = is_collective(op.kind);
+        if (collective && link == units.end())
+          throw std::invalid_argument(
+              fmt::format("device_only: {} needs a unit \"link\", which the device has not", op.name));
+        op.unit = collective ? static_cast<int>(link - units.begin()) : 0;
+      }
+    return stage;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const PartitioningPolicy> make_device_only_partitioning(Params&) {
+  return std::make_shared<DeviceOnly>();
+}
+
+}  // namespace weir

@@ -1,0 +1,23 @@
+#pragma once
+// Which unit of a device runs which operator of a model. Called by the engine once per pipeline stage and
+// configuration, before the run: a placed graph's structure stays, only its operators' times follow the
+// batch. Pure: no clock, no device; it knows the device's units by name only.
+#include <span>
+#include <string>
+
+#include "models/llm/operator_graph.h"
+#include "sim/core/catalog.h"
+
+namespace weir {
+
+class PartitioningPolicy {
+ public:
+  virtual ~PartitioningPolicy() = default;
+  // Sets Operator::unit, an index into `units`, everywhere; may split operators or add some. Throws
+  // std::invalid_argument if the device lacks a unit it needs.
+  virtual StageGraph place(StageGraph stage, std::span<const std::string> units) const = 0;
+};
+
+const Catalog<PartitioningPolicy>& partitioning_policies();
+
+}  // namespace weir

@@ -1,0 +1,16 @@
+#include "policies/prefetch/prefetch.h"
+
+namespace weir {
+
+// One factory per file; add yours here and in the table, nowhere else in C++.
+std::shared_ptr<const PrefetchPolicy> make_no_prefetch(Params& params);
+
+const Catalog<PrefetchPolicy>& prefetch_policies() {
+  static const Catalog<PrefetchPolicy> table = {
+      {"none", "every operator reads its own weights and KV cache from memory when it runs",
+       make_no_prefetch},
+  };
+  return table;
+}
+
+}  // namespace weir

@@ -1,0 +1,21 @@
+#include "policies/routing/routing.h"
+
+namespace weir {
+
+// One factory per file; add yours here and in the table, nowhere else in C++.
+std::shared_ptr<const RoutingPolicy> make_round_robin_routing(Params& params);
+std::shared_ptr<const RoutingPolicy> make_least_outstanding_routing(Params& params);
+std::shared_ptr<const RoutingPolicy> make_join_shortest_queue_routing(Params& params);
+
+const Catalog<RoutingPolicy>& routing_policies() {
+  static const Catalog<RoutingPolicy> table = {
+      {"round_robin", "replicas in turn, whatever their load", make_round_robin_routing},
+      {"least_outstanding", "the replica with the fewest requests queued or running",
+       make_least_outstanding_routing},
+      {"join_shortest_queue", "the replica with the fewest tokens still to compute",
+       make_join_shortest_queue_routing},
+  };
+  return table;
+}
+
+}  // namespace weir

@@ -1,0 +1,33 @@
+#pragma once
+// The scenario's hardware as a SimGrid platform: a zone a node with a host for its CPU and one a device, NVLink (or
+// its like) between devices, PCIe to the host and to the network, and the network's topology between nodes.
+// Built once, before the engine runs; gives out hosts, and the flows between them.
+#include <memory>
+#include <simgrid/forward.h>
+#include <vector>
+
+#include "sim/engine/scenario.h"
+
+namespace weir {
+
+class Cluster {
+ public:
+  explicit Cluster(const Scenario& scenario);  // needs a SimGrid Engine
+  simgrid::s4u::Host* device(DevicePlace place) const;
+  simgrid::s4u::Host* node(int node) const;  // its CPU and memory
+
+ private:
+  struct Node {
+    simgrid::s4u::Host* host = nullptr;
+    std::vector<simgrid::s4u::Host*> devices;
+  };
+  std::vector<Node> nodes_;
+};
+
+struct Flow {
+  simgrid::s4u::Host* from;
+  simgrid::s4u::Host* to;
+  Bytes bytes;
+};
+
+}  // namespace weir

@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include "sim/engine/scenario_parts.h"
+
+namespace weir {
+
+std::vector<NamedSummary> topologies() {
+  return {
+      {"star", "every node on one switch"},
+      {"fat_tree", "two levels of switches with full bisection bandwidth"},
+      {"dragonfly", "groups of routers, all groups joined pairwise"},
+      {"torus", "three dimensions, as near to a cube as the nodes allow"},
+      {"full_mesh", "a link between every two nodes"},
+  };
+}
+
+namespace {
+
+DeviceGroup read_group(Params params) {
+  DeviceGroup group;
+  std::string kind = params.choice({"kind", "What the devices are; see `weir list devices`."}, device_names());
+  if (params.describing()) kind = device_names().front();  // any one: all take the same keys
+  group.count = static_cast<int>(params.integer({"count", "Devices of this kind in the node."}, {1, 4096}, 1));
+  if (!kind.empty()) group.device = make_device(kind, params);
+  if (kind.empty())
+    params.close_ignoring_rest();
+  else
+    params.close();
+  return group;
+}
+
+LinkSpec read_interconnect(Params& node) {
+  auto [name, object] = node.name_or_object(
+      {"interconnect", "What joins the node's devices: a name of `weir list interconnects`, or shape and numbers."},
+      interconnect_names(), "none");
+  if (!object) return name.empty() ? LinkSpec{} : find_interconnect(name);
+  LinkSpec links;
+  links.name = "custom";
+  const std::string shape =
+      object->choice({"shape", "How the devices are joined."}, {"switch", "ring", "full_mesh"}, "switch");
+  links.shape = shape == "ring"        ? LinkShape::ring
+                : shape == "full_mesh" ? LinkShape::full_mesh
+                                       : LinkShape::switched;
+  links.bandwidth = object->quantity<BytesPerSecond>(
+      {"bandwidth_gb_per_s", "Per device and direction, as a collective sees it."}, positive);
+  links.latency = object->quantity<Seconds>({"latency_us", "From one device to the next."}, not_negative);
+  object->close();
+  return links;
+}
+
+}  // namespace
+
+std::vector<NodeSpec> read_nodes(Params& cluster) {
+  std::vector<NodeSpec> nodes;
+  for (Params& params : cluster.list({"nodes", "The nodes, alike ones together."}, 1)) {
+    NodeSpec node;
+    node.count = static_cast<int>(params.integer({"count", "Nodes like this one."}, {1, 65536}, 1));
+    for (Params& group : params.list({"devices", "The node's devices, alike ones together."}, 1))
+      node.devices.push_back(read_group(std::move(group)));
+    node.interconnect = read_interconnect(params);
+    params.close();
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+NetworkSpec read_network(Params params) {
+  std::vector<std::string> known;
+  for (const NamedSummary& t : topologies()) known.push_back(t.name);
+  NetworkSpec network;
+  network.topology = params.choice({"topology", "Between nodes; see `weir list topologies`."}, known, "fat_tree");
+  network.link_bandwidth = params.quantity<BytesPerSecond>(
+      {"link_bandwidth_gb_per_s", "Of each link and direction; a node has one into the network (400 Gbit/s)."},
+      positive, 50);
+  network.link_latency = params.quantity<Seconds>({"link_latency_us", "Of each link."}, not_negative, 5);
+  params.close();
+  return network;
+}
+
+}  // namespace weir

@@ -1,0 +1,100 @@
+#include "sim/engine/scenario.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "sim/engine/scenario_parts.h"
+
+namespace weir {
+namespace {
+
+Slo read_slo(Params params) {
+  Slo slo;
+  slo.ttft = params.quantity_or_null<Seconds>({"ttft_ms", "Longest time to the first token of a good request."});
+  slo.tpot = params.quantity_or_null<Seconds>({"tpot_ms", "Longest mean time a further token of a good request."});
+  params.close();
+  return slo;
+}
+
+Scenario read(Params params) {
+  Scenario s;
+  Reading& reading = params.reading();
+  s.file = reading.file();
+  s.name = params.text({"name", "Title of tables and figures."}, std::filesystem::path(s.file).stem().string());
+  s.seed = static_cast<std::uint64_t>(
+      params.integer({"seed", "Of every random draw; same scenario and seed, same output."}, {0}, 1));
+  const std::string model =
+      params.text({"model", "A name of `weir list models`, or the path of a Hugging Face config.json."});
+  if (!model.empty() || reading.describing()) s.model = find_architecture(model, reading, "/model");
+  Params precision = params.object({"precision", "Number formats."});
+  s.precision = Precision::from(precision);
+  precision.close();
+
+  Params cluster = params.object({"cluster", "The hardware."}, Params::Presence::required);
+  s.nodes = read_nodes(cluster);
+  s.network = read_network(cluster.object({"network", "Between nodes."}));
+  cluster.close();
+
+  Params serving = params.object({"serving", "How the model is served."});
+  s.replicas = read_replicas(serving);
+  s.routing = make_from(routing_policies(), serving.object({"routing", "Which replica a request goes to."}),
+                        {"kind", "See `weir list policies`."}, "least_outstanding");
+  serving.close();
+
+  Params workload = params.object({"workload", "Who asks, what and when."}, Params::Presence::required);
+  s.workload = read_workload(std::move(workload), s.seed);
+  s.slo = read_slo(params.object({"slo", "When a request counts as good (goodput)."}));
+  s.assumptions = params.choice({"assumptions", "A named set of constants: physical has none fitted to a paper."},
+                                {"physical"}, "physical");
+  s.collective_flows = params.choice({"collectives", "Timed in closed form, or played as flows over the links (slow)."},
+                                     {"closed_form", "flows"}, "closed_form") == "flows";
+  s.fast_forward = params.flag({"fast_forward", "Sum steps whose batch does not change instead of one event each; "
+                                                "the results are the same."},
+                               true);
+  s.time_limit = params.quantity_or_null<Seconds>(
+      {"simulated_time_limit_s", "Stop there; requests not finished stay unfinished."});
+  s.sample_period = params.quantity_or_null<Seconds>(
+      {"timeseries_period_s", "Of timeseries.csv; null: 200 to 400 samples, whatever the run's length."});
+  params.close();
+  return s;
+}
+
+void check_roles(const Scenario& s, Reading& reading) {
+  bool prefill = false, decode = false;
+  for (const ReplicaSpec& r : s.replicas) {
+    prefill = prefill || r.role == Role::prefill;
+    decode = decode || r.role == Role::decode;
+  }
+  if (prefill != decode)
+    reading.problem("/serving/replicas", prefill ? "prefill replicas need decode replicas to hand over to"
+                                                 : "decode replicas need prefill replicas to take over from");
+  for (std::size_t i = 0; i < s.replicas.size(); ++i)
+    if (prefill && s.replicas[i].role == Role::both)
+      reading.problem(fmt::format("/serving/replicas/{}/role", i), "both cannot stand beside prefill and decode");
+}
+
+}  // namespace
+
+Scenario read_scenario(const Json& document, const std::string& file) {
+  Reading reading(file);
+  Scenario s = read(Params(reading, document));
+  if (!reading.failed()) {
+    check_roles(s, reading);
+    place_replicas(s, reading);
+  }
+  reading.finish();
+  s.resolved = std::move(reading.resolved);
+  return s;
+}
+
+Json scenario_schema() {
+  Reading reading = Reading::describe();
+  const Json nothing = Json::object();
+  read(Params(reading, nothing));
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "A Weir scenario"}};
+  schema.update(reading.schema);
+  return schema;
+}
+
+}  // namespace weir

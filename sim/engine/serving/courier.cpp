@@ -1,0 +1,60 @@
+#include "sim/engine/serving/courier.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <simgrid/s4u.hpp>
+
+namespace weir {
+namespace sg4 = simgrid::s4u;
+
+void send_and_wait(const std::vector<Flow>& flows) {
+  std::vector<sg4::CommPtr> comms;
+  for (const Flow& f : flows)
+    if (f.bytes > Bytes(0) && f.from != f.to)
+      comms.push_back(sg4::Comm::sendto_async(f.from, f.to, static_cast<std::uint64_t>(std::llround(f.bytes.value()))));
+  sg4::Comm::wait_all(comms);
+}
+
+void play_collective(Collective op, Bytes bytes, const std::vector<sg4::Host*>& ranks) {
+  const std::size_t n = ranks.size();
+  if (n < 2) return;
+  const Bytes part = bytes / static_cast<double>(n);
+  const std::size_t rounds = op == Collective::all_reduce ? 2 * (n - 1) : op == Collective::send_receive ? 1 : n - 1;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    std::vector<Flow> flows;
+    // All-to-all: in round r every rank sends its part to the r-th next one. The others pass parts round a ring.
+    const std::size_t step = op == Collective::all_to_all ? round + 1 : 1;
+    for (std::size_t i = 0; i < n; ++i) flows.push_back({ranks[i], ranks[(i + step) % n], part});
+    if (op == Collective::send_receive) flows = {{ranks[0], ranks[1], bytes}};
+    send_and_wait(flows);
+  }
+}
+
+Courier::Courier(const std::string& name, sg4::Host* host) : work_(sg4::Semaphore::create(0)) {
+  sg4::Actor::create(name, host, [this] {
+    while (true) {
+      work_->acquire();
+      const Job job = std::move(jobs_.front());
+      jobs_.pop_front();
+      busy_ = true;
+      send_and_wait(job.flows);
+      busy_ = false;
+      job.arrived();
+    }
+  })->daemonize();
+}
+
+void Courier::send(std::vector<Flow> flows, std::function<void()> arrived) {
+  jobs_.push_back({std::move(flows), std::move(arrived)});
+  work_->release();
+}
+
+void CourierPool::send(std::vector<Flow> flows, std::function<void()> arrived) {
+  for (auto& courier : couriers_)
+    if (courier->idle()) return courier->send(std::move(flows), std::move(arrived));
+  couriers_.push_back(std::make_unique<Courier>(fmt::format("courier {}", couriers_.size()), host_));
+  couriers_.back()->send(std::move(flows), std::move(arrived));
+}
+
+}  // namespace weir

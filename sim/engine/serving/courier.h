@@ -1,0 +1,47 @@
+#pragma once
+// Moves data over SimGrid links on behalf of actors that do not wait for it. Jobs of one Courier go one after
+// another, as a communication stream does; a CourierPool sends as many at once as asked.
+#include <deque>
+#include <functional>
+#include <memory>
+#include <simgrid/s4u/Semaphore.hpp>
+#include <string>
+#include <vector>
+
+#include "models/latency/collectives.h"
+#include "sim/engine/cluster.h"
+
+namespace weir {
+
+void send_and_wait(const std::vector<Flow>& flows);  // blocks the calling actor until all have arrived
+
+// Plays a collective round by round over its ranks; blocks. The oracle of the closed forms, and slow.
+void play_collective(Collective op, Bytes bytes, const std::vector<simgrid::s4u::Host*>& ranks);
+
+class Courier {
+ public:
+  Courier(const std::string& name, simgrid::s4u::Host* host);  // starts its actor
+  void send(std::vector<Flow> flows, std::function<void()> arrived);
+  bool idle() const { return !busy_ && jobs_.empty(); }
+
+ private:
+  struct Job {
+    std::vector<Flow> flows;
+    std::function<void()> arrived;
+  };
+  std::deque<Job> jobs_;
+  bool busy_ = false;
+  simgrid::s4u::SemaphorePtr work_;
+};
+
+class CourierPool {
+ public:
+  explicit CourierPool(simgrid::s4u::Host* host) : host_(host) {}
+  void send(std::vector<Flow> flows, std::function<void()> arrived);
+
+ private:
+  simgrid::s4u::Host* host_;
+  std::vector<std::unique_ptr<Courier>> couriers_;
+};
+
+}  // namespace weir

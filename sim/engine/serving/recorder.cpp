@@ -1,0 +1,150 @@
+#include "sim/engine/serving/recorder.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weir {
+namespace {
+
+constexpr std::size_t most_buckets = 400;  // of an adaptive series: 200 to 400 samples a run
+const Seconds first_period(1e-3);
+
+}  // namespace
+
+void TimeBuckets::halve() {
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    if (i % 2 == 0)
+      sums_[i / 2] = sums_[i];
+    else
+      sums_[i / 2] += sums_[i];
+  }
+  sums_.resize((sums_.size() + 1) / 2);
+  period_ = 2 * period_;
+}
+
+void TimeBuckets::coarsen_to(Seconds period) {
+  while (period_ < period) halve();
+}
+
+void TimeBuckets::add(Seconds from, Seconds to, double integral) {
+  while (adaptive_ && to / period_ >= most_buckets) halve();
+  const auto last = static_cast<std::size_t>(to / period_);
+  if (last >= sums_.size()) sums_.resize(last + 1, 0.0);
+  const auto first = static_cast<std::size_t>(from / period_);
+  if (first == last || to <= from) {
+    sums_[last] += integral;
+    return;
+  }
+  const double per_second = integral / (to - from).value();
+  for (std::size_t i = first; i <= last; ++i) {
+    const Seconds begin = std::max(from, static_cast<double>(i) * period_);
+    const Seconds end = std::min(to, static_cast<double>(i + 1) * period_);
+    sums_[i] += per_second * (end - begin).value();
+  }
+}
+
+Recorder::Recorder(const Workload& workload, std::optional<Seconds> sample_period, bool spans)
+    : warmup_(static_cast<std::int32_t>(workload.warmup_requests)),
+      wants_spans_(spans),
+      running_(sample_period.value_or(first_period), !sample_period),
+      waiting_(running_),
+      blocks_(running_),
+      tokens_(running_) {
+  result_.requests.resize(workload.requests.size());
+  for (std::size_t i = 0; i < workload.requests.size(); ++i) result_.requests[i].request = workload.requests[i];
+  result_.warmup_requests = workload.warmup_requests;
+  result_.notes = workload.notes;
+  if (warmup_ == 0) start_ = Seconds(0);
+}
+
+std::size_t Recorder::add_device(DeviceUsage usage) {
+  result_.devices.push_back(std::move(usage));
+  device_busy_.emplace_back(running_);
+  link_bytes_.emplace_back(running_);
+  return result_.devices.size() - 1;
+}
+
+std::int32_t Recorder::add_track(std::string name) {
+  result_.tracks.push_back(std::move(name));
+  return static_cast<std::int32_t>(result_.tracks.size()) - 1;
+}
+
+double Recorder::counted(Seconds from, Seconds to) const {
+  if (!start_) return 0;
+  if (from >= *start_) return 1;
+  return to <= *start_ ? 0 : (to - *start_) / (to - from);
+}
+
+void Recorder::queue(Seconds from, Seconds to, std::int64_t running, std::int64_t waiting, double mean_blocks,
+                     bool kv_limited) {
+  const double dt = (to - from).value();
+  if (dt <= 0) return;
+  running_.add(from, to, static_cast<double>(running) * dt);
+  waiting_.add(from, to, static_cast<double>(waiting) * dt);
+  blocks_.add(from, to, mean_blocks * dt);
+  if (kv_limited) result_.kv_limited += counted(from, to) * (to - from);
+}
+
+void Recorder::tokens(Seconds from, Seconds to, double count) { tokens_.add(from, to, count); }
+
+void Recorder::busy(std::size_t device, Seconds from, Seconds to, const StepCost& cost) {
+  DeviceUsage& usage = result_.devices[device];
+  const StepCost share = counted(from, to) * cost;
+  usage.busy += share.time;
+  usage.compute_bound += share.compute_bound;
+  usage.memory_bound += share.memory_bound;
+  usage.link_bound += share.link_bound;
+  usage.host_bound += share.host_bound;
+  usage.flops += share.flops;
+  usage.memory += share.memory;
+  usage.link += share.link;
+  device_busy_[device].add(from, to, cost.time.value());
+  link_bytes_[device].add(from, to, cost.link.value());
+}
+
+void Recorder::span(Span span) {
+  if (wants_spans_) result_.spans.push_back(std::move(span));
+}
+
+void Recorder::measure_from(Seconds start) { start_ = start; }
+
+void Recorder::sample() {
+  std::vector<TimeBuckets*> all = {&running_, &waiting_, &blocks_, &tokens_};
+  for (auto& series : device_busy_) all.push_back(&series);
+  for (auto& series : link_bytes_) all.push_back(&series);
+  Seconds period(0);
+  std::size_t periods = 0;
+  for (const TimeBuckets* series : all) period = std::max(period, series->period());
+  for (TimeBuckets* series : all) {
+    series->coarsen_to(period);
+    periods = std::max(periods, series->size());
+  }
+  for (std::size_t i = 0; i < periods; ++i) {
+    const Seconds begin = static_cast<double>(i) * period;
+    const Seconds end = std::min(begin + period, result_.end);
+    const double dt = (end - begin).value();
+    if (dt <= 0) break;
+    Sample s{.time = end,
+             .running = running_[i] / dt,
+             .waiting = waiting_[i] / dt,
+             .kv_blocks = blocks_[i] / dt,
+             .tokens_per_s = tokens_[i] / dt,
+             .device_utilisation = {},
+             .link_utilisation = {}};
+    for (std::size_t d = 0; d < device_busy_.size(); ++d) {
+      s.device_utilisation.push_back(device_busy_[d][i] / dt);
+      const double link = result_.devices[d].link_bandwidth.value();
+      s.link_utilisation.push_back(link > 0 ? link_bytes_[d][i] / dt / link : 0);
+    }
+    result_.samples.push_back(std::move(s));
+  }
+}
+
+RunResult Recorder::finish(Seconds now) {
+  result_.end = now;
+  result_.start = start_.value_or(now);
+  sample();
+  return std::move(result_);
+}
+
+}  // namespace weir

@@ -1,0 +1,64 @@
+#pragma once
+// Everything a run writes down while it runs: request records, pooled gaps, samples over time, totals per device,
+// spans. Called by serving actors with times that never go back per caller; read once, by finish().
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/engine/results.h"
+#include "sim/engine/step_model.h"
+
+namespace weir {
+
+// A quantity integrated over equal periods. Without a given period it starts at a millisecond and doubles whenever
+// there would be too many, so that a second and a week both end with a few hundred samples.
+class TimeBuckets {
+ public:
+  TimeBuckets(Seconds period, bool adaptive) : period_(period), adaptive_(adaptive) {}
+  void add(Seconds from, Seconds to, double integral);  // spread evenly over [from, to]
+  void coarsen_to(Seconds period);                      // adaptive ones only; a power of two times today's period
+  Seconds period() const { return period_; }
+  double operator[](std::size_t i) const { return i < sums_.size() ? sums_[i] : 0; }
+  std::size_t size() const { return sums_.size(); }
+
+ private:
+  void halve();
+  Seconds period_;
+  bool adaptive_;
+  std::vector<double> sums_;
+};
+
+class Recorder {
+ public:
+  Recorder(const Workload& workload, std::optional<Seconds> sample_period, bool spans);
+
+  std::size_t add_device(DeviceUsage usage);  // a pipeline stage's devices; returns its index
+  std::int32_t add_track(std::string name);
+
+  // A replica's queue and cache held these values over [from, to]; blocks may grow evenly.
+  void queue(Seconds from, Seconds to, std::int64_t running, std::int64_t waiting, double mean_blocks, bool kv_limited);
+  void tokens(Seconds from, Seconds to, double count);
+  void busy(std::size_t device, Seconds from, Seconds to, const StepCost& cost);
+  void span(Span span);
+  bool wants_spans() const { return wants_spans_; }
+  bool kept(std::int32_t request) const { return request >= warmup_; }
+  void measure_from(Seconds start);  // arrival of the first request kept: usage before it is not counted
+
+  RequestRecord& record(std::int32_t request) { return result_.requests[static_cast<std::size_t>(request)]; }
+  GapHistogram& gaps() { return result_.gaps; }
+  RunResult& result() { return result_; }
+  RunResult finish(Seconds now);
+
+ private:
+  void sample();
+  double counted(Seconds from, Seconds to) const;  // the share of [from, to] that is measured
+
+  RunResult result_;
+  std::int32_t warmup_;
+  bool wants_spans_;
+  std::optional<Seconds> start_;
+  TimeBuckets running_, waiting_, blocks_, tokens_;
+  std::vector<TimeBuckets> device_busy_, link_bytes_;
+};
+
+}  // namespace weir

@@ -1,0 +1,114 @@
+#pragma once
+// One serving engine's state: its queues and its KV cache, and how a batching policy's decision changes them. It
+// knows no SimGrid: a serving actor asks schedule() what to compute, lets the time pass, and reports complete().
+// Requests are int32 indices into the run's records.
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sim/engine/serving/kv_cache.h"
+#include "sim/engine/serving/recorder.h"
+
+namespace weir {
+
+// KV that must cross a link before its sequence can go on; its blocks are held on both sides until then.
+struct KvTransfer {
+  enum class Kind { handover, swap_out, swap_in } kind;
+  std::int32_t request;
+  std::int64_t tokens;
+  int from_replica;  // handover: the prefill replica
+};
+
+// A batch on its way through the pipeline.
+struct Iteration {
+  BatchShape shape;
+  std::vector<PrefillChunk> chunks;  // shape.prefill points here
+  struct Member {
+    std::int32_t request;
+    bool yields;  // a token when the iteration ends: a decode, or a prompt's last chunk
+  };
+  std::vector<Member> members;
+  std::vector<KvTransfer> transfers;  // to be started before it
+  bool repeatable = false;            // decodes alone, and nothing would change the decision: see Batch
+
+  void clear();
+};
+
+class Replica {
+ public:
+  // What the rest of the cluster must hear of. Called inside complete(), at the time given to it.
+  struct Events {
+    std::function<void(std::int32_t request)> finished;
+    std::function<void(std::int32_t request)> hand_over;  // prefill done here, decode elsewhere
+  };
+
+  Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks, std::vector<std::int32_t>& positions,
+          Recorder& recorder, Events events);
+
+  // False: it can never fit, and was recorded as rejected.
+  bool enqueue(std::int32_t request, Seconds now);
+  void enqueue_handover(std::int32_t request, int from_replica, Seconds now);
+  bool fits(const Request& request) const;
+
+  // Asks the policy and carries its decision out. False if there is nothing to compute and nothing to transfer.
+  bool schedule(Seconds now, Iteration& iteration);
+  // How many more times a repeatable iteration can run before a request ends or the blocks run out; >= 1.
+  std::int64_t longest_run(const Iteration& iteration) const;
+  // The iteration ran once, or `runs` covers its `steps` repetitions; it ended at `end`.
+  void complete(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
+                std::int64_t steps);
+  void transfer_done(const KvTransfer& transfer, Seconds now);
+  void release_handed_over(std::int32_t request, Seconds now);
+
+  bool empty() const { return running_.empty() && waiting_count() == 0; }
+  bool arrival_matters() const { return waiting_count() == 0; }  // see Batch::repeatable
+  std::int64_t outstanding_requests() const { return outstanding_requests_; }
+  std::int64_t outstanding_tokens() const { return outstanding_tokens_; }
+  const KvCache& cache() const { return cache_; }
+  const ReplicaSpec& spec() const { return *spec_; }
+  int index() const { return index_; }
+
+ private:
+  struct Live {  // beside each SequenceView, what policies need not see
+    Seconds last_token{-1};
+    std::int64_t resident = 0;    // tokens whose KV lies elsewhere and must be fetched before it can go on
+    int resident_at = -1;         // the replica that holds them; -1: host memory
+  };
+
+  void account(Seconds now);  // what the queue looked like since the last call
+  std::span<const SequenceView> waiting() const { return {waiting_.data() + head_, waiting_.size() - head_}; }
+  std::size_t waiting_count() const { return waiting_.size() - head_; }
+  void push_waiting_front(const SequenceView& view, const Live& live);
+  void admit(std::int32_t count, Seconds now);
+  void compute(SequenceView& view, Live& live, std::int64_t tokens, Iteration& iteration);
+  void preempt(const std::vector<std::int32_t>& preempted, Iteration& iteration);
+  void remove_marked();
+  void extend_blocks(const Iteration& iteration, std::int64_t more_tokens);
+  void record_gaps(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
+                   std::int64_t steps);
+  bool advance(std::size_t at, std::int64_t tokens, Seconds now);  // true: the sequence leaves this replica
+  std::size_t position(std::int32_t request) const {
+    return static_cast<std::size_t>(positions_[static_cast<std::size_t>(request)]);
+  }
+
+  int index_;
+  const ReplicaSpec* spec_;
+  KvCache cache_;
+  std::vector<std::int32_t>& positions_;  // of every request of the run, in its replica's running_
+  Recorder& recorder_;
+  Events events_;
+
+  std::vector<SequenceView> running_, waiting_;  // waiting_ from head_ on
+  std::vector<Live> live_, waiting_live_;
+  std::size_t head_ = 0;
+  std::vector<std::pair<std::int32_t, std::int64_t>> handed_over_;  // request, blocks still held
+  Batch batch_;
+  std::vector<char> removed_;
+  std::vector<std::int32_t> left_;
+  std::int64_t outstanding_requests_ = 0, outstanding_tokens_ = 0;
+  Seconds accounted_{0};
+  double blocks_then_ = 0;
+  bool kv_limited_ = false;
+};
+
+}  // namespace weir

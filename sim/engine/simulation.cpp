@@ -1,0 +1,358 @@
+#include "sim/engine/simulation.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <map>
+#include <simgrid/s4u.hpp>
+
+#include "sim/engine/serving/server.h"
+
+namespace weir {
+namespace sg4 = simgrid::s4u;
+namespace {
+
+Seconds now() { return Seconds(sg4::Engine::get_clock()); }
+
+class Simulation {
+ public:
+  Simulation(const Scenario& scenario, const RunOptions& options);
+  RunResult run(sg4::Engine& engine);
+
+ private:
+  using Group = std::vector<Server*>;
+
+  void build_replica(const ReplicaSpec& spec, const ReplicaPlace& place);
+  std::vector<Server::Stage> build_stages(const ReplicaSpec& spec, const ReplicaPlace& place, std::size_t index);
+  void clients();
+  void open_loop();
+  void submit(std::int32_t request);
+  void submit_next();
+  void finished();
+  Server* route(std::int32_t request, const Group& group, std::int64_t& routed);
+  void hand_over(std::int32_t request, int from);
+  void transfer(Server& to, const KvTransfer& transfer, std::function<void()> arrived);
+  std::vector<Flow> kv_flows(const Server& from, const Server& to, std::int64_t tokens) const;
+  std::vector<Flow> swap_flows(const Server& server, std::int64_t tokens, bool out) const;
+  bool stopping();
+  void stop();
+  void fail();  // remembers the exception being handled, and stops
+  void charge(RunResult& result) const;
+
+  const Scenario& scenario_;
+  const RunOptions& options_;
+  Cluster cluster_;
+  Recorder recorder_;
+  CourierPool couriers_;
+  std::vector<std::int32_t> positions_;
+  std::vector<std::unique_ptr<Server>> servers_;
+  Group front_, back_;  // where prompts go, and where a prefill replica hands over to
+  std::int64_t routed_front_ = 0, routed_back_ = 0;
+  std::vector<ReplicaLoad> loads_;
+  std::vector<std::size_t> able_;
+  std::map<std::pair<const ReplicaSpec*, int>, std::shared_ptr<const StepModel>> models_;
+  std::map<std::pair<int, int>, std::int32_t> transfer_tracks_;
+  std::vector<std::shared_ptr<const Device>> used_;  // in the order of the recorder's devices
+  sg4::SemaphorePtr all_done_;
+  std::int32_t next_ = 0;  // closed loop: the next request to send
+  std::int64_t owed_ = 0;  // and how many places are free
+  bool submitting_ = false;
+  std::int64_t done_ = 0;
+  bool stopping_ = false;
+  std::exception_ptr failure_;
+  std::int64_t ticks_ = 0;
+  std::chrono::steady_clock::time_point last_progress_;
+};
+
+Simulation::Simulation(const Scenario& scenario, const RunOptions& options)
+    : scenario_(scenario),
+      options_(options),
+      cluster_(scenario),
+      recorder_(scenario.workload, scenario.sample_period, options.timeline),
+      couriers_(cluster_.node(0)),
+      positions_(scenario.workload.requests.size(), -1),
+      all_done_(sg4::Semaphore::create(0)) {
+  for (const ReplicaSpec& spec : scenario.replicas)
+    for (const ReplicaPlace& place : spec.places) build_replica(spec, place);
+  for (const auto& server : servers_) {
+    const Role role = server->replica().spec().role;
+    (role == Role::decode ? back_ : front_).push_back(server.get());
+  }
+}
+
+std::vector<Server::Stage> Simulation::build_stages(const ReplicaSpec& spec, const ReplicaPlace& place,
+                                                    std::size_t index) {
+  const DeviceSpec& device = spec.on->spec();
+  std::vector<Server::Stage> stages;
+  for (std::size_t s = 0; s < place.size(); ++s) {
+    auto& model = models_[{&spec, static_cast<int>(s)}];
+    if (!model) {
+      StageGraph graph = build_stage(scenario_.model, scenario_.precision, spec.parallelism, static_cast<int>(s));
+      graph = spec.prefetch->add_prefetches(spec.partitioning->place(std::move(graph), device.units));
+      model = std::make_shared<StepModel>(spec.on, std::move(graph), spec.collectives, spec.engine,
+                                          scenario_.collective_flows);
+    }
+    const std::string name = fmt::format("replica {} stage {}", index, s);
+    DeviceUsage usage;
+    usage.name = name;
+    usage.kind = device.kind;
+    usage.devices = static_cast<int>(place[s].size());
+    usage.peak = device.peak(scenario_.precision.activations);
+    usage.memory_bandwidth = device.memory_bandwidth;
+    usage.link_bandwidth = spec.links.bandwidth;
+    std::vector<sg4::Host*> ranks, memories;
+    for (const DevicePlace& at : place[s]) {
+      ranks.push_back(cluster_.device(at));
+      memories.push_back(cluster_.node(at.node));
+    }
+    used_.push_back(spec.on);
+    // vLLM sends hidden states and residual, each rank its share (distributed/parallel_state.py, send_tensor_dict
+    // with all_gather_group).
+    const double activations = 2 * static_cast<double>(scenario_.model.hidden) *
+                               bytes_per_element(scenario_.precision.activations) / spec.parallelism.tensor;
+    stages.push_back({.model = model,
+                      .ranks = std::move(ranks),
+                      .memories = std::move(memories),
+                      .kv_per_token = kv_bytes_per_token(scenario_.model, scenario_.precision, spec.parallelism,
+                                                         static_cast<int>(s)),
+                      .device = recorder_.add_device(std::move(usage)),
+                      .track = recorder_.add_track(name),
+                      .activation_per_token = Bytes(activations)});
+  }
+  return stages;
+}
+
+void Simulation::build_replica(const ReplicaSpec& spec, const ReplicaPlace& place) {
+  const auto index = servers_.size();
+  const int number = static_cast<int>(index);
+  auto replica = std::make_unique<Replica>(
+      number, spec, spec.kv_blocks, positions_, recorder_,
+      Replica::Events{.finished = [this](std::int32_t) { finished(); },
+                      .hand_over = [this, number](std::int32_t request) { hand_over(request, number); }});
+  servers_.push_back(std::make_unique<Server>(
+      std::move(replica), build_stages(spec, place, index), scenario_.fast_forward, scenario_.collective_flows,
+      recorder_,
+      Server::Cluster{
+          .stopping = [this] { return stopping(); },
+          .failed = [this] { fail(); },
+          .transfer = [this](Server& to, const KvTransfer& t, std::function<void()> arrived) {
+            transfer(to, t, std::move(arrived));
+          },
+          .swap_out = [this, index](const KvTransfer& t) {
+            send_and_wait(swap_flows(*servers_[index], t.tokens, true));
+          }}));
+}
+
+Server* Simulation::route(std::int32_t request, const Group& group, std::int64_t& routed) {
+  const Request& r = recorder_.record(request).request;
+  const bool tokens = scenario_.routing->reads_tokens();
+  loads_.clear();
+  able_.clear();
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (!group[i]->replica().fits(r)) continue;
+    able_.push_back(i);
+    loads_.push_back({group[i]->replica().outstanding_requests(), tokens ? group[i]->outstanding_tokens(now()) : 0});
+  }
+  if (able_.empty()) return nullptr;
+  return group[able_[scenario_.routing->route(r, {.replicas = loads_, .routed = routed++})]];
+}
+
+void Simulation::submit(std::int32_t request) {
+  RequestRecord& record = recorder_.record(request);
+  if (scenario_.workload.closed_loop) record.request.arrival = now();
+  if (request == scenario_.workload.warmup_requests) recorder_.measure_from(now());
+  bool can_end = back_.empty() || record.request.output_tokens == 1;
+  for (Server* server : back_) can_end = can_end || server->replica().fits(record.request);
+  Server* server = can_end ? route(request, front_, routed_front_) : nullptr;
+  if (!server) {
+    record.status = RequestStatus::rejected;
+    finished();
+    return;
+  }
+  const bool mattered = server->replica().arrival_matters();
+  server->replica().enqueue(request, now());
+  server->arrival(mattered);
+}
+
+// A rejected request frees its place at once: a loop, not a recursion as deep as the trace.
+void Simulation::submit_next() {
+  ++owed_;
+  if (submitting_) return;
+  submitting_ = true;
+  for (; owed_ > 0 && next_ < static_cast<std::int32_t>(positions_.size()); --owed_) submit(next_++);
+  submitting_ = false;
+}
+
+void Simulation::finished() {
+  ++done_;
+  if (scenario_.workload.closed_loop) submit_next();
+  if (done_ == static_cast<std::int64_t>(positions_.size())) all_done_->release();
+}
+
+void Simulation::hand_over(std::int32_t request, int from) {
+  Server* to = route(request, back_, routed_back_);
+  const bool mattered = to->replica().arrival_matters();
+  to->replica().enqueue_handover(request, from, now());
+  to->arrival(mattered);
+}
+
+std::vector<Flow> Simulation::kv_flows(const Server& from, const Server& to, std::int64_t tokens) const {
+  std::vector<sg4::Host*> sources, sinks;
+  for (const auto& stage : from.stages()) sources.insert(sources.end(), stage.ranks.begin(), stage.ranks.end());
+  for (const auto& stage : to.stages()) sinks.insert(sinks.end(), stage.ranks.begin(), stage.ranks.end());
+  // Layers and heads lie in the same order on both sides, so equal shares of them meet.
+  const std::size_t shares = std::max(sources.size(), sinks.size());
+  const double bytes = static_cast<double>(scenario_.model.kv_elements_per_token() * tokens) *
+                       bytes_per_element(scenario_.precision.kv_cache) / static_cast<double>(shares);
+  std::vector<Flow> flows;
+  for (std::size_t i = 0; i < shares; ++i)
+    flows.push_back({sources[i * sources.size() / shares], sinks[i * sinks.size() / shares], Bytes(bytes)});
+  return flows;
+}
+
+std::vector<Flow> Simulation::swap_flows(const Server& server, std::int64_t tokens, bool out) const {
+  std::vector<Flow> flows;
+  for (const auto& stage : server.stages())
+    for (std::size_t i = 0; i < stage.ranks.size(); ++i) {
+      Flow flow{stage.ranks[i], stage.memories[i], static_cast<double>(tokens) * stage.kv_per_token};
+      if (!out) std::swap(flow.from, flow.to);
+      flows.push_back(flow);
+    }
+  return flows;
+}
+
+void Simulation::transfer(Server& to, const KvTransfer& t, std::function<void()> arrived) {
+  if (t.kind == KvTransfer::Kind::swap_in)
+    return couriers_.send(swap_flows(to, t.tokens, false), std::move(arrived));
+  Server* from = servers_[static_cast<std::size_t>(t.from_replica)].get();
+  const Seconds start = now();
+  couriers_.send(kv_flows(*from, to, t.tokens), [this, from, &to, t, start, done = std::move(arrived)] {
+    from->replica().release_handed_over(t.request, now());
+    from->wake();
+    if (recorder_.wants_spans()) {
+      auto [track, added] = transfer_tracks_.try_emplace({t.from_replica, to.replica().index()}, 0);
+      if (added)
+        track->second = recorder_.add_track(fmt::format("KV {} to {}", t.from_replica, to.replica().index()));
+      recorder_.span({track->second, start, now() - start, "KV transfer", 1, t.tokens, 1});
+    }
+    done();
+  });
+}
+
+bool Simulation::stopping() {
+  if ((++ticks_ & 1023) == 0) {
+    if (options_.interrupted && options_.interrupted->load()) stop();
+    const auto wall = std::chrono::steady_clock::now();
+    if (options_.progress && wall - last_progress_ > std::chrono::milliseconds(100)) {
+      last_progress_ = wall;
+      options_.progress({static_cast<double>(done_), static_cast<double>(positions_.size()), now()});
+    }
+  }
+  return stopping_;
+}
+
+void Simulation::stop() {
+  if (stopping_) return;
+  stopping_ = true;
+  all_done_->release();
+}
+
+void Simulation::fail() {
+  if (!failure_) failure_ = std::current_exception();
+  stop();
+}
+
+void Simulation::charge(RunResult& result) const {
+  const Seconds window = result.end - result.start;
+  for (std::size_t i = 0; i < used_.size(); ++i) {
+    DeviceUsage& usage = result.devices[i];
+    const DeviceSpec& spec = used_[i]->spec();
+    const PowerSpec& power = spec.power;
+    const Joules each = power.idle * window + power.per_flop * usage.flops + power.per_byte * usage.memory +
+                        power.per_link_byte * usage.link;
+    usage.energy = usage.devices * each;
+    usage.cost_dollars = usage.devices * spec.dollars_per_hour * window.value() / 3600;
+  }
+}
+
+void Simulation::open_loop() {
+  const auto& requests = scenario_.workload.requests;
+  for (std::size_t i = 0; i < requests.size() && !stopping(); ++i) {
+    if (requests[i].arrival > now()) {
+      Seconds until = requests[i].arrival;
+      if (scenario_.time_limit) until = std::min(until, *scenario_.time_limit);
+      sg4::this_actor::sleep_until(until.value());
+      if (until < requests[i].arrival) return;
+    }
+    submit(static_cast<std::int32_t>(i));
+  }
+}
+
+void Simulation::clients() {
+  last_progress_ = std::chrono::steady_clock::now();
+  if (const auto& closed = scenario_.workload.closed_loop) {
+    for (std::int64_t i = 0; i < closed->concurrency; ++i) submit_next();
+  } else {
+    open_loop();
+  }
+  const Seconds limit = scenario_.time_limit.value_or(Seconds(0)) - now();
+  const bool timed_out = !scenario_.time_limit ? (all_done_->acquire(), false)
+                         : limit <= Seconds(0) ? true
+                                               : all_done_->acquire_timeout(limit.value());
+  RunResult& result = recorder_.result();
+  result.out_of_time = timed_out;
+  result.interrupted = stopping_;
+  if (timed_out)
+    for (const auto& server : servers_) server->commit_until(now());
+}
+
+RunResult Simulation::run(sg4::Engine& engine) {
+  sg4::Actor::create("clients", cluster_.node(0), [this] {
+    try {
+      clients();
+    } catch (const std::exception&) {
+      fail();
+    }
+  });
+  for (const auto& server : servers_) server->start();
+  engine.run();
+  if (failure_) std::rethrow_exception(failure_);
+  RunResult& result = recorder_.result();
+  Seconds end(0);
+  for (const RequestRecord& r : result.requests) end = std::max({end, r.finished, r.first_token});
+  for (const auto& server : servers_) {
+    const KvCache& cache = server->replica().cache();
+    if (cache.total() > 0 && cache.peak() * std::max<std::int64_t>(1, result.kv_blocks_total) >=
+                                 result.kv_blocks_peak * cache.total()) {
+      result.kv_blocks_total = cache.total();
+      result.kv_blocks_peak = cache.peak();
+      result.kv_block_tokens = cache.block_tokens();
+    }
+  }
+  RunResult finished = recorder_.finish(result.out_of_time ? now() : end);
+  charge(finished);
+  return finished;
+}
+
+}  // namespace
+
+RunResult simulate(const Scenario& scenario, const RunOptions& options) {
+  // CM02 without cross-traffic: flows share links max-min and nothing else; LV08's TCP corrections make a ring
+  // all-reduce of 8 three times as long as it is (measured, docs/decisions.md).
+  static int argc = 1;
+  static char name[] = "weir";
+  static char* argv[] = {name, nullptr};
+  struct sigaction ours;  // SimGrid takes SIGINT for itself
+  sigaction(SIGINT, nullptr, &ours);
+  sg4::Engine engine(&argc, argv);
+  sigaction(SIGINT, &ours, nullptr);
+  for (const char* setting : {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:0",
+                              "contexts/guard-size:0", "contexts/stack-size:256"})
+    sg4::Engine::set_config(setting);
+  Simulation simulation(scenario, options);
+  return simulation.run(engine);
+}
+
+}  // namespace weir

@@ -1,0 +1,207 @@
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <random>
+
+#include "test/engine/run_in_child.h"
+
+using namespace weir;
+using weir::test::Outcome;
+using weir::test::small_scenario;
+
+namespace {
+
+using Random = std::mt19937;
+
+template <class T>
+T pick(Random& random, std::initializer_list<T> from) {
+  return *(from.begin() + std::uniform_int_distribution<std::size_t>(0, from.size() - 1)(random));
+}
+
+// Any batching, cache pressure, layout, role, routing and arrival process; single-stage replicas if `one_stage`.
+Json random_scenario(unsigned seed, bool one_stage) {
+  Random random(seed);
+  Json s = small_scenario();
+  s["seed"] = seed;
+  Json& replica = s["serving"]["replicas"][0];
+  const std::string batching = pick<std::string>(random, {"static", "orca", "prefill_first", "chunked_prefill"});
+  replica["batching"] = {{"kind", batching}, {"max_batch_requests", pick(random, {4, 16, 64})}};
+  if (batching == "chunked_prefill") replica["batching"]["max_batch_tokens"] = pick(random, {64, 512, 2048});
+  if (batching == "prefill_first") replica["batching"]["max_batch_tokens"] = 8192;
+  replica["kv_cache"] = {{"blocks", pick(random, {320, 600, 20000})},
+                         {"admission", pick<std::string>(random, {"chunk", "prompt", "sequence"})},
+                         {"preemption", pick<std::string>(random, {"recompute", "swap"})}};
+  replica["parallelism"] = {{"tensor", pick(random, {1, 2})}, {"pipeline", one_stage ? 1 : pick(random, {2, 4})}};
+  replica["engine"] = {{"kind", pick<std::string>(random, {"vllm_v1", "ideal", "trtllm"})}};
+  s["serving"]["routing"] = {
+      {"kind", pick<std::string>(random, {"round_robin", "least_outstanding", "join_shortest_queue"})}};
+  const int shape = pick(random, {0, 0, 1, 2});
+  if (shape == 1 && one_stage) replica["count"] = 2;
+  if (shape == 2 && one_stage) {
+    Json decode = replica;
+    replica["role"] = "prefill";
+    decode["role"] = "decode";
+    s["serving"]["replicas"].push_back(decode);
+  }
+  s["workload"]["arrivals"] =
+      pick<Json>(random, {Json{{"kind", "poisson"}, {"rate_per_s", 15}}, Json{{"kind", "poisson"}, {"rate_per_s", 200}},
+                          Json{{"kind", "all_at_once"}}, Json{{"kind", "closed_loop"}, {"concurrency", 7}},
+                          Json{{"kind", "gamma"}, {"rate_per_s", 30}, {"cv", 3}}});
+  return s;
+}
+
+void check_laws(const Json& scenario, const Outcome& o) {
+  INFO(scenario.dump());
+  REQUIRE(o.error == "");
+  double tokens = 0, gaps = 0;
+  for (const RequestRecord& r : o.requests) {
+    REQUIRE(r.status != RequestStatus::unfinished);
+    if (r.status == RequestStatus::rejected) {
+      CHECK(r.first_token < Seconds(0));
+      continue;
+    }
+    CHECK(r.scheduled >= r.request.arrival);  // no effect before its cause
+    CHECK(r.first_token > r.scheduled);
+    CHECK((r.request.output_tokens == 1 ? r.finished == r.first_token : r.finished > r.first_token));
+    tokens += static_cast<double>(r.request.output_tokens);
+    gaps += static_cast<double>(r.request.output_tokens - 1);
+  }
+  CHECK(o.gap_count == Approx(gaps));  // every token came out once
+  CHECK(o.sampled_tokens == Approx(tokens));
+  CHECK(o.peak_blocks <= o.total_blocks);
+  CHECK(o.energy > 0);
+}
+
+}  // namespace
+
+TEST_CASE("simulation: requests, tokens and blocks are conserved, whatever the policy, layout and load", "[engine]") {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Json scenario = random_scenario(seed, seed % 3 != 0);
+    check_laws(scenario, test::run(scenario));
+  }
+}
+
+TEST_CASE("simulation: fast-forward gives every request the times of stepping one by one", "[engine]") {
+  for (unsigned seed = 100; seed < 160; ++seed) {
+    Json scenario = random_scenario(seed, true);
+    const Outcome fast = test::run(scenario);
+    scenario["fast_forward"] = false;
+    const Outcome slow = test::run(scenario);
+    INFO(scenario.dump());
+    REQUIRE(fast.error == "");
+    REQUIRE(fast.requests.size() == slow.requests.size());
+    for (std::size_t i = 0; i < fast.requests.size(); ++i) {
+      const RequestRecord &a = fast.requests[i], &b = slow.requests[i];
+      INFO("request " << i);
+      REQUIRE(a.scheduled.value() == Approx(b.scheduled.value()).epsilon(1e-9));
+      REQUIRE(a.first_token.value() == Approx(b.first_token.value()).epsilon(1e-9));
+      REQUIRE(a.finished.value() == Approx(b.finished.value()).epsilon(1e-9));
+      REQUIRE(a.replica == b.replica);
+      REQUIRE(a.preemptions == b.preemptions);
+    }
+    CHECK(fast.iterations == slow.iterations);
+    CHECK(fast.energy == Approx(slow.energy).epsilon(1e-9));
+    CHECK(fast.gap_mean == Approx(slow.gap_mean).epsilon(1e-9));
+    CHECK(fast.gap_p99 == Approx(slow.gap_p99).epsilon(2e-3));
+    CHECK(fast.busy == Approx(slow.busy).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("simulation: the same scenario and seed give the same bits", "[engine]") {
+  for (unsigned seed : {3u, 7u, 200u}) {
+    const Json scenario = random_scenario(seed, false);
+    const Outcome a = test::run(scenario), b = test::run(scenario);
+    REQUIRE(a.requests.size() == b.requests.size());
+    for (std::size_t i = 0; i < a.requests.size(); ++i) {
+      REQUIRE(a.requests[i].first_token.value() == b.requests[i].first_token.value());
+      REQUIRE(a.requests[i].finished.value() == b.requests[i].finished.value());
+    }
+    CHECK(a.energy == b.energy);
+  }
+}
+
+TEST_CASE("simulation: a closed loop never has more requests in flight than its concurrency", "[engine]") {
+  Json scenario = small_scenario();
+  scenario["workload"]["arrivals"] = {{"kind", "closed_loop"}, {"concurrency", 5}};
+  const Outcome o = test::run(scenario);
+  REQUIRE(o.error == "");
+  std::vector<std::pair<double, int>> changes;
+  for (const RequestRecord& r : o.requests) {
+    changes.emplace_back(r.request.arrival.value(), 1);
+    changes.emplace_back(r.finished.value(), -1);
+  }
+  std::sort(changes.begin(), changes.end());  // a finish sorts before the arrival that it lets in
+  int in_flight = 0, most = 0;
+  for (const auto& [when, change] : changes) most = std::max(most, in_flight += change);
+  CHECK(most == 5);
+}
+
+TEST_CASE("simulation: one request alone takes its prefill and its decode steps, one after another", "[engine]") {
+  Json scenario = small_scenario();
+  scenario["workload"]["requests"] = {{"kind", "fixed"}, {"count", 1}, {"input_tokens", 100}, {"output_tokens", 50}};
+  scenario["workload"]["arrivals"] = {{"kind", "all_at_once"}};
+  scenario["serving"]["replicas"][0]["engine"] = {{"kind", "ideal"}};
+  const Outcome o = test::run(scenario);
+  REQUIRE(o.error == "");
+  CHECK(o.iterations == 50);
+  // Oracle: the weights are read once a step, no faster than the memory allows (8.03e9 parameters, 16 bit, less the
+  // embedding table, 3.35 TB/s), and a step is not twice as slow as that.
+  const double floor = (8.03e9 - 0.525e9) * 2 / 3.35e12;
+  const double tpot = (o.requests[0].finished - o.requests[0].first_token).value() / 49;
+  CHECK(tpot > floor);
+  CHECK(tpot < 2 * floor);
+}
+
+TEST_CASE("simulation: a request that can never fit is rejected, and the others go on", "[engine]") {
+  Json scenario = small_scenario();
+  scenario["serving"]["replicas"][0]["max_model_len"] = 400;
+  const Outcome o = test::run(scenario);
+  REQUIRE(o.error == "");
+  int rejected = 0;
+  for (const RequestRecord& r : o.requests) {
+    const bool too_long = r.request.input_tokens + r.request.output_tokens > 400;
+    CHECK((r.status == RequestStatus::rejected) == too_long);
+    rejected += too_long;
+  }
+  CHECK(rejected > 0);
+  CHECK(rejected < static_cast<int>(o.requests.size()));
+}
+
+TEST_CASE("simulation: a closed loop whose requests are all rejected ends", "[engine]") {
+  Json scenario = small_scenario();
+  scenario["serving"]["replicas"][0]["max_model_len"] = 1;
+  scenario["workload"]["requests"]["count"] = 20000;
+  scenario["workload"]["arrivals"] = {{"kind", "closed_loop"}, {"concurrency", 5}};
+  const Outcome o = test::run(scenario);
+  CHECK(o.error == "");
+  CHECK(o.iterations == 0);
+}
+
+TEST_CASE("simulation: a time limit leaves the rest unfinished", "[engine]") {
+  Json scenario = small_scenario();
+  scenario["simulated_time_limit_s"] = 1.0;
+  const Outcome o = test::run(scenario);
+  REQUIRE(o.error == "");
+  CHECK(o.end == Approx(1.0));
+  const auto unfinished = std::count_if(o.requests.begin(), o.requests.end(), [](const RequestRecord& r) {
+    return r.status == RequestStatus::unfinished;
+  });
+  CHECK(unfinished > 0);
+  CHECK(unfinished < static_cast<std::ptrdiff_t>(o.requests.size()));
+}
+
+TEST_CASE("simulation: collectives played as flows agree with the closed form on an idle network", "[engine]") {
+  Json scenario = small_scenario();
+  scenario["cluster"]["nodes"][0]["interconnect"] = {
+      {"shape", "switch"}, {"bandwidth_gb_per_s", 200}, {"latency_us", 3}};
+  scenario["workload"]["requests"]["count"] = 4;
+  scenario["serving"]["replicas"][0]["parallelism"] = {{"tensor", 4}};
+  scenario["serving"]["replicas"][0]["engine"] = {{"kind", "ideal"}};
+  const Outcome closed = test::run(scenario);
+  scenario["collectives"] = "flows";
+  const Outcome flows = test::run(scenario);
+  REQUIRE(closed.error == "");
+  REQUIRE(flows.error == "");
+  for (std::size_t i = 0; i < closed.requests.size(); ++i)
+    CHECK(flows.requests[i].finished.value() == Approx(closed.requests[i].finished.value()).epsilon(1e-3));
+}

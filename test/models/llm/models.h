@@ -1,0 +1,85 @@
+#pragma once
+// What the tests of models/llm run over: every model of the catalog, random ones, and every way to cut them.
+#include <random>
+#include <string>
+#include <vector>
+
+#include "models/llm/operator_graph.h"
+
+namespace weir {
+
+inline Architecture catalog_model(const std::string& name) {
+  Reading reading("test.json");
+  Architecture m = find_architecture(name, reading, "/model");
+  reading.finish();
+  return m;
+}
+
+inline std::vector<Architecture> catalog_models() {
+  std::vector<Architecture> models;
+  for (const std::string& name : architecture_names()) models.push_back(catalog_model(name));
+  return models;
+}
+
+// Any combination of the features, at sizes that are cut into 1, 2, 3, 4 and 6.
+inline Architecture random_model(std::mt19937& random) {
+  auto up_to = [&](std::int64_t n) { return std::uniform_int_distribution<std::int64_t>(1, n)(random); };
+  auto coin = [&] { return up_to(2) == 1; };
+  Architecture m;
+  m.name = "random";
+  m.layers = up_to(9);
+  m.hidden = 8 * up_to(20);
+  m.kv_heads = up_to(6);
+  m.query_heads = m.kv_heads * up_to(6);
+  m.head_dim = 2 * up_to(8);
+  m.intermediate = 12 * up_to(20);
+  m.gated_mlp = coin();
+  if (coin()) m.moe = {12 * up_to(3), up_to(4), 12 * up_to(4), coin() ? 12 * up_to(4) : 0, coin()};
+  if (m.moe.experts > 0) m.intermediate = 0;
+  if (m.moe.shared_intermediate == 0) m.moe.shared_gate = false;
+  m.vocabulary = up_to(5000);
+  m.tied_embeddings = coin();
+  m.qkv_bias = coin();
+  m.o_bias = coin();
+  m.mlp_bias = coin();
+  m.lm_head_bias = coin();
+  m.qk_norm = coin();
+  if (coin())
+    m.rotary_dim = m.head_dim;
+  else
+    m.learned_positions = up_to(100);
+  m.layer_norm = coin();
+  m.parallel_block = coin();
+  m.block_norms = m.parallel_block ? up_to(2) : 2;
+  m.positions = 100;
+  return m;
+}
+
+inline std::vector<Architecture> catalog_and_random_models() {
+  std::vector<Architecture> models = catalog_models();
+  std::mt19937 random(1);
+  for (int i = 0; i < 200; ++i) models.push_back(random_model(random));
+  return models;
+}
+
+inline std::vector<Sharding> shardings(const Architecture& model) {
+  std::vector<Sharding> valid;
+  for (const int pipeline : {1, 2, 3, 4, 7, 8})
+    for (int tensor = 1; tensor <= 16; ++tensor)
+      for (int expert = 1; expert <= tensor; ++expert)
+        if (const Sharding s{tensor, pipeline, expert}; sharding_problems(model, s).empty())
+          valid.push_back(s);
+  return valid;
+}
+
+inline std::string to_string(const Sharding& s) {
+  return "tensor " + std::to_string(s.tensor) + ", pipeline " + std::to_string(s.pipeline) + ", expert " +
+         std::to_string(s.expert);
+}
+
+// How many ranks hold the same KV head.
+inline std::int64_t kv_copies(const Architecture& m, const Sharding& s) {
+  return m.kv_heads < s.tensor ? s.tensor / m.kv_heads : 1;
+}
+
+}  // namespace weir

@@ -1,0 +1,238 @@
+#include <boost/range/iterator_range.hpp>
+#include <catch2/catch.hpp>
+
+#include "test/models/llm/models.h"
+
+namespace weir {
+namespace {
+
+using Names = std::vector<std::string>;
+
+auto operators(const OperatorGraph& graph) {
+  return boost::make_iterator_range(boost::vertices(graph));
+}
+
+Names names(const OperatorGraph& graph) {
+  Names all;
+  for (const auto v : operators(graph)) all.push_back(graph[v].name);
+  return all;
+}
+
+Names inputs(const OperatorGraph& graph, std::size_t index) {
+  Names all;
+  for (const auto e : boost::make_iterator_range(boost::in_edges(index, graph)))
+    all.push_back(graph[boost::source(e, graph)].name);
+  return all;
+}
+
+const Operator& find(const OperatorGraph& graph, const std::string& name) {
+  for (const auto v : operators(graph))
+    if (graph[v].name == name) return graph[v];
+  throw std::runtime_error("no operator " + name);
+}
+
+// Multiply-adds of one token counted twice, as a device sees them: experts at their average share.
+double gemm_flops(const OperatorGraph& graph) {
+  double flops = 0;
+  for (const auto v : operators(graph)) {
+    const Operator& op = graph[v];
+    const double matrices =
+        op.kind == OperatorKind::grouped_gemm
+            ? static_cast<double>(op.active * op.experts) / static_cast<double>(op.total_experts)
+            : 1;
+    flops += 2 * matrices * static_cast<double>(op.in_features * op.out_features);
+  }
+  return flops;
+}
+
+}  // namespace
+
+TEST_CASE("stage: the GEMMs of all ranks and stages are the model's flops, plus what ranks repeat and pad") {
+  for (const Architecture& m : catalog_and_random_models())
+    for (const Sharding& s : shardings(m)) {
+      double flops = 0;
+      for (int stage = 0; stage < s.pipeline; ++stage) {
+        const StageGraph g = build_stage(m, {}, s, stage);
+        flops += s.tensor * (gemm_flops(g.prologue) + static_cast<double>(g.layers) * gemm_flops(g.block) +
+                             gemm_flops(g.epilogue));
+      }
+      const std::int64_t router =
+          m.moe.experts == 0 ? 0 : m.hidden * (m.moe.experts + (m.moe.shared_gate ? 1 : 0));
+      const std::int64_t repeated =
+          m.layers *
+              ((s.tensor - 1) * router + (kv_copies(m, s) - 1) * 2 * m.kv_heads * m.head_dim * m.hidden) +
+          (padded_vocabulary(m, s) - m.vocabulary) * m.hidden;
+      INFO(m.name << ", " << to_string(s));
+      CHECK(flops ==
+            Approx(flops_per_token(m, 0).value() + 2. * static_cast<double>(repeated)).epsilon(1e-12));
+    }
+}
+
+TEST_CASE("stage: the attention heads of all ranks are the model's") {
+  for (const Architecture& m : catalog_and_random_models())
+    for (const Sharding& s : shardings(m)) {
+      const StageGraph graph = build_stage(m, {}, s, 0);
+      const Operator& attention = find(graph.block, "attention");
+      INFO(m.name << ", " << to_string(s));
+      CHECK(attention.query_heads * s.tensor == m.query_heads);
+      CHECK(attention.kv_heads * s.tensor == m.kv_heads * kv_copies(m, s));
+      CHECK(attention.query_heads % attention.kv_heads == 0);
+      const double one_token =
+          4. * static_cast<double>(m.layers * attention.query_heads * attention.head_dim);
+      CHECK(flops_per_token(m, 1).value() - flops_per_token(m, 0).value() == one_token * s.tensor);
+    }
+}
+
+TEST_CASE("stage: every graph is in topological order, in one piece, with one source") {
+  for (const Architecture& m : catalog_and_random_models())
+    for (const Sharding& s : shardings(m))
+      for (int stage = 0; stage < s.pipeline; ++stage) {
+        const StageGraph g = build_stage(m, {}, s, stage);
+        INFO(m.name << ", " << to_string(s) << ", stage " << stage);
+        CHECK((boost::num_vertices(g.prologue) > 0) == (stage == 0));
+        CHECK((boost::num_vertices(g.epilogue) > 0) == (stage == s.pipeline - 1));
+        REQUIRE(boost::num_vertices(g.block) > 0);
+        for (const OperatorGraph* graph : {&g.prologue, &g.block, &g.epilogue}) {
+          for (const auto e : boost::make_iterator_range(boost::edges(*graph)))
+            REQUIRE(boost::source(e, *graph) < boost::target(e, *graph));
+          for (const auto v : operators(*graph)) REQUIRE((boost::in_degree(v, *graph) == 0) == (v == 0));
+        }
+      }
+}
+
+TEST_CASE("stage: ranks that share nothing do not communicate; those that do, as a whole group") {
+  for (const Architecture& m : catalog_and_random_models())
+    for (const Sharding& s : shardings(m)) {
+      const StageGraph g = build_stage(m, {}, s, 0);
+      std::size_t reductions = 0;
+      for (const OperatorGraph* graph : {&g.prologue, &g.block, &g.epilogue})
+        for (const auto v : operators(*graph)) {
+          const Operator& op = (*graph)[v];
+          if (op.kind < OperatorKind::all_reduce) continue;
+          CHECK(op.devices == s.tensor);
+          CHECK(op.devices > 1);
+          if (op.kind == OperatorKind::all_reduce) {
+            CHECK(op.bytes_per_row.value() == 2. * static_cast<double>(m.hidden));
+            reductions += graph == &g.block;
+          }
+        }
+      CHECK(reductions == (s.tensor == 1 ? 0u : m.parallel_block ? 1u : 2u));
+    }
+}
+
+TEST_CASE("stage: a Llama block has the profiler's layers, and the residual goes around attention") {
+  const StageGraph one = build_stage(catalog_model("llama3.1-8b"), {}, {}, 0);
+  CHECK(one.layers == 32);
+  CHECK(names(one.prologue) == Names{"embedding"});
+  CHECK(names(one.block) == Names{"layernorm", "qkv_proj", "rotary_emb", "attention", "o_proj", "layernorm",
+                                  "gate_up_proj", "act_fn", "down_proj"});
+  CHECK(names(one.epilogue) == Names{"final_layernorm", "lm_head", "sampler"});
+  CHECK(inputs(one.block, 5) == Names{"o_proj", "layernorm"});
+
+  const StageGraph four = build_stage(catalog_model("llama3.1-8b"), {}, {4, 1, 1}, 0);
+  CHECK(names(four.prologue) == Names{"embedding", "all_reduce"});
+  CHECK(names(four.block) == Names{"layernorm", "qkv_proj", "rotary_emb", "attention", "o_proj", "all_reduce",
+                                   "layernorm", "gate_up_proj", "act_fn", "down_proj", "all_reduce"});
+  CHECK(names(four.epilogue) == Names{"final_layernorm", "lm_head", "all_gather", "sampler"});
+  CHECK(inputs(four.block, 6) == Names{"all_reduce", "layernorm"});
+}
+
+TEST_CASE("stage: a rank of Llama-3.1-8B at TP4 has a quarter of every matrix and its bytes a row") {
+  const StageGraph g = build_stage(catalog_model("llama3.1-8b"), {}, {4, 1, 1}, 0);
+  auto gemm = [](const OperatorGraph& graph, const char* name) {
+    return std::pair(find(graph, name).in_features, find(graph, name).out_features);
+  };
+  auto bytes = [](const OperatorGraph& graph, const char* name) {
+    return find(graph, name).bytes_per_row.value();
+  };
+  CHECK(gemm(g.block, "qkv_proj") == std::pair<std::int64_t, std::int64_t>(4096, (8 + 2 + 2) * 128));
+  CHECK(gemm(g.block, "o_proj") == std::pair<std::int64_t, std::int64_t>(1024, 4096));
+  CHECK(gemm(g.block, "gate_up_proj") == std::pair<std::int64_t, std::int64_t>(4096, 7168));
+  CHECK(gemm(g.block, "down_proj") == std::pair<std::int64_t, std::int64_t>(3584, 4096));
+  CHECK(gemm(g.epilogue, "lm_head") == std::pair<std::int64_t, std::int64_t>(4096, 128256 / 4));
+  CHECK(bytes(g.prologue, "embedding") == 2 * 4096 * 2);  // a row read, a row written
+  CHECK(bytes(g.block, "layernorm") == 4 * 4096 * 2);     // branch and residual read, sum and norm written
+  CHECK(bytes(g.block, "rotary_emb") == 2 * (8 + 2) * 128 * 2);
+  CHECK(bytes(g.block, "act_fn") == (2 + 1) * 3584 * 2);
+  CHECK(bytes(g.epilogue, "all_gather") == 128256 * 2);
+  CHECK(bytes(g.epilogue, "sampler") == 128256 * (2 + 4 + 4));
+  CHECK(find(g.epilogue, "final_layernorm").rows == Rows::tokens);
+  for (const char* name : {"lm_head", "all_gather", "sampler"})
+    CHECK(find(g.epilogue, name).rows == Rows::sequences);
+}
+
+TEST_CASE("stage: families differ where their architectures do") {
+  const StageGraph qwen3 = build_stage(catalog_model("qwen3-32b"), {}, {}, 0);
+  CHECK(inputs(qwen3.block, 2) == Names{"qkv_proj"});
+  CHECK(find(qwen3.block, "qk_norm").bytes_per_row.value() == 2 * (64 + 8) * 128 * 2);
+  CHECK(inputs(qwen3.block, 3) == Names{"qk_norm"});
+
+  // OPT: no rotary embedding, a plain MLP, a position's row beside the token's.
+  const StageGraph opt = build_stage(catalog_model("opt-13b"), {}, {}, 0);
+  CHECK(names(opt.block) == Names{"layernorm", "qkv_proj", "attention", "o_proj", "layernorm", "gate_up_proj",
+                                  "act_fn", "down_proj"});
+  CHECK(find(opt.block, "gate_up_proj").out_features == 20480);
+  CHECK(find(opt.block, "act_fn").bytes_per_row.value() == 2 * 20480 * 2);
+  CHECK(find(opt.prologue, "embedding").bytes_per_row.value() == 3 * 5120 * 2);
+  CHECK(find(opt.epilogue, "lm_head").out_features == 50304);  // 50,272 padded to a multiple of 64
+
+  // Falcon: attention and MLP from their own norms of one hidden state, one all-reduce over both.
+  const StageGraph falcon = build_stage(catalog_model("falcon-40b"), {}, {2, 1, 1}, 0);
+  CHECK(names(falcon.block) == Names{"layernorm", "layernorm", "qkv_proj", "rotary_emb", "attention",
+                                     "o_proj", "gate_up_proj", "act_fn", "down_proj", "all_reduce"});
+  CHECK(inputs(falcon.block, 6) == Names{"layernorm"});
+  CHECK(inputs(falcon.block, 9) == Names{"o_proj", "down_proj"});
+}
+
+TEST_CASE("stage: experts are dealt to the expert groups and cut within them") {
+  const Architecture m = catalog_model("qwen3-30b-a3b");
+  for (const int expert : {1, 2, 4}) {
+    const OperatorGraph block = build_stage(m, {}, {4, 1, expert}, 0).block;
+    const Operator& up = find(block, "moe_gate_up");
+    CHECK(up.kind == OperatorKind::grouped_gemm);
+    CHECK((up.experts == 128 / expert && up.active == 8 && up.total_experts == 128));
+    CHECK((up.in_features == 2048 && up.out_features == 2 * 768 * expert / 4));
+    CHECK(find(block, "moe_down").in_features == 768 * expert / 4);
+    // 8 experts a token, spread evenly, however they are dealt: a quarter of their widths on each rank.
+    CHECK(find(block, "moe_act").bytes_per_row.value() == 8 * 3 * 768 / 4 * 2);
+    CHECK(find(block, "moe_sum").bytes_per_row.value() == (8. / expert + 1) * 2048 * 2);
+    CHECK(find(block, "moe_router").out_features == 128);
+  }
+}
+
+TEST_CASE("stage: a shared expert runs beside the routed ones and is added to them") {
+  Architecture m = catalog_model("qwen3-30b-a3b");
+  m.moe.shared_intermediate = 1024;
+  m.moe.shared_gate = true;
+  const OperatorGraph block = build_stage(m, {}, {2, 1, 1}, 0).block;
+  CHECK(names(block) == Names{"layernorm", "qkv_proj", "qk_norm", "rotary_emb", "attention", "o_proj",
+                              "all_reduce", "layernorm", "moe_router", "moe_gate_up", "moe_act", "moe_down",
+                              "gate_up_proj", "act_fn", "down_proj", "moe_sum", "all_reduce"});
+  CHECK(inputs(block, 9) == Names{"moe_router", "layernorm"});
+  CHECK(inputs(block, 12) == Names{"layernorm"});
+  CHECK(inputs(block, 15) == Names{"moe_down", "down_proj"});
+  CHECK(find(block, "gate_up_proj").out_features == 1024);
+  CHECK(find(block, "moe_router").out_features == 129);
+}
+
+TEST_CASE("stage: under 8 bits GEMMs multiply 8-bit numbers, and everything between them keeps 16") {
+  const Precision fp8{DataType::fp8, DataType::fp8, DataType::fp8};
+  for (const Architecture& m : catalog_models()) {
+    const StageGraph narrow = build_stage(m, fp8, {2, 1, 1}, 0), wide = build_stage(m, {}, {2, 1, 1}, 0);
+    INFO(m.name);
+    for (const auto& [a, b] :
+         {std::pair(&narrow.prologue, &wide.prologue), std::pair(&narrow.block, &wide.block),
+          std::pair(&narrow.epilogue, &wide.epilogue)})
+      for (const auto v : operators(*a)) {
+        const Operator& op = (*a)[v];
+        CHECK(op.bytes_per_row == (*b)[v].bytes_per_row);
+        const bool gemm = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
+        const bool quantised = gemm && op.name != "lm_head" && op.name != "moe_router";
+        CHECK(op.weights == (quantised ? DataType::fp8 : DataType::bf16));
+        CHECK(op.activations == (quantised ? DataType::fp8 : DataType::bf16));
+        if (op.kind == OperatorKind::attention) CHECK(op.kv_cache == DataType::fp8);
+      }
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,91 @@
+// Laws of every batching policy over random scenarios: NaiveEngine checks each decision and throws where one
+// cannot be carried out (budget, seats, micro-batches, KV blocks, chunks, decodes of one token,
+// repeatability); here we look at whole runs.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "test/policies/dice.h"
+#include "test/policies/naive_engine.h"
+
+using namespace weir;
+
+namespace {
+
+NaiveScenario random_scenario(const std::string& kind, unsigned seed) {
+  Dice dice(seed);
+  NaiveScenario s;
+  s.kind = kind;
+  s.max_batch_requests = dice(1, 9);
+  s.max_batch_tokens = s.max_batch_requests + dice(0, dice(0, 1) ? 8 : 60);
+  s.block_tokens = std::int64_t{1} << dice(0, 3);
+  // Tight enough to preempt; now and then large enough for v0's watermark of a hundredth.
+  s.total_blocks = dice(0, 2) ? dice(4, 40) : dice(100, 450);
+  s.admission = static_cast<Admission>(dice(0, 2));
+  s.pipeline_stages = static_cast<int>(dice(0, 1) ? 1 : dice(2, 4));
+  s.swap = dice(0, 2) == 0;
+  const std::int64_t requests = dice(1, 25), gap = dice(0, 12);
+  const std::int64_t longest = std::max<std::int64_t>(2, s.total_blocks * s.block_tokens / dice(1, 6));
+  for (std::int64_t i = 0, tick = 0; i < requests; ++i) {
+    s.arrivals.push_back(tick += dice(0, gap));
+    s.inputs.push_back(dice(1, longest));
+    s.outputs.push_back(dice(1, std::min<std::int64_t>(60, longest)));
+  }
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("batching: every request that fits alone ends, and no decision breaks a law", "[batching]") {
+  for (const auto& entry : batching_policies()) {
+    std::int64_t preemptions = 0, repeats = 0, blocked = 0, rejected = 0, swaps = 0;
+    for (unsigned seed = 0; seed < 1500; ++seed) {
+      const NaiveScenario scenario = random_scenario(entry.name, seed);
+      INFO("seed " << seed << ": " << scenario.text());
+      NaiveEngine engine(scenario);
+      engine.run();
+      for (std::size_t r = 0; r < scenario.inputs.size(); ++r) {
+        rejected += engine.outcomes[r].rejected;
+        REQUIRE((engine.outcomes[r].rejected || engine.outcomes[r].generated == scenario.outputs[r]));
+      }
+      REQUIRE(std::ranges::is_sorted(engine.admission_order));  // nobody overtakes
+      REQUIRE(std::ranges::adjacent_find(engine.admission_order) == engine.admission_order.end());
+      preemptions += engine.preemptions;
+      swaps += scenario.swap ? engine.preemptions : 0;
+      repeats += engine.repeats_checked;
+      blocked += engine.blocked_arrivals_checked;
+      const bool reserves =
+          entry.name == "orca" || entry.name == "static" || scenario.admission == Admission::sequence;
+      if (reserves) REQUIRE(engine.preemptions == 0);
+    }
+    INFO(entry.name);
+    const bool preempts = entry.name == "chunked_prefill" || entry.name == "prefill_first";
+    CHECK((preempts ? preemptions > 300 : preemptions == 0));  // the scenarios do reach the cases meant
+    CHECK((preempts ? swaps > 100 : swaps == 0));
+    CHECK(repeats > 1000);
+    CHECK(blocked > 100);
+    CHECK(rejected > 100);
+  }
+}
+
+TEST_CASE("batching: the same snapshot gives the same batch, whatever was asked before", "[batching]") {
+  for (const auto& entry : batching_policies())
+    for (unsigned seed = 0; seed < 50; ++seed) {
+      NaiveScenario scenario = random_scenario(entry.name, seed);
+      NaiveEngine engine(scenario);
+      const auto fresh = make_policy(scenario.kind, scenario.max_batch_requests, scenario.max_batch_tokens);
+      const auto used = make_policy(scenario.kind, scenario.max_batch_requests, scenario.max_batch_tokens);
+      do {
+        Batch a, b, c;
+        used->next(engine.view(), a);
+        used->next(engine.view(), b);
+        make_policy(scenario.kind, scenario.max_batch_requests, scenario.max_batch_tokens)
+            ->next(engine.view(), c);
+        for (const Batch* other : {&b, &c}) {
+          REQUIRE(a.slices.size() == other->slices.size());
+          REQUIRE(a.preempted == other->preempted);
+          REQUIRE(a.admitted == other->admitted);
+          REQUIRE(a.repeatable == other->repeatable);
+        }
+      } while (engine.step());
+    }
+}

@@ -1,0 +1,278 @@
+#include "test/policies/naive_engine.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace weir {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b != 0);
+}
+
+bool same(const Batch& a, const Batch& b) {
+  return std::ranges::equal(
+             a.slices, b.slices,
+             [](Slice x, Slice y) { return x.sequence == y.sequence && x.tokens == y.tokens; }) &&
+         a.preempted == b.preempted && a.admitted == b.admitted;
+}
+
+}  // namespace
+
+std::string NaiveScenario::text() const {
+  return fmt::format(
+      "{} requests {} tokens {} blocks {}x{} admission {} stages {} swap {} arrivals {} inputs {} outputs {}",
+      kind, max_batch_requests, max_batch_tokens, total_blocks, block_tokens, static_cast<int>(admission),
+      pipeline_stages, swap, arrivals, inputs, outputs);
+}
+
+std::shared_ptr<const BatchingPolicy> make_policy(const std::string& kind, std::int64_t requests,
+                                                  std::int64_t tokens) {
+  const Json json = {{"kind", kind}, {"max_batch_requests", requests}, {"max_batch_tokens", tokens}};
+  Reading reading("test");
+  auto policy = make_from(batching_policies(), Params(reading, json), {"kind", "the policy"});
+  reading.finish();
+  return policy;
+}
+
+NaiveEngine::NaiveEngine(NaiveScenario scenario)
+    : outcomes(scenario.inputs.size()),
+      scenario_(std::move(scenario)),
+      policy_(make_policy(scenario_.kind, scenario_.max_batch_requests, scenario_.max_batch_tokens)),
+      epoch_(scenario_.inputs.size()),
+      chunks_(scenario_.inputs.size()),
+      free_(scenario_.total_blocks) {}
+
+void NaiveEngine::demand(bool holds, const std::string& law) const {
+  if (!holds) throw LawBroken(fmt::format("tick {}: {}", tick_, law));
+}
+
+ServingView NaiveEngine::view() const {
+  return {running_,
+          waiting_,
+          free_,
+          scenario_.total_blocks,
+          scenario_.block_tokens,
+          scenario_.admission,
+          scenario_.pipeline_stages};
+}
+
+std::int64_t NaiveEngine::held_blocks() const {
+  std::int64_t held = 0;
+  for (const SequenceView& sequence : running_) held += sequence.blocks;
+  return held;
+}
+
+void NaiveEngine::run() {
+  // Generous: every token alone in a step, everything recomputed again and again.
+  std::int64_t patience = 10'000;
+  for (std::size_t i = 0; i < scenario_.inputs.size(); ++i)
+    patience += 50 * (scenario_.inputs[i] + scenario_.outputs[i]) * (1 + std::ssize(scenario_.inputs));
+  while (step()) demand(tick_ < patience, "livelock");
+}
+
+bool NaiveEngine::step() {
+  arrive();
+  const ServingView now = view();
+  last.clear();
+  if (std::ssize(flying_) < scenario_.pipeline_stages) {
+    policy_->next(now, last);
+    check(now, last);
+    check_repetition(last);
+    carry_out(last);
+  }
+  back_.reset();
+  const bool all_came = arrived_ == scenario_.inputs.size();
+  if (last.slices.empty() || std::ssize(flying_) == scenario_.pipeline_stages) {
+    if (!flying_.empty()) {
+      if (tick_ % 3 != 0) come_back();  // now and then a step takes longer, and requests arrive meanwhile
+    } else {
+      demand(!all_came || (running_.empty() && waiting_.empty()),
+             "deadlock: nothing in flight, nothing decided");
+      if (all_came) return false;
+    }
+  }
+  ++tick_;
+  return true;
+}
+
+void NaiveEngine::arrive() {
+  for (; arrived_ < scenario_.inputs.size() && scenario_.arrivals[arrived_] <= tick_; ++arrived_) {
+    const Request request{{}, scenario_.inputs[arrived_], scenario_.outputs[arrived_]};
+    if (!policy_->serves(request, scenario_.total_blocks, scenario_.block_tokens)) {
+      outcomes[arrived_].rejected = true;
+      continue;
+    }
+    if (waiting_.empty()) {
+      disturbed_ = ++events_;
+      was_empty_ = false;
+    } else if (was_empty_ || (!flying_.empty() && flying_.back().repeatable)) {
+      ++blocked_arrivals_checked;  // may change nothing
+    }
+    waiting_.push_back({request.input_tokens, request.output_tokens, request.input_tokens, 0, 0, false, 0});
+    waiting_ids_.push_back(static_cast<int>(arrived_));
+  }
+}
+
+void NaiveEngine::check(const ServingView& now, const Batch& batch) const {
+  demand(!was_empty_ || (batch.slices.empty() && batch.admitted == 0 && batch.preempted.empty()),
+         "an arrival behind a blocked head changed an empty decision");
+  demand(batch.admitted >= 0 && batch.admitted <= std::ssize(now.waiting), "admits more than wait");
+  demand(batch.preempted.empty() || batch.admitted == 0, "admits in a step that preempted");
+  demand(
+      std::ssize(now.running) - std::ssize(batch.preempted) + batch.admitted <= scenario_.max_batch_requests,
+      "runs more than max_batch_requests");
+  demand(std::ssize(batch.slices) <= ceil_div(scenario_.max_batch_requests, scenario_.pipeline_stages),
+         "more sequences than a micro-batch may have");
+  std::set<std::int32_t> seen(batch.preempted.begin(), batch.preempted.end());
+  demand(seen.size() == batch.preempted.size(), "preempts one twice");
+  for (const std::int32_t victim : batch.preempted)
+    demand(victim >= 0 && victim < std::ssize(now.running) &&
+               !now.running[static_cast<std::size_t>(victim)].in_flight,
+           "preempts what is not there or in flight");
+  std::int64_t tokens = 0;
+  for (const Slice& slice : batch.slices) {
+    demand(slice.sequence >= 0 && slice.sequence < std::ssize(now.running) + batch.admitted,
+           "slice of nobody");
+    demand(seen.insert(slice.sequence).second, "schedules one twice, or preempts and schedules it");
+    check_slice(now, slice);
+    tokens += slice.tokens;
+  }
+  demand(tokens <= scenario_.max_batch_tokens, "over the token budget");
+  demand(!batch.repeatable || (batch.admitted == 0 && batch.preempted.empty() && !batch.slices.empty()),
+         "repeatable although something changes");
+}
+
+void NaiveEngine::check_slice(const ServingView& now, const Slice& slice) const {
+  const auto at = static_cast<std::size_t>(slice.sequence);
+  const bool joins = at >= now.running.size();
+  const SequenceView& sequence = joins ? now.waiting[at - now.running.size()] : now.running[at];
+  demand(!sequence.in_flight && slice.tokens >= 1 && slice.tokens <= sequence.pending(),
+         "tokens it has not got");
+  if (!joins && !sequence.prefilling()) demand(slice.tokens == 1, "a decode of more than one token");
+  if (scenario_.kind != "chunked_prefill") demand(slice.tokens == sequence.pending(), "cuts a prompt");
+}
+
+// The batch that just came back was repeatable, and nothing happened since it went out that ends a
+// repetition: then the decision must be the same again, unless its blocks run out.
+void NaiveEngine::check_repetition(const Batch& batch) {
+  if (!back_ || !back_->repeatable || disturbed_ > back_->issued) return;
+  for (const Flying& other : flying_)
+    if (!other.repeatable) return;
+  std::int64_t wanted = 0;
+  for (const Slice& slice : back_->decision.slices) {
+    const SequenceView& sequence = running_[static_cast<std::size_t>(slice.sequence)];
+    wanted += ceil_div(sequence.computed_tokens + 1, scenario_.block_tokens) - sequence.blocks;
+  }
+  if (wanted > free_) return;
+  demand(same(batch, back_->decision) && batch.repeatable, "a repeatable batch did not repeat");
+  ++repeats_checked;
+}
+
+void NaiveEngine::preempt(const Batch& batch) {
+  std::vector<std::int32_t> victims = batch.preempted;
+  for (const std::int32_t victim : victims) {
+    const auto at = static_cast<std::size_t>(victim);
+    SequenceView sequence = running_[at];
+    const int id = running_ids_[at];
+    free_ += sequence.blocks;
+    sequence.blocks = 0;
+    if (scenario_.swap) {
+      // A chunk in flight is lost with the swap in this engine: it goes back to what has come back.
+      std::int64_t lost = 0;
+      for (const Flying& f : flying_)
+        for (std::size_t k = 0; k < f.requests.size(); ++k)
+          if (f.requests[k] == id && f.epochs[k] == epoch_[static_cast<std::size_t>(id)])
+            lost += f.decision.slices[k].tokens;
+      sequence.computed_tokens -= lost;
+      chunks_[static_cast<std::size_t>(id)] -= std::min(lost, chunks_[static_cast<std::size_t>(id)]);
+    } else {
+      sequence.computed_tokens = 0;
+    }
+    ++epoch_[static_cast<std::size_t>(id)];
+    ++preemptions;
+    ++outcomes[static_cast<std::size_t>(id)].preemptions;
+    waiting_.insert(waiting_.begin(), sequence);
+    waiting_ids_.insert(waiting_ids_.begin(), id);
+  }
+  std::ranges::sort(victims, std::greater<>());
+  for (const std::int32_t victim : victims) {
+    running_.erase(running_.begin() + victim);
+    running_ids_.erase(running_ids_.begin() + victim);
+  }
+}
+
+void NaiveEngine::carry_out(const Batch& batch) {
+  was_empty_ = batch.slices.empty() && batch.preempted.empty() && batch.admitted == 0;
+  if (!batch.repeatable && (back_ || !batch.slices.empty())) disturbed_ = ++events_;
+  // Slices speak of indices before the preemptions: note whom they mean.
+  std::vector<int> ids = running_ids_;
+  ids.insert(ids.end(), waiting_ids_.begin(), waiting_ids_.begin() + batch.admitted);
+  for (std::int32_t i = 0; i < batch.admitted; ++i) {
+    SequenceView sequence = waiting_.front();
+    const int id = waiting_ids_.front();
+    if (sequence.computed_tokens == 0) {
+      sequence.prefill_target = sequence.known_tokens;
+      chunks_[static_cast<std::size_t>(id)] = 0;
+    }
+    if (epoch_[static_cast<std::size_t>(id)] == 0) admission_order.push_back(id);
+    running_.push_back(sequence);
+    running_ids_.push_back(id);
+    waiting_.erase(waiting_.begin());
+    waiting_ids_.erase(waiting_ids_.begin());
+  }
+  preempt(batch);
+  last_requests.clear();
+  Flying flying{{}, {}, {}, batch.repeatable, ++events_, batch};
+  for (const Slice& slice : batch.slices) {
+    const int id = ids[static_cast<std::size_t>(slice.sequence)];
+    const auto at = static_cast<std::size_t>(std::ranges::find(running_ids_, id) - running_ids_.begin());
+    SequenceView& sequence = running_[at];
+    auto& outcome = outcomes[static_cast<std::size_t>(id)];
+    if (outcome.first_scheduled < 0) outcome.first_scheduled = tick_;
+    if (sequence.prefilling()) chunks_[static_cast<std::size_t>(id)] += slice.tokens;
+    sequence.computed_tokens += slice.tokens;
+    const std::int64_t wanted = ceil_div(sequence.computed_tokens, scenario_.block_tokens) - sequence.blocks;
+    if (wanted > 0) {
+      free_ -= wanted;
+      sequence.blocks += wanted;
+    }
+    demand(free_ >= 0, "promises KV blocks that are not there");
+    sequence.in_flight = sequence.pending() == 0;
+    flying.requests.push_back(id);
+    flying.epochs.push_back(epoch_[static_cast<std::size_t>(id)]);
+    flying.reaches.push_back(sequence.computed_tokens);
+    last_requests.push_back(id);
+  }
+  demand(free_ + held_blocks() == scenario_.total_blocks, "KV blocks lost");
+  if (!batch.slices.empty()) flying_.push_back(std::move(flying));
+}
+
+void NaiveEngine::come_back() {
+  back_ = std::move(flying_.front());
+  flying_.pop_front();
+  was_empty_ = false;
+  for (std::size_t k = 0; k < back_->requests.size(); ++k) {
+    const int id = back_->requests[k];
+    const auto r = static_cast<std::size_t>(id);
+    if (back_->epochs[k] != epoch_[r]) continue;  // preempted meanwhile
+    const auto at = static_cast<std::size_t>(std::ranges::find(running_ids_, id) - running_ids_.begin());
+    SequenceView& sequence = running_[at];
+    if (back_->reaches[k] < sequence.known_tokens) continue;  // a chunk, not the last one
+    if (outcomes[r].generated == 0 || back_->reaches[k] == sequence.prefill_target)
+      demand(chunks_[r] == sequence.prefill_target, "the chunks do not add up to the prompt");
+    ++outcomes[r].generated;
+    ++sequence.known_tokens;
+    sequence.in_flight = false;
+    if (outcomes[r].generated < sequence.output_tokens) continue;
+    outcomes[r].finished = tick_;
+    disturbed_ = ++events_;
+    free_ += sequence.blocks;
+    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
+    running_ids_.erase(running_ids_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+}
+
+}  // namespace weir

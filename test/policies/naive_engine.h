@@ -1,0 +1,92 @@
+#pragma once
+// A serving replica without time: carries out what a batching policy decides, one batch after the other, with
+// plain loops, and throws LawBroken at the first decision that no engine may carry out. A tick is one
+// decision.
+#include <deque>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "policies/batching/batching.h"
+
+namespace weir {
+
+struct LawBroken : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+struct NaiveScenario {
+  std::string kind = "chunked_prefill";
+  std::int64_t max_batch_requests = 4, max_batch_tokens = 16;
+  std::int64_t total_blocks = 16, block_tokens = 4;
+  Admission admission = Admission::chunk;
+  int pipeline_stages = 1;
+  bool swap = false;                          // preemption keeps what was computed
+  std::vector<std::int64_t> arrivals;         // tick of each request, never falling
+  std::vector<std::int64_t> inputs, outputs;  // tokens of each
+  std::string text() const;
+};
+
+std::shared_ptr<const BatchingPolicy> make_policy(const std::string& kind, std::int64_t requests,
+                                                  std::int64_t tokens);
+
+class NaiveEngine {
+ public:
+  explicit NaiveEngine(NaiveScenario scenario);
+  void run();   // to the end of every request that the policy serves
+  bool step();  // one tick; false when all is done
+
+  // What happened, for tests to look at.
+  struct Outcome {
+    bool rejected = false;
+    std::int64_t generated = 0, preemptions = 0;
+    std::int64_t first_scheduled = -1, finished = -1;  // ticks
+  };
+  std::vector<Outcome> outcomes;
+  std::int64_t preemptions = 0, repeats_checked = 0, blocked_arrivals_checked = 0;
+  std::vector<int> admission_order;  // requests, when first admitted
+  Batch last;                        // decision of the last tick ...
+  std::vector<int> last_requests;    // ... and whom its slices are of
+
+  const std::vector<SequenceView>& running() const { return running_; }
+  const std::vector<SequenceView>& waiting() const { return waiting_; }
+  ServingView view() const;
+
+ private:
+  struct Flying {
+    std::vector<int> requests, epochs;
+    std::vector<std::int64_t> reaches;  // computed_tokens when it comes back
+    bool repeatable;
+    std::int64_t issued;  // when, in events_
+    Batch decision;
+  };
+
+  void arrive();
+  void come_back();
+  void check(const ServingView& view, const Batch& batch) const;
+  void check_slice(const ServingView& view, const Slice& slice) const;
+  void check_repetition(const Batch& batch);
+  void carry_out(const Batch& batch);
+  void preempt(const Batch& batch);
+  void demand(bool holds, const std::string& law) const;
+  std::int64_t held_blocks() const;
+
+  NaiveScenario scenario_;
+  std::shared_ptr<const BatchingPolicy> policy_;
+  std::vector<SequenceView> running_, waiting_;  // plain vectors: slow is fine
+  std::vector<int> running_ids_, waiting_ids_;
+  std::vector<int> epoch_;            // of each request: how often it was preempted
+  std::vector<std::int64_t> chunks_;  // tokens of its prompt computed since it was admitted
+  std::deque<Flying> flying_;
+  std::optional<Flying> back_;  // the batch that came back just before this decision
+  std::int64_t free_ = 0;
+  std::int64_t tick_ = 0;
+  std::size_t arrived_ = 0;
+  std::int64_t events_ = 0;     // decisions and disturbances so far
+  std::int64_t disturbed_ = 0;  // the last event other than a repeatable decision
+  bool was_empty_ = false;      // the last decision was empty, and nothing but blocked arrivals came since
+};
+
+}  // namespace weir

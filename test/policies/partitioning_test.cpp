@@ -1,0 +1,68 @@
+#include <catch2/catch.hpp>
+
+#include "policies/partitioning/partitioning.h"
+#include "policies/prefetch/prefetch.h"
+
+using namespace weir;
+
+namespace {
+
+template <class Interface>
+std::shared_ptr<const Interface> make(const Catalog<Interface>& table, const std::string& kind) {
+  const Json json = {{"kind", kind}};
+  Reading reading("test");
+  auto made = make_from(table, Params(reading, json), {"kind", "which"});
+  reading.finish();
+  return made;
+}
+
+Operator op(OperatorKind kind) {
+  Operator made;
+  made.name = "op";
+  made.kind = kind;
+  made.unit = 7;  // rubbish, to be overwritten
+  return made;
+}
+
+OperatorGraph every_kind() {
+  OperatorGraph graph;
+  for (const auto kind :
+       {OperatorKind::gemm, OperatorKind::all_reduce, OperatorKind::grouped_gemm, OperatorKind::all_to_all,
+        OperatorKind::attention, OperatorKind::all_gather, OperatorKind::elementwise}) {
+    const auto vertex = boost::add_vertex(op(kind), graph);
+    if (vertex > 0) boost::add_edge(vertex - 1, vertex, graph);
+  }
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("device_only: kernels run on the device's first unit, collectives on its link", "[partitioning]") {
+  const std::vector<std::string> units = {"gpu", "copy", "link"};
+  const StageGraph stage{every_kind(), every_kind(), every_kind(), 12};
+  const StageGraph placed = make(partitioning_policies(), "device_only")->place(stage, units);
+  CHECK(placed.layers == 12);
+  for (const OperatorGraph* graph : {&placed.prologue, &placed.block, &placed.epilogue}) {
+    CHECK(boost::num_edges(*graph) == boost::num_edges(stage.block));
+    REQUIRE(boost::num_vertices(*graph) == 7);
+    for (const std::size_t vertex : {0u, 2u, 4u, 6u}) CHECK((*graph)[vertex].unit == 0);
+    for (const std::size_t vertex : {1u, 3u, 5u}) CHECK((*graph)[vertex].unit == 2);
+  }
+}
+
+TEST_CASE("device_only: a collective on a device without a link is refused, kernels alone are not",
+          "[partitioning]") {
+  const std::vector<std::string> units = {"gpu"};
+  const auto policy = make(partitioning_policies(), "device_only");
+  CHECK_THROWS_WITH(policy->place({every_kind(), {}, {}, 1}, units), Catch::Contains("link"));
+  OperatorGraph kernels;
+  boost::add_vertex(op(OperatorKind::gemm), kernels);
+  CHECK(policy->place({{}, kernels, {}, 1}, units).block[0].unit == 0);
+}
+
+TEST_CASE("prefetch: none leaves the graph as it was placed", "[prefetch]") {
+  const StageGraph same = make(prefetch_policies(), "none")->add_prefetches({{}, every_kind(), {}, 3});
+  CHECK(same.layers == 3);
+  CHECK(boost::num_vertices(same.block) == 7);
+  CHECK(boost::num_edges(same.block) == 6);
+}
