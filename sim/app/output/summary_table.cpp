@@ -66,11 +66,11 @@ void requests(Table& table, const FinishedRun& run) {
 
 void latencies(Table& table, const Metrics& m) {
   table.line("");
-  table.line(fmt::format("  {:<12}{:>10}{:>10}{:>10}{:>10}", "Latency (ms)", "mean", "p50", "p90", "p99"));
+  table.line(fmt::format("  {:<12}{:>13}{:>13}{:>13}{:>13}", "Latency (ms)", "mean", "p50", "p90", "p99"));
   const std::pair<const char*, const Distribution*> rows[] = {
       {"TTFT", &m.ttft_ms}, {"TPOT", &m.tpot_ms}, {"ITL", &m.itl_ms}, {"E2E", &m.e2el_ms}};
   for (const auto& [name, d] : rows)
-    table.line(fmt::format("  {:<12}{:>10}{:>10}{:>10}{:>10}", name, shown(d->mean), shown(d->p50),
+    table.line(fmt::format("  {:<12}{:>13}{:>13}{:>13}{:>13}", name, shown(d->mean), shown(d->p50),
                            shown(d->p90), shown(d->p99)));
   table.line("");
 }
