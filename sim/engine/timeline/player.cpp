@@ -1,0 +1,281 @@
+#include "sim/engine/timeline/player.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr std::int32_t done = -1;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+// Events this close, relative to the clock, are one moment: sums of some thousand terms that should be equal
+// are.
+constexpr double moment = 1 + 1e-12;
+
+}  // namespace
+
+Timeline::Player::Player(const StepGraph& described, PlacementPolicy policy)
+    : graph(described), policy_(std::move(policy)), fair_share_(graph.capacities) {
+  const auto members = static_cast<std::size_t>(graph.members);
+  queues_.resize(graph.units.size());
+  parts_.resize(graph.parts.size());
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    parts_[p].left.resize(static_cast<std::size_t>(graph.parts[p].layers));
+  waits_.resize(static_cast<std::size_t>(graph.instances));
+  member_held_.resize(members);
+  wanted_.resize(members, 0);
+  held_.resize(members);
+  bytes_.resize(graph.capacities.size());
+  demand_.resize(graph.capacities.size());
+  result_.bytes.resize(graph.capacities.size());
+  for (const auto& unit : graph.units) {
+    result_.busy.emplace_back(static_cast<std::size_t>(unit.members));
+    unit_states_.push_back({std::vector<Seconds>(static_cast<std::size_t>(unit.members)), unit.amount, 0, 0});
+  }
+}
+
+const StepResult& Timeline::Player::evaluate(const EvaluateOptions& options) {
+  std::fill(held_.begin(), held_.end(), 0.0);
+  std::fill(bytes_.begin(), bytes_.end(), 0.0);
+  now_ = skipped_ = 0;
+  graph.check_values();
+  result_.skipped_layers = 0;
+  if (graph.chain && options.closed_form && options.trace == nullptr)
+    sum_chain();
+  else
+    play(options);
+  write_result();
+  return result_;
+}
+
+void Timeline::Player::write_result() {
+  result_.total = Seconds(now_ + skipped_);
+  std::size_t member = 0;
+  for (auto& unit : result_.busy)
+    for (Seconds& busy : unit) busy = Seconds(held_[member++]);
+  for (std::size_t r = 0; r < bytes_.size(); ++r) result_.bytes[r] = Bytes(bytes_[r]);
+}
+
+void Timeline::Player::play(const EvaluateOptions& options) {
+  reset(options);
+  while (true) {
+    place_ready();
+    start_waiting();
+    if (speeds_stale_) update_speeds();
+    if (begun_ >= 0) fold(begun_);
+    if (running_.empty()) break;
+    now_ = infinity;
+    for (const Running& running : running_) now_ = std::min(now_, running.finish);
+    finish_due();
+  }
+}
+
+void Timeline::Player::reset(const EvaluateOptions& options) {
+  trace_ = options.trace;
+  if (trace_ != nullptr) trace_->clear();
+  ready_.clear();
+  running_.clear();
+  changed_.clear();
+  speeds_stale_ = false;
+  begun_ = reference_.part = -1;
+  for (Queue& queue : queues_) {
+    queue.waiting.clear();
+    queue.changed = false;
+  }
+  std::fill(member_held_.begin(), member_held_.end(), char{0});
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    const auto& part = graph.parts[p];
+    PartState& state = parts_[p];
+    state.layers = part.layers;
+    state.touched = state.low = 0;
+    state.latest_done = state.begun = -1;
+    state.folds = options.fold && trace_ == nullptr && !part.unlike && part.layers > 2;
+    touch(static_cast<int>(p), 0);
+    for (const int op : part.first_roots) make_ready(op, 0);
+    for (std::int64_t layer = 1; !part.next_roots.empty() && layer < part.layers; ++layer) {
+      touch(static_cast<int>(p), layer);
+      for (const int op : part.next_roots) make_ready(op, layer);
+    }
+  }
+}
+
+void Timeline::Player::touch(int p, std::int64_t layer) {
+  const auto& part = graph.parts[static_cast<std::size_t>(p)];
+  PartState& state = parts_[static_cast<std::size_t>(p)];
+  for (; state.touched <= layer; ++state.touched) {
+    const auto& waits = state.touched == 0 ? part.first_waits : part.next_waits;
+    std::copy(waits.begin(), waits.end(),
+              waits_.begin() + part.first_instance + state.touched * part.operators);
+    state.left[static_cast<std::size_t>(state.touched)] = part.operators;
+  }
+}
+
+void Timeline::Player::make_ready(int op, std::int64_t layer) {
+  const auto& compiled = graph.operators[static_cast<std::size_t>(op)];
+  const auto& part = graph.parts[static_cast<std::size_t>(compiled.part)];
+  PartState& state = parts_[static_cast<std::size_t>(compiled.part)];
+  const int id = part.first_instance + static_cast<int>(layer) * part.operators + compiled.local;
+  ready_.push_back({id, op, static_cast<int>(layer)});
+  std::push_heap(ready_.begin(), ready_.end(), std::greater<>());
+  if (op == part.anchor && state.folds && layer > state.begun) {
+    state.begun = layer;
+    begun_ = compiled.part;
+  }
+}
+
+void Timeline::Player::one_less(int op, std::int64_t layer) {
+  const auto& compiled = graph.operators[static_cast<std::size_t>(op)];
+  const auto& part = graph.parts[static_cast<std::size_t>(compiled.part)];
+  const auto id = part.first_instance + layer * part.operators + compiled.local;
+  if (--waits_[static_cast<std::size_t>(id)] == 0) make_ready(op, layer);
+}
+
+void Timeline::Player::complete(const Waiting& finished, double start) {
+  const auto& op = graph.operators[static_cast<std::size_t>(finished.op)];
+  const int* resources = graph.draw_resources.data() + finished.way->first_draw;
+  for (int d = 0; d < finished.way->draws; ++d)
+    bytes_[static_cast<std::size_t>(resources[d])] += finished.rates[d].value() * finished.alone;
+  if (trace_ != nullptr)
+    trace_->push_back({finished.op, finished.layer, finished.alternative - op.first_alternative,
+                       Seconds(finished.ready), Seconds(start), Seconds(now_)});
+
+  waits_[static_cast<std::size_t>(finished.id)] = done;
+  PartState& state = parts_[static_cast<std::size_t>(op.part)];
+  state.latest_done = std::max<std::int64_t>(state.latest_done, finished.layer);
+  --state.left[static_cast<std::size_t>(finished.layer)];
+  while (state.low < state.touched && state.left[static_cast<std::size_t>(state.low)] == 0) ++state.low;
+
+  const int* successors = graph.successors.data();
+  for (int s = op.first_next; s < op.first_carry; ++s) one_less(successors[s], finished.layer);
+  if (finished.layer + 1 < state.layers) {
+    if (op.first_carry < op.first_leave) touch(op.part, finished.layer + 1);
+    for (int s = op.first_carry; s < op.first_leave; ++s) one_less(successors[s], finished.layer + 1);
+  } else {
+    for (int s = op.first_leave; s < op.end; ++s) one_less(successors[s], 0);
+  }
+}
+
+void Timeline::Player::finish_due() {
+  const double due = now_ * moment;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    bool finished = false;
+    while (!finished && running_[i].finish <= due) finished = pass_milestone(running_[i]);
+    if (finished) continue;
+    if (kept != i) running_[kept] = running_[i];
+    ++kept;
+  }
+  running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(kept), running_.end());
+}
+
+// True if the operator is over, not only one of its portions.
+bool Timeline::Player::pass_milestone(Running& running) {
+  advance(running, running.milestone);
+  unit_changed(running.way->unit);
+  if (running.milestone < running.alone) {
+    aim(running);
+    return false;
+  }
+  speeds_stale_ = true;
+  complete(running, running.start);
+  return true;
+}
+
+void Timeline::Player::place_ready() {
+  while (!ready_.empty()) {
+    std::pop_heap(ready_.begin(), ready_.end(), std::greater<>());
+    const Instance instance = ready_.back();
+    ready_.pop_back();
+    const auto& op = graph.operators[static_cast<std::size_t>(instance.op)];
+    const Waiting waiting =
+        placed(instance, op.first_alternative + (op.alternatives > 1 ? choose(instance) : 0));
+    if (waiting.alone == 0)
+      complete(waiting, now_);
+    else
+      enqueue(waiting);
+  }
+}
+
+Timeline::Player::Waiting Timeline::Player::placed(const Instance& instance, int alternative) const {
+  const auto& op = graph.operators[static_cast<std::size_t>(instance.op)];
+  const auto& part = graph.parts[static_cast<std::size_t>(op.part)];
+  const auto& way = graph.alternatives[static_cast<std::size_t>(alternative)];
+  const Seconds* times = graph.times_of(way, part, instance.layer);
+  const BytesPerSecond* rates = graph.rates_of(way, part, instance.layer);
+  return {instance, alternative, &way, times, rates, slowest(way, times), now_};
+}
+
+void Timeline::Player::update_speeds() {
+  speeds_stale_ = false;
+  std::fill(demand_.begin(), demand_.end(), 0.0);
+  for (const Running& running : running_) {
+    const int* resources = graph.draw_resources.data() + running.way->first_draw;
+    for (int d = 0; d < running.way->draws; ++d)
+      demand_[static_cast<std::size_t>(resources[d])] += running.rates[d].value() * running.scale;
+  }
+  for (std::size_t r = 0; r < demand_.size(); ++r)
+    if (demand_[r] > graph.capacities[r].value()) return share_bandwidth();
+  for (Running& running : running_) change_velocity(running, running.scale);
+}
+
+void Timeline::Player::share_bandwidth() {
+  flows_.clear();
+  for (const Running& running : running_) {
+    const auto draws = static_cast<std::size_t>(running.way->draws);
+    const int* resources = graph.draw_resources.data() + running.way->first_draw;
+    flows_.push_back({{resources, draws}, {running.rates, draws}, running.scale, 0});
+  }
+  fair_share_.share(flows_);
+  for (std::size_t i = 0; i < running_.size(); ++i)
+    change_velocity(running_[i], running_[i].scale * flows_[i].speed);
+}
+
+void Timeline::Player::change_velocity(Running& running, double velocity) {
+  if (velocity == running.velocity) return;
+  catch_up(running);
+  running.velocity = velocity;
+  aim(running);
+}
+
+// Short of the milestone, whatever rounding says: only passing it ends what ends there.
+double Timeline::Player::progress_now(const Running& running) const {
+  return std::min(running.progress + running.velocity * (now_ - running.since),
+                  running.milestone * (1 - 1e-15));
+}
+
+void Timeline::Player::catch_up(Running& running) {
+  if (running.since < now_) advance(running, progress_now(running));
+}
+
+// Portions that ended on the way free their members, each at its own moment.
+void Timeline::Player::advance(Running& running, double progress) {
+  const auto& unit = graph.units[static_cast<std::size_t>(running.way->unit)];
+  const double passed = now_ - running.since;
+  if (unit.amount > 0) {
+    held_[static_cast<std::size_t>(unit.first_member)] += running.amount * passed;
+  } else {
+    const int* members = graph.portion_members.data() + running.way->first_portion;
+    for (int i = 0; i < running.way->portions; ++i) {
+      const double time = running.times[i].value();
+      if (time <= running.progress) continue;
+      const auto member = static_cast<std::size_t>(unit.first_member + members[i]);
+      held_[member] += time < progress ? (time - running.progress) / running.velocity : passed;
+      if (time <= progress) member_held_[member] = 0;
+    }
+  }
+  running.progress = progress;
+  running.since = now_;
+}
+
+void Timeline::Player::aim(Running& running) const {
+  running.milestone = running.alone;
+  if (running.way->portions > 1 && !queues_[static_cast<std::size_t>(running.way->unit)].waiting.empty())
+    for (int i = 0; i < running.way->portions; ++i)
+      if (running.times[i].value() > running.progress)
+        running.milestone = std::min(running.milestone, running.times[i].value());
+  running.finish = now_ + (running.milestone - running.progress) / running.velocity;
+}
+
+}  // namespace weir

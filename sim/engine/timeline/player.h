@@ -1,0 +1,144 @@
+#pragma once
+// Plays a FlatGraph event by event, by the rules of step_graph.h. Internal to the timeline. All that happens
+// at one moment is one round: operators end (finish_due), what became ready is placed and queued
+// (place_ready), units start what they can (start_waiting), speeds follow (update_speeds), and a layer that
+// began is compared with an earlier one (fold). player.cpp says what happens when, units.cpp who may start
+// where; fold.cpp folds, chain.cpp sums.
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sim/engine/timeline/fair_share.h"
+#include "sim/engine/timeline/flat_graph.h"
+#include "sim/engine/timeline/timeline.h"
+
+namespace weir {
+
+class Timeline::Player {
+ public:
+  Player(const StepGraph& graph, PlacementPolicy policy);
+  const StepResult& evaluate(const EvaluateOptions& options);
+
+  FlatGraph graph;
+
+ private:
+  struct Instance {
+    int id = 0, op = 0, layer = 0;
+    bool operator>(const Instance& other) const { return id > other.id; }
+  };
+  struct Waiting : Instance {
+    int alternative = 0;  // in the graph
+    const FlatGraph::Alternative* way = nullptr;
+    const Seconds* times = nullptr;
+    const BytesPerSecond* rates = nullptr;
+    double alone = 0;  // seconds with nothing in its way: its slowest portion
+    double ready = 0;  // when
+  };
+  struct Running : Waiting {
+    Running(const Waiting& waiting, double now, double held)
+        : Waiting(waiting), start(now), since(now), milestone(waiting.alone), amount(held) {}
+    double start = 0;
+    double progress = 0;  // seconds of `alone` done at `since`
+    double since = 0;     // when velocity or amount last changed
+    double velocity = 0;  // of progress
+    double milestone =
+        0;  // progress to look at it again: its end, or a portion's while somebody waits for the unit
+    double finish = 0;  // when, at this velocity
+    double amount = 1;  // held of a pool
+    double scale = 1;   // amount / most
+  };
+  struct Queue {
+    std::vector<Waiting> waiting;  // in the order they may start
+    bool changed = false;
+  };
+  struct PartState {
+    std::int64_t layers = 0;        // to be played, those done included: folding takes some away
+    std::int64_t touched = 0;       // layers whose waits are initialised
+    std::int64_t low = 0;           // first layer not complete
+    std::int64_t latest_done = -1;  // last layer of which any operator is complete
+    std::int64_t begun = -1;        // last layer whose anchor became ready
+    bool folds = false;
+    std::vector<int> left;  // operators of each touched layer that are not complete
+  };
+  // The state of the play at the start of a layer, as far as it decides the future.
+  struct Snapshot {
+    struct Item {
+      int id, way;  // instance number, relative to the layer
+      double progress, amount;
+    };
+    int part = -1;
+    std::int64_t layer = 0, low = 0;  // low: relative to the layer
+    double time = 0;
+    std::vector<Item> items;          // running, then waiting (progress -1), in order
+    std::vector<std::int32_t> waits;  // of the layers from `low` to the last touched
+    std::vector<double> held, bytes;  // so far
+  };
+
+  void play(const EvaluateOptions& options);
+  void reset(const EvaluateOptions& options);
+  void touch(int part, std::int64_t layer);
+  void make_ready(int op, std::int64_t layer);
+  void one_less(int op, std::int64_t layer);
+  void complete(const Waiting& done, double start);
+  void finish_due();
+  bool pass_milestone(Running& running);
+  void place_ready();
+  void update_speeds();
+  void share_bandwidth();
+  void change_velocity(Running& running, double velocity);
+  double progress_now(const Running& running) const;
+  void catch_up(Running& running);
+  void advance(Running& running, double progress);
+  void aim(Running& running) const;
+
+  void enqueue(const Waiting& waiting);
+  void aim_at_portions(int unit);
+  void unit_changed(int unit);
+  void start_waiting();
+  void start_gangs(int unit);
+  void start_in_pool(int unit);
+  void grow_in_pool(int unit, double free);
+  bool members_free(const Waiting& waiting) const;
+  int want_members(const Waiting& waiting);
+  void start(const Waiting& waiting, double amount);
+  double amount_free(int unit) const;
+  int choose(const Instance& instance);
+  void describe_units();
+
+  void fold(int part);
+  bool take_snapshot(int part, Snapshot& into) const;
+  static bool same_state(const Snapshot& a, const Snapshot& b);
+  void skip(const Snapshot& from, const Snapshot& to);
+
+  void sum_chain();
+  void sum_layer(const FlatGraph::Part& part, std::int64_t layer, double times);
+  void write_result();
+
+  Waiting placed(const Instance& instance, int alternative) const;
+
+  PlacementPolicy policy_;
+  FairShare fair_share_;
+  double now_ = 0, skipped_ = 0;  // the clock, and what folding skipped
+  std::vector<Instance> ready_;   // not yet placed; a heap, the first in order on top
+  std::vector<Running> running_;  // in order of start
+  bool speeds_stale_ = false;
+  int begun_ = -1;  // part of which a layer began in this round
+  std::vector<Queue> queues_;
+  std::vector<int> changed_;  // units that may start something
+  std::vector<PartState> parts_;
+  std::vector<std::int32_t> waits_;  // of each instance: predecessors it waits for, or `done`
+  std::vector<char> member_held_;
+  std::vector<int> wanted_;  // by member: stamp_ if an operator waiting earlier wants it
+  int stamp_ = 0;
+  std::vector<double> held_, bytes_, demand_;
+  std::vector<Flow> flows_;
+  std::vector<UnitState> unit_states_;
+  std::vector<PlacementOption> options_;
+  Snapshot current_, reference_;
+  std::int64_t patience_ = 1;  // layers until the reference is replaced
+  std::vector<OperatorRecord>* trace_ = nullptr;
+  StepResult result_;
+};
+
+}  // namespace weir

@@ -1,0 +1,75 @@
+#include "sim/engine/timeline/stage_step.h"
+
+#include <boost/range/iterator_range.hpp>
+#include <stdexcept>
+
+namespace weir {
+namespace {
+
+enum Resource { memory, link };
+
+struct Ends {
+  std::vector<int> first, last;  // operators that wait for none of their part; for which none of it waits
+};
+
+Ends add_operators(StepGraph& step, const OperatorGraph& source) {
+  Ends ends;
+  const int first = static_cast<int>(step.operators.size());
+  for (const auto vertex : boost::make_iterator_range(boost::vertices(source))) {
+    const int op =
+        step.add_operator(source[vertex].name, {{source[vertex].unit,
+                                                 {{0, Seconds(0)}},
+                                                 {{memory, BytesPerSecond(0)}, {link, BytesPerSecond(0)}},
+                                                 0,
+                                                 0}});
+    if (boost::in_degree(vertex, source) == 0) ends.first.push_back(op);
+    if (boost::out_degree(vertex, source) == 0) ends.last.push_back(op);
+  }
+  for (const auto edge : boost::make_iterator_range(boost::edges(source)))
+    step.add_edge(first + static_cast<int>(boost::source(edge, source)),
+                  first + static_cast<int>(boost::target(edge, source)));
+  return ends;
+}
+
+}  // namespace
+
+StageStep stage_step(std::span<const StageGraph> chains, const std::vector<std::string>& units,
+                     BytesPerSecond memory_bandwidth, BytesPerSecond link_bandwidth) {
+  StageStep step;
+  step.chains.resize(chains.size());
+  for (const std::string& unit : units) step.graph.add_unit(unit);
+  step.graph.add_resource("memory", memory_bandwidth);
+  step.graph.add_resource("link", link_bandwidth);
+  for (const StageGraph& chain : chains)
+    if (chain.layers != chains[0].layers)
+      throw std::invalid_argument("chains of one step differ in their layers");
+
+  std::vector<std::vector<int>> before(chains.size());  // what ends the last part of each chain so far
+  const auto add_part = [&](const char* name, OperatorGraph StageGraph::*part, int StageStep::Chain::*first,
+                            std::int64_t layers) {
+    if (layers == 0) return;
+    step.graph.add_part(name, layers);
+    for (std::size_t c = 0; c < chains.size(); ++c) {
+      step.chains[c].*first = static_cast<int>(step.graph.operators.size());
+      const Ends ends = add_operators(step.graph, chains[c].*part);
+      for (const int to : ends.first) {
+        for (const int from : before[c]) step.graph.add_edge(from, to);
+        for (const int from : ends.last) step.graph.add_carry(from, to);
+      }
+      if (!ends.last.empty()) before[c] = ends.last;
+    }
+  };
+  add_part("prologue", &StageGraph::prologue, &StageStep::Chain::prologue, 1);
+  add_part("block", &StageGraph::block, &StageStep::Chain::block, chains.empty() ? 0 : chains[0].layers);
+  add_part("epilogue", &StageGraph::epilogue, &StageStep::Chain::epilogue, 1);
+  return step;
+}
+
+void set_cost(Timeline& timeline, int op, const KernelCost& cost) {
+  timeline.times(op)[0] = cost.time;
+  const bool takes_time = cost.time > Seconds(0);
+  timeline.rates(op)[memory] = takes_time ? cost.memory / cost.time : BytesPerSecond(0);
+  timeline.rates(op)[link] = takes_time ? cost.link / cost.time : BytesPerSecond(0);
+}
+
+}  // namespace weir

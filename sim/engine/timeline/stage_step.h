@@ -1,0 +1,33 @@
+#pragma once
+// From a model's operators to a step: a StageGraph (models/llm) placed on a device's units becomes a
+// StepGraph whose operators draw from the device's memory and interconnect. The engine calls this once a
+// configuration, then sets each operator's cost every step. Several stage graphs are independent chains side
+// by side (sub-batches); what they share is the units and the bandwidth. Policies with operators of their own
+// (prefetch, transfers) add them to the graph.
+#include <span>
+#include <string>
+#include <vector>
+
+#include "devices/device.h"
+#include "sim/engine/timeline/timeline.h"
+
+namespace weir {
+
+struct StageStep {
+  struct Chain {
+    int prologue = 0, block = 0,
+        epilogue = 0;  // index of each one's first operator; the rest follow in their order
+  };
+  StepGraph graph;
+  std::vector<Chain> chains;
+};
+
+// Operators go to the unit with the index Operator::unit. A layer waits for all that ends the layer before,
+// in its own chain. All chains have the same number of layers, or it throws std::invalid_argument.
+StageStep stage_step(std::span<const StageGraph> chains, const std::vector<std::string>& units,
+                     BytesPerSecond memory_bandwidth, BytesPerSecond link_bandwidth);
+
+// An operator moves its bytes evenly over its time.
+void set_cost(Timeline& timeline, int op, const KernelCost& cost);
+
+}  // namespace weir

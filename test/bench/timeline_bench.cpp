@@ -1,0 +1,90 @@
+// CPU time of one evaluation of the step timeline: `weir_bench_timeline`, called by `make bench`. The graphs
+// are the size of a decoder block (15 operators, 80 layers); systems/simgrid.md asks for 1.5 us for one
+// folded chain and 6 us for two. Operators alternate between a compute unit, PIM channels and a link, and
+// draw from one memory.
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <functional>
+
+#include "sim/engine/timeline/timeline.h"
+
+using namespace weir;
+
+namespace {
+
+struct Shape {
+  int chains = 1;
+  int channels = 1;   // members of the PIM unit, unevenly loaded
+  double draw = 0.3;  // of the memory, by each compute operator
+  bool unlike = false;
+};
+
+constexpr int operators = 15;
+constexpr std::int64_t layers = 80;
+
+StepGraph decoder(const Shape& shape) {
+  StepGraph graph;
+  const int compute = graph.add_unit("compute"), pim = graph.add_unit("pim", shape.channels);
+  const int link = graph.add_unit("link"), memory = graph.add_resource("memory", BytesPerSecond(1e12));
+  const auto add = [&](int chain, int i) {
+    const int unit = i % 5 == 2 ? pim : i % 5 == 4 ? link : compute;
+    StepGraph::Alternative way{unit, {}, {}, 0, 0};
+    for (int m = 0; m < (unit == pim ? shape.channels : 1); ++m)
+      way.portions.push_back({m, Seconds(1e-6 * (10 + 3 * i + chain + 0.37 * (m * 7 % 11)))});
+    if (unit != link) way.draws.push_back({memory, BytesPerSecond(1e12 * (unit == pim ? 0.22 : shape.draw))});
+    return graph.add_operator("op", {way});
+  };
+  graph.add_part("prologue");
+  const int embedding = add(0, 0);
+  graph.add_part("block", layers, shape.unlike);
+  const int first = static_cast<int>(graph.operators.size());
+  for (int chain = 0; chain < shape.chains; ++chain) {
+    const int start = add(chain, 0);
+    graph.add_edge(embedding, start);
+    for (int i = 1; i < operators; ++i) {
+      const int op = add(chain, i);
+      graph.add_edge(op - 1, op);
+    }
+    graph.add_carry(start + operators - 1, start);
+  }
+  graph.add_part("epilogue");
+  const int head = add(0, 0);
+  for (int chain = 0; chain < shape.chains; ++chain)
+    graph.add_edge(first + (chain + 1) * operators - 1, head);
+  return graph;
+}
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+void measure(const char* what, const Shape& shape, const EvaluateOptions& options) {
+  Timeline timeline(decoder(shape));
+  std::int64_t skipped = 0;
+  double best = 1;
+  for (int trial = 0; trial < 5; ++trial) {
+    int runs = 0;
+    const double start = cpu_seconds();
+    for (; cpu_seconds() - start < 0.02; runs += 10)
+      for (int i = 0; i < 10; ++i) skipped = timeline.evaluate(options).skipped_layers;
+    best = std::min(best, (cpu_seconds() - start) / runs);
+  }
+  std::printf("%-52s %9.3f us %5lld layers skipped\n", what, 1e6 * best, static_cast<long long>(skipped));
+}
+
+}  // namespace
+
+int main() {
+  const EvaluateOptions closed, played{.closed_form = false}, unrolled{.closed_form = false, .fold = false};
+  measure("one chain, closed form", {}, closed);
+  measure("one chain, folded", {}, played);
+  measure("one chain, unrolled", {}, unrolled);
+  measure("two chains, folded", {.chains = 2}, played);
+  measure("two chains, folded, memory overdrawn", {.chains = 2, .draw = 0.9}, played);
+  measure("two chains, unrolled", {.chains = 2}, unrolled);
+  measure("two chains, unlike layers", {.chains = 2, .unlike = true}, played);
+  measure("two chains, 32 uneven PIM channels, folded", {.chains = 2, .channels = 32}, played);
+}

@@ -1,0 +1,87 @@
+#include "sim/engine/timeline/stage_step.h"
+
+#include <catch2/catch.hpp>
+
+using namespace weir;
+
+namespace {
+
+void add_in_a_row(OperatorGraph& graph, const std::vector<std::pair<std::string, int>>& operators) {
+  for (const auto& [name, unit] : operators) {
+    Operator op;
+    op.name = name;
+    op.unit = unit;
+    const auto vertex = boost::add_vertex(op, graph);
+    if (vertex > 0) boost::add_edge(vertex - 1, vertex, graph);
+  }
+}
+
+StageGraph small_stage(std::int64_t layers) {
+  StageGraph stage;
+  add_in_a_row(stage.prologue, {{"embedding", 0}});
+  add_in_a_row(stage.block, {{"qkv_proj", 0}, {"attention", 0}, {"all_reduce", 1}});
+  add_in_a_row(stage.epilogue, {{"lm_head", 0}});
+  stage.layers = layers;
+  return stage;
+}
+
+KernelCost cost(double seconds, double memory, double link = 0) {
+  KernelCost cost;
+  cost.time = Seconds(seconds);
+  cost.memory = Bytes(memory);
+  cost.link = Bytes(link);
+  return cost;
+}
+
+void set_block(Timeline& timeline, int first) {
+  set_cost(timeline, first, cost(3, 300));
+  set_cost(timeline, first + 1, cost(2, 100));
+  set_cost(timeline, first + 2, cost(4, 0, 60));
+}
+
+}  // namespace
+
+TEST_CASE("stage step: a model on one GPU takes the sum of its kernels and moves their bytes", "[timeline]") {
+  const StageGraph stage = small_stage(10);
+  const StageStep step = stage_step({&stage, 1}, {"gpu", "link"}, BytesPerSecond(100), BytesPerSecond(50));
+  Timeline timeline(step.graph);
+  set_cost(timeline, step.chains[0].prologue, cost(1, 10));
+  set_block(timeline, step.chains[0].block);
+  set_cost(timeline, step.chains[0].epilogue, cost(5, 400));
+  const StepResult result = timeline.evaluate();
+  CHECK(result.total.value() == Approx(1 + 10 * (3 + 2 + 4) + 5));
+  CHECK(result.bytes[0].value() == Approx(10 + 10 * 400 + 400));
+  CHECK(result.bytes[1].value() == Approx(600));
+  CHECK(result.busy[0][0].value() == Approx(1 + 10 * 5 + 5));
+  CHECK(result.busy[1][0].value() == Approx(40));
+  CHECK(timeline.evaluate({.closed_form = false}).total.value() == Approx(result.total.value()));
+}
+
+TEST_CASE("stage step: of two sub-batches one computes while the other communicates", "[timeline]") {
+  const std::vector<StageGraph> stages{small_stage(10), small_stage(10)};
+  const StageStep step = stage_step(stages, {"gpu", "link"}, BytesPerSecond(100), BytesPerSecond(50));
+  Timeline timeline(step.graph);
+  for (const auto& chain : step.chains) set_block(timeline, chain.block);
+  // The GPU is the busier: 2 x 5 s a layer. It idles from 10 s until the first all-reduce ends at 12; the
+  // last is seen.
+  CHECK(timeline.evaluate().total.value() == Approx(2 + 10 * 2 * 5 + 4));
+}
+
+TEST_CASE("stage step: a stage in the middle of a pipeline has only its block", "[timeline]") {
+  StageGraph stage = small_stage(7);
+  stage.prologue.clear();
+  stage.epilogue.clear();
+  const StageStep step = stage_step({&stage, 1}, {"gpu", "link"}, BytesPerSecond(100), BytesPerSecond(50));
+  Timeline timeline(step.graph);
+  set_block(timeline, step.chains[0].block);
+  CHECK(timeline.evaluate().total.value() == Approx(7 * 9));
+}
+
+TEST_CASE("stage step: sub-batches of different depth and unknown units are refused", "[timeline]") {
+  const std::vector<StageGraph> stages{small_stage(10), small_stage(9)};
+  CHECK_THROWS_AS(stage_step(stages, {"gpu", "link"}, BytesPerSecond(1), BytesPerSecond(1)),
+                  std::invalid_argument);
+  const StageGraph stage = small_stage(2);
+  CHECK_THROWS_AS(Timeline(stage_step({&stage, 1}, {"gpu"}, BytesPerSecond(1), BytesPerSecond(1)).graph),
+                  std::invalid_argument);
+}
