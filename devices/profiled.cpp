@@ -195,7 +195,7 @@ class Profiled final : public Device {
 
   Seconds analytic_seconds(const Operator& op, double rows) const {
     const auto n = static_cast<std::int64_t>(rows);
-    const BatchShape batch{.decodes = n, .decode_context_sum = n, .decode_context_max = 1, .sequences = n};
+    const BatchShape batch{.prefill = {}, .decodes = n, .decode_context_sum = n, .decode_context_max = 1, .sequences = n};
     return analytic_->cost(op, batch, *no_links_).time;
   }
 
