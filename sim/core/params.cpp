@@ -82,7 +82,7 @@ Params::Params(Reading& reading, const Json* object, std::string pointer, std::s
   if (!object_->is_object()) {
     fail("", fmt::format("expected an object, got {}", shown(*object_)));
     object_ = &empty;
-    closed_ = true;
+    missing_ = closed_ = true;
   }
   if (describing()) {
     Json& node = schema_node();
@@ -122,7 +122,7 @@ const Json* Params::find(const Key& key, Json declaration, const std::optional<J
     schema_node(std::string("/properties/") + key.name) = std::move(declaration);
     return nullptr;
   }
-  if (closed_) return nullptr;  // the object itself is missing or no object, and that was said
+  if (missing_) return nullptr;  // the object itself is missing or no object, and that was said
   const auto it = object_->find(key.name);
   if (it != object_->end()) return &*it;
   if (fallback)
@@ -239,7 +239,7 @@ Params Params::object(Key key, Presence presence) {
   const bool optional = presence == Presence::optional;
   const Json* v = find(key, Json::object(), optional ? std::optional<Json>(empty) : std::nullopt);
   Params below(*reading_, v ? v : &empty, pointer_ + "/" + key.name, schema_path_ + "/properties/" + key.name);
-  if (!v && !optional) below.closed_ = true;
+  if (!v && !optional) below.missing_ = below.closed_ = true;
   if (v) resolve(key.name, empty);
   return below;
 }

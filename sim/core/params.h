@@ -124,6 +124,7 @@ class Params {
   std::string pointer_, schema_path_;
   std::vector<std::string> known_;
   bool closed_ = false;
+  bool missing_ = false;  // the object itself, or it is none; that was said, its keys are not missed
 };
 
 // The usual way to read a struct: P has `static P from(Params&)`.
