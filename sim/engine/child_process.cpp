@@ -24,9 +24,11 @@ struct Child {
 [[noreturn]] void be_child(int to, const std::function<std::string(std::size_t)>& body, std::size_t index) {
   std::string bytes;
   try {
-    bytes = "k" + body(index);
+    bytes = body(index);
+    bytes.insert(bytes.begin(), 'k');
   } catch (const std::exception& e) {
-    bytes = std::string("e") + e.what();
+    bytes = e.what();
+    bytes.insert(bytes.begin(), 'e');
   }
   for (std::size_t at = 0; at < bytes.size();) {
     const ssize_t n = ::write(to, bytes.data() + at, bytes.size() - at);

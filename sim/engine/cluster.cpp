@@ -94,7 +94,9 @@ BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent) {
         zone->add_route(at, node.devices[b]->get_netpoint(), nullptr, nullptr,
                         peer_route(zone, name, spec.interconnect, wires, a, b), false);
   }
-  zone->add_route(node.host->get_netpoint(), node.gateway, nullptr, nullptr, Route{}, true);
+  // The host reaches the network over a slot like its devices'.
+  sg4::Link* nic = link(zone, name + ".nic", spec.devices.front().device->spec().host_bandwidth, pcie_latency);
+  zone->add_route(node.host->get_netpoint(), node.gateway, nullptr, nullptr, route({nic}), true);
   zone->seal();
   return node;
 }

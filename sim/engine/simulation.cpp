@@ -341,9 +341,9 @@ RunResult Simulation::run(sg4::Engine& engine) {
 RunResult simulate(const Scenario& scenario, const RunOptions& options) {
   // CM02 without cross-traffic: flows share links max-min and nothing else; LV08's TCP corrections make a ring
   // all-reduce of 8 three times as long as it is (measured, docs/decisions.md).
-  static int argc = 1;
-  static char name[] = "weir";
-  static char* argv[] = {name, nullptr};
+  int argc = 2;
+  char name[] = "weir", quiet[] = "--log=root.thresh:warning";
+  char* argv[] = {name, quiet, nullptr};
   struct sigaction ours;  // SimGrid takes SIGINT for itself
   sigaction(SIGINT, nullptr, &ours);
   sg4::Engine engine(&argc, argv);
