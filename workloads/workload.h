@@ -12,7 +12,7 @@
 namespace weir {
 
 struct ClosedLoop {
-  std::int64_t concurrency = 0;      // requests in flight at all times
+  std::int64_t concurrency = 0;  // requests in flight at all times
 };
 
 struct Workload {

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "sim/core/params.h"
 
@@ -15,6 +14,7 @@ namespace {
 // attack, and nlohmann's dump and destructor recurse.
 constexpr int max_depth = 64;
 constexpr std::uintmax_t max_bytes = 64u << 20;
+constexpr std::size_t max_keys = 10'000;  // of one object: ordered_json looks them up one by one
 
 }  // namespace
 
@@ -24,6 +24,8 @@ Json parse_json(const std::string& text, const std::string& file) {
     if (depth > max_depth) throw ConfigError(file, "", fmt::format("nested deeper than {} levels", max_depth));
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && keys.back().size() == max_keys)
+      throw ConfigError(file, "", fmt::format("more than {} keys in one object", max_keys));
     if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
       throw ConfigError(file, "", fmt::format("the key \"{}\" is given twice in one object", parsed.get<std::string>()));
     return true;
@@ -37,16 +39,26 @@ Json parse_json(const std::string& text, const std::string& file) {
   }
 }
 
-Json read_json_file(const std::filesystem::path& path) {
+std::string read_text_file(const std::filesystem::path& path, std::uintmax_t max_bytes) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) throw ConfigError(path.string(), "", "is a directory, not a file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw ConfigError(path.string(), "", "cannot be opened: " + std::string(std::strerror(errno)));
-  if (std::filesystem::file_size(path, error) > max_bytes && !error)
-    throw ConfigError(path.string(), "", fmt::format("longer than {} MiB", max_bytes >> 20));
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse_json(text.str(), path.string());
+  std::string text;
+  while (in) {  // a pipe has no size, and a device no end
+    constexpr std::size_t chunk = 1 << 20;
+    const std::size_t before = text.size();
+    text.resize(before + chunk);
+    in.read(text.data() + before, chunk);
+    text.resize(before + static_cast<std::size_t>(in.gcount()));
+    if (text.size() > max_bytes)
+      throw ConfigError(path.string(), "", fmt::format("longer than {} MiB", max_bytes >> 20));
+  }
+  return text;
+}
+
+Json read_json_file(const std::filesystem::path& path) {
+  return parse_json(read_text_file(path, max_bytes), path.string());
 }
 
 void set_pointer(Json& document, const std::string& assignment) {

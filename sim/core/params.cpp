@@ -122,6 +122,7 @@ const Json* Params::find(const Key& key, Json declaration, const std::optional<J
     schema_node(std::string("/properties/") + key.name) = std::move(declaration);
     return nullptr;
   }
+  if (closed_) return nullptr;  // the object itself is missing or no object, and that was said
   const auto it = object_->find(key.name);
   if (it != object_->end()) return &*it;
   if (fallback)
@@ -219,7 +220,7 @@ std::optional<std::string> Params::text_or_null(Key key) {
 
 std::string Params::choice(Key key, const std::vector<std::string>& known, std::optional<std::string> fallback) {
   const Json* v = find(key, {{"type", "string"}, {"enum", known}}, as_json(fallback));
-  if (!v) return fallback.value_or(known.front());
+  if (!v) return fallback.value_or("");
   if (!v->is_string()) {
     fail(key.name, fmt::format("expected one of {}, got {}", fmt::join(known, ", "), shown(*v)));
     return "";

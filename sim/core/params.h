@@ -134,6 +134,8 @@ P read_params(Params params) {
   return result;
 }
 
+// A whole file as it is, no longer than that. Throws ConfigError.
+std::string read_text_file(const std::filesystem::path& path, std::uintmax_t max_bytes = std::uintmax_t{1} << 32);
 // Reads and parses a file: size, syntax (line and column), depth and duplicate keys are checked. Throws ConfigError.
 Json read_json_file(const std::filesystem::path& path);
 Json parse_json(const std::string& text, const std::string& file);

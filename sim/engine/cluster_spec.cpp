@@ -18,7 +18,8 @@ namespace {
 
 DeviceGroup read_group(Params params) {
   DeviceGroup group;
-  const std::string kind = params.choice({"kind", "What the devices are; see `weir list devices`."}, device_names());
+  std::string kind = params.choice({"kind", "What the devices are; see `weir list devices`."}, device_names());
+  if (params.describing()) kind = device_names().front();  // any one: all take the same keys
   group.count = static_cast<int>(params.integer({"count", "Devices of this kind in the node."}, {1, 4096}, 1));
   if (!kind.empty()) group.device = make_device(kind, params);
   if (kind.empty())

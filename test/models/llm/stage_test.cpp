@@ -208,6 +208,7 @@ TEST_CASE("stage: a shared expert runs beside the routed ones and is added to th
   CHECK(names(block) == Names{"layernorm", "qkv_proj", "qk_norm", "rotary_emb", "attention", "o_proj",
                               "all_reduce", "layernorm", "moe_router", "moe_gate_up", "moe_act", "moe_down",
                               "gate_up_proj", "act_fn", "down_proj", "moe_sum", "all_reduce"});
+  CHECK(inputs(block, 9) == Names{"moe_router", "layernorm"});
   CHECK(inputs(block, 12) == Names{"layernorm"});
   CHECK(inputs(block, 15) == Names{"moe_down", "down_proj"});
   CHECK(find(block, "gate_up_proj").out_features == 1024);

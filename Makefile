@@ -1,0 +1,43 @@
+# The usual errands. The build itself is CMake's: cmake -S . -B build -G Ninja && cmake --build build
+PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboost-dev libboost-graph-dev libfmt-dev \
+            nlohmann-json3-dev libcli11-dev libicu-dev catch2 libvalijson-dev gnuplot-nox clang-format-14
+JOBS ?= $(shell nproc)
+BUILD := build
+.PHONY: all setup demo test bench format check-format sanitize
+
+all: $(BUILD)/build.ninja
+	cmake --build $(BUILD) --parallel $(JOBS)
+
+$(BUILD)/build.ninja: | setup
+	cmake --preset release
+
+# Installs what is missing and nothing else, so that it is silent, and works offline, where all of it is there.
+setup:
+	@missing="$$(for p in $(PACKAGES); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)"; \
+	if [ -n "$$missing" ]; then \
+	  sudo="$$([ "$$(id -u)" = 0 ] || echo sudo)"; \
+	  $$sudo apt-get update && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y --no-install-recommends $$missing; \
+	fi
+
+demo: all
+	$(BUILD)/weir run scenarios/quickstart.json --figures
+	@echo "figures:" && ls out/quickstart/*.svg
+
+test: all
+	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
+
+bench: all
+	$(BUILD)/test/weir_bench
+
+SOURCES = $(shell git ls-files '*.h' '*.cpp')
+format:
+	clang-format-14 -i $(SOURCES)
+
+check-format:
+	clang-format-14 --dry-run --Werror $(SOURCES)
+
+# The same tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitize: | setup
+	cmake --preset sanitize
+	cmake --build --preset sanitize --parallel $(JOBS)
+	ctest --preset sanitize --parallel $(JOBS)

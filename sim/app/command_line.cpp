@@ -1,0 +1,74 @@
+#include "sim/app/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "sim/core/catalog.h"
+#include "sim/core/errors.h"
+
+namespace weir {
+
+// One factory per file; add yours here and in the table.
+std::function<int()> declare_run(CLI::App& app);
+std::function<int()> declare_check(CLI::App& app);
+std::function<int()> declare_list(CLI::App& app);
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> table = {
+      {"run", "Simulate a scenario and write its results", declare_run},
+      {"check", "Validate a file without running it; every problem is listed", declare_check},
+      {"list", "What a scenario may name: devices, models, policies, ...", declare_list},
+  };
+  return table;
+}
+
+namespace {
+
+constexpr const char* about =
+    "Weir simulates datacenter LLM serving: how fast, how full and how costly is this model on this cluster, "
+    "under "
+    "this traffic, with this policy?";
+
+// CLI11 would call a misspelt command an unexpected argument.
+void reject_unknown_command(int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  const std::vector<std::string> known = names_of(commands());
+  if (std::find(known.begin(), known.end(), argv[1]) == known.end())
+    throw ConfigError("weir", "", no_such("command", argv[1], known));
+}
+
+int parse_and_run(int argc, const char* const* argv) {
+  reject_unknown_command(argc, argv);
+  CLI::App app(about, "weir");
+  app.set_version_flag("--version", "weir " WEIR_VERSION);
+  app.require_subcommand(1);
+  std::function<int()> chosen;
+  for (const Command& command : commands()) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    sub->callback([&chosen, work = command.declare(*sub)] { chosen = work; });
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? exit_done : exit_bad_input;  // prints help or what is wrong
+  }
+  return chosen();
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv) try {
+  return parse_and_run(argc, argv);
+} catch (const ConfigError& e) {
+  fmt::print(stderr, "{}\n", e.what());
+  return exit_bad_input;
+} catch (const std::bad_alloc&) {
+  fmt::print(stderr, "weir: out of memory\n");
+  return exit_failed;
+} catch (const std::exception& e) {
+  fmt::print(stderr, "weir: {}\n", e.what());
+  return exit_failed;
+}
+
+}  // namespace weir

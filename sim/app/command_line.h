@@ -1,0 +1,26 @@
+#pragma once
+// What the user types: one file and one row of the table in command_line.cpp a command. Errors end here, as
+// text on stderr and an exit code; results go to stdout, talk to stderr.
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace weir {
+
+enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_bad_input = 2, exit_interrupted = 130 };
+
+struct Command {
+  std::string name, summary;
+  // Adds the command's arguments to `app`. What comes back does the work, once they are parsed, and gives the
+  // exit code; it may throw.
+  std::function<int()> (*declare)(CLI::App& app);
+};
+const std::vector<Command>& commands();
+
+int run_command_line(int argc, const char* const* argv);
+
+}  // namespace weir

@@ -1,0 +1,184 @@
+// weir list: what a scenario may name. The rooms' own tables feed it, and the schema says which keys a name
+// takes.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "sim/app/command_line.h"
+#include "sim/engine/scenario.h"
+
+namespace weir {
+namespace {
+
+struct Entry {
+  std::string family, name, summary;  // family: the key that takes the name
+};
+
+template <class Row>
+void append(std::vector<Entry>& entries, const std::string& family, const std::vector<Row>& table) {
+  for (const Row& row : table) entries.push_back({family, row.name, row.summary});
+}
+
+std::vector<Entry> devices() {
+  std::vector<Entry> entries;
+  for (const std::string& name : device_names()) entries.push_back({"devices", name, device_summary(name)});
+  return entries;
+}
+
+Architecture architecture(const std::string& name) {
+  Reading reading("");
+  const Architecture model = find_architecture(name, reading, "");
+  reading.finish();
+  return model;
+}
+
+std::vector<Entry> models() {
+  std::vector<Entry> entries;
+  for (const std::string& name : architecture_names()) {
+    const Architecture m = architecture(name);
+    std::string summary = fmt::format("{:.1f} B parameters", static_cast<double>(m.parameters()) / 1e9);
+    if (m.moe.experts > 0)
+      summary += fmt::format(", {:.1f} B active: {} of {} experts a token",
+                             static_cast<double>(m.active_parameters()) / 1e9, m.moe.active, m.moe.experts);
+    summary += fmt::format(", {} layers of {}, {} query and {} KV heads", m.layers, m.hidden, m.query_heads,
+                           m.kv_heads);
+    entries.push_back({"model", name, summary});
+  }
+  return entries;
+}
+
+std::vector<Entry> policies() {
+  std::vector<Entry> entries;
+  append(entries, "batching", batching_policies());
+  append(entries, "routing", routing_policies());
+  append(entries, "engine", engines());
+  return entries;
+}
+
+std::vector<Entry> workloads() {
+  std::vector<Entry> entries;
+  append(entries, "requests", request_kinds());
+  append(entries, "arrivals", arrival_kinds());
+  append(entries, "name", named_lengths());
+  return entries;
+}
+
+std::vector<Entry> interconnects() {
+  std::vector<Entry> entries;
+  for (const std::string& name : interconnect_names()) {
+    const LinkSpec links = find_interconnect(name);
+    entries.push_back({"interconnect", name,
+                       links.bandwidth.value() > 0
+                           ? fmt::format("{:g} GB/s a device and direction, {:g} us",
+                                         links.bandwidth.value() / 1e9, links.latency.value() * 1e6)
+                           : "devices that are not joined"});
+  }
+  return entries;
+}
+
+std::vector<Entry> networks() {
+  std::vector<Entry> entries;
+  append(entries, "topology", topologies());
+  return entries;
+}
+
+struct Subject {
+  const char* name;
+  std::vector<Entry> (*entries)();
+};
+constexpr Subject subjects[] = {
+    {"devices", devices},
+    {"models", models},
+    {"policies", policies},
+    {"workloads", workloads},
+    {"interconnects", interconnects},
+    {"topologies", networks},
+};
+
+// The schema of the tagged union's alternative that is called `name`, wherever it stands; null if there is
+// none.
+const Json* alternative(const Json& schema, const std::string& name) {
+  if (schema.is_object()) {
+    static const Json::json_pointer tag("/properties/kind/const");
+    if (schema.contains(tag) && schema[tag] == name) return &schema;
+  }
+  if (!schema.is_structured()) return nullptr;
+  for (const Json& below : schema)
+    if (const Json* found = alternative(below, name)) return found;
+  return nullptr;
+}
+
+Json keys_of(const std::string& name) {
+  const Json schema = scenario_schema();
+  const Json* found = alternative(schema, name);
+  return found ? found->at("properties") : Json::object();
+}
+
+Json as_json(const Entry& entry) {
+  return {{"family", entry.family}, {"name", entry.name}, {"summary", entry.summary}};
+}
+
+void print(const std::vector<Entry>& entries) {
+  std::size_t width = 0;
+  for (const Entry& e : entries) width = std::max(width, e.name.size());
+  std::string family;
+  for (const Entry& e : entries) {
+    if (e.family != family) fmt::print("{}{}:\n", family.empty() ? "" : "\n", e.family);
+    family = e.family;
+    fmt::print("  {:<{}}  {}\n", e.name, width, e.summary);
+  }
+}
+
+void print_one(const Entry& entry, const Json& keys) {
+  fmt::print("{} \"{}\": {}\n", entry.family, entry.name, entry.summary);
+  for (const auto& [key, schema] : keys.items()) {
+    if (key == "kind" || key == "about") continue;
+    fmt::print("  {:<26} {}{}\n", key, schema.value("description", ""),
+               schema.contains("default") ? fmt::format(" (default {})", schema["default"].dump()) : "");
+  }
+}
+
+int list(const std::string& subject, const std::string& name, bool json) {
+  const auto row = std::find_if(std::begin(subjects), std::end(subjects),
+                                [&](const Subject& s) { return s.name == subject; });
+  if (row == std::end(subjects)) {
+    std::vector<std::string> known;
+    for (const Subject& s : subjects) known.emplace_back(s.name);
+    throw ConfigError("weir list", "", no_such("subject", subject, known));
+  }
+  const std::vector<Entry> entries = row->entries();
+  if (name.empty()) {
+    Json all = Json::array();
+    for (const Entry& e : entries) all.push_back(as_json(e));
+    json ? fmt::print("{}\n", all.dump(2)) : print(entries);
+    return exit_done;
+  }
+  const auto entry =
+      std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
+  if (entry == entries.end())
+    throw ConfigError("weir list " + subject, "", no_such("name", name, names_of(entries)));
+  const Json keys = keys_of(name);
+  Json one = as_json(*entry);
+  one["keys"] = keys;
+  json ? fmt::print("{}\n", one.dump(2)) : print_one(*entry, keys);
+  return exit_done;
+}
+
+}  // namespace
+
+std::function<int()> declare_list(CLI::App& app) {
+  struct Arguments {
+    std::string subject, name;
+    bool json = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  std::string known;
+  for (const Subject& s : subjects) known += (known.empty() ? "" : "|") + std::string(s.name);
+  app.add_option("SUBJECT", a->subject, known)->required();
+  app.add_option("NAME", a->name, "one of them, with its keys");
+  app.add_flag("--json", a->json, "for programs");
+  return [a] { return list(a->subject, a->name, a->json); };
+}
+
+}  // namespace weir

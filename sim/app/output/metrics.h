@@ -1,0 +1,43 @@
+#pragma once
+// The numbers of summary.json and of the terminal table, computed once from a finished run. Names and
+// meanings are those of vLLM's serving benchmark (vllm/benchmarks/serve.py, BenchmarkMetrics): only completed
+// requests count, percentiles are np.percentile's linear interpolation, std is np.std (population), goodput
+// counts requests that meet every SLO.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/engine/results.h"
+#include "sim/engine/scenario.h"
+
+namespace weir {
+
+struct Distribution {  // of nothing: count 0, every number NaN
+  std::int64_t count = 0;
+  double mean, median, std, p50, p90, p95, p99;
+};
+
+// Reorders the values instead of copying them: a million requests must fit the memory they are in.
+Distribution distribution_of(std::vector<double>& values);
+double percentile(std::vector<double>& values, double p);  // p in [0, 100]; values not empty; reorders them
+
+struct Metrics {
+  std::int64_t requests = 0, completed = 0, rejected = 0, unfinished = 0;  // warm-up requests left out
+  std::int64_t input_tokens = 0, output_tokens = 0;                        // of the completed ones
+  Seconds duration;                                                        // first arrival kept to last token
+  double request_throughput = 0, output_throughput = 0, total_throughput = 0;  // per second
+  std::optional<double> goodput;  // requests per second; no SLO: none
+  Distribution ttft_ms, tpot_ms, itl_ms, e2el_ms;
+  Joules energy;
+  double cost_dollars = 0;
+  double device_hours = 0;
+};
+
+Metrics measure(const RunResult& result, const Slo& slo);
+
+// Times of one request, as requests.csv and the metrics both mean them. Defined for completed requests.
+Seconds time_to_first_token(const RequestRecord& record);
+Seconds end_to_end(const RequestRecord& record);
+std::optional<Seconds> time_per_output_token(const RequestRecord& record);  // none for a single output token
+
+}  // namespace weir

@@ -1,0 +1,79 @@
+#include "sim/app/output/output_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+namespace weir {
+
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), partial_(path_) {
+  partial_ += ".partial";
+  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail();
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(partial_.c_str());
+}
+
+void OutputFile::fail() const {
+  throw std::system_error(errno, std::generic_category(), "cannot write " + path_.string());
+}
+
+void OutputFile::flush() {
+  const char* from = buffer_.data();
+  std::size_t left = buffer_.size();
+  while (left > 0) {
+    const ssize_t written = ::write(descriptor_, from, left);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail();
+    from += written;
+    left -= static_cast<std::size_t>(written);
+  }
+  buffer_.clear();
+}
+
+void OutputFile::close() {
+  flush();
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (::close(descriptor) != 0 || ::rename(partial_.c_str(), path_.c_str()) != 0) fail();
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  OutputFile file(path);
+  file.text(text);
+  file.close();
+}
+
+void append_integer(fmt::memory_buffer& buffer, std::int64_t value) {
+  const fmt::format_int digits(value);
+  buffer.append(digits.data(), digits.data() + digits.size());
+}
+
+void append_fixed(fmt::memory_buffer& buffer, double value, int decimals) {
+  static constexpr double scales[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+  const double scaled = std::abs(value) * scales[decimals];
+  if (!(scaled < 9e15)) {  // beyond what a double holds to the digit
+    fmt::format_to(std::back_inserter(buffer), "{:.{}f}", value, decimals);
+    return;
+  }
+  auto left = static_cast<std::uint64_t>(scaled + 0.5);
+  char digits[24];
+  char* from = std::end(digits);
+  const bool negative = value < 0 && left > 0;
+  for (int i = 0; i < decimals; ++i, left /= 10) *--from = static_cast<char>('0' + left % 10);
+  if (decimals > 0) *--from = '.';
+  do *--from = static_cast<char>('0' + left % 10);
+  while (left /= 10);
+  if (negative) *--from = '-';
+  buffer.append(from, std::end(digits));
+}
+
+}  // namespace weir

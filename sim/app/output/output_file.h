@@ -1,0 +1,53 @@
+#pragma once
+// A text file of a result directory, written through one big buffer as NAME.partial and renamed by close(): a
+// file under its final name is whole. Every failure (no space, say) throws std::system_error with the file's
+// name.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+
+namespace weir {
+
+class OutputFile {
+ public:
+  explicit OutputFile(std::filesystem::path path);
+  ~OutputFile();  // without close(): the partial file is removed
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  template <class... Args>
+  void print(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
+    if (buffer_.size() > flush_size) flush();
+  }
+  void text(std::string_view text) { print("{}", text); }
+
+  // For lines that a million requests write: append here, then call line_done().
+  fmt::memory_buffer& buffer() { return buffer_; }
+  void line_done() {
+    buffer_.push_back('\n');
+    if (buffer_.size() > flush_size) flush();
+  }
+  void close();
+
+ private:
+  static constexpr std::size_t flush_size = 1 << 20;
+  void flush();
+  [[noreturn]] void fail() const;
+
+  std::filesystem::path path_, partial_;
+  int descriptor_;
+  fmt::memory_buffer buffer_;
+};
+
+// A whole file at once.
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+void append_integer(fmt::memory_buffer& buffer, std::int64_t value);
+// Fixed-point decimal with `decimals` digits (<= 9), as printf's %.*f gives it but for ties; ten times its
+// speed.
+void append_fixed(fmt::memory_buffer& buffer, double value, int decimals);
+
+}  // namespace weir

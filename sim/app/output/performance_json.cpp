@@ -1,0 +1,19 @@
+#include <sys/resource.h>
+
+#include "sim/app/output/writers.h"
+
+namespace weir {
+
+Json performance_json(std::chrono::steady_clock::time_point started, std::int64_t events) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return {{"wall_s", std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count()},
+          {"cpu_s", seconds(usage.ru_utime) + seconds(usage.ru_stime)},
+          {"peak_rss_bytes", std::int64_t{usage.ru_maxrss} * 1024},
+          {"events", events}};
+}
+
+}  // namespace weir

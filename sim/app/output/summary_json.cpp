@@ -1,0 +1,98 @@
+#include "sim/app/output/bottleneck.h"
+#include "sim/app/output/writers.h"
+
+namespace weir {
+namespace {
+
+void add(Json& summary, const std::string& name, const Distribution& d) {
+  const std::pair<const char*, double> statistics[] = {{"mean", d.mean}, {"median", d.median}, {"std", d.std},
+                                                       {"p50", d.p50},   {"p90", d.p90},       {"p95", d.p95},
+                                                       {"p99", d.p99}};
+  for (const auto& [statistic, value] : statistics) summary[std::string(statistic) + "_" + name] = value;
+}
+
+double share(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
+
+Json device_json(const DeviceUsage& usage, Seconds duration) {
+  const double memory_rate = share(usage.memory.value(), duration.value());
+  const double link_rate = share(usage.link.value(), duration.value());
+  return {{"name", usage.name},
+          {"kind", usage.kind},
+          {"devices", usage.devices},
+          {"busy_s", usage.busy.value()},
+          {"utilisation", share(usage.busy.value(), duration.value())},
+          {"compute_bound_s", usage.compute_bound.value()},
+          {"memory_bound_s", usage.memory_bound.value()},
+          {"link_bound_s", usage.link_bound.value()},
+          {"host_bound_s", usage.host_bound.value()},
+          {"flops_utilisation", share(share(usage.flops.value(), duration.value()), usage.peak.value())},
+          {"memory_gb_per_s", memory_rate / 1e9},
+          {"memory_bandwidth_utilisation", share(memory_rate, usage.memory_bandwidth.value())},
+          {"link_gb_per_s", link_rate / 1e9},
+          {"link_bandwidth_utilisation", share(link_rate, usage.link_bandwidth.value())},
+          {"energy_j", usage.energy.value()},
+          {"cost_dollars", usage.cost_dollars}};
+}
+
+Json devices_json(const RunResult& result, Seconds duration) {
+  Json devices = Json::array();
+  for (const DeviceUsage& usage : result.devices) devices.push_back(device_json(usage, duration));
+  return devices;
+}
+
+Json cost_json(const Metrics& m) {
+  const double per_token = m.output_tokens > 0 ? m.cost_dollars / static_cast<double>(m.output_tokens) : 0;
+  return {{"dollars", m.cost_dollars},
+          {"device_hours", m.device_hours},
+          {"dollars_per_million_output_tokens", m.output_tokens > 0 ? Json(per_token * 1e6) : Json(nullptr)}};
+}
+
+Json kv_cache_json(const FinishedRun& run) {
+  const RunResult& r = run.result;
+  return {{"block_tokens", r.kv_block_tokens},
+          {"blocks", r.kv_blocks_total},
+          {"peak_blocks", r.kv_blocks_peak},
+          {"peak", share(static_cast<double>(r.kv_blocks_peak), static_cast<double>(r.kv_blocks_total))},
+          {"preemptions", r.preemptions},
+          {"limited_s", r.kv_limited.value()}};
+}
+
+}  // namespace
+
+Json summary_json(const FinishedRun& run) {
+  const Metrics& m = run.metrics;
+  Json s;
+  s["name"] = run.scenario.name;
+  s["duration"] = m.duration.value();
+  s["completed"] = m.completed;
+  s["failed"] = m.rejected + m.unfinished;
+  s["rejected"] = m.rejected;
+  s["unfinished"] = m.unfinished;
+  s["total_input_tokens"] = m.input_tokens;
+  s["total_output_tokens"] = m.output_tokens;
+  s["request_throughput"] = m.request_throughput;
+  s["request_goodput"] = m.goodput ? Json(*m.goodput) : Json(nullptr);
+  s["output_throughput"] = m.output_throughput;
+  s["total_token_throughput"] = m.total_throughput;
+  add(s, "ttft_ms", m.ttft_ms);
+  add(s, "tpot_ms", m.tpot_ms);
+  add(s, "itl_ms", m.itl_ms);
+  add(s, "e2el_ms", m.e2el_ms);
+  s["devices"] = devices_json(run.result, m.duration);
+  s["energy_j"] = m.energy.value();
+  s["output_tokens_per_joule"] = share(static_cast<double>(m.output_tokens), m.energy.value());
+  s["cost"] = cost_json(m);
+  s["kv_cache"] = kv_cache_json(run);
+  s["iterations"] = run.result.iterations;
+  s["simulated_s"] = run.result.end.value();
+  const Bottleneck bottleneck = find_bottleneck(run.scenario, run.result, m);
+  s["bound"] = {{"by", bottleneck.by}, {"reason", bottleneck.reason}};
+  s["notes"] = run.scenario.notes;
+  for (const std::string& note : run.result.notes) s["notes"].push_back(note);
+  s["scenario"] = run.scenario.resolved;
+  return s;
+}
+
+}  // namespace weir

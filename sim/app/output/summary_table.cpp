@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/app/output/bottleneck.h"
+#include "sim/app/output/writers.h"
+
+namespace weir {
+namespace {
+
+std::string grouped(std::int64_t value) {  // 2,012
+  std::string digits = std::to_string(value);
+  for (auto i = std::ssize(digits) - 3; i > (value < 0 ? 1 : 0); i -= 3)
+    digits.insert(static_cast<std::size_t>(i), ",");
+  return digits;
+}
+
+// Four digits, whatever the size: 0.01234, 12.34, 1,234.
+std::string shown(double value) {
+  if (!std::isfinite(value)) return "-";
+  if (std::abs(value) >= 999.5) return grouped(std::llround(value));
+  return fmt::format("{:.4g}", value);
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+class Table {
+ public:
+  explicit Table(bool styled) : styled_(styled) {}
+  void title(const std::string& text) { line(bold(text)); }
+  void row(const std::string& name, const std::string& value) {
+    line(fmt::format("  {:<12}{}", name, value));
+  }
+  void line(const std::string& text) { text_ += text + "\n"; }
+  std::string bold(const std::string& text) const { return styled_ ? "\033[1m" + text + "\033[0m" : text; }
+  std::string text() const { return text_; }
+
+ private:
+  bool styled_;
+  std::string text_;
+};
+
+void requests(Table& table, const FinishedRun& run) {
+  const Metrics& m = run.metrics;
+  std::string counts = grouped(m.completed) + " completed";
+  if (m.rejected > 0) counts += fmt::format(", {} rejected (can never fit)", grouped(m.rejected));
+  if (m.unfinished > 0) counts += fmt::format(", {} unfinished", grouped(m.unfinished));
+  if (run.result.warmup_requests > 0)
+    counts += fmt::format(", {} more as warm-up", grouped(run.result.warmup_requests));
+  table.row("Requests", counts);
+  table.row("Tokens", fmt::format("{} in, {} out", grouped(m.input_tokens), grouped(m.output_tokens)));
+  table.row("Duration", fmt::format("{} s simulated", shown(m.duration.value())));
+  table.row("Throughput",
+            fmt::format("{} req/s, {} output tok/s, {} tok/s in all", shown(m.request_throughput),
+                        shown(m.output_throughput), shown(m.total_throughput)));
+  if (!m.goodput) return;
+  std::string slo;
+  if (run.scenario.slo.ttft) slo += fmt::format(" TTFT {:g} ms", run.scenario.slo.ttft->value() * 1e3);
+  if (run.scenario.slo.tpot)
+    slo += fmt::format("{} TPOT {:g} ms", slo.empty() ? "" : " and", run.scenario.slo.tpot->value() * 1e3);
+  table.row("Goodput", fmt::format("{} req/s within{}", shown(*m.goodput), slo));
+}
+
+void latencies(Table& table, const Metrics& m) {
+  table.line("");
+  table.line(fmt::format("  {:<12}{:>13}{:>13}{:>13}{:>13}", "Latency (ms)", "mean", "p50", "p90", "p99"));
+  const std::pair<const char*, const Distribution*> rows[] = {
+      {"TTFT", &m.ttft_ms}, {"TPOT", &m.tpot_ms}, {"ITL", &m.itl_ms}, {"E2E", &m.e2el_ms}};
+  for (const auto& [name, d] : rows)
+    table.line(fmt::format("  {:<12}{:>13}{:>13}{:>13}{:>13}", name, shown(d->mean), shown(d->p50),
+                           shown(d->p90), shown(d->p99)));
+  table.line("");
+}
+
+struct KindTotals {  // of all devices of one kind
+  double devices = 0, busy = 0, least = 1e300, most = 0, flops = 0, memory = 0, link = 0;
+};
+
+// One line a kind of device, so that the table of a thousand replicas is still a table.
+void devices(Table& table, const FinishedRun& run) {
+  const double duration = run.metrics.duration.value();
+  std::map<std::string, KindTotals> kinds;
+  for (const DeviceUsage& u : run.result.devices) {
+    KindTotals& k = kinds[u.kind];
+    const double n = u.devices, busy = duration > 0 ? u.busy.value() / duration : 0;
+    k.devices += n;
+    k.busy += n * busy;
+    k.least = std::min(k.least, busy);
+    k.most = std::max(k.most, busy);
+    const auto used = [&](double amount, double rate) {
+      return rate > 0 && duration > 0 ? n * amount / (rate * duration) : 0;
+    };
+    k.flops += used(u.flops.value(), u.peak.value());
+    k.memory += used(u.memory.value(), u.memory_bandwidth.value());
+    k.link += used(u.link.value(), u.link_bandwidth.value());
+  }
+  for (const auto& [kind, k] : kinds) {
+    std::string busy = percent(k.busy / k.devices);
+    if (k.most - k.least > 0.01) busy += fmt::format(" ({:.0f} to {:.0f} %)", 100 * k.least, 100 * k.most);
+    table.row("Devices", fmt::format("{} x {}: busy {}; of peak: FLOP/s {}, memory {}, links {}", k.devices,
+                                     kind, busy, percent(k.flops / k.devices), percent(k.memory / k.devices),
+                                     percent(k.link / k.devices)));
+  }
+}
+
+void totals(Table& table, const FinishedRun& run) {
+  const Metrics& m = run.metrics;
+  const RunResult& r = run.result;
+  const auto tokens = static_cast<double>(m.output_tokens);
+  table.row("KV cache", fmt::format("peak {} of {} blocks, {} preemptions",
+                                    percent(r.kv_blocks_total > 0 ? static_cast<double>(r.kv_blocks_peak) /
+                                                                        static_cast<double>(r.kv_blocks_total)
+                                                                  : 0),
+                                    grouped(r.kv_blocks_total), grouped(r.preemptions)));
+  std::string energy = fmt::format("{} kJ", shown(m.energy.value() / 1e3));
+  std::string cost = fmt::format("${}", shown(m.cost_dollars));
+  if (m.output_tokens > 0) {
+    energy += fmt::format(", {} output tok/J", shown(tokens / m.energy.value()));
+    cost += fmt::format(", ${} per million output tokens", shown(m.cost_dollars / tokens * 1e6));
+  }
+  table.row("Energy", energy);
+  table.row("Cost", cost);
+}
+
+}  // namespace
+
+std::string summary_table(const FinishedRun& run, bool styled) {
+  Table table(styled);
+  table.title(run.scenario.name);
+  requests(table, run);
+  latencies(table, run.metrics);
+  devices(table, run);
+  totals(table, run);
+  const Bottleneck bottleneck = find_bottleneck(run.scenario, run.result, run.metrics);
+  table.row("Bound by", fmt::format("{}: {}", table.bold(bottleneck.by), bottleneck.reason));
+  return table.text();
+}
+
+}  // namespace weir

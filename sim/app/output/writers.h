@@ -1,0 +1,32 @@
+#pragma once
+// What a finished run writes, one function a file of docs/design.md section 6, one source file each. All of
+// it but performance.json is a function of scenario and seed: no clock, no machine, no paths but those the
+// user gave.
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "sim/app/output/metrics.h"
+
+namespace weir {
+
+struct FinishedRun {
+  const Scenario& scenario;
+  const RunResult& result;
+  const Metrics& metrics;
+};
+
+Json summary_json(const FinishedRun& run);
+void write_requests_csv(const std::filesystem::path& path, const RunResult& result);
+void write_timeseries_csv(const std::filesystem::path& path, const RunResult& result);
+void write_timeline_json(const std::filesystem::path& path, const RunResult& result);
+Json performance_json(std::chrono::steady_clock::time_point started,
+                      std::int64_t events);  // of this process so far
+
+// For the terminal; `styled` only if stdout is one.
+std::string summary_table(const FinishedRun& run, bool styled);
+
+// "replica 0 stage 1" as part of a column's name: replica_0_stage_1
+std::string column_name(const std::string& name);
+
+}  // namespace weir

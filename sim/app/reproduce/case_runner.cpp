@@ -1,0 +1,46 @@
+#include "sim/app/reproduce/case_runner.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "sim/app/output/metrics.h"
+#include "sim/engine/child_process.h"
+#include "sim/engine/simulation.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t figures = 7;
+
+std::string simulate_case(const Case& c) {
+  const Scenario scenario = read_scenario(c.scenario, c.name);
+  RunResult result = simulate(scenario, {});
+  const Metrics m = measure(result, scenario.slo);
+  const double values[figures] = {m.ttft_ms.mean, m.ttft_ms.p50, m.tpot_ms.mean, m.tpot_ms.p50,
+                                  m.e2el_ms.mean, m.e2el_ms.p50, m.output_throughput};
+  return std::string(reinterpret_cast<const char*>(values), sizeof values);
+}
+
+}  // namespace
+
+std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const ReproduceOptions& options) {
+  std::vector<CaseResult> results(cases.size());
+  std::size_t ended = 0;
+  in_children(
+      cases.size(), options.jobs, [&](std::size_t i) { return simulate_case(cases[i]); },
+      [&](std::size_t i, ChildResult child) {
+        CaseResult& r = results[i];
+        r.error = child.error;
+        if (r.error.empty()) {
+          double v[figures];
+          std::memcpy(v, child.output.data(), sizeof v);
+          r = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], ""};
+        }
+        if (options.progress) options.progress(fmt::format("{}/{} {}", ++ended, cases.size(), cases[i].name));
+        return true;
+      });
+  return results;
+}
+
+}  // namespace weir

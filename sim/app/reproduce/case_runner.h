@@ -1,0 +1,24 @@
+#pragma once
+// Scenarios of a study, each simulated in a child process, reduced to the figures that are compared.
+#include <string>
+#include <vector>
+
+#include "sim/app/reproduce/reproduce.h"
+#include "sim/core/params.h"
+
+namespace weir {
+
+struct CaseResult {
+  double ttft_mean_ms = 0, ttft_p50_ms = 0, tpot_mean_ms = 0, tpot_p50_ms = 0, e2e_mean_ms = 0, e2e_p50_ms = 0;
+  double output_throughput = 0;
+  std::string error;  // why there are no figures
+};
+
+struct Case {
+  std::string name;  // for progress and errors
+  Json scenario;
+};
+
+std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const ReproduceOptions& options);
+
+}  // namespace weir

@@ -1,0 +1,126 @@
+#include "sim/app/reproduce/measured.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+
+#include "sim/core/embedded.h"
+#include "sim/core/params.h"
+
+namespace weir {
+
+extern const EmbeddedFiles measured_files;
+
+namespace {
+
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> cells(1);
+  for (const char c : line) {
+    if (c == '\r') continue;
+    if (c == ',')
+      cells.emplace_back();
+    else
+      cells.back() += c;
+  }
+  return cells;
+}
+
+// The names that AIConfigurator's table uses.
+std::string weir_name(const std::string& model) {
+  if (model == "Qwen/Qwen3-32B") return "qwen3-32b";
+  if (model == "meta-llama/Llama-3.1-8B-Instruct") return "llama3.1-8b";
+  if (model == "meta-llama/Llama-3.1-70B") return "llama3.1-70b";
+  return model;
+}
+
+}  // namespace
+
+Table Table::read(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  if (!in) throw ConfigError(path.string(), "", "cannot be opened");
+  Table table;
+  table.file_ = path.string();
+  std::string line;
+  std::getline(in, line);
+  const std::vector<std::string> header = split(line);
+  for (std::size_t i = 0; i < header.size(); ++i) table.columns_[header[i]] = i;
+  while (std::getline(in, line)) {
+    if (line.empty()) continue;
+    table.cells_.push_back(split(line));
+    if (table.cells_.back().size() != header.size())
+      throw ConfigError(table.file_, fmt::format("line {}", table.cells_.size() + 1),
+                        fmt::format("expected {} columns, got {}", header.size(), table.cells_.back().size()));
+  }
+  return table;
+}
+
+const std::string& Table::text(std::size_t row, const std::string& column) const {
+  const auto at = columns_.find(column);
+  if (at == columns_.end()) throw ConfigError(file_, "", "has no column " + column);
+  return cells_[row][at->second];
+}
+
+double Table::number(std::size_t row, const std::string& column) const {
+  const std::string& cell = text(row, column);
+  double value = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc() || end != cell.data() + cell.size())
+    throw ConfigError(file_, fmt::format("line {}", row + 2), fmt::format("{}: expected a number, got \"{}\"", column, cell));
+  return value;
+}
+
+std::string MeasuredServer::group() const {
+  return fmt::format("{}_{}_{}_{}_tp{}", device, engine, model, weights, tensor);
+}
+
+std::vector<MeasuredServer> reference_servers(const std::filesystem::path& reference) {
+  const Table table = Table::read(reference / "serving" / "datacenter_gpus.csv");
+  std::vector<MeasuredServer> servers;
+  for (std::size_t i = 0; i < table.rows(); ++i)
+    servers.push_back({.device = table.text(i, "system"),
+                       .engine = table.text(i, "engine") == "trtllm" ? "trtllm" : "vllm_v1",
+                       .model = weir_name(table.text(i, "model")),
+                       .weights = table.text(i, "weights"),
+                       .tensor = static_cast<int>(table.number(i, "tp")),
+                       .input_tokens = static_cast<std::int64_t>(table.number(i, "input_tokens")),
+                       .output_tokens = static_cast<std::int64_t>(table.number(i, "output_tokens")),
+                       .concurrency = static_cast<std::int64_t>(table.number(i, "concurrency")),
+                       .ttft_ms = table.number(i, "ttft_ms"),
+                       .tpot_ms = table.number(i, "tpot_ms"),
+                       .source = "AIConfigurator silicon_sample.csv"});
+  return servers;
+}
+
+std::vector<MeasuredServer> shipped_servers() {
+  std::vector<MeasuredServer> servers;
+  for (const auto& [stem, text] : measured_files) {
+    const std::string file = "measured/" + std::string(stem) + ".json";
+    const Json document = parse_json(std::string(text), file);
+    Reading reading(file);
+    Params table(reading, document);
+    const std::string source = table.text({"source", "Where the figures were published."});
+    for (Params& row : table.list({"servers", "One row a measured case."}, 1)) {
+      const Range<std::int64_t> count{1};
+      MeasuredServer s;
+      s.device = row.text({"device", "Kind."});
+      s.engine = row.text({"engine", "Engine preset."});
+      s.model = row.text({"model", "Catalog name."});
+      s.weights = row.text({"weights", "Number format."});
+      s.tensor = static_cast<int>(row.integer({"tensor", "Tensor-parallel ranks."}, count));
+      s.input_tokens = row.integer({"input_tokens", "Of every request."}, count);
+      s.output_tokens = row.integer({"output_tokens", "Of every request."}, count);
+      s.concurrency = row.integer({"concurrency", "Requests in flight."}, count);
+      s.ttft_ms = row.number({"ttft_ms", "Mean."}, positive);
+      s.tpot_ms = row.number({"tpot_ms", "Mean."}, positive);
+      s.source = source;
+      row.close();
+      servers.push_back(std::move(s));
+    }
+    table.close();
+    reading.finish();
+  }
+  return servers;
+}
+
+}  // namespace weir

@@ -1,0 +1,39 @@
+#pragma once
+// Measured figures that Weir is held against: the project's own small table (measured/*.json, embedded, each with its
+// source) or, with --reference, the folder they were taken from. Used by the validation study alone.
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weir {
+
+// A comma-separated file with a header, by column name. Throws ConfigError.
+class Table {
+ public:
+  static Table read(const std::filesystem::path& path);
+  std::size_t rows() const { return cells_.size(); }
+  const std::string& text(std::size_t row, const std::string& column) const;
+  double number(std::size_t row, const std::string& column) const;
+
+ private:
+  std::string file_;
+  std::map<std::string, std::size_t> columns_;
+  std::vector<std::vector<std::string>> cells_;
+};
+
+// A server measured in a closed loop with requests of fixed lengths.
+struct MeasuredServer {
+  std::string device, engine, model, weights;  // in Weir's names
+  int tensor = 1;
+  std::int64_t input_tokens = 0, output_tokens = 0, concurrency = 0;
+  double ttft_ms = 0, tpot_ms = 0;
+  std::string source;
+
+  std::string group() const;  // h100_sxm_trtllm_qwen3-32b_fp8_tp2
+};
+
+std::vector<MeasuredServer> shipped_servers();
+std::vector<MeasuredServer> reference_servers(const std::filesystem::path& reference);
+
+}  // namespace weir

@@ -1,0 +1,128 @@
+#include "sim/app/reproduce/reproduce.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <thread>
+
+#include "sim/app/command_line.h"
+#include "sim/app/output/gnuplot.h"
+#include "sim/app/output/output_file.h"
+#include "sim/app/output/result_directory.h"
+#include "sim/core/catalog.h"
+
+namespace weir {
+
+std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options);
+
+const std::vector<Study>& studies() {
+  static const std::vector<Study> table = {
+      {"validation", "measured servers, kernels and traces beside their simulation", reproduce_validation},
+  };
+  return table;
+}
+
+namespace {
+
+bool inside(std::optional<double> value, std::optional<double> low, std::optional<double> high) {
+  if (!low && !high) return true;
+  return value && (!low || *value >= *low) && (!high || *value <= *high);
+}
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json to_json(const std::vector<ReproducedRow>& rows) {
+  Json list = Json::array();
+  for (const ReproducedRow& r : rows)
+    list.push_back({{"id", r.id},
+                    {"metric", r.metric},
+                    {"paper", or_null(r.paper)},
+                    {"simulated", or_null(r.simulated)},
+                    {"accept_min", or_null(r.accept_min)},
+                    {"accept_max", or_null(r.accept_max)},
+                    {"within", r.within()},
+                    {"physical", or_null(r.physical)},
+                    {"physical_accept_min", or_null(r.physical_accept_min)},
+                    {"physical_accept_max", or_null(r.physical_accept_max)},
+                    {"note", r.note}});
+  return list;
+}
+
+std::string shown(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
+
+void print_table(const std::vector<ReproducedRow>& rows) {
+  std::size_t ids = 2, metrics = 6;
+  for (const ReproducedRow& r : rows) {
+    ids = std::max(ids, r.id.size());
+    metrics = std::max(metrics, r.metric.size());
+  }
+  fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}\n", "id", ids, "metric", metrics, "measured", "simulated",
+             "accepted", "verdict");
+  for (const ReproducedRow& r : rows) {
+    const std::string accepted = r.judged() ? fmt::format("{} .. {}", shown(r.accept_min), shown(r.accept_max)) : "";
+    fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}\n", r.id, ids, r.metric, metrics, shown(r.paper),
+               shown(r.simulated), accepted, !r.judged() ? "reported" : r.within() ? "within" : "OUTSIDE");
+    if (!r.note.empty() && !r.within()) fmt::print("{:<{}}  {}\n", "", ids, r.note);
+  }
+}
+
+struct Arguments {
+  std::string study, only, out, reference;
+  bool figures = false;
+};
+
+std::optional<std::filesystem::path> reference_of(const Arguments& a) {
+  const char* variable = std::getenv("WEIR_REFERENCE");
+  const std::string place = !a.reference.empty() ? a.reference : variable ? variable : "";
+  if (place.empty()) return {};
+  if (!std::filesystem::is_directory(place)) throw ConfigError("--reference " + place, "", "is not a directory");
+  return place;
+}
+
+int reproduce(const Arguments& a) {
+  const auto study = std::find_if(studies().begin(), studies().end(), [&](const Study& s) { return s.name == a.study; });
+  if (study == studies().end()) throw ConfigError("weir reproduce", "", no_such("study", a.study, names_of(studies())));
+  if (a.figures) require_gnuplot();
+  ReproduceOptions options;
+  options.reference = reference_of(a);
+  options.only = a.only;
+  options.figures = a.figures;
+  options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  ResultDirectory directory(a.out.empty() ? std::filesystem::path("out") / ("reproduce-" + a.study)
+                                          : std::filesystem::path(a.out));
+  options.files = directory.file("");
+  const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  options.progress = [terminal](const std::string& what) {
+    if (terminal) fmt::print(stderr, "\r\033[K{}", what);
+  };
+  const std::vector<ReproducedRow> rows = study->rows(options);
+  if (terminal) fmt::print(stderr, "\r\033[K");
+  if (rows.empty()) throw ConfigError("--only " + a.only, "", "no id of this study contains it");
+  write_file(directory.file("reproduce.json"), to_json(rows).dump(2) + "\n");
+  directory.commit();
+  print_table(rows);
+  fmt::print(stderr, "results in {}\n", directory.place().string());
+  return exit_done;
+}
+
+}  // namespace
+
+bool ReproducedRow::within() const {
+  return inside(simulated, accept_min, accept_max) && inside(physical, physical_accept_min, physical_accept_max);
+}
+
+std::function<int()> declare_reproduce(CLI::App& app) {
+  const auto a = std::make_shared<Arguments>();
+  app.add_option("STUDY", a->study, "validation")->required();
+  app.add_option("--only", a->only, "only rows whose id contains this")->type_name("ID");
+  app.add_option("--out", a->out, "directory for the results, replaced whole (default: out/reproduce-STUDY)")
+      ->type_name("DIR");
+  app.add_option("--reference", a->reference, "folder of measured data (default: the variable WEIR_REFERENCE)")
+      ->type_name("DIR");
+  app.add_flag("--figures", a->figures, "draw figures as SVG (needs gnuplot)");
+  return [a] { return reproduce(*a); };
+}
+
+}  // namespace weir

@@ -1,0 +1,40 @@
+#pragma once
+// `weir reproduce X`: measured or published figures beside simulated ones, row by row. One file and one row of the
+// table in reproduce.cpp a study; a study simulates, the command prints, judges and writes.
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir {
+
+struct ReproducedRow {
+  std::string id, metric;
+  std::optional<double> paper;      // published or measured
+  std::optional<double> simulated;  // none: could not be run; the note says why
+  std::optional<double> accept_min, accept_max;  // none: open; both none: only reported
+  std::optional<double> physical, physical_accept_min, physical_accept_max;  // the set with nothing fitted
+  std::string note;
+
+  bool judged() const { return accept_min || accept_max; }
+  bool within() const;  // every bound there is holds
+};
+
+struct ReproduceOptions {
+  std::optional<std::filesystem::path> reference;  // measured data beyond the project's own table
+  std::string only;                                // ids that contain it; "" is all
+  std::filesystem::path files;                     // a study may leave data and figures here
+  bool figures = false;
+  int jobs = 1;
+  std::function<void(const std::string&)> progress;
+  bool wants(const std::string& id) const { return id.find(only) != std::string::npos; }
+};
+
+struct Study {
+  std::string name, summary;
+  std::vector<ReproducedRow> (*rows)(const ReproduceOptions& options);
+};
+const std::vector<Study>& studies();
+
+}  // namespace weir

@@ -1,0 +1,103 @@
+// weir run: one scenario, simulated and written down.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <optional>
+
+#include "sim/app/command_line.h"
+#include "sim/app/interruption.h"
+#include "sim/app/output/figures.h"
+#include "sim/app/output/gnuplot.h"
+#include "sim/app/output/output_file.h"
+#include "sim/app/output/result_directory.h"
+#include "sim/app/output/writers.h"
+#include "sim/app/progress_bar.h"
+
+namespace weir {
+namespace {
+
+struct RunArguments {
+  std::string file, out;
+  std::vector<std::string> assignments;
+  std::optional<std::uint64_t> seed;
+  bool figures = false, timeline = false, quiet = false;
+};
+
+Scenario scenario_of(const RunArguments& arguments) {
+  Json document = read_json_file(arguments.file);
+  for (const std::string& assignment : arguments.assignments) set_pointer(document, assignment);
+  if (arguments.seed) set_pointer(document, fmt::format("/seed={}", *arguments.seed));
+  return read_scenario(document, arguments.file);
+}
+
+void tell(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+}
+
+void write_results(ResultDirectory& directory, const FinishedRun& run, const RunArguments& arguments,
+                   std::chrono::steady_clock::time_point started) {
+  write_requests_csv(directory.file("requests.csv"), run.result);
+  write_timeseries_csv(directory.file("timeseries.csv"), run.result);
+  if (arguments.timeline) write_timeline_json(directory.file("timeline.json"), run.result);
+  write_file(directory.file("summary.json"), summary_json(run).dump(2) + "\n");
+  if (arguments.figures) draw_figures(directory, run);
+  write_file(directory.file("performance.json"), performance_json(started, run.result.events).dump(2) + "\n");
+}
+
+int interrupted() {
+  fmt::print(stderr, "weir: interrupted, nothing written\n");
+  return exit_interrupted;
+}
+
+int run(const RunArguments& arguments) {
+  const auto started = std::chrono::steady_clock::now();
+  const Interruption interruption;
+  const Scenario scenario = scenario_of(arguments);
+  const std::filesystem::path stem = std::filesystem::path(arguments.file).stem();
+  ResultDirectory directory(arguments.out.empty() ? "out" / stem : std::filesystem::path(arguments.out));
+  if (arguments.figures) require_gnuplot();
+  if (!arguments.quiet) tell(scenario.notes);
+  if (interruption) return interrupted();
+
+  const RunResult result = [&] {
+    ProgressBar bar(!arguments.quiet);
+    const RunOptions options{.timeline = arguments.timeline,
+                             .progress = [&](const Progress& p) { bar.show(p); },
+                             .interrupted = &interruption.flag()};
+    return simulate(scenario, options);
+  }();
+  if (result.interrupted || interruption) return interrupted();
+  const Metrics metrics = measure(result, scenario.slo);
+  const FinishedRun finished{scenario, result, metrics};
+  write_results(directory, finished, arguments, started);
+  if (interruption) return interrupted();
+  directory.commit();
+  if (arguments.quiet) return exit_done;
+  tell(result.notes);
+  if (result.out_of_time) tell({"stopped at simulated_time_limit_s"});
+  fmt::print("{}", summary_table(finished, ::isatty(STDOUT_FILENO)));
+  fmt::print(stderr, "results in {}\n", directory.place().string());
+  return exit_done;
+}
+
+}  // namespace
+
+std::function<int()> declare_run(CLI::App& app) {
+  const auto a = std::make_shared<RunArguments>();
+  app.add_option("SCENARIO", a->file, "scenario file (JSON; its keys: weir check --schema)")->required();
+  app.add_option("--out", a->out, "directory for the results, replaced whole (default: out/<file's stem>)")
+      ->type_name("DIR");
+  app.add_option("--set", a->assignments, "set one value: /serving/replicas/0/count=2 (repeatable)")
+      ->type_name("POINTER=JSON")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("--seed", a->seed, "the scenario's seed")->type_name("N");
+  app.add_flag("--figures", a->figures, "draw figures as SVG (needs gnuplot)");
+  app.add_flag("--timeline", a->timeline, "write timeline.json for ui.perfetto.dev");
+  app.add_flag("--quiet", a->quiet, "print nothing but errors");
+  return [a] { return run(*a); };
+}
+
+}  // namespace weir

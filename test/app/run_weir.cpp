@@ -1,0 +1,64 @@
+#include "test/app/run_weir.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "test/app/scratch_directory.h"
+
+namespace weir::test {
+namespace fs = std::filesystem;
+namespace {
+
+std::string contents(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+[[noreturn]] void become_weir(const std::vector<std::string>& arguments, const HowToRun& how,
+                              const fs::path& out, const fs::path& err) {
+  ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+  ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+  if (::chdir(how.folder.c_str()) != 0) ::_exit(126);
+  for (const std::string& assignment : how.environment) ::putenv(const_cast<char*>(assignment.c_str()));
+  std::vector<char*> argv = {const_cast<char*>("weir")};
+  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  ::execv(WEIR_BINARY, argv.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+Ended run_weir(std::vector<std::string> arguments, const HowToRun& how) {
+  const ScratchDirectory scratch;
+  const pid_t child = ::fork();
+  if (child == 0) become_weir(arguments, how, scratch / "out", scratch / "err");
+  how.meanwhile(child);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(scratch / "out"),
+          contents(scratch / "err")};
+}
+
+std::string shipped(const std::string& name) {
+  return WEIR_SOURCE_DIR "/scenarios/" + name;
+}
+
+std::vector<fs::path> shipped_scenarios() {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(WEIR_SOURCE_DIR "/scenarios")) {
+    const std::string name = entry.path().filename();
+    if (name.ends_with(".json") && name != "config.json" && name != "schema.json")
+      files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace weir::test

@@ -1,0 +1,30 @@
+#pragma once
+// Runs the real `weir` as a user does, and hands back what it printed and how it ended.
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace weir::test {
+
+struct Ended {
+  int code = 0;  // exit code, or 128 + signal
+  std::string out, err;
+};
+
+struct HowToRun {
+  std::filesystem::path folder = ".";                   // to run in
+  std::vector<std::string> environment;                 // NAME=value, on top of ours
+  std::function<void(pid_t)> meanwhile = [](pid_t) {};  // while it runs: send it a signal, say
+};
+
+Ended run_weir(std::vector<std::string> arguments, const HowToRun& how = {});
+
+// A scenario shipped with Weir, by its path below scenarios/.
+std::string shipped(const std::string& name);
+// All of them, schema.json and Hugging Face config.json left out.
+std::vector<std::filesystem::path> shipped_scenarios();
+
+}  // namespace weir::test

@@ -1,0 +1,198 @@
+// The published JSON Schema, the reader and the shipped scenarios say the same.
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "sim/engine/scenario.h"
+#include "test/app/run_weir.h"
+
+using namespace weir;
+using test::shipped;
+using test::shipped_scenarios;
+
+namespace {
+
+class Validator {
+ public:
+  Validator() {
+    const auto document = nlohmann::json::parse(scenario_schema().dump());
+    valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(document), schema_);
+  }
+  bool accepts(const Json& scenario, std::string* why = nullptr) {
+    const auto document = nlohmann::json::parse(scenario.dump());
+    valijson::ValidationResults results;
+    const bool valid =
+        valijson::Validator().validate(schema_, valijson::adapters::NlohmannJsonAdapter(document), &results);
+    for (valijson::ValidationResults::Error error; why && results.popError(error);) {
+      for (const std::string& step : error.context) *why += step;
+      *why += ": " + error.description + "\n";
+    }
+    return valid;
+  }
+
+ private:
+  valijson::Schema schema_;
+};
+
+std::vector<Problem> problems_of(const Json& scenario, const std::string& file) {
+  try {
+    read_scenario(scenario, file);
+    return {};
+  } catch (const ConfigError& e) {
+    return e.problems();
+  }
+}
+
+// What a schema can know: presence, types, ranges, names. The rest is about files and about what fits
+// together.
+bool schema_can_know(const Problem& problem) {
+  for (const char* wording : {"required, but missing", "unknown key", "expected a number",
+                              "expected an integer", "expected true or false", "expected a string",
+                              "expected an object", "expected a list", "expected one of", "no such"})
+    if (problem.what.starts_with(wording)) return problem.pointer != "/model";  // any path is a string
+  return false;
+}
+
+// All places below `value`, as JSON pointers.
+void places(const Json& value, const std::string& pointer, std::vector<std::string>& all) {
+  if (!pointer.empty()) all.push_back(pointer);
+  if (value.is_object())
+    for (const auto& [key, below] : value.items()) places(below, pointer + "/" + key, all);
+  if (value.is_array())
+    for (std::size_t i = 0; i < value.size(); ++i) places(value[i], pointer + "/" + std::to_string(i), all);
+}
+
+// One random slip: a value of another type, a number out of any range, a key misspelt or left out.
+Json mutated(Json scenario, std::mt19937& random) {
+  std::vector<std::string> all;
+  places(scenario, "", all);
+  const Json::json_pointer at(all[random() % all.size()]);
+  static const std::vector<Json> wrong = {nullptr,
+                                          true,
+                                          -1,
+                                          0,
+                                          2.5,
+                                          -1e300,
+                                          "no such thing",
+                                          Json::array(),
+                                          Json::object(),
+                                          Json::array({1}),
+                                          {{"kind", "no such kind"}}};
+  Json& parent = scenario[at.parent_pointer()];
+  const std::string last = at.back();
+  switch (random() % 4) {
+    case 0:
+      if (parent.is_object()) {
+        parent.erase(last);
+        break;
+      }
+      [[fallthrough]];
+    case 1:
+      if (parent.is_object()) {
+        parent[last + "x"] = parent[last];
+        parent.erase(last);
+        break;
+      }
+      [[fallthrough]];
+    default:
+      scenario[at] = wrong[random() % wrong.size()];
+  }
+  return scenario;
+}
+
+// Every name below a schema: keys and kinds.
+void names_in(const Json& schema, std::vector<std::string>& names) {
+  if (schema.contains("const")) names.push_back(schema["const"]);
+  for (const char* list : {"oneOf", "properties"})
+    if (schema.contains(list))
+      for (const auto& [key, below] : schema[list].items()) {
+        if (list == std::string("properties") && key != "about") names.push_back(key);
+        names_in(below, names);
+      }
+  if (schema.contains("items")) names_in(schema["items"], names);
+}
+
+// Every key that the schema declares is in the scenario; those of the kinds that a tagged union is not, are
+// spoken of in its "about".
+void check_shown(const Json& schema, const Json& scenario, const std::string& pointer) {
+  if (schema.contains("items"))
+    for (const Json& item : scenario) check_shown(schema["items"], item, pointer + "/0");
+  if (schema.contains("properties"))
+    for (const auto& [key, below] : schema["properties"].items()) {
+      if (key == "about") continue;
+      INFO(pointer << "/" << key);
+      CHECK(scenario.contains(key));
+      if (scenario.contains(key)) check_shown(below, scenario[key], pointer + "/" + key);
+    }
+  for (const Json& alternative : schema.value("oneOf", Json::array())) {
+    if (!alternative.contains("properties")) continue;  // a name may stand for the object
+    INFO(pointer << " is the object, not a name");
+    REQUIRE(scenario.is_object());
+    const Json& properties = alternative["properties"];
+    if (!properties.contains("kind") || properties["kind"]["const"] == scenario["kind"]) {
+      check_shown(alternative, scenario, pointer);
+      continue;
+    }
+    std::vector<std::string> names;
+    names_in(alternative, names);
+    for (const std::string& name : names) {
+      INFO(pointer << " speaks of " << name);
+      CHECK((scenario.contains(name) || scenario.value("about", "").find(name) != std::string::npos));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("schema: scenarios/schema.json is what `weir check --schema` prints") {
+  std::ostringstream committed;
+  committed << std::ifstream(shipped("schema.json")).rdbuf();
+  CHECK(committed.str() ==
+        scenario_schema().dump(2) + "\n");  // if not: weir check --schema > scenarios/schema.json
+}
+
+TEST_CASE("schema: every shipped scenario is accepted by it and by the reader, and says what it shows") {
+  Validator validator;
+  REQUIRE(shipped_scenarios().size() > 20);
+  for (const auto& file : shipped_scenarios()) {
+    const Json scenario = read_json_file(file);
+    std::string why;
+    INFO(file.string());
+    CHECK(validator.accepts(scenario, &why));
+    CHECK(why == "");
+    CHECK(problems_of(scenario, file.string()).empty());
+    CHECK(scenario.contains("about"));
+  }
+}
+
+TEST_CASE("schema: it and the reader judge ten thousand slips of the pen alike, as far as a schema can") {
+  Validator validator;
+  std::mt19937 random(11);
+  std::vector<std::pair<std::string, Json>> scenarios;
+  for (const auto& file : shipped_scenarios())
+    if (file.string().find("/bench/") == std::string::npos)
+      scenarios.emplace_back(file.string(), read_json_file(file));
+  int refused = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const auto& [file, scenario] = scenarios[random() % scenarios.size()];
+    const Json slip = mutated(scenario, random);
+    const bool valid = validator.accepts(slip);
+    const std::vector<Problem> problems = problems_of(slip, file);
+    INFO(file << ": " << slip.dump());
+    for (const Problem& p : problems) UNSCOPED_INFO(p.pointer << ": " << p.what);
+    if (!valid) REQUIRE_FALSE(problems.empty());
+    if (std::any_of(problems.begin(), problems.end(), schema_can_know)) REQUIRE_FALSE(valid);
+    refused += !valid;
+  }
+  CHECK(refused > 2000);
+}
+
+TEST_CASE("schema: scenarios/reference.json shows every key there is") {
+  check_shown(scenario_schema(), read_json_file(shipped("reference.json")), "");
+}

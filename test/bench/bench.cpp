@@ -1,0 +1,120 @@
+// make bench: the budgets of docs/design.md section 9, as CPU seconds and peak memory of the whole process,
+// best of three. Plays the peer's own trace where WEIR_REFERENCE (or ../shared/reference) has it, else the
+// shipped equivalent.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+namespace fs = std::filesystem;
+
+struct Cost {
+  double cpu_s = 0, wall_s = 0, peak_mb = 0;
+};
+
+// Runs weir to its end. Exits the bench if it fails: there is nothing to measure then.
+Cost run_once(std::vector<std::string> arguments) {
+  const auto started = std::chrono::steady_clock::now();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int null = ::open("/dev/null", O_WRONLY);
+    ::dup2(null, STDOUT_FILENO);
+    std::vector<char*> argv;
+    for (std::string& a : arguments) argv.push_back(a.data());
+    argv.push_back(nullptr);
+    ::execv(WEIR_BINARY, argv.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  rusage usage{};
+  ::wait4(child, &status, 0, &usage);
+  if (status != 0) {
+    fmt::print(stderr, "failed: {}\n", fmt::join(arguments, " "));
+    std::exit(1);
+  }
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return {seconds(usage.ru_utime) + seconds(usage.ru_stime),
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count(),
+          static_cast<double>(usage.ru_maxrss) * 1024 / 1e6};
+}
+
+class Bench {
+ public:
+  Bench() : out_((fs::temp_directory_path() / fmt::format("weir-bench-{}", ::getpid())).string()) {
+    fmt::print("{:<58}{:>9}{:>9}{:>9}  {}\n", "CPU of the whole process, best of 3", "CPU s", "wall s",
+               "peak MB", "budget");
+  }
+  ~Bench() { fs::remove_all(out_); }
+
+  Cost measure(const std::string& name, const std::string& scenario, const std::vector<std::string>& settings,
+               std::optional<double> cpu_budget, std::optional<double> mb_budget = {}) {
+    std::vector<std::string> arguments = {"weir",    "run",   WEIR_SOURCE_DIR "/scenarios/bench/" + scenario,
+                                          "--quiet", "--out", out_};
+    for (const std::string& s : settings) arguments.insert(arguments.end(), {"--set", s});
+    Cost best = run_once(arguments);
+    for (int i = 1; i < 3; ++i) {
+      const Cost again = run_once(arguments);
+      best = {std::min(best.cpu_s, again.cpu_s), std::min(best.wall_s, again.wall_s),
+              std::min(best.peak_mb, again.peak_mb)};
+    }
+    std::string budget;
+    if (cpu_budget) budget += verdict(best.cpu_s <= *cpu_budget, fmt::format("{} s", *cpu_budget));
+    if (mb_budget) budget += verdict(best.peak_mb <= *mb_budget, fmt::format("{} MB", *mb_budget));
+    fmt::print("{:<58}{:>9.3f}{:>9.3f}{:>9.1f}  {}\n", name, best.cpu_s, best.wall_s, best.peak_mb, budget);
+    return best;
+  }
+
+  void ratio(const std::string& name, double value, double budget) {
+    fmt::print("{:<58}{:>9.2f}{:>18}  {}\n", name, value, "",
+               verdict(value <= budget, fmt::format("{}", budget)));
+  }
+  bool met() const { return met_; }
+
+ private:
+  std::string verdict(bool met, const std::string& budget) {
+    met_ = met_ && met;
+    return fmt::format("<= {}: {}  ", budget, met ? "met" : "MISSED");
+  }
+  std::string out_;
+  bool met_ = true;
+};
+
+// The peer's trace, if this machine has it.
+std::vector<std::string> peer_trace() {
+  const char* given = std::getenv("WEIR_REFERENCE");
+  const fs::path reference = given ? fs::path(given) : fs::path(WEIR_SOURCE_DIR) / "../shared/reference";
+  const fs::path trace = reference / "peers/vidur_run_codellama34b_a100_tp2_sarathi_5000_requests.csv";
+  if (!fs::exists(trace)) return {};
+  return {
+      fmt::format(R"(/workload/requests={{"kind": "vidur", "file": "{}"}})", fs::canonical(trace).string()),
+      R"(/workload/arrivals={"kind": "trace"})"};
+}
+
+}  // namespace
+
+int main() {
+  Bench bench;
+  std::vector<std::string> trace = peer_trace();
+  const std::string which = trace.empty() ? "equivalent of the peer's trace" : "the peer's trace";
+  bench.measure("5,000 requests, 34B TP2, " + which, "codellama_5000.json", trace, 0.1);
+  trace.push_back("/fast_forward=false");
+  bench.measure("  without fast-forward", "codellama_5000.json", trace, 0.3);
+  bench.measure("1,000 reasoning requests at once, 175B TP8", "openr1_1000.json", {}, 0.3);
+  const Cost small = bench.measure("10,000 requests, 8B on 64 replicas", "million.json",
+                                   {"/workload/requests/count=10000"}, {});
+  const Cost large = bench.measure("1,000,000 requests, 8B on 64 replicas", "million.json", {}, 20, 500);
+  bench.ratio("  CPU a request, over that of 10,000", large.cpu_s / 1e6 / (small.cpu_s / 1e4), 1.2);
+  return bench.met() ? 0 : 1;
+}

@@ -1,0 +1,100 @@
+// The table of rooms (docs/design.md, section 1), held over every #include there is.
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+
+namespace fs = std::filesystem;
+namespace {
+
+// Who may include whom. A new arrow is an architectural decision: change this table in its own commit, with
+// the reason.
+const std::map<std::string, std::set<std::string>> may_include = {
+    {"sim/core", {}},
+    {"models", {"sim/core"}},
+    {"workloads", {"sim/core"}},
+    {"policies", {"sim/core", "models"}},
+    {"devices", {"sim/core", "models", "simgrid"}},
+    {"sim/engine", {"sim/core", "models", "workloads", "policies", "devices", "simgrid"}},
+    {"sim/app", {"sim/core", "models", "workloads", "policies", "devices", "sim/engine"}},
+};
+
+// The room a path belongs to; "" for the libraries we use.
+std::string room_of(const std::string& path) {
+  if (path.starts_with("simgrid/") || path.starts_with("xbt/")) return "simgrid";
+  for (const auto& [room, allowed] : may_include)
+    if (path.starts_with(room + "/")) return room;
+  return "";
+}
+
+// What is wrong with one line of a file of `room`; "" if nothing is.
+std::string complaint(const std::string& room, const std::string& line) {
+  static const std::regex include(R"re(^\s*#\s*include\s*(["<])([^">]+)[">])re");
+  std::smatch match;
+  if (!std::regex_search(line, match, include)) return "";
+  const std::string included = room_of(match[2]);
+  if (included.empty()) return match[1] == "\"" ? "a quoted include that names no room" : "";
+  if (included == room || may_include.at(room).contains(included)) return "";
+  return room + " may not include " + included;
+}
+
+std::vector<fs::path> sources(const fs::path& room) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(WEIR_SOURCE_DIR) / room))
+    if (entry.path().extension() == ".h" || entry.path().extension() == ".cpp") files.push_back(entry.path());
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("layering: every include follows the table of rooms") {
+  for (const auto& [room, allowed] : may_include) {
+    const std::vector<fs::path> files = sources(room);
+    INFO(room);
+    REQUIRE_FALSE(files.empty());  // an empty walk would pass in silence
+    int includes = 0;
+    for (const fs::path& file : files) {
+      std::ifstream in(file);
+      for (std::string line; std::getline(in, line);) {
+        INFO(file.string() << ": " << line);
+        CHECK(complaint(room, line) == "");
+        includes += line.starts_with("#include");
+      }
+    }
+    CHECK(includes > 0);
+  }
+}
+
+TEST_CASE("layering: a forbidden, relative or indirect include is seen") {
+  CHECK(complaint("models", "#include <simgrid/s4u.hpp>") == "models may not include simgrid");
+  CHECK(complaint("policies", "  #  include \"devices/device.h\"") == "policies may not include devices");
+  CHECK(complaint("sim/core", "#include \"models/llm/architecture.h\"") == "sim/core may not include models");
+  CHECK(complaint("sim/engine", "#include \"sim/app/command_line.h\"") ==
+        "sim/engine may not include sim/app");
+  CHECK(complaint("sim/app", "#include <simgrid/s4u.hpp>") == "sim/app may not include simgrid");
+  CHECK(complaint("devices", "#include \"device.h\"") == "a quoted include that names no room");
+  CHECK(complaint("devices", "#include <simgrid/s4u.hpp>") == "");
+  CHECK(complaint("policies", "#include \"sim/core/catalog.h\"") == "");
+}
+
+TEST_CASE("layering: a room has at most eight headers, and no room or file is called utils") {
+  const std::regex vague("(^|[_.-])(utils?|common|helpers?|managers?|misc)([_.-]|$)");
+  std::map<fs::path, int> headers;
+  for (const auto& [room, allowed] : may_include) {
+    for (const fs::path& file : sources(room)) {
+      headers[file.parent_path()] += file.extension() == ".h";
+      for (const fs::path& part : fs::relative(file, WEIR_SOURCE_DIR)) {
+        INFO(file.string());
+        CHECK_FALSE(std::regex_search(part.string(), vague));
+      }
+    }
+  }
+  REQUIRE_FALSE(headers.empty());
+  for (const auto& [folder, count] : headers) {
+    INFO(folder.string());
+    CHECK(count <= 8);
+  }
+}

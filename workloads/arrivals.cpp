@@ -1,0 +1,148 @@
+#include "workloads/arrivals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/random/exponential_distribution.hpp>
+#include <boost/random/gamma_distribution.hpp>
+#include <cmath>
+
+namespace weir {
+namespace {
+
+constexpr Range<double> rates{1e-9, 1e9};  // wide enough for anyone, and no sum of gaps can overflow
+
+double read_rate(Params& params) {
+  return params.number({"rate_per_s", "requests a second, on average"}, rates);
+}
+
+class AsTraced : public ArrivalProcess {
+ public:
+  explicit AsTraced(Params& params)
+      : ArrivalProcess(params),
+        rate_scale_(params.number({"rate_scale", "2: the same requests in half the time"}, {1e-6, 1e6}, 1)) {}
+
+  bool needs_a_trace() const override { return true; }
+  void schedule(Workload& workload, Rng&) const override {
+    for (Request& request : workload.requests) request.arrival = request.arrival / rate_scale_;
+  }
+
+ private:
+  double rate_scale_;
+};
+
+// Gaps that are drawn independently; the first request comes after the first gap.
+template <class Gap>
+void draw_gaps(Workload& workload, Rng& rng, Gap gap) {
+  double now_s = 0;
+  for (Request& request : workload.requests) request.arrival = Seconds(now_s += gap(rng));
+}
+
+class Poisson : public ArrivalProcess {
+ public:
+  explicit Poisson(Params& params) : ArrivalProcess(params), rate_(read_rate(params)) {}
+
+  void schedule(Workload& workload, Rng& rng) const override {
+    draw_gaps(workload, rng, boost::random::exponential_distribution<double>(rate_));
+  }
+
+ private:
+  double rate_;
+};
+
+class GammaGaps : public ArrivalProcess {
+ public:
+  explicit GammaGaps(Params& params)
+      : ArrivalProcess(params),
+        rate_(read_rate(params)),
+        cv_(params.number({"cv", "deviation over mean of the gaps; 1 is poisson, more is burstier"},
+                          {0.01, 100})) {}
+
+  void schedule(Workload& workload, Rng& rng) const override {
+    const double shape = 1 / (cv_ * cv_);
+    draw_gaps(workload, rng, boost::random::gamma_distribution<double>(shape, 1 / (shape * rate_)));
+  }
+
+ private:
+  double rate_, cv_;
+};
+
+class Constant : public ArrivalProcess {
+ public:
+  explicit Constant(Params& params) : ArrivalProcess(params), rate_(read_rate(params)) {}
+
+  void schedule(Workload& workload, Rng&) const override {
+    std::int64_t i = 0;
+    for (Request& request : workload.requests) request.arrival = Seconds(static_cast<double>(i++) / rate_);
+  }
+
+ private:
+  double rate_;
+};
+
+class AllAtOnce : public ArrivalProcess {
+ public:
+  using ArrivalProcess::ArrivalProcess;
+
+  void schedule(Workload& workload, Rng&) const override {
+    for (Request& request : workload.requests) request.arrival = Seconds(0);
+  }
+};
+
+class Loop : public AllAtOnce {
+ public:
+  explicit Loop(Params& params)
+      : AllAtOnce(params),
+        concurrency_(params.integer({"concurrency", "requests in flight: one that ends lets the next one in"},
+                                    {1, 10'000'000})),
+        desynchronise_(
+            params.flag({"desynchronise",
+                         "true: the first wave's output lengths are spread evenly over 1..output_tokens, so "
+                         "that requests do not end in step and the steady state is there at once"},
+                        false)) {}
+
+  void schedule(Workload& workload, Rng& rng) const override {
+    AllAtOnce::schedule(workload, rng);
+    workload.closed_loop = ClosedLoop{concurrency_};
+    if (!desynchronise_) return;
+    auto& requests = workload.requests;
+    const std::int64_t wave = std::min<std::int64_t>(concurrency_, std::ssize(requests));
+    for (std::int64_t i = 0; i < wave; ++i) {
+      std::int64_t& tokens = requests[static_cast<std::size_t>(i)].output_tokens;
+      const double share = static_cast<double>(i + 1) / static_cast<double>(wave);
+      tokens = std::max<std::int64_t>(1, std::llround(share * static_cast<double>(tokens)));
+    }
+    workload.notes.push_back(fmt::format(
+        "desynchronised: the first {} requests end early, evenly spread over their lengths", wave));
+  }
+
+ private:
+  std::int64_t concurrency_;
+  bool desynchronise_;
+};
+
+template <class Process>
+std::shared_ptr<const ArrivalProcess> make(Params& params) {
+  return std::make_shared<Process>(params);
+}
+
+}  // namespace
+
+ArrivalProcess::ArrivalProcess(Params& params)
+    : warmup_requests_(
+          params.integer({"warmup_requests", "the first so many by arrival are left out of every metric"},
+                         {0, 100'000'000}, 0)) {}
+
+const Catalog<ArrivalProcess>& arrival_processes() {
+  static const Catalog<ArrivalProcess> table = {
+      {"trace", "as logged", make<AsTraced>},
+      {"poisson", "independent arrivals at a mean rate", make<Poisson>},
+      {"gamma", "independent gaps of a given coefficient of variation", make<GammaGaps>},
+      {"constant", "one every 1/rate seconds, the first at 0", make<Constant>},
+      {"all_at_once", "all at time 0", make<AllAtOnce>},
+      {"closed_loop", "a fixed number in flight", make<Loop>},
+  };
+  return table;
+}
+
+}  // namespace weir

@@ -1,0 +1,26 @@
+#pragma once
+// When requests come: `arrivals` of a workload. Pure: a process holds what the scenario says and fills a
+// workload.
+#include "sim/core/catalog.h"
+#include "sim/core/rng.h"
+#include "workloads/workload.h"
+
+namespace weir {
+
+class ArrivalProcess {
+ public:
+  explicit ArrivalProcess(Params& params);  // reads `warmup_requests`, which every kind may take
+  virtual ~ArrivalProcess() = default;
+
+  std::int64_t warmup_requests() const { return warmup_requests_; }
+  virtual bool needs_a_trace() const { return false; }
+  // Sets every arrival, in ascending order; the requests come in the order of their trace.
+  virtual void schedule(Workload& workload, Rng& rng) const = 0;
+
+ private:
+  std::int64_t warmup_requests_;
+};
+
+const Catalog<ArrivalProcess>& arrival_processes();
+
+}  // namespace weir

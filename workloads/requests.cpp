@@ -1,0 +1,69 @@
+#include "workloads/requests.h"
+
+#include "workloads/readers.h"
+
+namespace weir {
+namespace {
+
+using Source = std::shared_ptr<const RequestSource>;
+
+template <Trace (*read)(std::string_view, const std::string&)>
+Source lengths(Params& params) {
+  return trace_file(params, read);
+}
+
+template <Trace (*read)(std::string_view, const std::string&, const TokenCounter&)>
+Source texts(Params& params) {
+  const auto counter = read_token_counter(params);
+  Source source = trace_file(params, [counter](auto text, auto& file) { return read(text, file, *counter); });
+  return counter ? source : nullptr;
+}
+
+Source conversations(Params& params) {
+  const bool history = params.flag(
+      {"history",
+       "true: a prompt is the whole conversation before the answer; false: only the message it answers"},
+      false);
+  const auto counter = read_token_counter(params);
+  Source source = trace_file(params, [counter, history](auto text, auto& file) {
+    return read_conversations(text, file, *counter, history);
+  });
+  return counter ? source : nullptr;
+}
+
+Source mooncake(Params& params) {
+  const double spread_s = params.number({"tick_spread_s",
+                                         "each arrival is moved back by a uniform draw below this: 3 undoes "
+                                         "the log's ticks of 3 s, 0 keeps them as bursts"},
+                                        {0, 3600}, 0);
+  return trace_file(params, read_mooncake, spread_s);
+}
+
+}  // namespace
+
+const Catalog<RequestSource>& request_sources() {
+  static const Catalog<RequestSource> table = {
+      {"csv", "columns arrival_s, input_tokens, output_tokens", lengths<read_csv>},
+      {"sharegpt", "conversations as ShareGPT and OpenThoughts write them (texts)", conversations},
+      {"alpaca", "Stanford Alpaca's instructions (texts)", texts<read_alpaca>},
+      {"openr1", "OpenR1-Math-220k, a request for each generation (texts)", texts<read_openr1>},
+      {"dolphin_r1", "Dolphin-R1's reasoning sets (texts)", texts<read_dolphin_r1>},
+      {"longbench", "LongBench's questions on long contexts (texts)", texts<read_longbench>},
+      {"azure", "Azure LLM inference traces of 2023 and 2024", lengths<read_azure>},
+      {"mooncake", "Mooncake's traces (hash ids are noted, prefix caching is not modelled)", mooncake},
+      {"burstgpt", "BurstGPT v1 to v3, failed requests left out", lengths<read_burstgpt>},
+      {"vidur", "num_prefill_tokens, num_decode_tokens, with or without arrived_at or arrived_at_s",
+       lengths<read_vidur>},
+      {"llmservingsim", "LLMServingSim's JSON Lines: flat, sessions, and its vLLM runs",
+       lengths<read_llmservingsim>},
+      {"distserve", "DistServe's workloads", lengths<read_distserve>},
+      {"splitwise", "splitwise-sim's traces", lengths<read_splitwise>},
+      {"fixed", "the same lengths for all", make_fixed},
+      {"lognormal", "lengths of lognormal laws, by mean and standard deviation", make_lognormal},
+      {"gamma", "lengths of gamma laws, by mean and standard deviation", make_gamma},
+      {"named", "lengths of a published data set, shipped as quantiles or a fit", make_named},
+  };
+  return table;
+}
+
+}  // namespace weir

@@ -1,0 +1,31 @@
+#pragma once
+// Where requests come from: `requests` of a workload. An object of this room holds what the scenario says;
+// nothing is opened or drawn before draw(), so that a scenario can be described without its files.
+#include <functional>
+
+#include "sim/core/catalog.h"
+#include "workloads/trace.h"
+
+namespace weir {
+
+class RequestSource {
+ public:
+  virtual ~RequestSource() = default;
+  // Throws ConfigError whose pointers are keys of `requests`.
+  virtual Trace draw(std::uint64_t seed) const = 0;
+};
+
+const Catalog<RequestSource>& request_sources();
+
+// Requests of a file: its keys `file`, `count`, `start_s`, `duration_s`. Arrivals are moved by up to
+// `tick_spread_s`.
+using TraceReader = std::function<Trace(std::string_view text, const std::string& file)>;
+std::shared_ptr<const RequestSource> trace_file(Params& params, TraceReader read, double tick_spread_s = 0);
+
+// Requests that are drawn, `count` of them.
+std::shared_ptr<const RequestSource> make_fixed(Params& params);
+std::shared_ptr<const RequestSource> make_lognormal(Params& params);
+std::shared_ptr<const RequestSource> make_gamma(Params& params);
+std::shared_ptr<const RequestSource> make_named(Params& params);
+
+}  // namespace weir

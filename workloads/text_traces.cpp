@@ -1,0 +1,116 @@
+#include <array>
+
+#include "workloads/json_records.h"
+#include "workloads/readers.h"
+
+namespace weir {
+namespace {
+
+// A published set of texts becomes requests here: counted, without arrivals, none of zero tokens.
+class TextTrace {
+ public:
+  TextTrace(const std::string& file, const TokenCounter& counter) : trace_(file), counter_(counter) {}
+
+  std::int64_t count(std::optional<std::string_view> text) const { return text ? counter_.count(*text) : 0; }
+
+  void add(std::int64_t input, std::int64_t output) {
+    if (input == 0 || output == 0) return trace_.drop("whose prompt or answer is empty");
+    trace_.no_arrival(0, "texts come without arrivals");
+    trace_.add({}, input, output);
+  }
+  void drop(std::string_view why) { trace_.drop(why); }
+
+  template <class Read>
+  Trace read(std::string_view text, Read read) {
+    for_each_record(text, trace_, read);
+    trace_.note_once(counter_.note());
+    return trace_.finish();
+  }
+
+ private:
+  TraceBuilder trace_;
+  const TokenCounter& counter_;
+};
+
+// Who answers, as the ShareGPT collections and those made after them write it; all others ask.
+bool answers(std::string_view who) {
+  constexpr std::array<std::string_view, 8> names = {"gpt",  "chatgpt", "assistant",     "model",
+                                                     "bing", "bard",    "function_call", "claude"};
+  return std::find(names.begin(), names.end(), who) != names.end();
+}
+
+}  // namespace
+
+Trace read_conversations(std::string_view text, const std::string& file, const TokenCounter& counter,
+                         bool history) {
+  TextTrace trace(file, counter);
+  return trace.read(text, [&](const JsonRecord& record) {
+    const char* turns = record.has("messages") && !record.has("conversations") ? "messages" : "conversations";
+    std::int64_t prompt = 0, before = 0;  // tokens since the last answer; up to and with it
+    bool asked = false;
+    for (const JsonRecord& turn : record.objects(turns)) {
+      const bool open_ai = turn.has("role");  // {"role", "content"}; ShareGPT has {"from", "value"}
+      const auto who = turn.text(open_ai ? "role" : "from");
+      const std::int64_t tokens = trace.count(turn.text(open_ai ? "content" : "value"));
+      if (!who || !answers(*who)) {
+        prompt += tokens;
+        asked = true;
+        continue;
+      }
+      if (asked || (history && before > 0))
+        trace.add(history ? before + prompt : prompt, tokens);
+      else
+        trace.drop("that answer nothing");
+      before += prompt + tokens;
+      prompt = 0;
+      asked = false;
+    }
+    if (asked) trace.drop("that are never answered");
+  });
+}
+
+// alpaca_data.json of tatsu-lab/stanford_alpaca: the input is often empty.
+Trace read_alpaca(std::string_view text, const std::string& file, const TokenCounter& counter) {
+  TextTrace trace(file, counter);
+  return trace.read(text, [&](const JsonRecord& record) {
+    const std::int64_t context = record.has("input") ? trace.count(record.text("input")) : 0;
+    trace.add(trace.count(record.text("instruction")) + context, trace.count(record.text("output")));
+  });
+}
+
+// open-r1/OpenR1-Math-220k: several generations of one problem, each a request, for each was generated.
+Trace read_openr1(std::string_view text, const std::string& file, const TokenCounter& counter) {
+  TextTrace trace(file, counter);
+  return trace.read(text, [&](const JsonRecord& record) {
+    const std::int64_t problem = trace.count(record.text("problem"));
+    const nlohmann::json* generations = record.list("generations");
+    if (!generations) return;
+    for (const nlohmann::json& generation : *generations)
+      trace.add(problem, generation.is_string() ? trace.count(generation.get_ref<const std::string&>()) : 0);
+  });
+}
+
+// cognitivecomputations/dolphin-r1, the reasoning sets. The names of its fields are unverified.
+Trace read_dolphin_r1(std::string_view text, const std::string& file, const TokenCounter& counter) {
+  TextTrace trace(file, counter);
+  return trace.read(text, [&](const JsonRecord& record) {
+    std::int64_t prompt = 0;
+    for (const JsonRecord& message : record.objects("messages"))
+      prompt += trace.count(message.text("content"));
+    trace.add(prompt, trace.count(record.text("reasoning")) + trace.count(record.text("answer")));
+  });
+}
+
+// THUDM/LongBench: a question on a long context; the first of the answers is the output.
+Trace read_longbench(std::string_view text, const std::string& file, const TokenCounter& counter) {
+  TextTrace trace(file, counter);
+  return trace.read(text, [&](const JsonRecord& record) {
+    const std::int64_t prompt = trace.count(record.text("context")) + trace.count(record.text("input"));
+    const nlohmann::json* given = record.list("answers");
+    if (!given) return;
+    const bool usable = !given->empty() && given->front().is_string();
+    trace.add(prompt, usable ? trace.count(given->front().get_ref<const std::string&>()) : 0);
+  });
+}
+
+}  // namespace weir

@@ -1,0 +1,64 @@
+#include "workloads/tokens.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/core/catalog.h"
+
+namespace weir {
+namespace {
+
+class Estimate : public TokenCounter {
+ public:
+  explicit Estimate(double characters_per_token) : characters_per_token_(characters_per_token) {}
+
+  std::int64_t count(std::string_view text) const override {
+    const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };  // UTF-8
+    const auto characters = std::ssize(text) - std::count_if(text.begin(), text.end(), continues);
+    return static_cast<std::int64_t>(std::ceil(static_cast<double>(characters) / characters_per_token_));
+  }
+  std::string note() const override {
+    return fmt::format("token counts are an estimate: {} characters a token, rounded up for each text",
+                       characters_per_token_);
+  }
+
+ private:
+  double characters_per_token_;
+};
+
+std::shared_ptr<const TokenCounter> make_estimate(Params& params) {
+  return std::make_shared<Estimate>(params.number({"characters_per_token",
+                                                   "Unicode characters of one token; English has about 4 "
+                                                   "with a vocabulary of 100,000 (OpenAI's rule of thumb), "
+                                                   "code and other languages fewer"},
+                                                  {0.1, 100}));
+}
+
+std::shared_ptr<const TokenCounter> make_tokenizer(Params& params) {
+  const std::string name =
+      params.text({"file", "a Hugging Face tokenizer.json with a byte-level BPE (GPT-2, Llama 3, Qwen 2)"});
+  if (params.describing() || !params.has("file")) return nullptr;
+  try {
+    const auto path = params.reading().relative(name);
+    return byte_level_bpe(read_text_file(path), path.string());
+  } catch (const ConfigError& e) {
+    for (const Problem& problem : e.problems()) params.fail("file", e.file() + ": " + problem.what);
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const TokenCounter> read_token_counter(Params& params) {
+  static const Catalog<TokenCounter> table = {
+      {"estimate", "characters over a stated number of characters a token", make_estimate},
+      {"tokenizer", "the model's own tokenizer.json", make_tokenizer},
+  };
+  Params tokens =
+      params.object({"tokens", "how tokens are counted in the texts"}, Params::Presence::required);
+  return make_from(table, tokens, {"kind", "estimate, or tokenizer with the model's file"});
+}
+
+}  // namespace weir

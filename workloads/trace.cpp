@@ -1,0 +1,138 @@
+#include "workloads/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace weir {
+namespace {
+
+constexpr std::size_t listed_problems = 10;  // of one file; more of the same do not help
+
+std::string at_line(std::size_t line) {
+  return line ? fmt::format("line {}", line) : "";
+}
+
+template <class Number>
+std::optional<Number> parsed(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  std::string shown = "\"";
+  for (const char c : text.substr(0, longest)) {
+    if (c >= ' ' && c <= '~')
+      shown += c;
+    else
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return shown + (text.size() > longest ? "...\"" : "\"");
+}
+
+std::string missing(std::string_view what, std::string_view name,
+                    const std::vector<std::string_view>& found) {
+  constexpr std::size_t listed = 20;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(found.size(), listed); ++i)
+    list += (i ? ", " : "") + printable(found[i]);
+  if (found.size() > listed) list += ", ...";
+  return fmt::format("no {} \"{}\" (found: {})", what, name, list.empty() ? "none" : list);
+}
+
+void sort_by_arrival(std::vector<Request>& requests) {
+  std::stable_sort(requests.begin(), requests.end(),
+                   [](const Request& a, const Request& b) { return a.arrival < b.arrival; });
+}
+
+std::optional<std::int64_t> TraceBuilder::tokens(std::size_t line, std::string_view name,
+                                                 std::string_view text) {
+  auto value = parsed<std::int64_t>(text);
+  if (!value) {  // pandas writes 2048.0 in a column that has a gap anywhere
+    const auto real = parsed<double>(text);
+    if (real && *real >= 1 && *real <= max_tokens && *real == std::floor(*real))
+      value = static_cast<std::int64_t>(*real);
+  }
+  if (value && *value >= 1 && *value <= max_tokens) return value;
+  problem(line, fmt::format("{}: expected a whole number of tokens from 1 to {}, got {}", name, max_tokens,
+                            printable(text)));
+  return {};
+}
+
+std::optional<double> TraceBuilder::seconds(std::size_t line, std::string_view name, std::string_view text,
+                                            double unit_s) {
+  const auto value = parsed<double>(text);
+  if (value && std::isfinite(*value) && *value >= 0 && *value * unit_s <= max_arrival_s)
+    return *value * unit_s;
+  problem(line, fmt::format("{}: expected a time >= 0 (at most {} s), got {}", name, max_arrival_s,
+                            printable(text)));
+  return {};
+}
+
+void TraceBuilder::add(std::optional<double> arrival_s, std::int64_t input_tokens,
+                       std::int64_t output_tokens) {
+  trace_.requests.push_back({Seconds(arrival_s.value_or(0)), input_tokens, output_tokens});
+}
+
+void TraceBuilder::drop(std::string_view why) {
+  const auto known =
+      std::find_if(dropped_.begin(), dropped_.end(), [&](const auto& d) { return d.first == why; });
+  if (known == dropped_.end())
+    dropped_.emplace_back(why, 1);
+  else
+    ++known->second;
+}
+
+void TraceBuilder::note_once(std::string note) {
+  if (std::find(trace_.notes.begin(), trace_.notes.end(), note) == trace_.notes.end())
+    trace_.notes.push_back(std::move(note));
+}
+
+void TraceBuilder::no_arrival(std::size_t line, std::string_view why) {
+  if (without_arrival_++ == 0)
+    trace_.missing_arrivals = at_line(line) + (line ? ": " : "") + std::string(why);
+}
+
+void TraceBuilder::problem(std::size_t line, std::string what) {
+  if (problem_count_++ < listed_problems) problems_.push_back({at_line(line), std::move(what)});
+}
+
+Trace TraceBuilder::finish(bool from_first) {
+  if (problem_count_ > listed_problems)
+    problems_.push_back({"", fmt::format("and {} more such lines", problem_count_ - listed_problems)});
+  if (!problems_.empty()) throw ConfigError(file_, problems_);
+
+  for (const auto& [why, count] : dropped_)
+    trace_.notes.push_back(
+        fmt::format("dropped {} of {} requests {}", count, count + std::ssize(trace_.requests), why));
+  auto& requests = trace_.requests;
+  if (requests.empty()) {
+    std::string what = "holds no request";
+    for (const auto& [why, count] : dropped_) what += fmt::format("; {} were dropped {}", count, why);
+    throw ConfigError(file_, "", what);
+  }
+  if (without_arrival_ > 1)
+    trace_.missing_arrivals += fmt::format(" ({} of {} requests)", without_arrival_, requests.size());
+  if (!trace_.missing_arrivals.empty()) return std::move(trace_);
+
+  std::int64_t earlier = 0;
+  for (std::size_t i = 1; i < requests.size(); ++i) earlier += requests[i].arrival < requests[i - 1].arrival;
+  if (earlier > 0) {
+    trace_.notes.push_back(
+        fmt::format("{} requests came before the one above them: sorted by arrival", earlier));
+    sort_by_arrival(requests);
+  }
+  if (from_first) {
+    const Seconds first = requests.front().arrival;
+    for (Request& request : requests) request.arrival -= first;
+  }
+  return std::move(trace_);
+}
+
+}  // namespace weir

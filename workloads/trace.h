@@ -1,0 +1,61 @@
+#pragma once
+// What a trace reader (readers.h) hands over, and the one place where its rows are checked, counted and
+// sorted. A reader hands every field over as it stands in the file; all that is wrong is collected by line
+// and thrown together by finish(), all that was left out is counted by reason and told in a note.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/core/errors.h"
+#include "sim/core/request.h"
+
+namespace weir {
+
+// Beyond these a number is a mistake (a wrong column, a wrong unit), and sums of them would not be exact.
+inline constexpr std::int64_t max_tokens = 100'000'000;
+inline constexpr double max_arrival_s = 1e12;
+
+struct Trace {
+  std::vector<Request> requests;  // by arrival if each has one, otherwise in the file's order
+  std::string missing_arrivals;   // why not every request has an arrival; "" if each has
+  std::vector<std::string> notes;
+};
+
+void sort_by_arrival(std::vector<Request>& requests);  // equal arrivals keep their order
+
+class TraceBuilder {
+ public:
+  explicit TraceBuilder(std::string file) : file_(std::move(file)) {}
+
+  // One field as text; nothing after a problem.
+  std::optional<std::int64_t> tokens(std::size_t line, std::string_view name, std::string_view text);
+  std::optional<double> seconds(std::size_t line, std::string_view name, std::string_view text,
+                                double unit_s);
+
+  void add(std::optional<double> arrival_s, std::int64_t input_tokens, std::int64_t output_tokens);
+  void drop(std::string_view why);  // one request left out, e.g. "whose answer is empty"
+  void note_once(std::string note);
+  void no_arrival(std::size_t line, std::string_view why);  // a request without one; the first reason is told
+  void problem(std::size_t line, std::string what);         // line 0: the whole file
+
+  // `from_first`: the clock is a calendar's, and the first request becomes time 0. Throws ConfigError.
+  Trace finish(bool from_first = false);
+
+ private:
+  std::string file_;
+  Trace trace_;
+  std::vector<std::pair<std::string, std::int64_t>> dropped_;
+  std::vector<Problem> problems_;
+  std::size_t problem_count_ = 0;
+  std::int64_t without_arrival_ = 0;
+};
+
+// Text of a file in a message: short, quoted, and ASCII whatever bytes it holds.
+std::string printable(std::string_view text);
+// "no such field: "x" (found: a, b)".
+std::string missing(std::string_view what, std::string_view name, const std::vector<std::string_view>& found);
+
+}  // namespace weir

@@ -1,0 +1,64 @@
+#include "workloads/workload.h"
+
+#include <fmt/format.h>
+
+#include "workloads/arrivals.h"
+#include "workloads/requests.h"
+
+namespace weir {
+namespace {
+
+template <class Interface>
+std::vector<WorkloadKind> kinds_of(const Catalog<Interface>& table) {
+  std::vector<WorkloadKind> kinds;
+  for (const auto& entry : table) kinds.push_back({entry.name, entry.summary});
+  return kinds;
+}
+
+// Draws the requests; problems go to their keys, and then there is nothing.
+std::optional<Trace> draw(const RequestSource& source, Params& params, std::uint64_t seed) {
+  try {
+    return source.draw(seed);
+  } catch (const ConfigError& e) {
+    for (const Problem& problem : e.problems()) params.fail(problem.pointer, problem.what);
+    return {};
+  }
+}
+
+}  // namespace
+
+Workload read_workload(Params params, std::uint64_t seed) {
+  Params requests =
+      params.object({"requests", "who asks: lengths, and a trace's arrivals"}, Params::Presence::required);
+  Params arrivals = params.object({"arrivals", "when they ask"}, Params::Presence::required);
+  params.close();
+  const auto source = make_from(request_sources(), requests, {"kind", "where requests come from"});
+  const auto process = make_from(arrival_processes(), arrivals, {"kind", "when requests arrive"});
+  Workload workload;
+  if (params.describing() || !source) return workload;
+
+  std::optional<Trace> trace = draw(*source, requests, seed);
+  if (!trace || !process) return workload;
+  workload.requests = std::move(trace->requests);
+  workload.notes = std::move(trace->notes);
+  workload.warmup_requests = process->warmup_requests();
+  if (process->needs_a_trace() && !trace->missing_arrivals.empty())
+    arrivals.fail(
+        "kind", fmt::format("\"trace\" needs an arrival for each request, but {}", trace->missing_arrivals));
+  const std::int64_t count = std::ssize(workload.requests);
+  if (workload.warmup_requests >= count)
+    arrivals.fail("warmup_requests", fmt::format("expected fewer than the {} requests there are, got {}",
+                                                 count, workload.warmup_requests));
+  Rng rng = random_stream(seed, "arrivals");
+  process->schedule(workload, rng);
+  return workload;
+}
+
+std::vector<WorkloadKind> request_kinds() {
+  return kinds_of(request_sources());
+}
+std::vector<WorkloadKind> arrival_kinds() {
+  return kinds_of(arrival_processes());
+}
+
+}  // namespace weir
