@@ -72,27 +72,32 @@ class Gamma : public LengthLaw {
 };
 
 // 101 quantiles, linear in between but for the last hundredth: a generalised Pareto excess over the 99th
-// percentile, which gives the source's mean and deviation back where a line to the largest value would not.
+// percentile, cut at the largest value, which gives the source's mean and deviation back where a line to that
+// value would not.
 class Quantiles : public LengthLaw {
  public:
   Quantiles(std::vector<double> quantiles, double tail_shape, double tail_scale)
       : LengthLaw(quantiles.back()),
         quantiles_(std::move(quantiles)),
         shape_(tail_shape),
-        scale_(tail_scale) {}
+        scale_(tail_scale) {
+    const double longest = 1 + shape_ / scale_ * (quantiles_[100] - quantiles_[99]);
+    within_max_ = longest > 0 ? 1 - std::pow(longest, -1 / shape_) : 1;
+  }
 
  protected:
   double sample(Rng& rng) const override {
     const double place = 100 * boost::random::uniform_01<double>()(rng);
     const std::size_t below = std::min<std::size_t>(static_cast<std::size_t>(place), 99);
-    const double within = place - static_cast<double>(below);
-    if (below < 99) return std::lerp(quantiles_[below], quantiles_[below + 1], within);
-    return quantiles_[99] + scale_ / shape_ * std::expm1(-shape_ * std::log1p(-within));
+    const double share = place - static_cast<double>(below);
+    if (below < 99) return std::lerp(quantiles_[below], quantiles_[below + 1], share);
+    return quantiles_[99] + scale_ / shape_ * std::expm1(-shape_ * std::log1p(-share * within_max_));
   }
 
  private:
   std::vector<double> quantiles_;
   double shape_, scale_;
+  double within_max_;  // what the excess has below the largest value
 };
 
 class Mixture : public LengthLaw {
@@ -121,10 +126,11 @@ class Mixture : public LengthLaw {
 std::shared_ptr<const LengthLaw> read_quantiles(Params& params) {
   const auto quantiles = params.numbers({"quantiles", "at 0, 0.01, ... 1"}, 101, {1, max_tokens});
   const double shape = params.number(
-      {"tail_shape", "of the generalised Pareto excess over the 99th percentile"}, {0, 0.5, true});
+      {"tail_shape", "of the generalised Pareto excess over the 99th percentile: below 0 it is bounded"},
+      {-1, 2});
   const double scale = params.number({"tail_scale", "its scale in tokens"}, positive);
-  if (quantiles.size() != 101 || !std::is_sorted(quantiles.begin(), quantiles.end())) {
-    params.fail("quantiles", "expected 101 numbers in ascending order");
+  if (shape == 0 || quantiles.size() != 101 || !std::is_sorted(quantiles.begin(), quantiles.end())) {
+    params.fail("", "expected 101 quantiles in ascending order and a tail_shape other than 0");
     return nullptr;
   }
   return std::make_shared<Quantiles>(quantiles, shape, scale);

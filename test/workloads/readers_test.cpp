@@ -297,10 +297,10 @@ TEST_CASE("texts: alpaca, openr1, dolphin-r1 and longbench put prompt and answer
                           "t", Letters())) == "0:3/1 0:5/1 0:3/2");
   CHECK(shown(read_openr1(R"({"problem": "abc", "generations": ["de", "fghi", null]})", "t", Letters())) ==
         "0:3/2 0:3/4");
-  CHECK(shown(read_dolphin_r1(
-            R"({"messages": [{"role": "system", "content": "ab"}, {"role": "user", "content": "c"}],
-      "reasoning": "de", "answer": "f"})",
-            "t", Letters())) == "0:3/3");
+  CHECK(
+      shown(read_dolphin_r1(
+          R"({"messages": [{"role": "system", "content": "ab"}, {"role": "user", "content": "c"}], "reasoning": "de", "answer": "f"})",
+          "t", Letters())) == "0:3/3");
   CHECK(shown(read_longbench(R"({"context": "abcd", "input": "e", "answers": ["fg", "h"]})", "t",
                              Letters())) == "0:5/2");
   const auto alpaca = [](std::string_view text, const std::string& file) {

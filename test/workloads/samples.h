@@ -15,7 +15,8 @@ namespace weir {
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text)
-      : path_(std::filesystem::temp_directory_path() / ("weir_trace_" + std::to_string(getpid()))) {
+      : path_(std::filesystem::temp_directory_path() /
+              ("weir_trace_" + std::to_string(getpid()) + "_" + std::to_string(++made))) {
     std::ofstream(path_, std::ios::binary) << text;
   }
   ~TemporaryFile() { std::filesystem::remove(path_); }
@@ -24,6 +25,7 @@ class TemporaryFile {
   std::string name() const { return path_.string(); }
 
  private:
+  inline static int made = 0;
   std::filesystem::path path_;
 };
 
