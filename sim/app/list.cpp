@@ -6,9 +6,13 @@
 #include <algorithm>
 
 #include "sim/app/command_line.h"
+#include "sim/core/embedded.h"
 #include "sim/engine/scenario.h"
 
 namespace weir {
+
+extern const EmbeddedFiles device_catalog, model_catalog, interconnect_catalog;
+
 namespace {
 
 struct Entry {
@@ -86,33 +90,29 @@ std::vector<Entry> networks() {
 struct Subject {
   const char* name;
   std::vector<Entry> (*entries)();
+  const EmbeddedFiles* catalog = nullptr;  // the numbers behind the names
 };
-constexpr Subject subjects[] = {
-    {"devices", devices},
-    {"models", models},
+const Subject subjects[] = {
+    {"devices", devices, &device_catalog},
+    {"models", models, &model_catalog},
     {"policies", policies},
     {"workloads", workloads},
-    {"interconnects", interconnects},
+    {"interconnects", interconnects, &interconnect_catalog},
     {"topologies", networks},
 };
 
-// The schema of the tagged union's alternative that is called `name`, wherever it stands; null if there is
-// none.
-const Json* alternative(const Json& schema, const std::string& name) {
-  if (schema.is_object()) {
-    static const Json::json_pointer tag("/properties/kind/const");
-    if (schema.contains(tag) && schema[tag] == name) return &schema;
-  }
-  if (!schema.is_structured()) return nullptr;
-  for (const Json& below : schema)
-    if (const Json* found = alternative(below, name)) return found;
-  return nullptr;
-}
-
-Json keys_of(const std::string& name) {
-  const Json schema = scenario_schema();
-  const Json* found = alternative(schema, name);
-  return found ? found->at("properties") : Json::object();
+// The keys of a tagged union's kind: of the alternative called `name` under the key `family`, wherever that
+// stands.
+Json keys_of(const Json& schema, const Entry& entry) {
+  if (schema.is_object() && schema.contains("properties") && schema["properties"].contains(entry.family))
+    for (const Json& kind : schema["properties"][entry.family].value("oneOf", Json::array()))
+      if (kind.contains("properties") && kind["properties"].contains("kind") &&
+          kind["properties"]["kind"]["const"] == entry.name)
+        return kind["properties"];
+  if (schema.is_structured())
+    for (const Json& below : schema)
+      if (Json keys = keys_of(below, entry); !keys.empty()) return keys;
+  return Json::object();
 }
 
 Json as_json(const Entry& entry) {
@@ -130,9 +130,27 @@ void print(const std::vector<Entry>& entries) {
   }
 }
 
-void print_one(const Entry& entry, const Json& keys) {
-  fmt::print("{} \"{}\": {}\n", entry.family, entry.name, entry.summary);
-  for (const auto& [key, schema] : keys.items()) {
+// What else there is to say of a name: its catalog file and the keys it takes.
+Json details(const Subject& subject, const Entry& entry) {
+  Json all = as_json(entry);
+  if (subject.catalog)
+    for (const auto& [name, text] : *subject.catalog)
+      if (name == entry.name) all["catalog"] = parse_json(std::string(text), entry.name);
+  all["keys"] = keys_of(scenario_schema(), entry);
+  return all;
+}
+
+void print_one(const Json& details) {
+  fmt::print("{} \"{}\": {}\n", details["family"].get<std::string>(), details["name"].get<std::string>(),
+             details["summary"].get<std::string>());
+  const Json catalog = details.value("catalog", Json::object()),
+             sources = catalog.value("sources", Json::object());
+  for (const auto& [key, value] : catalog.items()) {
+    if (key == "sources") continue;
+    const std::string source = sources.value(key, "");
+    fmt::print("  {:<26} {:<10} {}\n", key, value.dump(), source);
+  }
+  for (const auto& [key, schema] : details["keys"].items()) {
     if (key == "kind" || key == "about") continue;
     fmt::print("  {:<26} {}{}\n", key, schema.value("description", ""),
                schema.contains("default") ? fmt::format(" (default {})", schema["default"].dump()) : "");
@@ -148,20 +166,19 @@ int list(const std::string& subject, const std::string& name, bool json) {
     throw ConfigError("weir list", "", no_such("subject", subject, known));
   }
   const std::vector<Entry> entries = row->entries();
-  if (name.empty()) {
-    Json all = Json::array();
-    for (const Entry& e : entries) all.push_back(as_json(e));
-    json ? fmt::print("{}\n", all.dump(2)) : print(entries);
-    return exit_done;
-  }
-  const auto entry =
-      std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
-  if (entry == entries.end())
+  if (name.empty() && !json) print(entries);
+  if (!name.empty() &&
+      std::none_of(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; }))
     throw ConfigError("weir list " + subject, "", no_such("name", name, names_of(entries)));
-  const Json keys = keys_of(name);
-  Json one = as_json(*entry);
-  one["keys"] = keys;
-  json ? fmt::print("{}\n", one.dump(2)) : print_one(*entry, keys);
+  Json all = Json::array();
+  for (const Entry& entry : entries)
+    if (name.empty())
+      all.push_back(as_json(entry));
+    else if (entry.name == name)  // gamma is a law of lengths and one of arrivals
+      all.push_back(details(*row, entry));
+  if (json) fmt::print("{}\n", all.dump(2));
+  if (!json && !name.empty())
+    for (const Json& one : all) print_one(one);
   return exit_done;
 }
 

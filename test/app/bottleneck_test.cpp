@@ -11,7 +11,7 @@ namespace {
 struct Case {
   double wait = 0, service = 1;
   double compute = 0, memory = 0, links = 0, host = 0;  // seconds of step time
-  double kv_limited = 0;
+  double kv_limited = 0, kv_peak = 1;                   // seconds; share of the blocks
 
   Bottleneck bottleneck(bool closed_loop = false) const {
     Scenario scenario;
@@ -34,6 +34,8 @@ struct Case {
     usage.host_bound = Seconds(host);
     result.devices = {usage};
     result.kv_limited = Seconds(kv_limited);
+    result.kv_blocks_total = 100;
+    result.kv_blocks_peak = static_cast<std::int64_t>(100 * kv_peak);
     return find_bottleneck(scenario, result, measure(result, {}));
   }
 };
@@ -60,6 +62,8 @@ TEST_CASE("bottleneck: requests that wait for KV blocks most of the time are bou
   const double duration = 9 + 9 + 1;
   CHECK(Case{.wait = 9, .memory = 10, .kv_limited = 0.49 * duration}.bottleneck().by == "memory");
   CHECK(Case{.wait = 9, .memory = 10, .kv_limited = 0.51 * duration}.bottleneck().by == "KV capacity");
+  // A static batch makes requests wait beside free blocks.
+  CHECK(Case{.wait = 9, .memory = 10, .kv_limited = duration, .kv_peak = 0.49}.bottleneck().by == "memory");
 }
 
 TEST_CASE("bottleneck: a run in which nothing completed says so") {
