@@ -94,14 +94,18 @@ std::vector<std::string> device_names() {
   return names;
 }
 
-std::string device_summary(const std::string& name) { return catalog_file(name).value("title", ""); }
+std::string device_summary(const std::string& name) {
+  return catalog_file(name).value("title", "");
+}
 
 std::shared_ptr<const Device> make_device(const std::string& kind, Params& params) {
   Json json = catalog_file(kind);
   for (const Number& n : numbers())
-    if (const auto given = params.number_if_given(n.key, n.range); given && json.is_object()) json[n.key.name] = *given;
+    if (const auto given = params.number_if_given(n.key, n.range); given && json.is_object())
+      json[n.key.name] = *given;
   const auto folder = params.text_or_null(
-      {"profile", "Folder of measured kernel times (dense.csv, per_sequence.csv, attention.csv) to use instead."});
+      {"profile",
+       "Folder of measured kernel times (dense.csv, per_sequence.csv, attention.csv) to use instead."});
   if (!json.is_object()) {
     params.fail("kind", no_such("device", kind, device_names()));
     return nullptr;

@@ -1,7 +1,8 @@
 #pragma once
-// What a device is to the rest of Weir: its numbers (DeviceSpec, from catalog JSON) and the time of one operator on
-// it (Device, a pure latency model: no clock, thread-safe, about 100 ns). The engine asks it for each operator of a
-// stage, memoises by rows, and lets a serving actor sleep that long on the device's SimGrid host.
+// What a device is to the rest of Weir: its numbers (DeviceSpec, from catalog JSON) and the time of one
+// operator on it (Device, a pure latency model: no clock, thread-safe, about 100 ns). The engine asks it for
+// each operator of a stage, memoises by rows, and lets a serving actor sleep that long on the device's
+// SimGrid host.
 #include <functional>
 #include <memory>
 #include <string>
@@ -33,16 +34,21 @@ class Device {
   virtual ~Device() = default;
   virtual const DeviceSpec& spec() const = 0;
   // Collectives are timed by `links`, the interconnect of the operator's group as the engine preset uses it.
-  virtual KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const = 0;
+  virtual KernelCost cost(const Operator& op, const BatchShape& batch,
+                          const CollectiveModel& links) const = 0;
   // Only for op.kind == attention and a batch of decodes alone.
   virtual AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const = 0;
-  // Why this device cannot run the stage (a type it cannot calculate in; a profile of another tensor-parallel degree
-  // or without one of its layers), or "" if it can. Ask before anything runs: cost() assumes that it can.
-  virtual std::string cannot_run(const StageGraph& stage) const { (void)stage; return ""; }
+  // Why this device cannot run the stage (a type it cannot calculate in; a profile of another tensor-parallel
+  // degree or without one of its layers), or "" if it can. Ask before anything runs: cost() assumes that it
+  // can.
+  virtual std::string cannot_run(const StageGraph& stage) const {
+    (void)stage;
+    return "";
+  }
 };
 
-// The kinds a scenario may name, each an embedded catalog JSON; reads overrides and "profile" from `params`, whose
-// own keys (kind, count) the caller declares. Reports problems and returns null when it cannot.
+// The kinds a scenario may name, each an embedded catalog JSON; reads overrides and "profile" from `params`,
+// whose own keys (kind, count) the caller declares. Reports problems and returns null when it cannot.
 std::vector<std::string> device_names();
 std::string device_summary(const std::string& name);
 std::shared_ptr<const Device> make_device(const std::string& kind, Params& params);

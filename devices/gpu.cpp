@@ -7,7 +7,9 @@
 namespace weir {
 namespace {
 
-bool eight_bit(DataType type) { return type == DataType::fp8 || type == DataType::int8; }
+bool eight_bit(DataType type) {
+  return type == DataType::fp8 || type == DataType::int8;
+}
 
 class Gpu final : public Device {
  public:
@@ -29,7 +31,8 @@ class Gpu final : public Device {
                                              {op.experts, op.active, op.total_experts}),
                            op.activations);
       case OperatorKind::attention:
-        return with_energy(attention_cost(kernels_.attention, half_roof(), shape_.l2, heads(op), batch), DataType::bf16);
+        return with_energy(attention_cost(kernels_.attention, half_roof(), shape_.l2, heads(op), batch),
+                           DataType::bf16);
       case OperatorKind::elementwise:
         return with_energy(elementwise_cost(layer(op.name), spec_.memory_bandwidth, rows * op.bytes_per_row),
                            DataType::bf16);
@@ -70,7 +73,9 @@ class Gpu final : public Device {
     return known;
   }
 
-  Roof roof(DataType type) const { return {spec_.peak(type), spec_.memory_bandwidth, shape_.multiprocessors}; }
+  Roof roof(DataType type) const {
+    return {spec_.peak(type), spec_.memory_bandwidth, shape_.multiprocessors};
+  }
   Roof half_roof() const { return {peak_16bit_, spec_.memory_bandwidth, shape_.multiprocessors}; }
   const GemmEfficiency& gemm(const Operator& op) const {
     return eight_bit(op.activations) ? kernels_.gemm_8bit : kernels_.gemm_16bit;
@@ -108,7 +113,8 @@ class Gpu final : public Device {
   }
 
   // What comes in over a link is written to memory, and what goes out is read from it.
-  KernelCost collective(Collective kind, const Operator& op, double rows, const CollectiveModel& links) const {
+  KernelCost collective(Collective kind, const Operator& op, double rows,
+                        const CollectiveModel& links) const {
     const Bytes payload = rows * op.bytes_per_row;
     KernelCost cost;
     cost.time = links.time(kind, payload, op.devices);

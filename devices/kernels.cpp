@@ -82,7 +82,8 @@ std::vector<std::string> kernel_names() {
 }
 
 KernelEfficiencies find_kernels(const std::string& name, const GpuShape& shape) {
-  const auto at = std::find_if(kernel_catalog.begin(), kernel_catalog.end(), [&](auto& f) { return f.first == name; });
+  const auto at =
+      std::find_if(kernel_catalog.begin(), kernel_catalog.end(), [&](auto& f) { return f.first == name; });
   const std::string file = "devices/kernels/" + name + ".json";
   if (at == kernel_catalog.end()) throw ConfigError(file, "", no_such("kernels", name, kernel_names()));
   Reading reading(file);
@@ -91,12 +92,14 @@ KernelEfficiencies find_kernels(const std::string& name, const GpuShape& shape) 
   KernelEfficiencies kernels;
   kernels.gemm_16bit = read_gemm(params.object({"gemm_16bit", ""}, Params::Presence::required));
   kernels.gemm_8bit = read_gemm(params.object({"gemm_8bit", ""}, Params::Presence::required));
-  kernels.elementwise = read_elementwise(params.object({"elementwise", ""}, Params::Presence::required), shape);
+  kernels.elementwise =
+      read_elementwise(params.object({"elementwise", ""}, Params::Presence::required), shape);
   const std::string grid = params.choice({"attention_grid", ""}, {"separate", "persistent", "waves"});
   kernels.attention.grid = grid == "waves"        ? AttentionGrid::waves
                            : grid == "persistent" ? AttentionGrid::persistent
                                                   : AttentionGrid::separate;
-  kernels.attention.prefill = read_prefill(params.object({"prefill_attention", ""}, Params::Presence::required));
+  kernels.attention.prefill =
+      read_prefill(params.object({"prefill_attention", ""}, Params::Presence::required));
   kernels.attention.decode = read_decode(params.object({"decode_attention", ""}, Params::Presence::required));
   params.close_ignoring_rest();  // title, sources and errors, for people; a test holds them
   reading.finish();

@@ -1,22 +1,17 @@
 #pragma once
-// Measured kernel times as curves and grids, and the CSV files they come from. Used by profiled.cpp alone; plain
-// numbers, no operators.
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <string>
+// Measured kernel times as curves and grids: plain numbers, no operators and no files. Filled by
+// profile_bundle.cpp, read by profiled.cpp.
+#include <algorithm>
 #include <vector>
-
-#include "sim/core/errors.h"
 
 namespace weir {
 
-// Knots in ascending order with a value each; linear between them, beyond the last from the last two, and the first
-// value before the first.
+// Knots in ascending order with a value each; linear between them, beyond the last from the last two, and the
+// first value before the first.
 struct Curve {
   std::vector<double> x, y;
 
-  void add(double at, double value);  // in any order; false returns are found by sort()
+  void add(double at, double value);  // in any order; sort() before at()
   bool sort();                        // false if a knot was given twice
   struct Point {
     double value, slope;  // the slope to the right
@@ -49,21 +44,16 @@ struct Axis {
   }
 };
 
-using DecodeTimes = Axis<Curve>;             // decodes, then their KV length
-using MixedTimes = Axis<Axis<DecodeTimes>>;  // new prompt tokens, tokens before them, decodes, their KV length
+using DecodeTimes = Axis<Curve>;  // decodes, then their KV length
+// New prompt tokens, tokens before them, decodes, their KV length.
+using MixedTimes = Axis<Axis<DecodeTimes>>;
 
 // Two points of the decodes' KV length at once: the mean and the longest.
 struct TimePair {
   double mean = 0, longest = 0;
 };
 TimePair interpolate(const DecodeTimes& times, double decodes, double mean, double longest);
-TimePair interpolate(const MixedTimes& times, double chunk, double context, double decodes, double mean, double longest);
-
-// Calls `row` with the line number and the values of `columns`, in that order; names the others are ignored by. A
-// column marked "?" at its end may be missing and reads as NaN; the first column may be text (`text`), the others
-// are numbers. Malformed rows and missing columns become problems with their line; so does a missing file.
-void read_table(const std::filesystem::path& file, const std::vector<std::string>& columns, bool text,
-                const std::function<void(const std::string&, const std::vector<double>&)>& row,
-                std::vector<Problem>& problems);
+TimePair interpolate(const MixedTimes& times, double chunk, double context, double decodes, double mean,
+                     double longest);
 
 }  // namespace weir

@@ -4,78 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
-#include "devices/profile_tables.h"
+#include "devices/profile_bundle.h"
 #include "models/latency/matrix.h"
 
 namespace weir {
 namespace {
 
-// Decodes of unequal length cost their mean plus a share of the way to the longest. Median shares over LLMServingSim's
-// own measurements of it (github.com/casys-kaist/LLMServingSim, profiler/perf/{RTX4090,RTXPRO6000}/meta-llama/
-// Llama-3.1-8B/bf16/tp1/skew_fit.csv): alone 0.01-0.1 at any number of decodes; beside a prefill, where a long request
-// is one long tile of the last wave, 0.7-1 of 2, 0.3-0.5 of 8, 0.1-0.2 of 16, 0.05-0.1 of 32, 0.02-0.05 of 64 and 128.
-constexpr double skew_alone = 0.04;
-double skew_beside_prefill(double decodes) { return std::min(1.0, 2.6 / decodes); }
-
-struct Tables {
-  std::map<std::string, Curve> dense, per_sequence;
-  DecodeTimes decode;
-  MixedTimes mixed;
-  Axis<Curve> experts;  // tokens, then activated experts
-  double longest_decode = 0, longest_context = 0;
-};
-
-using Tokens = std::map<std::string, Curve>;
-
-void read_layers(const std::filesystem::path& file, const char* rows, Tokens& layers, std::vector<Problem>& problems) {
-  read_table(file, {"layer", rows, "time_us"}, true,
-             [&](const std::string& layer, const std::vector<double>& v) { layers[layer].add(v[0], 1e-6 * v[1]); },
-             problems);
-  for (auto& [layer, curve] : layers)
-    if (!curve.sort()) problems.push_back({"", fmt::format("{}: {} is measured twice", file.string(), layer)});
-}
-
-template <class Below>
-bool sort_all(Axis<Below>& axis) {
-  bool unique = true;
-  for (auto& below : axis.below)
-    if constexpr (std::is_same_v<Below, Curve>)
-      unique = below.sort() && unique;
-    else
-      unique = sort_all(below) && unique;
-  return unique;
-}
-
-// Newer bundles hold several kernels and decodes of several query tokens in one file, and give the mean number of keys
-// a prompt token looks back on instead of the tokens before the chunk.
-void read_attention(const std::filesystem::path& file, Tables& tables, std::vector<Problem>& problems) {
-  const auto add = [&](const std::string&, const std::vector<double>& v) {
-    const double chunk = v[0], decodes = v[1], length = v[2], time = 1e-6 * v[3], query = v[6];
-    if (query > 1) return;
-    const double context = std::isnan(v[4]) ? std::max(0.0, v[5] - chunk / 2) : v[4];
-    DecodeTimes& at = chunk == 0 ? tables.decode : tables.mixed[chunk][context];
-    at[decodes].add(length, time);
-    tables.longest_decode = std::max(tables.longest_decode, length);
-    tables.longest_context = std::max(tables.longest_context, context);
-  };
-  read_table(file,
-             {"prefill_chunk", "n_decode", "kv_decode", "time_us", "kv_prefill?", "prefill_key?", "decode_q_len?"}, false,
-             add, problems);
-  if (!sort_all(tables.decode) || !sort_all(tables.mixed))
-    problems.push_back({"", fmt::format("{}: a point is measured twice", file.string())});
-  if (tables.decode.knots.empty() || tables.mixed.knots.empty())
-    problems.push_back({"", fmt::format("{}: needs rows of decodes alone and rows with a prefill", file.string())});
-}
-
-void read_experts(const std::filesystem::path& file, Tables& tables, std::vector<Problem>& problems) {
-  read_table(file, {"tokens", "activated_experts", "time_us", "ep?"}, false,
-             [&](const std::string&, const std::vector<double>& v) {
-               if (!(v[3] > 1)) tables.experts[v[0]].add(v[1], 1e-6 * v[2]);
-             },
-             problems);
-  if (!sort_all(tables.experts)) problems.push_back({"", fmt::format("{}: a point is measured twice", file.string())});
+// Decodes of unequal length cost their mean plus a share of the way to the longest. LLMServingSim measured that
+// share (github.com/casys-kaist/LLMServingSim, profiler/perf/{RTX4090,RTXPRO6000}/meta-llama/Llama-3.1-8B/bf16/
+// tp1/skew_fit.csv): alone mostly 0.01-0.06 (median 0.025) at any number of decodes; beside a prefill, where a
+// long request is one long tile of the last wave, 0.7-1 of 2 decodes, 0.3-0.5 of 8, 0.1-0.2 of 16, 0.05-0.1 of
+// 32, 0.02-0.05 of 64 and 128.
+constexpr double skew_alone = 0.025;
+double skew_beside_prefill(double decodes) {
+  return std::min(1.0, 2.6 / decodes);
 }
 
 // The tensor-parallel degree a folder's name ends in, .../tp2 or ..._tp2; 0 if it says none.
@@ -88,13 +31,20 @@ int named_degree(const std::filesystem::path& folder) {
 }
 
 // The block of a mixture of experts is measured whole: its first matrix stands for all of it.
-bool whole_moe(const Operator& op) { return op.name == "moe_gate_up"; }
-bool part_of_moe(const Operator& op) { return op.name.starts_with("moe_"); }
+bool whole_moe(const Operator& op) {
+  return op.name == "moe_gate_up";
+}
+bool part_of_moe(const Operator& op) {
+  return op.name.starts_with("moe_");
+}
 
 class Profiled final : public Device {
  public:
-  Profiled(std::shared_ptr<const Device> analytic, std::filesystem::path folder, Tables tables)
-      : analytic_(std::move(analytic)), folder_(std::move(folder)), tables_(std::move(tables)), spec_(analytic_->spec()) {
+  Profiled(std::shared_ptr<const Device> analytic, std::filesystem::path folder, ProfileBundle tables)
+      : analytic_(std::move(analytic)),
+        folder_(std::move(folder)),
+        tables_(std::move(tables)),
+        spec_(analytic_->spec()) {
     spec_.title += ", profiled";
   }
 
@@ -105,7 +55,8 @@ class Profiled final : public Device {
     if (collective(op)) return cost;
     if (op.kind == OperatorKind::attention)
       cost.time = Seconds(attention_seconds(op, batch, links, cost.time));
-    else if (const std::int64_t rows = op.rows == Rows::sequences ? batch.sequences : batch.tokens(); rows > 0)
+    else if (const std::int64_t rows = op.rows == Rows::sequences ? batch.sequences : batch.tokens();
+             rows > 0)
       cost.time = Seconds(layer_seconds(op, static_cast<double>(rows), cost.time));
     return cost;
   }
@@ -158,7 +109,8 @@ class Profiled final : public Device {
   static Decodes decodes(const BatchShape& b) {
     if (b.decodes == 0) return {0, 0, 0};
     const auto n = static_cast<double>(b.decodes);
-    return {n, static_cast<double>(b.decode_context_sum) / n - 1, static_cast<double>(b.decode_context_max) - 1};
+    return {n, static_cast<double>(b.decode_context_sum) / n - 1,
+            static_cast<double>(b.decode_context_max) - 1};
   }
 
   static bool collective(const Operator& op) {
@@ -171,14 +123,14 @@ class Profiled final : public Device {
     if (collective(op) || op.kind == OperatorKind::attention) return "";
     if (part_of_moe(op)) return tables_.experts.knots.empty() ? "moe.csv" : "";
     const bool sequences = op.rows == Rows::sequences;
-    const Tokens& layers = sequences ? tables_.per_sequence : tables_.dense;
+    const LayerTimes& layers = sequences ? tables_.per_sequence : tables_.dense;
     return layers.contains(op.name) ? "" : sequences ? "per_sequence.csv" : "dense.csv";
   }
 
   // Outside its measured range a curve's end is scaled as the analytic model scales from there.
   double layer_seconds(const Operator& op, double rows, Seconds here) const {
     if (part_of_moe(op)) return whole_moe(op) ? moe_seconds(op, rows, here) : 0;
-    const Tokens& layers = op.rows == Rows::sequences ? tables_.per_sequence : tables_.dense;
+    const LayerTimes& layers = op.rows == Rows::sequences ? tables_.per_sequence : tables_.dense;
     const auto it = layers.find(op.name);
     if (it == layers.end()) throw ConfigError((folder_ / lacks(op)).string(), "", "no layer " + op.name);
     const Curve& curve = it->second;
@@ -195,14 +147,16 @@ class Profiled final : public Device {
 
   Seconds analytic_seconds(const Operator& op, double rows) const {
     const auto n = static_cast<std::int64_t>(rows);
-    const BatchShape batch{.prefill = {}, .decodes = n, .decode_context_sum = n, .decode_context_max = 1, .sequences = n};
+    BatchShape batch;
+    batch.decodes = batch.decode_context_sum = batch.sequences = n;
+    batch.decode_context_max = 1;
     return analytic_->cost(op, batch, *no_links_).time;
   }
 
-  // The table knows one prompt beside equal decodes. Several prompts are looked up as one of as many tokens that
-  // attends to as many keys; what lies outside the tables (or has fewer keys than one prompt of that length) is
-  // scaled from the nearest point inside as the analytic model scales. A chunk shorter than the shortest measured one
-  // costs as much: kernels calculate whole tiles.
+  // The table knows one prompt beside equal decodes. Several prompts are looked up as one of as many tokens
+  // that attends to as many keys; what lies outside the tables (or has fewer keys than one prompt of that
+  // length) is scaled from the nearest point inside as the analytic model scales. A chunk shorter than the
+  // shortest measured one costs as much: kernels calculate whole tiles.
   double attention_seconds(const Operator& op, const BatchShape& batch, const CollectiveModel& links,
                            Seconds here) const {
     const Decodes d = decodes(batch);
@@ -213,7 +167,8 @@ class Profiled final : public Device {
       pairs += c * (static_cast<double>(p.context) + c / 2);
     }
     if (chunk == 0 && d.number == 0) return 0;
-    const double longest = std::min(d.longest, tables_.longest_decode), mean = std::min(d.mean, tables_.longest_decode);
+    const double longest = std::min(d.longest, tables_.longest_decode),
+                 mean = std::min(d.mean, tables_.longest_decode);
     if (chunk == 0) {
       const double n = std::min(d.number, tables_.decode.knots.back());
       const TimePair t = interpolate(tables_.decode, n, mean, longest);
@@ -232,10 +187,11 @@ class Profiled final : public Device {
            scale(op, links, here, std::span(&one, 1), {n, mean, longest}, outside);
   }
 
-  double scale(const Operator& op, const CollectiveModel& links, Seconds here, std::span<const PrefillChunk> prefill,
-               const Decodes& d, bool outside) const {
+  double scale(const Operator& op, const CollectiveModel& links, Seconds here,
+               std::span<const PrefillChunk> prefill, const Decodes& d, bool outside) const {
     if (!outside) return 1;
-    BatchShape inside{.prefill = prefill};
+    BatchShape inside;
+    inside.prefill = prefill;
     for (const PrefillChunk& p : prefill) inside.prefill_tokens += p.tokens;
     inside.decodes = static_cast<std::int64_t>(d.number);
     inside.decode_context_sum = static_cast<std::int64_t>(std::llround(d.number * (d.mean + 1)));
@@ -245,7 +201,7 @@ class Profiled final : public Device {
 
   std::shared_ptr<const Device> analytic_;
   std::filesystem::path folder_;
-  Tables tables_;
+  ProfileBundle tables_;
   DeviceSpec spec_;
   std::shared_ptr<const CollectiveModel> no_links_ = make_collectives(LinkSpec{}, "");
 };
@@ -258,12 +214,8 @@ std::shared_ptr<const Device> make_profiled(std::shared_ptr<const Device> analyt
     params.fail("profile", fmt::format("no such folder: {}", folder.string()));
     return nullptr;
   }
-  Tables tables;
   std::vector<Problem> problems;
-  read_layers(folder / "dense.csv", "tokens", tables.dense, problems);
-  read_layers(folder / "per_sequence.csv", "sequences", tables.per_sequence, problems);
-  read_attention(folder / "attention.csv", tables, problems);
-  if (std::filesystem::exists(folder / "moe.csv")) read_experts(folder / "moe.csv", tables, problems);
+  ProfileBundle tables = read_bundle(folder, problems);
   for (const Problem& p : problems) params.fail("profile", p.what);
   if (!problems.empty()) return nullptr;
   return std::make_shared<Profiled>(std::move(analytic), folder, std::move(tables));

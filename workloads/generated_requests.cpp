@@ -60,8 +60,7 @@ NamedLengths read_entry(std::string_view name, std::string_view text) {
   Params params(reading, document);
   NamedLengths lengths;
   lengths.summary = params.text({"summary", "one line"});
-  for (const char* key : {"source", "licence", "citation"}) params.text({key, "where it is from"});
-  lengths.dependence = params.text({"dependence", "of output on input, in the source and here"});
+  for (const char* key : {"source", "licence", "citation", "dependence"}) params.text({key, "for people"});
   Params published = params.object({"published", "the source's own statistics"}, Params::Presence::required);
   for (const char* key : {"input_mean", "input_std", "output_mean", "output_std"})
     published.number({key, "tokens"}, positive);
@@ -110,7 +109,8 @@ std::shared_ptr<const RequestSource> make_named(Params& params) {
   const std::int64_t count = read_count(params);
   if (name.empty()) return nullptr;
   const NamedLengths lengths = read_named_lengths(name);
-  const std::string note = fmt::format("{}: {}. {}", name, lengths.summary, lengths.dependence);
+  const std::string note =
+      fmt::format("{}: {}; inputs and outputs are drawn independently", name, lengths.summary);
   return std::make_shared<Generated>(count, lengths.input, lengths.output, std::vector{note});
 }
 

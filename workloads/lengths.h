@@ -29,13 +29,13 @@ std::shared_ptr<const LengthLaw> read_gamma(Params& params);
 // `kind` of the object: lognormal, gamma, quantiles or mixture.
 std::shared_ptr<const LengthLaw> read_length_law(Params params);
 
-// One file of workloads/lengths/.
+// One file of workloads/lengths/. Input and output are independent; the file says what they are in the
+// source.
 struct NamedLengths {
   std::string summary;
-  std::string dependence;  // of output on input, in the source and here
   std::shared_ptr<const LengthLaw> input, output;
 };
-NamedLengths read_named_lengths(
-    const std::string& name);  // throws for a name that named_lengths() does not list
+// Throws for a name that named_lengths() (workload.h) does not list.
+NamedLengths read_named_lengths(const std::string& name);
 
 }  // namespace weir

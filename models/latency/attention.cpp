@@ -33,13 +33,15 @@ double seconds_per_token(const DecodeEfficiency& d, const Roof& roof, double til
   return bytes_per_tile * (full / rate + last);
 }
 
-DecodeLine decode_line(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s, const BatchShape& b) {
+DecodeLine decode_line(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s,
+                       const BatchShape& b) {
   const DecodeEfficiency& d = e.decode;
   const double tiles = static_cast<double>(b.decodes) * s.kv_heads, waves = tiles / roof.multiprocessors;
   const double mean = mean_context(b);
   DecodeLine line;
   line.context = mean + d.skew * (static_cast<double>(b.decode_context_max) - mean);
-  const double arithmetic = static_cast<double>(b.decodes) * s.flops_per_pair() / (e.prefill.context * roof.peak.value());
+  const double arithmetic =
+      static_cast<double>(b.decodes) * s.flops_per_pair() / (e.prefill.context * roof.peak.value());
   line.per_token = std::max(arithmetic, seconds_per_token(d, roof, tiles, s.bytes_per_token() / s.kv_heads));
   const bool split = line.context > d.split_tokens && waves < d.split_waves;
   line.fixed = d.launch.value() + (split ? d.split.value() : 0);
@@ -55,7 +57,8 @@ std::int64_t steps_within(double distance) {
              : for_ever;
 }
 
-KernelCost decode_counts(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s, double tokens) {
+KernelCost decode_counts(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s,
+                         double tokens) {
   KernelCost cost;
   cost.flops = Flops(s.flops_per_pair() * tokens);
   cost.memory = Bytes(s.bytes_per_token() * tokens);
@@ -64,9 +67,16 @@ KernelCost decode_counts(const AttentionEfficiency& e, const Roof& roof, const A
   return cost;
 }
 
+// Equal tiles dealt out in waves: the last wave lasts as long as a full one.
+double in_whole_waves(double seconds, double tiles, const Roof& roof) {
+  const double waves = tiles / roof.multiprocessors;
+  return seconds * std::max(1.0, std::ceil(waves) / waves);
+}
+
 struct PrefillWork {
   double seconds = 0;  // with every SM busy
   double longest = 0;  // of one tile on one SM
+  double waved = 0;    // of one chunk alone, in whole waves
   double tiles = 0;
   double flops = 0, tokens = 0;  // arithmetic that counts; keys read
 };
@@ -82,7 +92,9 @@ PrefillWork prefill_work(const PrefillEfficiency& p, const Roof& roof, const Att
     const double c = static_cast<double>(chunk.tokens), k = static_cast<double>(chunk.context);
     const double tiles = std::ceil(c * pack / p.tile_rows);
     const double rows = tiles * p.tile_rows / pack + p.padding_tokens;
-    work.seconds += pair * (rows * k / p.context + (c * c / 2 + p.tile_tokens * rows) / p.causal);
+    const double seconds = pair * (rows * k / p.context + (c * c / 2 + p.tile_tokens * rows) / p.causal);
+    work.seconds += seconds;
+    work.waved = std::max(work.waved, in_whole_waves(seconds, tiles * heads, roof));
     work.longest = std::max(work.longest, tile * (k / p.context + (c + p.tile_tokens) / p.causal));
     work.tiles += tiles * heads;
     work.flops += s.flops_per_pair() * c * (k + (c + 1) / 2);
@@ -108,20 +120,19 @@ void add_counts(KernelCost& to, const KernelCost& more) {
   to.traffic += more.traffic;
 }
 
-KernelCost prefills(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s, const BatchShape& b) {
+KernelCost prefills(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s,
+                    const BatchShape& b) {
   const PrefillWork work = prefill_work(e.prefill, roof, s, b.prefill);
   KernelCost cost = prefill_counts(e, roof, s, work);
   double time = work.seconds;
-  if (e.grid == AttentionGrid::waves) {
-    const double waves = work.tiles / roof.multiprocessors;
-    time *= std::max(1.0, std::ceil(waves) / waves);
-  }
+  if (e.grid == AttentionGrid::waves) time = std::max(work.waved, in_whole_waves(time, work.tiles, roof));
   if (e.grid != AttentionGrid::separate) time = std::max(time, work.longest);
   cost.time = e.prefill.launch + std::max(Seconds(time), cost.traffic);
   return cost;
 }
 
-KernelCost decodes(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s, const BatchShape& b) {
+KernelCost decodes(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s,
+                   const BatchShape& b) {
   KernelCost cost = decode_counts(e, roof, s, static_cast<double>(b.decode_context_sum));
   cost.time = Seconds(decode_line(e, roof, s, b).time());
   return cost;
@@ -138,26 +149,27 @@ KernelCost in_waves(const AttentionEfficiency& e, const Roof& roof, Bytes l2, co
   work.seconds += pair * p.tile_rows * (keys / p.context + n * p.tile_tokens / p.causal);
   work.tiles += n * s.query_heads;
   const double tile = 4 * s.head_dim * p.tile_rows * roof.multiprocessors / roof.peak.value();
-  const double longest = tile * (static_cast<double>(b.decode_context_max) / p.context + p.tile_tokens / p.causal);
+  const double longest =
+      tile * (static_cast<double>(b.decode_context_max) / p.context + p.tile_tokens / p.causal);
 
   KernelCost more = decode_counts(e, roof, s, keys);
-  const bool lost = keys * s.bytes_per_token() / s.kv_heads > l2.value() && n * group > 2 * roof.multiprocessors;
+  const bool lost =
+      keys * s.bytes_per_token() / s.kv_heads > l2.value() && n * group > 2 * roof.multiprocessors;
   if (lost) {
     more.memory = group * more.memory;
     more.traffic = group * more.traffic;
   }
   add_counts(cost, more);
   cost.compute = Seconds(work.seconds);
-  const double waves = work.tiles / roof.multiprocessors;
-  const double time = work.seconds * std::max(1.0, std::ceil(waves) / waves);
+  const double time = std::max(work.waved, in_whole_waves(work.seconds, work.tiles, roof));
   cost.time = p.launch + std::max({Seconds(time), Seconds(work.longest), Seconds(longest), cost.traffic});
   return cost;
 }
 
 }  // namespace
 
-KernelCost attention_cost(const AttentionEfficiency& e, const Roof& roof, Bytes l2, const AttentionShape& shape,
-                          const BatchShape& batch) {
+KernelCost attention_cost(const AttentionEfficiency& e, const Roof& roof, Bytes l2,
+                          const AttentionShape& shape, const BatchShape& batch) {
   if (batch.prefill.empty()) return batch.decodes > 0 ? decodes(e, roof, shape, batch) : KernelCost{};
   if (batch.decodes == 0) return prefills(e, roof, shape, batch);
   if (e.grid == AttentionGrid::waves) return in_waves(e, roof, l2, shape, batch);
@@ -169,14 +181,15 @@ KernelCost attention_cost(const AttentionEfficiency& e, const Roof& roof, Bytes 
   return cost;
 }
 
-AffineKernelCost decode_attention_cost(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s,
-                                       const BatchShape& batch) {
+AffineKernelCost decode_attention_cost(const AttentionEfficiency& e, const Roof& roof,
+                                       const AttentionShape& s, const BatchShape& batch) {
   const DecodeLine line = decode_line(e, roof, s, batch);
   AffineKernelCost affine;
   affine.first = decodes(e, roof, s, batch);
   affine.slope = decode_counts(e, roof, s, static_cast<double>(batch.decodes));
   affine.steps = for_ever;
-  if (line.context <= e.decode.split_tokens) affine.steps = steps_within(e.decode.split_tokens - line.context);
+  if (line.context <= e.decode.split_tokens)
+    affine.steps = steps_within(e.decode.split_tokens - line.context);
   const double above_traffic = line.idle - (line.hidden + line.context * line.per_token);
   if (above_traffic > 0)
     affine.steps = std::min(affine.steps, steps_within(above_traffic / line.per_token));

@@ -1,7 +1,7 @@
 #pragma once
-// FlashAttention kernels of one rank: prefill chunks against their context, decodes, and batches of both. Called by
-// devices/ for each batch; pure, about 100 ns. Fitted by docs/calibration/fit.py; docs/calibration/README.md says
-// what each constant stands for.
+// FlashAttention kernels of one rank: prefill chunks against their context, decodes, and batches of both.
+// Called by devices/ for each batch; pure, about 100 ns. Fitted by docs/calibration/fit.py;
+// docs/calibration/README.md says what each constant stands for.
 #include <span>
 
 #include "models/latency/kernel_cost.h"
@@ -20,9 +20,10 @@ struct AttentionShape {
 // How a kernel spreads its query tiles over the SMs.
 enum class AttentionGrid {
   separate,    // prefills and decodes are kernels of their own, split over the context where tiles are few
-  persistent,  // one kernel for both that balances its work (FlashAttention 3): the longest tile bounds it below
-  waves,       // one kernel for both, a tile an SM at a time (FlashAttention 2): a last wave costs a whole one, and a
-               // decode costs a whole tile of query rows in every query head
+  persistent,  // one kernel for both that balances its work (FlashAttention 3): the longest tile bounds it
+               // below
+  waves,  // one kernel for both, a tile an SM at a time (FlashAttention 2): a last wave costs a whole one,
+          // and a decode costs a whole tile of query rows in every query head
 };
 
 struct PrefillEfficiency {
@@ -35,15 +36,16 @@ struct PrefillEfficiency {
 };
 
 struct DecodeEfficiency {
-  double memory = 1;              // of the bandwidth
+  double memory = 1;  // of the bandwidth
   Seconds launch;
-  Seconds wave, overlapped_wave;  // a wave of tiles (requests x KV heads over SMs): alone; beside the memory traffic
-  Seconds split;                  // combining the parts of a context that is cut in parts ...
-  double split_tokens = 128;      // ... longer contexts are, ...
-  double split_waves = 0.8;       // ... while there are fewer tiles than this share of the SMs
+  Seconds wave,
+      overlapped_wave;  // a wave of tiles (requests x KV heads over SMs): alone; beside the memory traffic
+  Seconds split;        // combining the parts of a context that is cut in parts ...
+  double split_tokens = 128;  // ... longer contexts are, ...
+  double split_waves = 0.8;   // ... while there are fewer tiles than this share of the SMs
   // FlashAttention 2 without a split: what one tile can draw, alone on its SM and beside another. 0: enough.
   BytesPerSecond tile_alone, tile_paired;
-  double skew = 0;                // unequal contexts cost their mean plus this share of the way to the longest
+  double skew = 0;  // unequal contexts cost their mean plus this share of the way to the longest
 };
 
 struct AttentionEfficiency {
@@ -52,8 +54,8 @@ struct AttentionEfficiency {
   DecodeEfficiency decode;
 };
 
-// `l2` is the device's second-level cache: a `waves` grid reads a KV head again for each of its query heads once
-// the decodes' keys no longer fit.
+// `l2` is the device's second-level cache: a `waves` grid reads a KV head again for each of its query heads
+// once the decodes' keys no longer fit.
 KernelCost attention_cost(const AttentionEfficiency& efficiency, const Roof& roof, Bytes l2,
                           const AttentionShape& shape, const BatchShape& batch);
 

@@ -41,8 +41,8 @@ class PlainCollectives : public CollectiveModel {
   LinkSpec links_;
 };
 
-// Rounds of 1/n of the payload to the next device. In an all-to-all, round r sends to the r-th next device: on a
-// wire ring it takes the shorter way round and shares each wire with the others under way.
+// Rounds of 1/n of the payload to the next device. In an all-to-all, round r sends to the r-th next device:
+// on a wire ring it takes the shorter way round and shares each wire with the others under way.
 class Ring final : public PlainCollectives {
   using PlainCollectives::PlainCollectives;
   double seconds(Collective op, double bytes, double n) const override {
@@ -50,7 +50,8 @@ class Ring final : public PlainCollectives {
     if (op != Collective::all_to_all || shape() != LinkShape::ring)
       return rounds_of(op, 2 * (n - 1), n - 1) * (latency() + transfer(bytes / n));
     double sum = 0;
-    for (double round = 1; round < n; ++round) sum += std::min(round, n - round) * (latency() + transfer(bytes / n));
+    for (double round = 1; round < n; ++round)
+      sum += std::min(round, n - round) * (latency() + transfer(bytes / n));
     return sum;
   }
 };
@@ -76,7 +77,8 @@ class OneShot final : public PlainCollectives {
   }
 };
 
-// Up and down a binary tree, pipelined: the latency of its depth, twice the payload over an inner node's link.
+// Up and down a binary tree, pipelined: the latency of its depth, twice the payload over an inner node's
+// link.
 class Tree final : public PlainCollectives {
   using PlainCollectives::PlainCollectives;
   double seconds(Collective op, double bytes, double n) const override {
@@ -95,8 +97,10 @@ class MeasuredCollectives final : public CollectiveModel {
     if (devices <= 1) return Seconds(0);
     if (op == Collective::send_receive && measured_.send_receive)
       return Seconds((*measured_.send_receive)(bytes.value()));
-    if (const ProtocolTimes* own = own_kernel(measured_.one_shot, op, bytes, devices)) return Seconds((*own)(bytes.value()));
-    if (const ProtocolTimes* own = own_kernel(measured_.two_shot, op, bytes, devices)) return Seconds((*own)(bytes.value()));
+    if (const ProtocolTimes* own = own_kernel(measured_.one_shot, op, bytes, devices))
+      return Seconds((*own)(bytes.value()));
+    if (const ProtocolTimes* own = own_kernel(measured_.two_shot, op, bytes, devices))
+      return Seconds((*own)(bytes.value()));
     const auto* times = measured_.of(op);
     return times ? Seconds(interpolated(*times, bytes.value(), devices)) : plain_->time(op, bytes, devices);
   }

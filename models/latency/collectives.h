@@ -1,6 +1,6 @@
 #pragma once
-// Closed forms of the collectives a sharded model needs, on the links of one node or between nodes. Pure; used by
-// devices/ for the step timeline and by sim/engine to lay out the same algorithm as SimGrid flows.
+// Closed forms of the collectives a sharded model needs, on the links of one node or between nodes. Pure;
+// used by devices/ for the step timeline and by sim/engine to lay out the same algorithm as SimGrid flows.
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,8 +23,8 @@ struct LinkSpec {
 class CollectiveModel {
  public:
   virtual ~CollectiveModel() = default;
-  // `bytes` is the payload of one rank: what an all-reduce reduces, what an all-gather yields, what a reduce-scatter
-  // takes, what all-to-all and send send. Infinite over no links.
+  // `bytes` is the payload of one rank: what an all-reduce reduces, what an all-gather yields, what a
+  // reduce-scatter takes, what all-to-all and send send. Infinite over no links.
   virtual Seconds time(Collective op, Bytes bytes, int devices) const = 0;
   // Sent by each rank over its links.
   virtual Bytes sent(Collective op, Bytes bytes, int devices) const = 0;
@@ -35,10 +35,11 @@ std::vector<std::string> interconnect_names();
 std::string interconnect_summary(const std::string& name);
 LinkSpec find_interconnect(const std::string& name);
 
-// `library` is how an engine does them: "nccl", "vllm" (its own one-shot and two-shot all-reduce below a size, NCCL
-// above) or "trtllm" (taken as vllm: the same two kernels) as measured under CUDA graphs on that interconnect. On
-// links nobody measured, and for "", it is the plain algorithm: a ring, or on a full mesh everyone to everyone at
-// once. "tree", "one_shot" and "two_shot" name the other plain ones. Throws std::out_of_range on another library.
+// `library` is how an engine does them: "nccl", "vllm" (its own one-shot and two-shot all-reduce below a
+// size, NCCL above) or "trtllm" (taken as vllm: the same two kernels) as measured under CUDA graphs on that
+// interconnect. On links nobody measured, and for "", it is the plain algorithm: a ring, or on a full mesh
+// everyone to everyone at once. "tree", "one_shot" and "two_shot" name the other plain ones. Throws
+// std::out_of_range on another library.
 std::shared_ptr<const CollectiveModel> make_collectives(const LinkSpec& links, const std::string& library);
 
 }  // namespace weir

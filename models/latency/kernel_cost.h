@@ -1,6 +1,6 @@
 #pragma once
-// What one operator costs on one unit, alone: the result of every latency model, for the step timeline, the usage
-// counters and the energy.
+// What one operator costs on one unit, alone: the result of every latency model, for the step timeline, the
+// usage counters and the energy.
 #include <cstdint>
 
 #include "sim/core/units.h"
@@ -17,8 +17,8 @@ struct KernelCost {
   Joules energy;    // above idle
 };
 
-// Decode attention while every request grows by one token a step: affine in the step number until `steps` are done
-// (a wave, a table knot, the longest request overtaking the mean). steps >= 1; slope is per step.
+// Decode attention while every request grows by one token a step: affine in the step number until `steps` are
+// done (a wave, a table knot, the longest request overtaking the mean). steps >= 1; slope is per step.
 struct AffineKernelCost {
   KernelCost first;
   KernelCost slope;

@@ -6,8 +6,8 @@
 namespace weir {
 namespace {
 
-// vLLM's fused MoE kernel deals each expert's rows out in blocks of at least 16 (fused_moe.py, BLOCK_SIZE_M): half a
-// block is empty on average.
+// vLLM's fused MoE kernel deals each expert's rows out in blocks of at least 16 (fused_moe.py, BLOCK_SIZE_M):
+// half a block is empty on average.
 constexpr double empty_rows_per_expert = 8;
 
 double smooth_maximum(double a, double b, double knee) {
@@ -16,7 +16,8 @@ double smooth_maximum(double a, double b, double knee) {
   return high * std::pow(1 + std::pow(low / high, knee), 1 / knee);
 }
 
-KernelCost roofline(const GemmEfficiency& e, const Roof& roof, double flops, double computed_flops, double bytes) {
+KernelCost roofline(const GemmEfficiency& e, const Roof& roof, double flops, double computed_flops,
+                    double bytes) {
   const double compute = computed_flops / (e.compute * roof.peak.value());
   const double traffic = bytes / (e.memory * roof.bandwidth.value());
   KernelCost cost;
@@ -36,7 +37,8 @@ double tail(const GemmEfficiency& e, const Roof& roof, double in) {
 
 KernelCost gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape& s) {
   const double flops = 2 * s.rows * s.in * s.out;
-  const double bytes = s.in * s.out * s.weight_bytes + s.rows * (s.in * s.activation_bytes + s.out * s.output_bytes);
+  const double bytes =
+      s.in * s.out * s.weight_bytes + s.rows * (s.in * s.activation_bytes + s.out * s.output_bytes);
   return roofline(e, roof, flops, flops + tail(e, roof, s.in), bytes);
 }
 
@@ -55,7 +57,8 @@ double busiest_rank(const ExpertShape& experts, double rows_per_rank) {
 
 KernelCost grouped_gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape& s,
                              const ExpertShape& experts) {
-  const double mean = s.rows * static_cast<double>(experts.active * experts.here) / static_cast<double>(experts.total);
+  const double mean =
+      s.rows * static_cast<double>(experts.active * experts.here) / static_cast<double>(experts.total);
   const double rows = mean * busiest_rank(experts, mean);
   const double busy = expected_active_experts(experts, s.rows);
   const double flops = 2 * s.in * s.out * rows;

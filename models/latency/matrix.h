@@ -1,6 +1,7 @@
 #pragma once
-// Kernels that a smooth roofline describes: GEMMs, the grouped GEMMs of a mixture of experts, and the elementwise
-// ones. Called by devices/ for each operator; pure, under 100 ns. Fitted by docs/calibration/fit.py.
+// Kernels that a smooth roofline describes: GEMMs, the grouped GEMMs of a mixture of experts, and the
+// elementwise ones. Called by devices/ for each operator; pure, under 100 ns. Fitted by
+// docs/calibration/fit.py.
 #include <cstdint>
 
 #include "models/latency/kernel_cost.h"
@@ -28,11 +29,13 @@ struct ExpertShape {
   std::int64_t here = 0, active = 0, total = 0;  // experts on this rank; of a token; in the layer
 };
 
-// How many of `here` experts at least one of the tokens is routed to, when each chooses `active` of `total` at random.
+// How many of `here` experts at least one of the tokens is routed to, when each chooses `active` of `total`
+// at random.
 double expected_active_experts(const ExpertShape& experts, double tokens);
 // Rows of the busiest of the ranks that share the experts, over their mean.
 double busiest_rank(const ExpertShape& experts, double rows_per_rank);
-// `shape.rows` are the layer's tokens. The busiest rank's time, since the others wait for it in the all-reduce.
+// `shape.rows` are the layer's tokens. The busiest rank's time, since the others wait for it in the
+// all-reduce.
 KernelCost grouped_gemm_cost(const GemmEfficiency& efficiency, const Roof& roof, const GemmShape& shape,
                              const ExpertShape& experts);
 

@@ -62,7 +62,9 @@ Interconnect read_interconnect(const std::string& name, std::string_view text) {
   made.title = params.text({"title", ""});
   made.links.name = name;
   const std::string shape = params.choice({"shape", ""}, {"switch", "ring", "full_mesh"});
-  made.links.shape = shape == "full_mesh" ? LinkShape::full_mesh : shape == "ring" ? LinkShape::ring : LinkShape::switched;
+  made.links.shape = shape == "full_mesh" ? LinkShape::full_mesh
+                     : shape == "ring"    ? LinkShape::ring
+                                          : LinkShape::switched;
   made.links.bandwidth = params.quantity<BytesPerSecond>({"bandwidth_gb_per_s", ""});
   made.links.latency = params.quantity<Seconds>({"latency_us", ""});
   Params nccl = params.object({"nccl", ""}, Params::Presence::required);
@@ -98,12 +100,14 @@ const std::map<std::string, Interconnect>& catalog() {
 
 double ProtocolTimes::operator()(double bytes) const {
   double best = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < alpha.size(); ++i) best = std::min(best, alpha[i] + bytes * seconds_per_byte[i]);
+  for (std::size_t i = 0; i < alpha.size(); ++i)
+    best = std::min(best, alpha[i] + bytes * seconds_per_byte[i]);
   return best;
 }
 
 double interpolated(const std::vector<ProtocolTimes>& measured, double bytes, int devices) {
-  const auto above = std::find_if(measured.begin(), measured.end(), [&](auto& m) { return m.devices >= devices; });
+  const auto above =
+      std::find_if(measured.begin(), measured.end(), [&](auto& m) { return m.devices >= devices; });
   if (above != measured.end() && above->devices == devices) return (*above)(bytes);
   const double n = devices;
   if (above == measured.begin() || above == measured.end()) {

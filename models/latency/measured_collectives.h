@@ -11,7 +11,8 @@
 
 namespace weir {
 
-// One collective at one number of devices: the fastest of the library's protocols, each alpha + bytes / bandwidth.
+// One collective at one number of devices: the fastest of the library's protocols, each alpha + bytes /
+// bandwidth.
 struct ProtocolTimes {
   int devices = 0;
   std::vector<double> alpha, seconds_per_byte;
@@ -20,8 +21,8 @@ struct ProtocolTimes {
   double operator()(double bytes) const;
 };
 
-// By number of devices, ascending. Between two measured numbers, times are interpolated linearly in the number;
-// outside, alpha and the time a byte scale as a ring's: with n - 1 and (n - 1) / n of the nearest.
+// By number of devices, ascending. Between two measured numbers, times are interpolated linearly in the
+// number; outside, alpha and the time a byte scale as a ring's: with n - 1 and (n - 1) / n of the nearest.
 double interpolated(const std::vector<ProtocolTimes>& measured, double bytes, int devices);
 
 struct MeasuredLibrary {

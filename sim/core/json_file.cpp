@@ -13,7 +13,7 @@ namespace {
 // A scenario is a page or two; a Hugging Face config.json likewise. Deeper or longer input is a mistake or an
 // attack, and nlohmann's dump and destructor recurse.
 constexpr int max_depth = 64;
-constexpr std::uintmax_t max_bytes = 64u << 20;
+constexpr std::uintmax_t max_document_bytes = 64u << 20;
 constexpr std::size_t max_keys = 10'000;  // of one object: ordered_json looks them up one by one
 
 }  // namespace
@@ -58,7 +58,7 @@ std::string read_text_file(const std::filesystem::path& path, std::uintmax_t max
 }
 
 Json read_json_file(const std::filesystem::path& path) {
-  return parse_json(read_text_file(path, max_bytes), path.string());
+  return parse_json(read_text_file(path, max_document_bytes), path.string());
 }
 
 void set_pointer(Json& document, const std::string& assignment) {

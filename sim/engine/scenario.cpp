@@ -26,7 +26,7 @@ Scenario read(Params params) {
       params.integer({"seed", "Of every random draw; same scenario and seed, same output."}, {0}, 1));
   const std::string model =
       params.text({"model", "A name of `weir list models`, or the path of a Hugging Face config.json."});
-  if (!model.empty() || reading.describing()) s.model = find_architecture(model, reading, "/model");
+  if (params.has("model") || reading.describing()) s.model = find_architecture(model, reading, "/model");
   Params precision = params.object({"precision", "Number formats."});
   s.precision = Precision::from(precision);
   precision.close();

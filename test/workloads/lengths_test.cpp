@@ -42,8 +42,8 @@ TEST_CASE("named: each distribution has its source's mean and deviation") {
     const auto input = moments(requests, input_of), output = moments(requests, output_of);
     CHECK(input.mean == Approx(source.input.mean).epsilon(0.015));
     CHECK(output.mean == Approx(source.output.mean).epsilon(0.015));
-    // A third of the variance of ShareGPT is one prompt of 196,710 tokens in 390,751, which a sample has or has
-    // not.
+    // A third of the variance of ShareGPT is one prompt of 196,710 tokens in 390,751, which a sample has or
+    // has not.
     const double scatter = kind.name == "sharegpt" ? 0.2 : 0.03;
     CHECK(input.std == Approx(source.input.std).epsilon(scatter));
     CHECK(output.std == Approx(source.output.std).epsilon(scatter));

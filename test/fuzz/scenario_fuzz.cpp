@@ -1,0 +1,110 @@
+// The JSON reader and the scenario reader on any bytes whatever: a Scenario or a ConfigError. What begins
+// like an object is a scenario as it stands; other bytes are edits of a good one, two bytes each, for no
+// search through random bytes finds one.
+#include <string>
+#include <vector>
+
+#include "sim/engine/scenario.h"
+
+using namespace weir;
+
+namespace {
+
+const Json good = parse_json(R"({
+  "name": "fuzz", "seed": 1, "model": "llama3.1-8b",
+  "precision": {"weights": "bf16", "activations": "bf16", "kv_cache": "bf16"},
+  "cluster": {"nodes": [{"count": 1, "devices": [{"kind": "h100_sxm", "count": 2}], "interconnect": "nvlink4_switch"}],
+              "network": {"topology": "fat_tree", "link_bandwidth_gb_per_s": 50, "link_latency_us": 5}},
+  "serving": {"replicas": [{"count": 1, "role": "both", "parallelism": {"tensor": 2, "pipeline": 1, "expert": 1},
+      "batching": {"kind": "chunked_prefill", "max_batch_requests": 256, "max_batch_tokens": 8192},
+      "kv_cache": {"block_tokens": 16, "memory_fraction": 0.9, "admission": "chunk", "preemption": "recompute"},
+      "engine": {"kind": "vllm_v1"}}], "routing": {"kind": "least_outstanding"}},
+  "workload": {"requests": {"kind": "lognormal", "count": 10, "input": {"mean": 100, "std": 50, "max": 1000},
+                            "output": {"mean": 100, "std": 50}},
+               "arrivals": {"kind": "gamma", "rate_per_s": 5, "cv": 2, "warmup_requests": 1}},
+  "slo": {"ttft_ms": 1000, "tpot_ms": 50}
+})",
+                             "good");
+
+const std::vector<Json> values = {nullptr,
+                                  true,
+                                  0,
+                                  1,
+                                  2,
+                                  3,
+                                  -1,
+                                  0.5,
+                                  1e300,
+                                  -1e-300,
+                                  1000000,
+                                  9223372036854775807,
+                                  18446744073709551615u,
+                                  2.7,
+                                  "",
+                                  "x",
+                                  "h100_sxm",
+                                  "a100_sxm_40gb",
+                                  "none",
+                                  "mixtral-8x7b",
+                                  "qwen3-30b-a3b",
+                                  "orca",
+                                  "static",
+                                  "round_robin",
+                                  "closed_loop",
+                                  "named",
+                                  "csv",
+                                  "sequence",
+                                  "swap",
+                                  "prefill",
+                                  "decode",
+                                  "fp8",
+                                  Json::array(),
+                                  Json::object(),
+                                  Json::array({Json::object()})};
+
+// Puts a value at the place that `where` picks, walking down from the top, or takes it out.
+void edit(Json& document, std::uint8_t where, std::uint8_t what) {
+  Json* place = &document;
+  std::size_t choice = where;
+  while (place->is_structured() && !place->empty()) {
+    auto below = place->begin();
+    std::advance(below, choice % place->size());
+    choice = choice / place->size() + (where >> 3);
+    Json& child = *below;
+    if (child.is_structured() && !child.empty() && what % 7 != 0) {
+      place = &child;
+      continue;
+    }
+    if (what >= 250)
+      place->erase(below);
+    else
+      child = values[what % values.size()];
+    return;
+  }
+}
+
+// A long workload is no mistake, only slow to draw.
+void shorten(Json& document) {
+  for (const char* key : {"/workload/requests/count"}) {
+    const Json::json_pointer at(key);
+    if (document.contains(at) && document[at].is_number() && document[at].get<double>() > 1000)
+      document[at] = 1000;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    Json document = good;
+    if (size > 0 && (data[0] == '{' || data[0] == '[' || data[0] == ' '))
+      document = parse_json(std::string(data, data + size), "fuzz.json");
+    else
+      for (std::size_t i = 0; i + 1 < size; i += 2) edit(document, data[i], data[i + 1]);
+    shorten(document);
+    read_scenario(document, "fuzz.json");
+  } catch (const ConfigError& e) {
+    if (e.problems().empty()) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,111 @@
+// Every trace reader, and the tokenizer, on any bytes whatever: a trace that keeps its promises or a
+// ConfigError. The first byte picks the reader; an odd second one puts a good beginning before the rest, for
+// no search through random bytes finds a header.
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "workloads/readers.h"
+
+using namespace weir;
+
+namespace {
+
+class Bytes : public TokenCounter {
+ public:
+  std::int64_t count(std::string_view text) const override { return std::ssize(text); }
+  std::string note() const override { return "bytes"; }
+};
+const Bytes counter;
+
+struct Target {
+  std::string beginning;
+  Trace (*read)(std::string_view text, const std::string& file);
+};
+
+const std::vector<Target> targets = {
+    {"arrival_s,input_tokens,output_tokens\n1,2,3\n", read_csv},
+    {"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n", read_azure},
+    {"Timestamp,Request tokens,Response tokens\n5,472,18\n", read_burstgpt},
+    {"arrived_at,num_prefill_tokens,num_decode_tokens\n1,2,3\n", read_vidur},
+    {"arrival_timestamp,prompt_size,token_size\n1,2,3\n", read_splitwise},
+    {R"({"timestamp": 1, "input_length": 2, "output_length": 3, "hash_ids": [0]})"
+     "\n",
+     read_mooncake},
+    {R"({"arrival_time_ns": 1, "sub_requests": [{"input_toks": 2, "output_toks": 3, "tool_duration_ns": 4}]})"
+     "\n",
+     read_llmservingsim},
+    {R"([{"prompt_len": 1, "output_len": 2, "start_time": 3},)", read_distserve},
+    {R"([{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]},)",
+     [](auto text, auto& file) { return read_conversations(text, file, counter, text.size() % 2 == 0); }},
+    {R"([{"instruction": "a", "input": "b", "output": "c"},)",
+     [](auto text, auto& file) { return read_alpaca(text, file, counter); }},
+    {R"({"problem": "a", "generations": ["b"]})"
+     "\n",
+     [](auto text, auto& file) { return read_openr1(text, file, counter); }},
+    {R"({"messages": [{"content": "a"}], "reasoning": "b", "answer": "c"})"
+     "\n",
+     [](auto text, auto& file) { return read_dolphin_r1(text, file, counter); }},
+    {R"({"context": "a", "input": "b", "answers": ["c"]})"
+     "\n",
+     [](auto text, auto& file) { return read_longbench(text, file, counter); }},
+};
+
+void check(const Trace& trace) {
+  bool good = !trace.requests.empty();
+  Seconds before(0);
+  for (const Request& r : trace.requests) {
+    good = good && r.input_tokens >= 1 && r.output_tokens >= 1 && r.input_tokens <= max_tokens;
+    if (!trace.missing_arrivals.empty()) continue;
+    good = good && r.arrival >= before && std::isfinite(r.arrival.value());
+    before = r.arrival;
+  }
+  if (!good) std::abort();
+}
+
+// A tokenizer whose merges are those that shorten most of what a fuzzer tries.
+std::shared_ptr<const TokenCounter> small_tokenizer() {
+  std::string vocabulary, merges;
+  for (unsigned byte = 0, next = 256; byte < 256; ++byte) {
+    const bool itself = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\u%04x", itself ? byte : next++);
+    vocabulary += std::string("\"") + escaped + "\": " + std::to_string(byte) + ", ";
+  }
+  for (const char* pair : {"a a", "aa aa", "\\u0120 a", "\\u0120 \\u0120", "1 1"}) {
+    std::string joined = pair;
+    joined.erase(joined.find(' '), 1);
+    vocabulary += "\"" + joined + "\": " + std::to_string(1000 + merges.size()) + ", ";
+    merges += (merges.empty() ? "\"" : ", \"") + std::string(pair) + "\"";
+  }
+  return byte_level_bpe(
+      R"({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": true}, "normalizer": {"type": "NFC"},
+      "model": {"type": "BPE", "vocab": {)" +
+          vocabulary + R"("end": 999}, "merges": [)" + merges + "]}}",
+      "small");
+}
+
+void tokenize(const std::string& text) {
+  static const auto tokenizer = small_tokenizer();
+  const std::int64_t tokens = tokenizer->count(text);
+  if (tokens < 0 || tokens > 3 * std::ssize(text) + 1 || (tokens == 0) != text.empty()) std::abort();
+  byte_level_bpe(text, "t");  // and the text as a tokenizer.json
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const std::string rest(data + 2, data + size);
+  try {
+    const std::size_t target = data[0] % (targets.size() + 1);
+    if (target == targets.size())
+      tokenize(rest);
+    else
+      check(targets[target].read(data[1] % 2 ? targets[target].beginning + rest : rest, "t"));
+  } catch (const ConfigError& e) {
+    if (e.problems().empty() || e.problems().size() > 11) std::abort();
+  }
+  return 0;
+}

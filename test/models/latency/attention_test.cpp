@@ -1,0 +1,207 @@
+#include "models/latency/attention.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+using namespace weir;
+
+namespace {
+
+using Random = std::mt19937;
+
+double between(Random& random, double low, double high) {  // log-uniform
+  return low * std::pow(high / low, std::uniform_real_distribution<double>(0, 1)(random));
+}
+
+std::int64_t whole(Random& random, std::int64_t low, std::int64_t high) {
+  return static_cast<std::int64_t>(
+      std::round(between(random, static_cast<double>(low), static_cast<double>(high))));
+}
+
+AttentionEfficiency random_efficiency(Random& random) {
+  AttentionEfficiency e;
+  e.grid = static_cast<AttentionGrid>(random() % 3);
+  e.prefill = {.context = between(random, 0.3, 0.9),
+               .causal = between(random, 0.2, 0.9),
+               .tile_rows = random() % 2 ? 64. : 128.,
+               .tile_tokens = between(random, 1, 500),
+               .padding_tokens = random() % 2 ? 0 : 30.,
+               .packed_heads = random() % 2 == 0,
+               .launch = Seconds(1e-5)};
+  e.decode = {.memory = between(random, 0.5, 0.95),
+              .launch = Seconds(1e-5),
+              .wave = Seconds(4e-6),
+              .overlapped_wave = Seconds(1.5e-6),
+              .split = Seconds(random() % 2 ? 5e-6 : 0),
+              .tile_alone = BytesPerSecond(random() % 2 ? 17e9 : 0),
+              .tile_paired = BytesPerSecond(11e9),
+              .skew = random() % 2 ? 0.04 : 0};
+  return e;
+}
+
+const Roof roof{FlopsPerSecond(5e14), BytesPerSecond(2e12), 108};
+const Bytes l2(50e6);
+
+AttentionShape random_shape(Random& random) {
+  const double kv = std::pow(2, static_cast<double>(random() % 5)),
+               group = static_cast<double>(1 + random() % 8);
+  return {.query_heads = kv * group, .kv_heads = kv, .head_dim = 128, .kv_bytes = random() % 2 ? 2. : 1.};
+}
+
+BatchShape decodes(std::int64_t n, std::int64_t sum, std::int64_t longest) {
+  BatchShape batch;
+  batch.decodes = n;
+  batch.decode_context_sum = sum;
+  batch.decode_context_max = longest;
+  return batch;
+}
+
+BatchShape random_decodes(Random& random) {
+  const std::int64_t n = whole(random, 1, 512);
+  const std::int64_t mean = whole(random, 1, 20000),
+                     longest = n == 1 ? mean : mean + whole(random, 1, 4 * mean);
+  return decodes(n, n * mean - (n > 1 ? random() % static_cast<unsigned>(n) : 0), longest);
+}
+
+void require_same(const KernelCost& a, const KernelCost& b) {
+  REQUIRE(a.time.value() == Approx(b.time.value()).epsilon(1e-12));
+  REQUIRE(a.flops.value() == Approx(b.flops.value()).epsilon(1e-12));
+  REQUIRE(a.memory.value() == Approx(b.memory.value()).epsilon(1e-12));
+  REQUIRE(a.compute.value() == Approx(b.compute.value()).epsilon(1e-12));
+  REQUIRE(a.traffic.value() == Approx(b.traffic.value()).epsilon(1e-12));
+}
+
+KernelCost after(const AffineKernelCost& affine, std::int64_t step) {
+  const auto k = static_cast<double>(step);
+  KernelCost cost = affine.first;
+  cost.time += k * affine.slope.time;
+  cost.flops += k * affine.slope.flops;
+  cost.memory += k * affine.slope.memory;
+  cost.compute += k * affine.slope.compute;
+  cost.traffic += k * affine.slope.traffic;
+  return cost;
+}
+
+}  // namespace
+
+TEST_CASE("decode attention: affine until its steps are done, as step by step") {
+  Random random(2);
+  int with_breakpoint = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const AttentionEfficiency e = random_efficiency(random);
+    const AttentionShape s = random_shape(random);
+    BatchShape batch = random_decodes(random);
+    const AffineKernelCost affine = decode_attention_cost(e, roof, s, batch);
+    REQUIRE(affine.steps >= 1);
+    with_breakpoint += affine.steps < 1000;
+    const std::int64_t last = std::min<std::int64_t>(affine.steps, 3000) - 1;
+    for (const std::int64_t step : {std::int64_t{0}, std::int64_t{1}, last / 2, last}) {
+      if (step > last) continue;
+      const BatchShape then = decodes(batch.decodes, batch.decode_context_sum + step * batch.decodes,
+                                      batch.decode_context_max + step);
+      require_same(after(affine, step), attention_cost(e, roof, l2, s, then));
+    }
+  }
+  REQUIRE(with_breakpoint > 50);  // the cases above do meet breakpoints
+}
+
+TEST_CASE("attention: nothing beats its roofline, whatever the batch") {
+  Random random(3);
+  for (int i = 0; i < 3000; ++i) {
+    const AttentionEfficiency e = random_efficiency(random);
+    const AttentionShape s = random_shape(random);
+    BatchShape batch = random() % 3 ? random_decodes(random) : BatchShape{};
+    std::vector<PrefillChunk> chunks(random() % 4);
+    for (PrefillChunk& c : chunks) c = {whole(random, 1, 4096), whole(random, 1, 20000) - 1};
+    batch.prefill = chunks;
+    const KernelCost cost = attention_cost(e, roof, l2, s, batch);
+    REQUIRE(cost.time >= cost.flops / roof.peak);
+    REQUIRE(cost.time >= cost.memory / roof.bandwidth);
+    if (chunks.empty()) continue;
+    // More context, another prompt, another decode: never faster.
+    std::vector<PrefillChunk> deeper = chunks;
+    deeper[0].context += 100;
+    BatchShape more = batch;
+    more.prefill = deeper;
+    REQUIRE(attention_cost(e, roof, l2, s, more).time >= cost.time);
+    Roof slower = roof;
+    slower.bandwidth = 0.8 * roof.bandwidth;
+    REQUIRE(attention_cost(e, slower, l2, s, batch).time >= cost.time);
+  }
+}
+
+TEST_CASE("decode attention: more context and less bandwidth are never faster") {
+  Random random(4);
+  for (int i = 0; i < 2000; ++i) {
+    const AttentionEfficiency e = random_efficiency(random);
+    const AttentionShape s = random_shape(random);
+    const BatchShape batch = random_decodes(random);
+    const KernelCost cost = attention_cost(e, roof, l2, s, batch);
+    const BatchShape longer =
+        decodes(batch.decodes, batch.decode_context_sum + batch.decodes, batch.decode_context_max + 1);
+    Roof slower = roof;
+    slower.bandwidth = 0.8 * roof.bandwidth;
+    REQUIRE(attention_cost(e, roof, l2, s, longer).time >= cost.time);
+    REQUIRE(attention_cost(e, slower, l2, s, batch).time >= cost.time);
+  }
+}
+
+TEST_CASE("decode attention: unequal contexts lie between their mean and their longest") {
+  Random random(5);
+  for (int i = 0; i < 2000; ++i) {
+    const AttentionEfficiency e = random_efficiency(random);
+    const AttentionShape s = random_shape(random);
+    const std::int64_t n = whole(random, 2, 256), mean = whole(random, 1, 5000),
+                       longest = mean + whole(random, 1, 20000);
+    const Seconds equal = attention_cost(e, roof, l2, s, decodes(n, n * mean, mean)).time;
+    const Seconds unequal = attention_cost(e, roof, l2, s, decodes(n, n * mean, longest)).time;
+    const Seconds all_longest = attention_cost(e, roof, l2, s, decodes(n, n * longest, longest)).time;
+    REQUIRE(equal <= unequal);
+    REQUIRE(unequal <= all_longest);
+  }
+}
+
+TEST_CASE("prefill attention: a chunk's flops are those of every query with every key it sees") {
+  const AttentionShape s{.query_heads = 8, .kv_heads = 2, .head_dim = 64, .kv_bytes = 2};
+  for (const PrefillChunk chunk : {PrefillChunk{1, 0}, {7, 0}, {5, 12}, {1, 300}}) {
+    double pairs = 0;
+    for (std::int64_t query = 0; query < chunk.tokens; ++query)
+      for (std::int64_t key = 0; key <= chunk.context + query; ++key) ++pairs;
+    BatchShape batch;
+    batch.prefill = std::span(&chunk, 1);
+    // A product with the key and one with the value, over head_dim, in every query head, multiply-add as two.
+    CHECK(attention_cost({}, roof, l2, s, batch).flops.value() == Approx(pairs * 8 * 64 * 4));
+  }
+}
+
+TEST_CASE("prefill attention: a prompt in one chunk costs the flops of the same prompt in many") {
+  const AttentionShape s{.query_heads = 32, .kv_heads = 8, .head_dim = 128, .kv_bytes = 2};
+  const auto flops = [&](std::vector<PrefillChunk> chunks) {
+    BatchShape batch;
+    batch.prefill = chunks;
+    return attention_cost({}, roof, l2, s, batch).flops.value();
+  };
+  CHECK(flops({{1000, 0}}) == Approx(flops({{300, 0}}) + flops({{300, 300}}) + flops({{400, 600}})));
+  CHECK(flops({{1000, 0}}) == Approx(flops({{300, 0}, {300, 300}, {400, 600}})));
+}
+
+TEST_CASE("attention in waves: a tile too many costs a wave, and a long decode bounds a batch from below") {
+  AttentionEfficiency e;
+  e.grid = AttentionGrid::waves;
+  e.prefill = {.context = 1, .causal = 1, .tile_rows = 64, .launch = Seconds(0)};
+  const Roof small{FlopsPerSecond(1e14), BytesPerSecond(1e15), 8};
+  const AttentionShape s{.query_heads = 8, .kv_heads = 8, .head_dim = 128, .kv_bytes = 2};
+  const auto time = [&](std::int64_t tokens) {
+    const PrefillChunk chunk{tokens, 100000};
+    BatchShape batch;
+    batch.prefill = std::span(&chunk, 1);
+    return attention_cost(e, small, l2, s, batch).time;
+  };
+  CHECK(time(65) / time(64) == Approx(2).epsilon(0.01));  // 8 tiles on 8 SMs, then 16
+  const PrefillChunk chunk{64, 0};
+  BatchShape batch = decodes(2, 10001, 10000);
+  batch.prefill = std::span(&chunk, 1);
+  const double tile = 4. * 64 * 128 * 10000 / (1e14 / 8);
+  CHECK(attention_cost(e, small, l2, s, batch).time.value() >= tile);
+}

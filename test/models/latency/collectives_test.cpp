@@ -1,0 +1,158 @@
+#include "models/latency/collectives.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "sim/core/embedded.h"
+#include "sim/core/params.h"
+
+using namespace weir;
+
+namespace weir {
+extern const EmbeddedFiles interconnect_catalog;
+}
+
+namespace {
+
+const std::vector<Collective> all_kinds = {Collective::all_reduce, Collective::all_gather,
+                                           Collective::reduce_scatter, Collective::all_to_all,
+                                           Collective::send_receive};
+const std::vector<std::string> libraries = {"", "nccl", "vllm", "trtllm", "tree", "one_shot", "two_shot"};
+
+LinkSpec custom(LinkShape shape) {
+  return {"custom", shape, BytesPerSecond(100e9), Seconds(2e-6)};
+}
+
+// Plays a ring round by round: every rank sends a block to the next one, and the round ends when it has
+// arrived.
+double played_ring(int rounds, double block, const LinkSpec& links) {
+  double clock = 0;
+  for (int round = 0; round < rounds; ++round)
+    clock += links.latency.value() + block / links.bandwidth.value();
+  return clock;
+}
+
+}  // namespace
+
+TEST_CASE("collectives: more bytes are never faster, and nothing beats the links") {
+  for (const std::string& name : interconnect_names()) {
+    if (name == "none") continue;
+    const LinkSpec links = find_interconnect(name);
+    for (const std::string& library : libraries) {
+      const auto model = make_collectives(links, library);
+      for (const Collective kind : all_kinds)
+        for (const int devices : {2, 3, 4, 6, 8, 16}) {
+          INFO(name << " " << library << " " << static_cast<int>(kind) << " over " << devices);
+          Seconds before(0);
+          for (double bytes = 64; bytes < 1e9; bytes *= 1.7) {
+            const Seconds time = model->time(kind, Bytes(bytes), devices);
+            // A library that changes to another kernel at a size may gain a little at that size.
+            REQUIRE(time >= 0.9 * before);
+            REQUIRE(time > Seconds(0));
+            before = time;
+          }
+        }
+    }
+  }
+}
+
+TEST_CASE("collectives: one device has nothing to do, and no links take for ever") {
+  const auto none = make_collectives(find_interconnect("none"), "vllm");
+  for (const Collective kind : all_kinds) {
+    CHECK(none->time(kind, Bytes(1e6), 1) == Seconds(0));
+    CHECK(none->sent(kind, Bytes(1e6), 1) == Bytes(0));
+    CHECK(none->time(kind, Bytes(1e6), 2).value() == std::numeric_limits<double>::infinity());
+  }
+  CHECK_THROWS_AS(make_collectives(LinkSpec{}, "gloo"), std::out_of_range);
+}
+
+TEST_CASE("collectives: a plain ring is the rounds it is made of") {
+  for (const LinkShape shape : {LinkShape::switched, LinkShape::ring}) {
+    const LinkSpec links = custom(shape);
+    const auto ring = make_collectives(links, "");
+    for (const int n : {2, 3, 8}) {
+      const double bytes = 3e6;
+      CHECK(ring->time(Collective::all_reduce, Bytes(bytes), n).value() ==
+            Approx(played_ring(2 * (n - 1), bytes / n, links)));
+      CHECK(ring->time(Collective::all_gather, Bytes(bytes), n).value() ==
+            Approx(played_ring(n - 1, bytes / n, links)));
+      CHECK(ring->time(Collective::all_reduce, Bytes(bytes), n) ==
+            ring->time(Collective::all_gather, Bytes(bytes), n) +
+                ring->time(Collective::reduce_scatter, Bytes(bytes), n));
+      CHECK(ring->sent(Collective::all_reduce, Bytes(bytes), n).value() == Approx(2. * (n - 1) / n * bytes));
+      CHECK(ring->sent(Collective::all_to_all, Bytes(bytes), n).value() == Approx((n - 1.) / n * bytes));
+    }
+  }
+  // On a wire ring of 4, the blocks for the device across share wires: 1 + 2 + 1 blocks a wire instead of 3.
+  const auto switched = make_collectives(custom(LinkShape::switched), ""),
+             wired = make_collectives(custom(LinkShape::ring), "");
+  CHECK(wired->time(Collective::all_to_all, Bytes(4e6), 4) /
+            switched->time(Collective::all_to_all, Bytes(4e6), 4) ==
+        Approx(4. / 3));
+}
+
+TEST_CASE("collectives: a full mesh sends to everyone at once") {
+  const LinkSpec mesh = custom(LinkShape::full_mesh);
+  const auto plain = make_collectives(mesh, "");
+  CHECK(plain->time(Collective::all_reduce, Bytes(8e6), 8).value() ==
+        Approx(2 * 2e-6 + 2 * 7. / 8 * 8e6 / 100e9));
+  CHECK(plain->time(Collective::all_gather, Bytes(8e6), 8).value() == Approx(2e-6 + 7. / 8 * 8e6 / 100e9));
+}
+
+TEST_CASE("collectives: one shot wins small messages, two shots large ones, a tree many devices") {
+  const LinkSpec links = custom(LinkShape::switched);
+  const auto ring = make_collectives(links, ""), one = make_collectives(links, "one_shot"),
+             two = make_collectives(links, "two_shot"), tree = make_collectives(links, "tree");
+  const auto time = [](const auto& model, double bytes, int n) {
+    return model->time(Collective::all_reduce, Bytes(bytes), n);
+  };
+  CHECK(time(one, 1e4, 8) < time(two, 1e4, 8));
+  CHECK(time(two, 1e7, 8) < time(one, 1e7, 8));
+  CHECK(time(tree, 1e4, 64) < time(ring, 1e4, 64));
+  CHECK(time(ring, 1e9, 64) < time(tree, 1e9, 64));
+  CHECK(one->sent(Collective::all_reduce, Bytes(1e6), 8) == Bytes(7e6));
+}
+
+TEST_CASE("collectives: vLLM's own kernels below its size limit, NCCL above") {
+  const LinkSpec links = find_interconnect("nvlink4_switch");
+  const auto vllm = make_collectives(links, "vllm"), nccl = make_collectives(links, "nccl");
+  const double limit = 8 * 1048576;  // of 2 devices
+  CHECK(vllm->time(Collective::all_reduce, Bytes(65536), 8) <
+        0.5 * nccl->time(Collective::all_reduce, Bytes(65536), 8));
+  CHECK(vllm->time(Collective::all_reduce, Bytes(limit - 1), 2) <
+        nccl->time(Collective::all_reduce, Bytes(limit - 1), 2));
+  CHECK(vllm->time(Collective::all_reduce, Bytes(limit), 2) ==
+        nccl->time(Collective::all_reduce, Bytes(limit), 2));
+  CHECK(vllm->time(Collective::all_gather, Bytes(65536), 4) ==
+        nccl->time(Collective::all_gather, Bytes(65536), 4));
+  CHECK(vllm->sent(Collective::all_reduce, Bytes(65536), 8) == Bytes(7 * 65536));
+}
+
+TEST_CASE("collectives: between measured numbers of devices, times lie between theirs") {
+  for (const std::string name : {"nvlink3_switch", "nvlink4_switch", "pcie5_x16"}) {
+    const auto nccl = make_collectives(find_interconnect(name), "nccl");
+    for (double bytes = 1e3; bytes < 1e9; bytes *= 10) {
+      const auto time = [&](int n) { return nccl->time(Collective::all_reduce, Bytes(bytes), n); };
+      CHECK(time(3) >= std::min(time(2), time(4)));
+      CHECK(time(3) <= std::max(time(2), time(4)));
+      CHECK(time(16) > time(8));
+    }
+  }
+}
+
+TEST_CASE("interconnects: every number has a source") {
+  for (const auto& [name, text] : interconnect_catalog) {
+    const Json json = parse_json(std::string(text), std::string(name));
+    INFO(name);
+    CHECK(interconnect_summary(std::string(name)).size() > 5);
+    for (const auto& [key, value] : json.items()) {
+      if (key == "title" || key == "shape" || key == "sources" || key == "errors") continue;
+      if (value.is_structured() && value.empty()) continue;
+      INFO(key);
+      REQUIRE(json["sources"].contains(key));
+      CHECK(json["sources"][key].get<std::string>().size() > 3);
+    }
+  }
+}
