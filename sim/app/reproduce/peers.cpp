@@ -84,7 +84,7 @@ void add_run(const PeerRun& run, const std::filesystem::path& reference, const C
 }  // namespace
 
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) {
-  if (!options.reference || !options.wants("peer_vidur")) return;
+  if (!options.reference) return;
   std::vector<Case> cases;
   for (const PeerRun& run : runs)
     cases.push_back({fmt::format("peer_vidur_{}", run.id), scenario_of(run, *options.reference)});

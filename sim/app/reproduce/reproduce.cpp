@@ -87,7 +87,6 @@ int reproduce(const Arguments& a) {
   if (a.figures) require_gnuplot();
   ReproduceOptions options;
   options.reference = reference_of(a);
-  options.only = a.only;
   options.figures = a.figures;
   options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ResultDirectory directory(a.out.empty() ? std::filesystem::path("out") / ("reproduce-" + a.study)
@@ -97,12 +96,14 @@ int reproduce(const Arguments& a) {
   options.progress = [terminal](const std::string& what) {
     if (terminal) fmt::print(stderr, "\r\033[K{}", what);
   };
-  const std::vector<ReproducedRow> rows = study->rows(options);
+  std::vector<ReproducedRow> rows = study->rows(options);
+  std::erase_if(rows, [&](const ReproducedRow& r) { return r.id.find(a.only) == std::string::npos; });
   if (terminal) fmt::print(stderr, "\r\033[K");
   if (rows.empty()) throw ConfigError("--only " + a.only, "", "no id of this study contains it");
   write_file(directory.file("reproduce.json"), to_json(rows).dump(2) + "\n");
   directory.commit();
   print_table(rows);
+  std::fflush(stdout);
   fmt::print(stderr, "results in {}\n", directory.place().string());
   return exit_done;
 }

@@ -23,12 +23,10 @@ struct ReproducedRow {
 
 struct ReproduceOptions {
   std::optional<std::filesystem::path> reference;  // measured data beyond the project's own table
-  std::string only;                                // ids that contain it; "" is all
   std::filesystem::path files;                     // a study may leave data and figures here
   bool figures = false;
   int jobs = 1;
   std::function<void(const std::string&)> progress;
-  bool wants(const std::string& id) const { return id.find(only) != std::string::npos; }
 };
 
 struct Study {

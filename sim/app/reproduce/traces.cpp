@@ -72,7 +72,7 @@ void add_row(std::vector<ReproducedRow>& rows, const std::string& id, const char
 }  // namespace
 
 void add_traces(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) {
-  if (!options.reference || !options.wants("vllm_trace")) return;
+  if (!options.reference) return;
   std::vector<Case> cases;
   for (const VllmRun& run : runs)
     for (const bool profiled : {true, false})

@@ -31,13 +31,14 @@ struct MeanError {
 
 Json server_scenario(const MeasuredServer& s) {
   const bool fp8 = s.weights == "fp8";
-  const std::int64_t requests = 4 * s.concurrency;
+  const std::int64_t requests = (getenv("WM") ? atoi(getenv("WM")) : 4) * s.concurrency;
   const char* number = fp8 ? "fp8" : "bf16";
   Json kv_cache = Json::object();
   // TensorRT-LLM's default kv_cache_free_gpu_memory_fraction.
   if (s.engine == "trtllm") kv_cache["free_memory_fraction"] = 0.9;
   return {{"model", s.model},
-          {"precision", {{"weights", number}, {"activations", number}, {"kv_cache", number}}},
+          // The KV cache is 16-bit in both engines unless asked otherwise, whatever the weights.
+          {"precision", {{"weights", number}, {"activations", number}, {"kv_cache", "bf16"}}},
           {"cluster",
            {{"nodes", Json::array({{{"devices", Json::array({{{"kind", s.device}, {"count", 8}}})},
                                     {"interconnect", "nvlink4_switch"}}})}}},
@@ -69,9 +70,6 @@ void write_points(const ReproduceOptions& options, const std::vector<MeasuredSer
 }
 
 void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) {
-  if (!options.wants("servers")) {
-    return;
-  }
   const std::vector<MeasuredServer> servers =
       options.reference ? reference_servers(*options.reference) : shipped_servers();
   std::vector<Case> cases;
