@@ -13,7 +13,7 @@ struct Preset {
 const std::vector<Preset> presets = {
     {"vllm_v1", "vLLM 0.8 and later: CUDA graphs, scheduler in its own process", 500, 0, "vllm"},
     {"vllm_v0", "vLLM up to 0.7: the scheduler runs between steps", 1500, 20, "vllm"},
-    {"trtllm", "TensorRT-LLM: C++ runtime, overlapped scheduling", 300, 0, "trtllm"},
+    {"trtllm", "TensorRT-LLM: C++ runtime, overlapped scheduling", 300, 20, "trtllm"},
     {"ideal", "no host time at all, plain ring collectives", 0, 0, ""},
 };
 

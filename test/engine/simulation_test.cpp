@@ -23,7 +23,7 @@ Json random_scenario(unsigned seed, bool one_stage) {
   Random random(seed);
   Json s = small_scenario();
   s["seed"] = seed;
-  Json& replica = s["serving"]["replicas"][0];
+  Json replica = Json::object();
   const std::string batching = pick<std::string>(random, {"static", "orca", "prefill_first", "chunked_prefill"});
   replica["batching"] = {{"kind", batching}, {"max_batch_requests", pick(random, {4, 16, 64})}};
   if (batching == "chunked_prefill") replica["batching"]["max_batch_tokens"] = pick(random, {64, 512, 2048});
@@ -37,12 +37,13 @@ Json random_scenario(unsigned seed, bool one_stage) {
       {"kind", pick<std::string>(random, {"round_robin", "least_outstanding", "join_shortest_queue"})}};
   const int shape = pick(random, {0, 0, 1, 2});
   if (shape == 1 && one_stage) replica["count"] = 2;
+  Json replicas = Json::array({replica});
   if (shape == 2 && one_stage) {
-    Json decode = replica;
-    replica["role"] = "prefill";
-    decode["role"] = "decode";
-    s["serving"]["replicas"].push_back(decode);
+    replicas.push_back(replica);
+    replicas[0]["role"] = "prefill";
+    replicas[1]["role"] = "decode";
   }
+  s["serving"]["replicas"] = replicas;
   s["workload"]["arrivals"] =
       pick<Json>(random, {Json{{"kind", "poisson"}, {"rate_per_s", 15}}, Json{{"kind", "poisson"}, {"rate_per_s", 200}},
                           Json{{"kind", "all_at_once"}}, Json{{"kind", "closed_loop"}, {"concurrency", 7}},

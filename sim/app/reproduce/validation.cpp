@@ -31,7 +31,7 @@ struct MeanError {
 
 Json server_scenario(const MeasuredServer& s) {
   const bool fp8 = s.weights == "fp8";
-  const std::int64_t requests = (getenv("WM") ? atoi(getenv("WM")) : 4) * s.concurrency;
+  const std::int64_t requests = 4 * s.concurrency;
   const char* number = fp8 ? "fp8" : "bf16";
   Json kv_cache = Json::object();
   // TensorRT-LLM's default kv_cache_free_gpu_memory_fraction.
