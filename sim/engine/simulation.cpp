@@ -269,10 +269,7 @@ void Simulation::charge(RunResult& result) const {
   for (std::size_t i = 0; i < used_.size(); ++i) {
     DeviceUsage& usage = result.devices[i];
     const DeviceSpec& spec = used_[i]->spec();
-    const PowerSpec& power = spec.power;
-    const Joules each = power.idle * window + power.per_flop * usage.flops + power.per_byte * usage.memory +
-                        power.per_link_byte * usage.link;
-    usage.energy = usage.devices * each;
+    usage.energy += usage.devices * (spec.power.idle * window);  // what the kernels drew above idle is there already
     usage.cost_dollars = usage.devices * spec.dollars_per_hour * window.value() / 3600;
   }
 }

@@ -18,6 +18,7 @@ StepCost attributed(const KernelCost& kernel, bool collective, double times) {
   cost.flops = times * kernel.flops;
   cost.memory = times * kernel.memory;
   cost.link = times * kernel.link;
+  cost.energy = times * kernel.energy;
   return cost;
 }
 
@@ -32,12 +33,14 @@ StepCost& StepCost::operator+=(const StepCost& o) {
   flops += o.flops;
   memory += o.memory;
   link += o.link;
+  energy += o.energy;
   return *this;
 }
 
 StepCost operator*(double k, const StepCost& c) {
   return {k * c.time,       k * c.compute_bound, k * c.memory_bound, k * c.link_bound,
-          k * c.host_bound, k * c.flops,         k * c.memory,       k * c.link};
+          k * c.host_bound, k * c.flops,         k * c.memory,       k * c.link,
+          k * c.energy};
 }
 
 Seconds StepRun::time(std::int64_t n) const {

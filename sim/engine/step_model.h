@@ -14,6 +14,7 @@ struct StepCost {
   Seconds compute_bound{}, memory_bound{}, link_bound{}, host_bound{};
   Flops flops{};  // of one rank, like the bytes
   Bytes memory{}, link{};
+  Joules energy{};  // of one rank, above idle
 
   StepCost& operator+=(const StepCost& other);
   friend StepCost operator*(double k, const StepCost& cost);

@@ -98,6 +98,7 @@ void Recorder::busy(std::size_t device, Seconds from, Seconds to, const StepCost
   usage.flops += share.flops;
   usage.memory += share.memory;
   usage.link += share.link;
+  usage.energy += usage.devices * share.energy;
   device_busy_[device].add(from, to, cost.time.value());
   link_bytes_[device].add(from, to, cost.link.value());
 }
