@@ -48,6 +48,7 @@ class Profiled final : public Device {
     spec_.title += ", profiled";
   }
 
+  bool measures_sampler() const override { return true; }
   const DeviceSpec& spec() const override { return spec_; }
 
   KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override {

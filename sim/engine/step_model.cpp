@@ -61,6 +61,7 @@ StepModel::StepModel(std::shared_ptr<const Device> device, StageGraph stage,
       links_(std::move(links)),
       engine_(std::move(engine)),
       collectives_elsewhere_(collectives_elsewhere) {
+  if (device_->measures_sampler()) engine_.per_sequence = Seconds(0);
   const auto sort_in = [this](const OperatorGraph& graph, double times) {
     for (const auto v : boost::make_iterator_range(boost::vertices(graph))) {
       const Operator& op = graph[v];
