@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "sim/app/command_line.h"
-#include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
 #include "sim/core/catalog.h"
@@ -78,7 +77,6 @@ void print_table(const std::vector<ReproducedRow>& rows) {
 
 struct Arguments {
   std::string study, only, out, reference;
-  bool figures = false;
 };
 
 std::optional<std::filesystem::path> reference_of(const Arguments& a) {
@@ -95,10 +93,8 @@ int reproduce(const Arguments& a) {
       std::find_if(studies().begin(), studies().end(), [&](const Study& s) { return s.name == a.study; });
   if (study == studies().end())
     throw ConfigError("weir reproduce", "", no_such("study", a.study, names_of(studies())));
-  if (a.figures) require_gnuplot();
   ReproduceOptions options;
   options.reference = reference_of(a);
-  options.figures = a.figures;
   options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ResultDirectory directory(a.out.empty() ? std::filesystem::path("out") / ("reproduce-" + a.study)
                                           : std::filesystem::path(a.out));
@@ -135,7 +131,6 @@ std::function<int()> declare_reproduce(CLI::App& app) {
   app.add_option("--reference", a->reference,
                  "folder of measured data (default: the variable WEIR_REFERENCE)")
       ->type_name("DIR");
-  app.add_flag("--figures", a->figures, "draw figures as SVG (needs gnuplot)");
   return [a] { return reproduce(*a); };
 }
 

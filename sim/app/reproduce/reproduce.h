@@ -23,8 +23,7 @@ struct ReproducedRow {
 
 struct ReproduceOptions {
   std::optional<std::filesystem::path> reference;  // measured data beyond the project's own table
-  std::filesystem::path files;                     // a study may leave data and figures here
-  bool figures = false;
+  std::filesystem::path files;                     // a study may leave data here
   int jobs = 1;
   std::function<void(const std::string&)> progress;
 };

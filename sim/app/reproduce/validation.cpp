@@ -5,7 +5,6 @@
 #include <cmath>
 #include <fstream>
 
-#include "sim/app/output/gnuplot.h"
 #include "sim/app/reproduce/case_runner.h"
 #include "sim/app/reproduce/measured.h"
 #include "sim/app/reproduce/validation.h"
@@ -115,7 +114,6 @@ void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& ro
     row.note = error.note() + "; how the load generator spread its requests is not recorded";
     rows.push_back(row);
   }
-  if (options.figures) draw_servers(options);
 }
 
 }  // namespace
@@ -125,7 +123,6 @@ std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options)
   add_servers(options, rows);
   add_traces(options, rows);
   add_peers(options, rows);
-  add_kernels(options, rows);
   return rows;
 }
 

@@ -7,8 +7,6 @@ namespace weir {
 
 void add_traces(const ReproduceOptions& options,
                 std::vector<ReproducedRow>& rows);  // real vLLM runs, by request
-void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);    // Vidur's runs
-void add_kernels(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // kernels, by group
-void draw_servers(const ReproduceOptions& options);  // measured against simulated
+void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // Vidur's runs
 
 }  // namespace weir
