@@ -31,10 +31,10 @@ bench: all
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp')
 format:
-	clang-format-14 -i $(SOURCES)
+	@clang-format-14 -i $(SOURCES)
 
 check-format:
-	clang-format-14 --dry-run --Werror $(SOURCES)
+	@clang-format-14 --dry-run --Werror $(SOURCES)
 
 # The same tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize: | setup

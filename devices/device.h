@@ -38,6 +38,9 @@ class Device {
                           const CollectiveModel& links) const = 0;
   // Only for op.kind == attention and a batch of decodes alone.
   virtual AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const = 0;
+  // True if its sampler was measured as the server ran it, so that the engine preset adds nothing for
+  // sampling.
+  virtual bool measures_sampler() const { return false; }
   // Why this device cannot run the stage (a type it cannot calculate in; a profile of another tensor-parallel
   // degree or without one of its layers), or "" if it can. Ask before anything runs: cost() assumes that it
   // can.

@@ -1,6 +1,7 @@
 #pragma once
-// What one iteration asks of a model, reduced to what kernel times depend on. Made by the engine from a batch,
-// read by models/ and devices/. A prompt is prefill until all of it is computed, even when one token is left.
+// What one iteration asks of a model, reduced to what kernel times depend on. Made by the engine from a
+// batch, read by models/ and devices/. A prompt is prefill until all of it is computed, even when one token
+// is left.
 #include <cstdint>
 #include <span>
 
@@ -17,7 +18,7 @@ struct BatchShape {
   std::int64_t decodes = 0;             // requests that generate one token each
   std::int64_t decode_context_sum = 0;  // KV tokens they attend to, their own new one included, summed
   std::int64_t decode_context_max = 0;  // and the longest of them
-  std::int64_t sequences = 0;           // rows of the LM head: decodes plus prompts that end in this iteration
+  std::int64_t sequences = 0;  // rows of the LM head: decodes plus prompts that end in this iteration
 
   std::int64_t tokens() const { return prefill_tokens + decodes; }  // rows of every GEMM of a block
 };

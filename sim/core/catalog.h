@@ -14,7 +14,8 @@ template <class Interface>
 struct CatalogEntry {
   std::string name;     // as written in the scenario, e.g. "chunked_prefill"
   std::string summary;  // one line, for `weir list` and the docs
-  std::shared_ptr<const Interface> (*make)(Params&);  // reads its own keys; null only if it reported a problem
+  std::shared_ptr<const Interface> (*make)(
+      Params&);  // reads its own keys; null only if it reported a problem
 };
 
 template <class Interface>

@@ -7,6 +7,7 @@
 
 namespace weir {
 
-using EmbeddedFiles = std::vector<std::pair<std::string_view, std::string_view>>;  // (stem, text), sorted by stem
+using EmbeddedFiles =
+    std::vector<std::pair<std::string_view, std::string_view>>;  // (stem, text), sorted by stem
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 #pragma once
-// What is wrong with what the user gave us. A reader collects every Problem it finds and throws them together,
-// so that a file is mended in one go; the command line prints them as `file: /json/pointer: what` and exits 2.
+// What is wrong with what the user gave us. A reader collects every Problem it finds and throws them
+// together, so that a file is mended in one go; the command line prints them as `file: /json/pointer: what`
+// and exits 2.
 #include <stdexcept>
 #include <string>
 #include <string_view>

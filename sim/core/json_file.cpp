@@ -21,13 +21,15 @@ constexpr std::size_t max_keys = 10'000;  // of one object: ordered_json looks t
 Json parse_json(const std::string& text, const std::string& file) {
   std::vector<std::set<std::string>> keys;
   auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > max_depth) throw ConfigError(file, "", fmt::format("nested deeper than {} levels", max_depth));
+    if (depth > max_depth)
+      throw ConfigError(file, "", fmt::format("nested deeper than {} levels", max_depth));
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && keys.back().size() == max_keys)
       throw ConfigError(file, "", fmt::format("more than {} keys in one object", max_keys));
     if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      throw ConfigError(file, "", fmt::format("the key \"{}\" is given twice in one object", parsed.get<std::string>()));
+      throw ConfigError(
+          file, "", fmt::format("the key \"{}\" is given twice in one object", parsed.get<std::string>()));
     return true;
   };
   try {
@@ -41,7 +43,8 @@ Json parse_json(const std::string& text, const std::string& file) {
 
 std::string read_text_file(const std::filesystem::path& path, std::uintmax_t max_bytes) {
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) throw ConfigError(path.string(), "", "is a directory, not a file");
+  if (std::filesystem::is_directory(path, error))
+    throw ConfigError(path.string(), "", "is a directory, not a file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw ConfigError(path.string(), "", "cannot be opened: " + std::string(std::strerror(errno)));
   std::string text;

@@ -77,7 +77,10 @@ void Reading::finish() const {
 Params::Params(Reading& reading, const Json& object) : Params(reading, &object, "", "") {}
 
 Params::Params(Reading& reading, const Json* object, std::string pointer, std::string schema_path)
-    : reading_(&reading), object_(object), pointer_(std::move(pointer)), schema_path_(std::move(schema_path)) {
+    : reading_(&reading),
+      object_(object),
+      pointer_(std::move(pointer)),
+      schema_path_(std::move(schema_path)) {
   static const Json empty = Json::object();
   if (!object_->is_object()) {
     fail("", fmt::format("expected an object, got {}", shown(*object_)));
@@ -137,7 +140,8 @@ std::int64_t Params::integer(Key key, Range<std::int64_t> range, std::optional<s
   declare(declaration, range);
   const Json* v = find(key, declaration, as_json(fallback));
   if (!v) return harmless(range, fallback);
-  const bool fits = v->is_number_integer() && !(v->is_number_unsigned() && v->get<std::uint64_t>() > INT64_MAX);
+  const bool fits =
+      v->is_number_integer() && !(v->is_number_unsigned() && v->get<std::uint64_t>() > INT64_MAX);
   if (!fits || !inside(v->get<std::int64_t>(), range)) {
     fail(key.name, fmt::format("expected an integer{}, got {}", shown(range), shown(*v)));
     return harmless(range, fallback);
@@ -218,7 +222,8 @@ std::optional<std::string> Params::text_or_null(Key key) {
   return {};
 }
 
-std::string Params::choice(Key key, const std::vector<std::string>& known, std::optional<std::string> fallback) {
+std::string Params::choice(Key key, const std::vector<std::string>& known,
+                           std::optional<std::string> fallback) {
   const Json* v = find(key, {{"type", "string"}, {"enum", known}}, as_json(fallback));
   if (!v) return fallback.value_or("");
   if (!v->is_string()) {
@@ -238,7 +243,8 @@ Params Params::object(Key key, Presence presence) {
   static const Json empty = Json::object();
   const bool optional = presence == Presence::optional;
   const Json* v = find(key, Json::object(), optional ? std::optional<Json>(empty) : std::nullopt);
-  Params below(*reading_, v ? v : &empty, pointer_ + "/" + key.name, schema_path_ + "/properties/" + key.name);
+  Params below(*reading_, v ? v : &empty, pointer_ + "/" + key.name,
+               schema_path_ + "/properties/" + key.name);
   if (!v && !optional) below.missing_ = below.closed_ = true;
   if (v) resolve(key.name, empty);
   return below;
@@ -282,7 +288,8 @@ std::vector<double> Params::numbers(Key key, std::size_t min_items, Range<double
     if (n.is_number() && std::isfinite(n.get<double>()) && inside(n.get<double>(), range))
       values.push_back(n.get<double>());
     else
-      fail(fmt::format("{}/{}", key.name, i), fmt::format("expected a number{}, got {}", shown(range), shown(n)));
+      fail(fmt::format("{}/{}", key.name, i),
+           fmt::format("expected a number{}, got {}", shown(range), shown(n)));
   }
   resolve(key.name, *v);
   return values;
@@ -295,7 +302,8 @@ Params::NameOrObject Params::name_or_object(Key key, const std::vector<std::stri
   if (describing()) {
     const Json names = {{"type", "string"}, {"enum", known}};
     find(key, {{"oneOf", Json::array({names, Json::object()})}}, as_json(fallback));
-    return {"", std::make_shared<Params>(Params(*reading_, &empty, pointer_ + "/" + key.name, path + "/oneOf/1"))};
+    return {"", std::make_shared<Params>(
+                    Params(*reading_, &empty, pointer_ + "/" + key.name, path + "/oneOf/1"))};
   }
   const auto it = object_->find(key.name);
   if (it == object_->end() || !it->is_object()) return {choice(key, known, std::move(fallback)), nullptr};
@@ -331,11 +339,22 @@ void Params::close() {
 double Params::unit(const std::string& key) {
   // Longest suffix first: _gb_per_s ends in _s.
   static const std::vector<std::pair<std::string, double>> units = {
-      {"_pj_per_byte", 1e-12}, {"_pj_per_flop", 1e-12}, {"_gb_per_s", 1e9}, {"_tb_per_s", 1e12},
-      {"_tflops", 1e12},       {"_gflops", 1e9},        {"_gib", 1073741824.},
-      {"_mib", 1048576.},      {"_kib", 1024.},         {"_gb", 1e9},
-      {"_mb", 1e6},            {"_bytes", 1},           {"_ms", 1e-3},
-      {"_us", 1e-6},           {"_ns", 1e-9},           {"_s", 1},
+      {"_pj_per_byte", 1e-12},
+      {"_pj_per_flop", 1e-12},
+      {"_gb_per_s", 1e9},
+      {"_tb_per_s", 1e12},
+      {"_tflops", 1e12},
+      {"_gflops", 1e9},
+      {"_gib", 1073741824.},
+      {"_mib", 1048576.},
+      {"_kib", 1024.},
+      {"_gb", 1e9},
+      {"_mb", 1e6},
+      {"_bytes", 1},
+      {"_ms", 1e-3},
+      {"_us", 1e-6},
+      {"_ns", 1e-9},
+      {"_s", 1},
       {"_w", 1},
   };
   for (const auto& [suffix, si] : units)

@@ -1,10 +1,12 @@
 #pragma once
-// The one door for JSON. A struct declares each of its keys once - name, help, range, default - by calling the
-// readers below; the same calls validate a file, fill in its defaults (the resolved scenario), and write the
-// JSON Schema and the `weir list` help. Nobody reads a nlohmann::json by hand: it takes 2.7 for the int 2.
+// The one door for JSON. A struct declares each of its keys once - name, help, range, default - by calling
+// the readers below; the same calls validate a file, fill in its defaults (the resolved scenario), and write
+// the JSON Schema and the `weir list` help. Nobody reads a nlohmann::json by hand: it takes 2.7 for the
+// int 2.
 //
-// A bad value is recorded as a Problem and a harmless one returned, so that reading goes on and every problem is
-// listed at once; Reading::finish() throws them. Any object may carry an "about" string, a comment for people.
+// A bad value is recorded as a Problem and a harmless one returned, so that reading goes on and every problem
+// is listed at once; Reading::finish() throws them. Any object may carry an "about" string, a comment for
+// people.
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -67,11 +69,13 @@ class Params {
   std::optional<std::int64_t> integer_or_null(Key key, Range<std::int64_t> range);  // default null
   double number(Key key, Range<double> range, std::optional<double> fallback = {});
   std::optional<double> number_or_null(Key key, Range<double> range);  // default null
-  std::optional<double> number_if_given(Key key, Range<double> range);  // optional, without a default to resolve
+  std::optional<double> number_if_given(Key key,
+                                        Range<double> range);  // optional, without a default to resolve
   bool flag(Key key, std::optional<bool> fallback = {});
   std::string text(Key key, std::optional<std::string> fallback = {});
   std::optional<std::string> text_or_null(Key key);  // default null
-  std::string choice(Key key, const std::vector<std::string>& known, std::optional<std::string> fallback = {});
+  std::string choice(Key key, const std::vector<std::string>& known,
+                     std::optional<std::string> fallback = {});
 
   // A physical quantity; the unit is the key's suffix (_us, _gb_per_s, _gib, _tflops, _w, ...), range and
   // fallback are in that unit.
@@ -84,7 +88,8 @@ class Params {
     const std::optional<double> v = number_or_null(key, range);
     return v ? std::optional<Q>(Q(unit(key.name) * *v)) : std::nullopt;
   }
-  static double unit(const std::string& key);  // SI units in one of the key's suffix; an unknown suffix throws
+  static double unit(
+      const std::string& key);  // SI units in one of the key's suffix; an unknown suffix throws
 
   // Nested values. An absent optional object reads as {}: its keys then give their defaults.
   enum class Presence { required, optional };
@@ -99,17 +104,17 @@ class Params {
   };
   NameOrObject name_or_object(Key key, const std::vector<std::string>& known,
                               std::optional<std::string> fallback = {});
-  // One `kind` of a tagged union; while describing, a fresh alternative under oneOf. All keys of a tagged object
-  // are read through the alternative, none through its parent. See make_from in catalog.h.
+  // One `kind` of a tagged union; while describing, a fresh alternative under oneOf. All keys of a tagged
+  // object are read through the alternative, none through its parent. See make_from in catalog.h.
   Params alternative(const std::string& kind, bool is_default);
 
-  bool has(const char* key) const;  // present and not null; declares nothing
+  bool has(const char* key) const;                             // present and not null; declares nothing
   void fail(const std::string& key, const std::string& what);  // a Problem at key ("" is this object)
   bool describing() const { return reading_->describing(); }
   Reading& reading() { return *reading_; }
   const std::string& pointer() const { return pointer_; }
 
-  void close();                              // reports the unknown keys
+  void close();                                   // reports the unknown keys
   void close_ignoring_rest() { closed_ = true; }  // for files of others, such as a config.json
 
  private:
@@ -136,8 +141,10 @@ P read_params(Params params) {
 }
 
 // A whole file as it is, no longer than that. Throws ConfigError.
-std::string read_text_file(const std::filesystem::path& path, std::uintmax_t max_bytes = std::uintmax_t{1} << 32);
-// Reads and parses a file: size, syntax (line and column), depth and duplicate keys are checked. Throws ConfigError.
+std::string read_text_file(const std::filesystem::path& path,
+                           std::uintmax_t max_bytes = std::uintmax_t{1} << 32);
+// Reads and parses a file: size, syntax (line and column), depth and duplicate keys are checked. Throws
+// ConfigError.
 Json read_json_file(const std::filesystem::path& path);
 Json parse_json(const std::string& text, const std::string& file);
 

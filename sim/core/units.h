@@ -1,7 +1,7 @@
 #pragma once
-// Physical quantities, SI base units inside. Everyone uses them; the scale of a datasheet number is spelled out
-// only in its JSON key (params.h). A Quantity never converts to double by itself: value() is for printing, for
-// calls into SimGrid and for the inner loops of models/.
+// Physical quantities, SI base units inside. Everyone uses them; the scale of a datasheet number is spelled
+// out only in its JSON key (params.h). A Quantity never converts to double by itself: value() is for
+// printing, for calls into SimGrid and for the inner loops of models/.
 #include <compare>
 
 namespace weir {
@@ -43,12 +43,26 @@ using Watts = Quantity<struct WattsTag>;
 using JoulesPerFlop = Quantity<struct JoulesPerFlopTag>;
 using JoulesPerByte = Quantity<struct JoulesPerByteTag>;
 
-constexpr Seconds operator/(Bytes b, BytesPerSecond r) { return Seconds(b.value() / r.value()); }
-constexpr Seconds operator/(Flops f, FlopsPerSecond r) { return Seconds(f.value() / r.value()); }
-constexpr BytesPerSecond operator/(Bytes b, Seconds t) { return BytesPerSecond(b.value() / t.value()); }
-constexpr Bytes operator*(BytesPerSecond r, Seconds t) { return Bytes(r.value() * t.value()); }
-constexpr Joules operator*(Watts p, Seconds t) { return Joules(p.value() * t.value()); }
-constexpr Joules operator*(JoulesPerFlop e, Flops f) { return Joules(e.value() * f.value()); }
-constexpr Joules operator*(JoulesPerByte e, Bytes b) { return Joules(e.value() * b.value()); }
+constexpr Seconds operator/(Bytes b, BytesPerSecond r) {
+  return Seconds(b.value() / r.value());
+}
+constexpr Seconds operator/(Flops f, FlopsPerSecond r) {
+  return Seconds(f.value() / r.value());
+}
+constexpr BytesPerSecond operator/(Bytes b, Seconds t) {
+  return BytesPerSecond(b.value() / t.value());
+}
+constexpr Bytes operator*(BytesPerSecond r, Seconds t) {
+  return Bytes(r.value() * t.value());
+}
+constexpr Joules operator*(Watts p, Seconds t) {
+  return Joules(p.value() * t.value());
+}
+constexpr Joules operator*(JoulesPerFlop e, Flops f) {
+  return Joules(e.value() * f.value());
+}
+constexpr Joules operator*(JoulesPerByte e, Bytes b) {
+  return Joules(e.value() * b.value());
+}
 
 }  // namespace weir

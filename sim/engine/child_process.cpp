@@ -40,7 +40,8 @@ struct Child {
 
 Child start(std::size_t index, const std::function<std::string(std::size_t)>& body) {
   int ends[2];
-  if (::pipe(ends) != 0) throw std::runtime_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  if (::pipe(ends) != 0)
+    throw std::runtime_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
   std::fflush(nullptr);
   const pid_t pid = ::fork();
   if (pid < 0) throw std::runtime_error(fmt::format("cannot fork: {}", std::strerror(errno)));

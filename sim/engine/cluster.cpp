@@ -15,11 +15,11 @@ using Route = std::vector<sg4::LinkInRoute>;
 
 constexpr double any_speed = 1e9;  // hosts only sleep and send; time comes from the latency models
 
-// ESTIMATE: one way through a PCIe switch and root port; Neugebauer et al., "Understanding PCIe performance for end
-// host networking", SIGCOMM 2018, measure 0.5-1 us a round trip on several hosts.
+// ESTIMATE: one way through a PCIe switch and root port; Neugebauer et al., "Understanding PCIe performance
+// for end host networking", SIGCOMM 2018, measure 0.5-1 us a round trip on several hosts.
 const Seconds pcie_latency(0.5e-6);
 
-struct Wires {  // of one device
+struct Wires {                                        // of one device
   sg4::Link *out = nullptr, *in = nullptr;            // to and from its peers
   sg4::Link *pcie_out = nullptr, *pcie_in = nullptr;  // to and from host and network
 };
@@ -42,9 +42,10 @@ Route route(std::initializer_list<sg4::Link*> links) {
   return made;
 }
 
-// Between two devices of a node, the way their interconnect's shape has it; without one, through the host's PCIe.
-Route peer_route(sg4::NetZone* zone, const std::string& name, const LinkSpec& links, const std::vector<Wires>& wires,
-                 std::size_t a, std::size_t b) {
+// Between two devices of a node, the way their interconnect's shape has it; without one, through the host's
+// PCIe.
+Route peer_route(sg4::NetZone* zone, const std::string& name, const LinkSpec& links,
+                 const std::vector<Wires>& wires, std::size_t a, std::size_t b) {
   if (links.bandwidth <= BytesPerSecond(0)) return route({wires[a].pcie_out, wires[b].pcie_in});
   if (links.shape == LinkShape::full_mesh) {
     const auto pairs = static_cast<double>(wires.size() - 1);
@@ -71,10 +72,12 @@ BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent) {
                                                                      : spec.interconnect.latency;
   for (const DeviceGroup& group : spec.devices) {
     for (int i = 0; i < group.count; ++i) {
-      const std::string device = fmt::format("{}.{}-{}", name, group.device->spec().kind, node.devices.size());
+      const std::string device =
+          fmt::format("{}.{}-{}", name, group.device->spec().kind, node.devices.size());
       node.devices.push_back(zone->create_host(device, any_speed)->seal());
       Wires w;
-      if (spec.interconnect.bandwidth > BytesPerSecond(0) && spec.interconnect.shape != LinkShape::full_mesh) {
+      if (spec.interconnect.bandwidth > BytesPerSecond(0) &&
+          spec.interconnect.shape != LinkShape::full_mesh) {
         w.out = link(zone, device + ".out", spec.interconnect.bandwidth, hop);
         w.in = link(zone, device + ".in", spec.interconnect.bandwidth, hop);
       }
@@ -95,7 +98,8 @@ BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent) {
                         peer_route(zone, name, spec.interconnect, wires, a, b), false);
   }
   // The host reaches the network over a slot like its devices'.
-  sg4::Link* nic = link(zone, name + ".nic", spec.devices.front().device->spec().host_bandwidth, pcie_latency);
+  sg4::Link* nic =
+      link(zone, name + ".nic", spec.devices.front().device->spec().host_bandwidth, pcie_latency);
   zone->add_route(node.host->get_netpoint(), node.gateway, nullptr, nullptr, route({nic}), true);
   zone->seal();
   return node;
@@ -113,7 +117,8 @@ std::vector<unsigned long> torus_dimensions(unsigned long nodes) {
 
 Cluster::Cluster(const Scenario& scenario) {
   std::vector<const NodeSpec*> specs;
-  for (const NodeSpec& spec : scenario.nodes) specs.insert(specs.end(), static_cast<std::size_t>(spec.count), &spec);
+  for (const NodeSpec& spec : scenario.nodes)
+    specs.insert(specs.end(), static_cast<std::size_t>(spec.count), &spec);
   const auto count = static_cast<unsigned long>(specs.size());
   const NetworkSpec& network = scenario.network;
   const double bandwidth = network.link_bandwidth.value(), latency = network.link_latency.value();
@@ -126,7 +131,8 @@ Cluster::Cluster(const Scenario& scenario) {
     return built;
   };
   if (topology == "star" || topology == "full_mesh") {
-    sg4::NetZone* root = topology == "star" ? sg4::create_star_zone("network") : sg4::create_full_zone("network");
+    sg4::NetZone* root =
+        topology == "star" ? sg4::create_star_zone("network") : sg4::create_full_zone("network");
     std::vector<BuiltNode> built;
     for (unsigned long i = 0; i < count; ++i) built.push_back(add(root, i));
     for (unsigned long a = 0; a < count; ++a) {
@@ -139,37 +145,39 @@ Cluster::Cluster(const Scenario& scenario) {
       }
       for (unsigned long b = 0; topology == "full_mesh" && b < count; ++b) {
         if (a == b) continue;
-        root->add_route(built[a].zone->get_netpoint(), built[b].zone->get_netpoint(), built[a].gateway,
-                        built[b].gateway, route({link(root, fmt::format("mesh{}-{}", a, b), network.link_bandwidth,
-                                                      network.link_latency)}),
-                        false);
+        root->add_route(
+            built[a].zone->get_netpoint(), built[b].zone->get_netpoint(), built[a].gateway, built[b].gateway,
+            route({link(root, fmt::format("mesh{}-{}", a, b), network.link_bandwidth, network.link_latency)}),
+            false);
       }
     }
     root->seal();
     return;
   }
   sg4::NetZone* parent = sg4::create_empty_zone("root");
-  const sg4::ClusterCallbacks leaves([&](sg4::NetZone* zone, const std::vector<unsigned long>&, unsigned long id) {
-    if (id < count) {
-      const BuiltNode built = add(zone, id);
-      return std::make_pair(built.zone->get_netpoint(), built.gateway);
-    }
-    NetPoint* empty = zone->create_router(fmt::format("empty{}", id));
-    return std::make_pair(empty, static_cast<NetPoint*>(nullptr));
-  });
+  const sg4::ClusterCallbacks leaves(
+      [&](sg4::NetZone* zone, const std::vector<unsigned long>&, unsigned long id) {
+        if (id < count) {
+          const BuiltNode built = add(zone, id);
+          return std::make_pair(built.zone->get_netpoint(), built.gateway);
+        }
+        NetPoint* empty = zone->create_router(fmt::format("empty{}", id));
+        return std::make_pair(empty, static_cast<NetPoint*>(nullptr));
+      });
   const auto duplex = sg4::Link::SharingPolicy::SPLITDUPLEX;
   const auto side = static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(count)) - 1e-9));
   sg4::NetZone* zone = nullptr;
   if (topology == "fat_tree") {  // two levels, full bisection
     const unsigned switches = (static_cast<unsigned>(count) + side - 1) / side;
-    zone = sg4::create_fatTree_zone("network", parent, {2, {side, switches}, {1, side}, {1, 1}}, leaves, bandwidth,
-                                    latency, duplex);
+    zone = sg4::create_fatTree_zone("network", parent, {2, {side, switches}, {1, side}, {1, 1}}, leaves,
+                                    bandwidth, latency, duplex);
   } else if (topology == "torus") {
-    zone = sg4::create_torus_zone("network", parent, torus_dimensions(count), leaves, bandwidth, latency, duplex);
+    zone = sg4::create_torus_zone("network", parent, torus_dimensions(count), leaves, bandwidth, latency,
+                                  duplex);
   } else {  // dragonfly: groups of one chassis with `side` routers of one node each
     const unsigned groups = (static_cast<unsigned>(count) + side - 1) / side;
-    zone = sg4::create_dragonfly_zone("network", parent, {{groups, 1}, {1, 1}, {side, 1}, 1}, leaves, bandwidth,
-                                      latency, duplex);
+    zone = sg4::create_dragonfly_zone("network", parent, {{groups, 1}, {1, 1}, {side, 1}, 1}, leaves,
+                                      bandwidth, latency, duplex);
   }
   zone->seal();
   parent->seal();
@@ -179,6 +187,8 @@ sg4::Host* Cluster::device(DevicePlace place) const {
   return nodes_[static_cast<std::size_t>(place.node)].devices[static_cast<std::size_t>(place.slot)];
 }
 
-sg4::Host* Cluster::node(int node) const { return nodes_[static_cast<std::size_t>(node)].host; }
+sg4::Host* Cluster::node(int node) const {
+  return nodes_[static_cast<std::size_t>(node)].host;
+}
 
 }  // namespace weir

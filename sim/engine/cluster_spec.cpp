@@ -18,9 +18,11 @@ namespace {
 
 DeviceGroup read_group(Params params) {
   DeviceGroup group;
-  std::string kind = params.choice({"kind", "What the devices are; see `weir list devices`."}, device_names());
+  std::string kind =
+      params.choice({"kind", "What the devices are; see `weir list devices`."}, device_names());
   if (params.describing()) kind = device_names().front();  // any one: all take the same keys
-  group.count = static_cast<int>(params.integer({"count", "Devices of this kind in the node."}, {1, 4096}, 1));
+  group.count =
+      static_cast<int>(params.integer({"count", "Devices of this kind in the node."}, {1, 4096}, 1));
   if (!kind.empty()) group.device = make_device(kind, params);
   if (kind.empty())
     params.close_ignoring_rest();
@@ -31,7 +33,8 @@ DeviceGroup read_group(Params params) {
 
 LinkSpec read_interconnect(Params& node) {
   auto [name, object] = node.name_or_object(
-      {"interconnect", "What joins the node's devices: a name of `weir list interconnects`, or shape and numbers."},
+      {"interconnect",
+       "What joins the node's devices: a name of `weir list interconnects`, or shape and numbers."},
       interconnect_names(), "none");
   if (!object) return name.empty() ? LinkSpec{} : find_interconnect(name);
   LinkSpec links;
@@ -68,9 +71,11 @@ NetworkSpec read_network(Params params) {
   std::vector<std::string> known;
   for (const NamedSummary& t : topologies()) known.push_back(t.name);
   NetworkSpec network;
-  network.topology = params.choice({"topology", "Between nodes; see `weir list topologies`."}, known, "fat_tree");
+  network.topology =
+      params.choice({"topology", "Between nodes; see `weir list topologies`."}, known, "fat_tree");
   network.link_bandwidth = params.quantity<BytesPerSecond>(
-      {"link_bandwidth_gb_per_s", "Of each link and direction; a node has one into the network (400 Gbit/s)."},
+      {"link_bandwidth_gb_per_s",
+       "Of each link and direction; a node has one into the network (400 Gbit/s)."},
       positive, 50);
   network.link_latency = params.quantity<Seconds>({"link_latency_us", "Of each link."}, not_negative, 5);
   params.close();

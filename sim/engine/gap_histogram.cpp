@@ -53,9 +53,13 @@ void GapHistogram::add_run(Seconds first, Seconds slope, std::int64_t steps, dou
   }
 }
 
-double GapHistogram::count() const { return count_; }
+double GapHistogram::count() const {
+  return count_;
+}
 
-Seconds GapHistogram::mean() const { return Seconds(count_ > 0 ? sum_ / count_ : 0); }
+Seconds GapHistogram::mean() const {
+  return Seconds(count_ > 0 ? sum_ / count_ : 0);
+}
 
 Seconds GapHistogram::standard_deviation() const {
   if (count_ <= 0) return Seconds(0);

@@ -27,10 +27,13 @@ std::vector<Slot> slots_of(const std::vector<NodeSpec>& nodes) {
   return slots;
 }
 
-// The first free devices of the wanted kind, all of one group. A replica no larger than a node stays inside one: the
-// first node with enough of them left.
-std::vector<Slot*> find_devices(std::vector<Slot>& slots, const std::optional<std::string>& kind, std::size_t count) {
-  const auto usable = [&](const Slot& s) { return !s.taken && (!kind || s.group->device->spec().kind == *kind); };
+// The first free devices of the wanted kind, all of one group. A replica no larger than a node stays inside
+// one: the first node with enough of them left.
+std::vector<Slot*> find_devices(std::vector<Slot>& slots, const std::optional<std::string>& kind,
+                                std::size_t count) {
+  const auto usable = [&](const Slot& s) {
+    return !s.taken && (!kind || s.group->device->spec().kind == *kind);
+  };
   std::vector<Slot*> found;
   for (Slot& first : slots) {
     if (!usable(first)) continue;
@@ -41,7 +44,8 @@ std::vector<Slot*> find_devices(std::vector<Slot>& slots, const std::optional<st
       if (s.place.node == first.place.node) inside.push_back(&s);
     }
     if (inside.size() >= count) return {inside.begin(), inside.begin() + static_cast<std::ptrdiff_t>(count)};
-    if (found.empty() && anywhere.size() >= count && inside.size() == static_cast<std::size_t>(first.group->count))
+    if (found.empty() && anywhere.size() >= count &&
+        inside.size() == static_cast<std::size_t>(first.group->count))
       found.assign(anywhere.begin(), anywhere.begin() + static_cast<std::ptrdiff_t>(count));
   }
   return found;
@@ -60,18 +64,24 @@ Bytes activation_reserve(const Scenario& s, const ReplicaSpec& spec) {
     width = static_cast<double>(m.moe.active) *
             (up * static_cast<double>(m.moe.intermediate) / tensor + static_cast<double>(m.hidden));
   const double hidden = 2.0 * static_cast<double>(m.hidden);  // hidden states and residual
-  const double per_logit = 2 + 4 + 4 + 8 + 4 + 4;  // 16-bit, fp32, sorted, its int64 order, softmax, cumulated
-  // ESTIMATE: CUDA context, NCCL and CUDA graphs; what is missing between the formula above and the 2,588 blocks
-  // of a real vLLM 0.19 on an RTX 4090 (Llama-3.1-8B, 2,048 tokens, 256 requests; LLMServingSim's bench run).
+  const double per_logit =
+      2 + 4 + 4 + 8 + 4 + 4;  // 16-bit, fp32, sorted, its int64 order, softmax, cumulated
+  // ESTIMATE: CUDA context, NCCL and CUDA graphs; what is missing between the formula above and the 2,588
+  // blocks of a real vLLM 0.19 on an RTX 4090 (Llama-3.1-8B, 2,048 tokens, 256 requests; LLMServingSim's
+  // bench run).
   const double framework = 0.63e9;
-  return Bytes(tokens * (hidden + width) * element + requests * static_cast<double>(m.vocabulary) * per_logit + framework);
+  return Bytes(tokens * (hidden + width) * element +
+               requests * static_cast<double>(m.vocabulary) * per_logit + framework);
 }
 
-std::string gib(Bytes b) { return fmt::format("{:.2f} GiB", b.value() / 1073741824.); }
+std::string gib(Bytes b) {
+  return fmt::format("{:.2f} GiB", b.value() / 1073741824.);
+}
 
 class Placer {
  public:
-  Placer(Scenario& scenario, Reading& reading) : s_(scenario), reading_(reading), slots_(slots_of(scenario.nodes)) {}
+  Placer(Scenario& scenario, Reading& reading)
+      : s_(scenario), reading_(reading), slots_(slots_of(scenario.nodes)) {}
 
   void place(ReplicaSpec& spec, const std::string& pointer) {
     const Sharding& cut = spec.parallelism;
@@ -82,10 +92,11 @@ class Placer {
     for (int i = 0; i < spec.count; ++i) {
       const std::vector<Slot*> devices = find_devices(slots_, spec.device, per_replica);
       if (devices.empty()) {
-        reading_.problem(pointer, fmt::format("no room for replica {} of {}: it needs {} {} devices (tensor {} x "
-                                              "pipeline {}), the cluster has {} left",
-                                              i + 1, spec.count, per_replica, spec.device.value_or("alike"), cut.tensor,
-                                              cut.pipeline, free_devices(spec.device)));
+        reading_.problem(
+            pointer, fmt::format("no room for replica {} of {}: it needs {} {} devices (tensor {} x "
+                                 "pipeline {}), the cluster has {} left",
+                                 i + 1, spec.count, per_replica, spec.device.value_or("alike"), cut.tensor,
+                                 cut.pipeline, free_devices(spec.device)));
         return;
       }
       take(spec, devices);
@@ -122,14 +133,16 @@ class Placer {
                                  : s_.network.link_bandwidth;
       spec.links.latency = 2 * s_.network.link_latency;
     }
-    spec.collectives = make_collectives(spec.links, s_.collective_flows ? "" : spec.engine.collective_library);
+    spec.collectives =
+        make_collectives(spec.links, s_.collective_flows ? "" : spec.engine.collective_library);
   }
 
   void fit(ReplicaSpec& spec, const std::string& pointer) {
     const Sharding& cut = spec.parallelism;
     if (cut.tensor > 1 && spec.links.bandwidth <= BytesPerSecond(0)) {
-      reading_.problem(pointer + "/parallelism/tensor", "the node has no interconnect between its devices (cluster "
-                                                        "nodes interconnect is \"none\")");
+      reading_.problem(pointer + "/parallelism/tensor",
+                       "the node has no interconnect between its devices (cluster "
+                       "nodes interconnect is \"none\")");
       return;
     }
     const KvCacheSpec& cache = spec.kv_cache;
@@ -142,8 +155,8 @@ class Placer {
         return;
       }
       const Bytes weights = weight_bytes(s_.model, s_.precision, cut, stage);
-      const Bytes block = static_cast<double>(cache.block_tokens) *
-                          kv_bytes_per_token(s_.model, s_.precision, cut, stage);
+      const Bytes block =
+          static_cast<double>(cache.block_tokens) * kv_bytes_per_token(s_.model, s_.precision, cut, stage);
       const Bytes room = cache.blocks                 ? memory - weights
                          : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
                                                       : cache.memory_fraction * memory - weights - reserve;
@@ -152,12 +165,13 @@ class Placer {
         reading_.problem(
             pointer,
             cache.blocks
-                ? fmt::format("{} KV blocks of {} do not fit: stage {} of {} leaves room for {}", blocks, gib(block),
-                              stage, s_.model.name, fits)
-                : fmt::format("{} does not fit on {}: stage {} has {} of weights a device and {} of activations and "
-                              "runtime, {} of {} may be used",
-                              s_.model.name, spec.on->spec().kind, stage, gib(weights), gib(reserve),
-                              gib(cache.memory_fraction * memory), gib(memory)));
+                ? fmt::format("{} KV blocks of {} do not fit: stage {} of {} leaves room for {}", blocks,
+                              gib(block), stage, s_.model.name, fits)
+                : fmt::format(
+                      "{} does not fit on {}: stage {} has {} of weights a device and {} of activations and "
+                      "runtime, {} of {} may be used",
+                      s_.model.name, spec.on->spec().kind, stage, gib(weights), gib(reserve),
+                      gib(cache.memory_fraction * memory), gib(memory)));
         return;
       }
       if (!cache.blocks) blocks = std::min(blocks, fits);
@@ -177,7 +191,8 @@ void place_replicas(Scenario& scenario, Reading& reading) {
   for (std::size_t i = 0; i < scenario.replicas.size(); ++i)
     placer.place(scenario.replicas[i], fmt::format("/serving/replicas/{}", i));
   if (const std::size_t idle = placer.free_devices({}); idle > 0 && !reading.failed())
-    scenario.notes.push_back(fmt::format("{} devices of the cluster serve no replica; they are neither powered nor paid for", idle));
+    scenario.notes.push_back(fmt::format(
+        "{} devices of the cluster serve no replica; they are neither powered nor paid for", idle));
 }
 
 }  // namespace weir

@@ -1,6 +1,6 @@
 #pragma once
-// What a run leaves behind, as the engine fills it and sim/app writes it: one record a request, pooled inter-token
-// gaps, samples over time, totals per device. No formatting here.
+// What a run leaves behind, as the engine fills it and sim/app writes it: one record a request, pooled
+// inter-token gaps, samples over time, totals per device. No formatting here.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,7 +10,11 @@
 
 namespace weir {
 
-enum class RequestStatus { unfinished, completed, rejected };  // rejected: can never fit the KV cache or max_model_len
+enum class RequestStatus {
+  unfinished,
+  completed,
+  rejected
+};  // rejected: can never fit the KV cache or max_model_len
 
 struct RequestRecord {
   Request request;
@@ -20,7 +24,8 @@ struct RequestRecord {
   RequestStatus status = RequestStatus::unfinished;
 };
 
-// Gaps between a request's tokens, pooled: log-spaced bins (1e-3 wide), because 121 M gaps as numbers are 1 GB.
+// Gaps between a request's tokens, pooled: log-spaced bins (1e-3 wide), because 121 M gaps as numbers are 1
+// GB.
 class GapHistogram {
  public:
   void add(Seconds gap, double count);
@@ -41,7 +46,7 @@ class GapHistogram {
 struct DeviceUsage {
   std::string name;  // "replica 0 stage 1"
   std::string kind;
-  int devices = 1;   // alike, counted in energy and cost
+  int devices = 1;  // alike, counted in energy and cost
   Seconds busy;
   // Where the device's step time went: the larger of arithmetic and traffic names a kernel's bound.
   Seconds compute_bound, memory_bound, link_bound, host_bound;
@@ -58,7 +63,7 @@ struct Sample {
   Seconds time;             // end of the period
   double running, waiting;  // means over the period
   double kv_blocks;
-  double tokens_per_s;      // output
+  double tokens_per_s;                                       // output
   std::vector<double> device_utilisation, link_utilisation;  // in the order of RunResult::devices
 };
 

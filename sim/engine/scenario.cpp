@@ -11,8 +11,10 @@ namespace {
 
 Slo read_slo(Params params) {
   Slo slo;
-  slo.ttft = params.quantity_or_null<Seconds>({"ttft_ms", "Longest time to the first token of a good request."});
-  slo.tpot = params.quantity_or_null<Seconds>({"tpot_ms", "Longest mean time a further token of a good request."});
+  slo.ttft =
+      params.quantity_or_null<Seconds>({"ttft_ms", "Longest time to the first token of a good request."});
+  slo.tpot =
+      params.quantity_or_null<Seconds>({"tpot_ms", "Longest mean time a further token of a good request."});
   params.close();
   return slo;
 }
@@ -21,7 +23,8 @@ Scenario read(Params params) {
   Scenario s;
   Reading& reading = params.reading();
   s.file = reading.file();
-  s.name = params.text({"name", "Title of tables and figures."}, std::filesystem::path(s.file).stem().string());
+  s.name =
+      params.text({"name", "Title of tables and figures."}, std::filesystem::path(s.file).stem().string());
   s.seed = static_cast<std::uint64_t>(
       params.integer({"seed", "Of every random draw; same scenario and seed, same output."}, {0}, 1));
   const std::string model =
@@ -45,12 +48,15 @@ Scenario read(Params params) {
   Params workload = params.object({"workload", "Who asks, what and when."}, Params::Presence::required);
   s.workload = read_workload(std::move(workload), s.seed);
   s.slo = read_slo(params.object({"slo", "When a request counts as good (goodput)."}));
-  s.assumptions = params.choice({"assumptions", "A named set of constants: physical has none fitted to a paper."},
-                                {"physical"}, "physical");
-  s.collective_flows = params.choice({"collectives", "Timed in closed form, or played as flows over the links (slow)."},
-                                     {"closed_form", "flows"}, "closed_form") == "flows";
-  s.fast_forward = params.flag({"fast_forward", "Sum steps whose batch does not change instead of one event each; "
-                                                "the results are the same."},
+  s.assumptions =
+      params.choice({"assumptions", "A named set of constants: physical has none fitted to a paper."},
+                    {"physical"}, "physical");
+  s.collective_flows =
+      params.choice({"collectives", "Timed in closed form, or played as flows over the links (slow)."},
+                    {"closed_form", "flows"}, "closed_form") == "flows";
+  s.fast_forward = params.flag({"fast_forward",
+                                "Sum steps whose batch does not change instead of one event each; "
+                                "the results are the same."},
                                true);
   s.time_limit = params.quantity_or_null<Seconds>(
       {"simulated_time_limit_s", "Stop there; requests not finished stay unfinished."});
@@ -71,7 +77,8 @@ void check_roles(const Scenario& s, Reading& reading) {
                                                  : "decode replicas need prefill replicas to take over from");
   for (std::size_t i = 0; i < s.replicas.size(); ++i)
     if (prefill && s.replicas[i].role == Role::both)
-      reading.problem(fmt::format("/serving/replicas/{}/role", i), "both cannot stand beside prefill and decode");
+      reading.problem(fmt::format("/serving/replicas/{}/role", i),
+                      "both cannot stand beside prefill and decode");
 }
 
 }  // namespace

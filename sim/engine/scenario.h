@@ -1,6 +1,6 @@
 #pragma once
-// A scenario, read and validated whole before anything runs: every default filled in, every name looked up, the
-// model cut and fitted onto devices. docs: `weir list`, scenarios/schema.json, scenarios/reference.json.
+// A scenario, read and validated whole before anything runs: every default filled in, every name looked up,
+// the model cut and fitted onto devices. docs: `weir list`, scenarios/schema.json, scenarios/reference.json.
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ namespace weir {
 struct EngineOverhead {  // host time of one step beside the kernels
   std::string kind;
   Seconds per_step;
-  Seconds per_sequence;
+  Seconds per_sequence;  // of sampling; not paid on a profiled device, whose tables time the sampler
   std::string collective_library;  // which measured library the links are timed with; "" is plain ring
 };
 
@@ -44,9 +44,9 @@ enum class Preemption { recompute, swap };
 
 struct KvCacheSpec {
   std::int64_t block_tokens = 16;
-  double memory_fraction = 0.9;                 // of device memory, weights and reserve included
-  std::optional<double> free_memory_fraction;   // of what weights leave
-  std::optional<std::int64_t> blocks;           // exact
+  double memory_fraction = 0.9;                // of device memory, weights and reserve included
+  std::optional<double> free_memory_fraction;  // of what weights leave
+  std::optional<std::int64_t> blocks;          // exact
   Admission admission = Admission::chunk;
   Preemption preemption = Preemption::recompute;
 };
@@ -69,9 +69,9 @@ struct ReplicaSpec {
   std::optional<std::int64_t> max_model_len;
 
   // Worked out by the reader:
-  std::shared_ptr<const Device> on;    // all devices of a replica are alike
-  std::vector<ReplicaPlace> places;    // one a replica
-  std::int64_t kv_blocks = 0;          // one replica's: of its fullest stage
+  std::shared_ptr<const Device> on;                    // all devices of a replica are alike
+  std::vector<ReplicaPlace> places;                    // one a replica
+  std::int64_t kv_blocks = 0;                          // one replica's: of its fullest stage
   std::shared_ptr<const CollectiveModel> collectives;  // of a stage's tensor-parallel group
   LinkSpec links;                                      // which it runs over
 };

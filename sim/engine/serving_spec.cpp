@@ -9,9 +9,10 @@ Sharding read_parallelism(Params params) {
   Sharding sharding;
   const Range<std::int64_t> degree{1, 4096};
   sharding.tensor = static_cast<int>(params.integer({"tensor", "Ranks that share every layer."}, degree, 1));
-  sharding.pipeline = static_cast<int>(params.integer({"pipeline", "Stages that share the layers."}, degree, 1));
-  sharding.expert = static_cast<int>(
-      params.integer({"expert", "Groups of the tensor ranks that hold different experts; divides tensor."}, degree, 1));
+  sharding.pipeline =
+      static_cast<int>(params.integer({"pipeline", "Stages that share the layers."}, degree, 1));
+  sharding.expert = static_cast<int>(params.integer(
+      {"expert", "Groups of the tensor ranks that hold different experts; divides tensor."}, degree, 1));
   params.close();
   return sharding;
 }
@@ -20,10 +21,11 @@ KvCacheSpec read_kv_cache(Params params) {
   KvCacheSpec cache;
   cache.block_tokens = params.integer({"block_tokens", "Tokens a block; vLLM's block_size."}, {1, 4096}, 16);
   cache.memory_fraction = params.number(
-      {"memory_fraction", "vLLM's gpu_memory_utilization: of device memory, for weights, reserve and cache."}, fraction,
-      0.9);
+      {"memory_fraction", "vLLM's gpu_memory_utilization: of device memory, for weights, reserve and cache."},
+      fraction, 0.9);
   cache.free_memory_fraction = params.number_or_null(
-      {"free_memory_fraction", "TensorRT-LLM's: of what weights leave; instead of memory_fraction."}, fraction);
+      {"free_memory_fraction", "TensorRT-LLM's: of what weights leave; instead of memory_fraction."},
+      fraction);
   cache.blocks = params.integer_or_null({"blocks", "Exact number of blocks; instead of the fractions."},
                                         {1, std::int64_t{1} << 40});
   const std::string admission = params.choice(
@@ -33,8 +35,9 @@ KvCacheSpec read_kv_cache(Params params) {
                     : admission == "sequence" ? Admission::sequence
                                               : Admission::chunk;
   const std::string preemption =
-      params.choice({"preemption", "What happens to the KV of a request that must make room: computed again, or "
-                                   "moved to host memory and back."},
+      params.choice({"preemption",
+                     "What happens to the KV of a request that must make room: computed again, or "
+                     "moved to host memory and back."},
                     {"recompute", "swap"}, "recompute");
   cache.preemption = preemption == "swap" ? Preemption::swap : Preemption::recompute;
   params.close();
@@ -43,24 +46,29 @@ KvCacheSpec read_kv_cache(Params params) {
 
 ReplicaSpec read_replica(Params params) {
   ReplicaSpec spec;
-  spec.count = static_cast<int>(params.integer({"count", "Replicas like this one (data parallelism)."}, {1, 65536}, 1));
+  spec.count = static_cast<int>(
+      params.integer({"count", "Replicas like this one (data parallelism)."}, {1, 65536}, 1));
   const std::string role = params.choice(
-      {"role", "both, or prompts only (prefill) and generation only (decode) with the KV cache sent between."},
+      {"role",
+       "both, or prompts only (prefill) and generation only (decode) with the KV cache sent between."},
       {"both", "prefill", "decode"}, "both");
   spec.role = role == "prefill" ? Role::prefill : role == "decode" ? Role::decode : Role::both;
   spec.device = params.text_or_null({"device", "Kind of device to run on; null: the next free ones."});
   spec.parallelism = read_parallelism(params.object({"parallelism", "How the model is cut."}));
-  spec.batching = make_from(batching_policies(), params.object({"batching", "Which tokens the next step computes."}),
-                            {"kind", "See `weir list policies`."}, "chunked_prefill");
+  spec.batching =
+      make_from(batching_policies(), params.object({"batching", "Which tokens the next step computes."}),
+                {"kind", "See `weir list policies`."}, "chunked_prefill");
   spec.kv_cache = read_kv_cache(params.object({"kv_cache", "The paged KV cache."}));
-  spec.partitioning =
-      make_from(partitioning_policies(), params.object({"partitioning", "Which unit of a device runs an operator."}),
-                {"kind", "See `weir list policies`."}, "device_only");
-  spec.prefetch = make_from(prefetch_policies(), params.object({"prefetch", "What is fetched before it is needed."}),
-                            {"kind", "See `weir list policies`."}, "none");
+  spec.partitioning = make_from(partitioning_policies(),
+                                params.object({"partitioning", "Which unit of a device runs an operator."}),
+                                {"kind", "See `weir list policies`."}, "device_only");
+  spec.prefetch =
+      make_from(prefetch_policies(), params.object({"prefetch", "What is fetched before it is needed."}),
+                {"kind", "See `weir list policies`."}, "none");
   spec.engine = read_engine(params.object({"engine", "The serving engine around the kernels."}));
   spec.max_model_len = params.integer_or_null(
-      {"max_model_len", "Longest prompt and output together; longer requests are rejected."}, {1, std::int64_t{1} << 40});
+      {"max_model_len", "Longest prompt and output together; longer requests are rejected."},
+      {1, std::int64_t{1} << 40});
   params.close();
   return spec;
 }
@@ -69,8 +77,8 @@ ReplicaSpec read_replica(Params params) {
 
 std::vector<ReplicaSpec> read_replicas(Params& serving) {
   std::vector<ReplicaSpec> replicas;
-  for (Params& params : serving.list({"replicas", "Groups of alike replicas; by default one on one device."}, 1,
-                                     Params::Presence::optional))
+  for (Params& params : serving.list({"replicas", "Groups of alike replicas; by default one on one device."},
+                                     1, Params::Presence::optional))
     replicas.push_back(read_replica(std::move(params)));
   return replicas;
 }

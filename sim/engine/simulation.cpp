@@ -14,7 +14,9 @@ namespace weir {
 namespace sg4 = simgrid::s4u;
 namespace {
 
-Seconds now() { return Seconds(sg4::Engine::get_clock()); }
+Seconds now() {
+  return Seconds(sg4::Engine::get_clock());
+}
 
 class Simulation {
  public:
@@ -25,7 +27,8 @@ class Simulation {
   using Group = std::vector<Server*>;
 
   void build_replica(const ReplicaSpec& spec, const ReplicaPlace& place);
-  std::vector<Server::Stage> build_stages(const ReplicaSpec& spec, const ReplicaPlace& place, std::size_t index);
+  std::vector<Server::Stage> build_stages(const ReplicaSpec& spec, const ReplicaPlace& place,
+                                          std::size_t index);
   void clients();
   void open_loop();
   void submit(std::int32_t request);
@@ -89,7 +92,8 @@ std::vector<Server::Stage> Simulation::build_stages(const ReplicaSpec& spec, con
   for (std::size_t s = 0; s < place.size(); ++s) {
     auto& model = models_[{&spec, static_cast<int>(s)}];
     if (!model) {
-      StageGraph graph = build_stage(scenario_.model, scenario_.precision, spec.parallelism, static_cast<int>(s));
+      StageGraph graph =
+          build_stage(scenario_.model, scenario_.precision, spec.parallelism, static_cast<int>(s));
       graph = spec.prefetch->add_prefetches(spec.partitioning->place(std::move(graph), device.units));
       model = std::make_shared<StepModel>(spec.on, std::move(graph), spec.collectives, spec.engine,
                                           scenario_.collective_flows);
@@ -108,15 +112,15 @@ std::vector<Server::Stage> Simulation::build_stages(const ReplicaSpec& spec, con
       memories.push_back(cluster_.node(at.node));
     }
     used_.push_back(spec.on);
-    // vLLM sends hidden states and residual, each rank its share (distributed/parallel_state.py, send_tensor_dict
-    // with all_gather_group).
+    // vLLM sends hidden states and residual, each rank its share (distributed/parallel_state.py,
+    // send_tensor_dict with all_gather_group).
     const double activations = 2 * static_cast<double>(scenario_.model.hidden) *
                                bytes_per_element(scenario_.precision.activations) / spec.parallelism.tensor;
     stages.push_back({.model = model,
                       .ranks = std::move(ranks),
                       .memories = std::move(memories),
-                      .kv_per_token = kv_bytes_per_token(scenario_.model, scenario_.precision, spec.parallelism,
-                                                         static_cast<int>(s)),
+                      .kv_per_token = kv_bytes_per_token(scenario_.model, scenario_.precision,
+                                                         spec.parallelism, static_cast<int>(s)),
                       .device = recorder_.add_device(std::move(usage)),
                       .track = recorder_.add_track(name),
                       .activation_per_token = Bytes(activations)});
@@ -132,17 +136,17 @@ void Simulation::build_replica(const ReplicaSpec& spec, const ReplicaPlace& plac
       Replica::Events{.finished = [this](std::int32_t) { finished(); },
                       .hand_over = [this, number](std::int32_t request) { hand_over(request, number); }});
   servers_.push_back(std::make_unique<Server>(
-      std::move(replica), build_stages(spec, place, index), scenario_.fast_forward, scenario_.collective_flows,
-      recorder_,
+      std::move(replica), build_stages(spec, place, index), scenario_.fast_forward,
+      scenario_.collective_flows, recorder_,
       Server::Cluster{
           .stopping = [this] { return stopping(); },
           .failed = [this] { fail(); },
-          .transfer = [this](Server& to, const KvTransfer& t, std::function<void()> arrived) {
-            transfer(to, t, std::move(arrived));
-          },
-          .swap_out = [this, index](const KvTransfer& t) {
-            send_and_wait(swap_flows(*servers_[index], t.tokens, true));
-          }}));
+          .transfer = [this](Server& to, const KvTransfer& t,
+                             std::function<void()> arrived) { transfer(to, t, std::move(arrived)); },
+          .swap_out =
+              [this, index](const KvTransfer& t) {
+                send_and_wait(swap_flows(*servers_[index], t.tokens, true));
+              }}));
 }
 
 Server* Simulation::route(std::int32_t request, const Group& group, std::int64_t& routed) {
@@ -153,7 +157,8 @@ Server* Simulation::route(std::int32_t request, const Group& group, std::int64_t
   for (std::size_t i = 0; i < group.size(); ++i) {
     if (!group[i]->replica().fits(r)) continue;
     able_.push_back(i);
-    loads_.push_back({group[i]->replica().outstanding_requests(), tokens ? group[i]->outstanding_tokens(now()) : 0});
+    loads_.push_back(
+        {group[i]->replica().outstanding_requests(), tokens ? group[i]->outstanding_tokens(now()) : 0});
   }
   if (able_.empty()) return nullptr;
   return group[able_[scenario_.routing->route(r, {.replicas = loads_, .routed = routed++})]];
@@ -200,7 +205,8 @@ void Simulation::hand_over(std::int32_t request, int from) {
 
 std::vector<Flow> Simulation::kv_flows(const Server& from, const Server& to, std::int64_t tokens) const {
   std::vector<sg4::Host*> sources, sinks;
-  for (const auto& stage : from.stages()) sources.insert(sources.end(), stage.ranks.begin(), stage.ranks.end());
+  for (const auto& stage : from.stages())
+    sources.insert(sources.end(), stage.ranks.begin(), stage.ranks.end());
   for (const auto& stage : to.stages()) sinks.insert(sinks.end(), stage.ranks.begin(), stage.ranks.end());
   // Layers and heads lie in the same order on both sides, so equal shares of them meet.
   const std::size_t shares = std::max(sources.size(), sinks.size());
@@ -269,10 +275,8 @@ void Simulation::charge(RunResult& result) const {
   for (std::size_t i = 0; i < used_.size(); ++i) {
     DeviceUsage& usage = result.devices[i];
     const DeviceSpec& spec = used_[i]->spec();
-    const PowerSpec& power = spec.power;
-    const Joules each = power.idle * window + power.per_flop * usage.flops + power.per_byte * usage.memory +
-                        power.per_link_byte * usage.link;
-    usage.energy = usage.devices * each;
+    usage.energy +=
+        usage.devices * (spec.power.idle * window);  // what the kernels drew above idle is there already
     usage.cost_dollars = usage.devices * spec.dollars_per_hour * window.value() / 3600;
   }
 }
@@ -339,8 +343,8 @@ RunResult Simulation::run(sg4::Engine& engine) {
 }  // namespace
 
 RunResult simulate(const Scenario& scenario, const RunOptions& options) {
-  // CM02 without cross-traffic: flows share links max-min and nothing else; LV08's TCP corrections make a ring
-  // all-reduce of 8 three times as long as it is (measured, docs/decisions.md).
+  // CM02 without cross-traffic: flows share links max-min and nothing else; LV08's TCP corrections make a
+  // ring all-reduce of 8 three times as long as it is (measured, docs/decisions.md).
   char name[] = "weir", quiet[] = "--log=root.thresh:warning";
 #ifdef __SANITIZE_ADDRESS__
   char contexts[] = "--cfg=contexts/factory:thread";  // AddressSanitizer cannot follow SimGrid's own stacks

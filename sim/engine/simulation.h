@@ -14,9 +14,9 @@ struct Progress {
 };
 
 struct RunOptions {
-  bool timeline = false;                                   // fill RunResult::spans
-  std::function<void(const Progress&)> progress;           // about ten times a wall second
-  const std::atomic<bool>* interrupted = nullptr;          // set by a signal handler: stop soon, result.interrupted
+  bool timeline = false;                           // fill RunResult::spans
+  std::function<void(const Progress&)> progress;   // about ten times a wall second
+  const std::atomic<bool>* interrupted = nullptr;  // set by a signal handler: stop soon, result.interrupted
 };
 
 RunResult simulate(const Scenario& scenario, const RunOptions& options);

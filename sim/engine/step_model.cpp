@@ -6,18 +6,20 @@ namespace weir {
 namespace {
 
 bool is_collective(OperatorKind kind) {
-  return kind == OperatorKind::all_reduce || kind == OperatorKind::all_gather || kind == OperatorKind::all_to_all;
+  return kind == OperatorKind::all_reduce || kind == OperatorKind::all_gather ||
+         kind == OperatorKind::all_to_all;
 }
 
 StepCost attributed(const KernelCost& kernel, bool collective, double times) {
   StepCost cost;
   cost.time = times * kernel.time;
-  (collective                           ? cost.link_bound
+  (collective                        ? cost.link_bound
    : kernel.compute > kernel.traffic ? cost.compute_bound
                                      : cost.memory_bound) = cost.time;
   cost.flops = times * kernel.flops;
   cost.memory = times * kernel.memory;
   cost.link = times * kernel.link;
+  cost.energy = times * kernel.energy;
   return cost;
 }
 
@@ -32,12 +34,13 @@ StepCost& StepCost::operator+=(const StepCost& o) {
   flops += o.flops;
   memory += o.memory;
   link += o.link;
+  energy += o.energy;
   return *this;
 }
 
 StepCost operator*(double k, const StepCost& c) {
-  return {k * c.time,       k * c.compute_bound, k * c.memory_bound, k * c.link_bound,
-          k * c.host_bound, k * c.flops,         k * c.memory,       k * c.link};
+  return {k * c.time,  k * c.compute_bound, k * c.memory_bound, k * c.link_bound, k * c.host_bound,
+          k * c.flops, k * c.memory,        k * c.link,         k * c.energy};
 }
 
 Seconds StepRun::time(std::int64_t n) const {
@@ -53,11 +56,13 @@ StepCost StepRun::total(std::int64_t n) const {
 }
 
 StepModel::StepModel(std::shared_ptr<const Device> device, StageGraph stage,
-                     std::shared_ptr<const CollectiveModel> links, EngineOverhead engine, bool collectives_elsewhere)
+                     std::shared_ptr<const CollectiveModel> links, EngineOverhead engine,
+                     bool collectives_elsewhere)
     : device_(std::move(device)),
       links_(std::move(links)),
       engine_(std::move(engine)),
       collectives_elsewhere_(collectives_elsewhere) {
+  if (device_->measures_sampler()) engine_.per_sequence = Seconds(0);
   const auto sort_in = [this](const OperatorGraph& graph, double times) {
     for (const auto v : boost::make_iterator_range(boost::vertices(graph))) {
       const Operator& op = graph[v];
@@ -78,8 +83,8 @@ StepCost StepModel::cost_of(const Repeated& r, const BatchShape& batch) const {
   return attributed(device_->cost(r.op, batch, *links_), is_collective(r.op.kind), r.times);
 }
 
-const StepCost& StepModel::by_rows(std::vector<StepCost>& memo, const std::vector<Repeated>& ops, std::int64_t rows,
-                                   const BatchShape& batch) const {
+const StepCost& StepModel::by_rows(std::vector<StepCost>& memo, const std::vector<Repeated>& ops,
+                                   std::int64_t rows, const BatchShape& batch) const {
   const auto at = static_cast<std::size_t>(rows);
   if (at >= memo.size()) memo.resize(std::max(at + 1, 2 * memo.size()), StepCost{.time = Seconds(-1)});
   if (memo[at].time < Seconds(0)) {

@@ -1,7 +1,8 @@
 #pragma once
-// What one iteration costs one pipeline stage: kernel times of the stage's operators, one decoder block counted
-// `layers` times, plus the host's share. Serial, uncontended stages take the closed form, a sum; operators that
-// depend on the number of rows alone are asked of the device once per row count and remembered.
+// What one iteration costs one pipeline stage: kernel times of the stage's operators, one decoder block
+// counted `layers` times, plus the host's share. Serial, uncontended stages take the closed form, a sum;
+// operators that depend on the number of rows alone are asked of the device once per row count and
+// remembered.
 #include <memory>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct StepCost {
   Seconds compute_bound{}, memory_bound{}, link_bound{}, host_bound{};
   Flops flops{};  // of one rank, like the bytes
   Bytes memory{}, link{};
+  Joules energy{};  // of one rank, above idle
 
   StepCost& operator+=(const StepCost& other);
   friend StepCost operator*(double k, const StepCost& cost);
@@ -30,8 +32,8 @@ struct StepRun {
 
 class StepModel {
  public:
-  StepModel(std::shared_ptr<const Device> device, StageGraph stage, std::shared_ptr<const CollectiveModel> links,
-            EngineOverhead engine, bool collectives_elsewhere);
+  StepModel(std::shared_ptr<const Device> device, StageGraph stage,
+            std::shared_ptr<const CollectiveModel> links, EngineOverhead engine, bool collectives_elsewhere);
 
   StepCost step(const BatchShape& batch) const;
   // Appends to `runs` what covers `steps` iterations of a batch of decodes; each segment is exactly affine.

@@ -117,7 +117,7 @@ TEST_CASE("weir run: the same scenario and seed give the same bytes, another see
   }
 }
 
-TEST_CASE("weir run: --out defaults to out/ and the file's stem; --quiet prints nothing") {
+TEST_CASE("weir run: --out defaults to out/ and the file's stem, --quiet prints nothing") {
   const ScratchDirectory scratch;
   const Ended ended =
       run_weir({"run", shipped("quickstart.json"), "--set", "/workload/requests/count=5", "--quiet"},

@@ -149,7 +149,7 @@ TEST_CASE("device catalog: on every row nothing beats its roofline or draws more
   }
 }
 
-TEST_CASE("device catalog: more bandwidth is never slower; more tokens or context are never faster") {
+TEST_CASE("device catalog: more bandwidth is never slower, more tokens or context are never faster") {
   Random random(12);
   for (const std::string& kind : device_names()) {
     INFO(kind);

@@ -54,9 +54,10 @@ Outcome run(const Json& scenario) {
         std::memcpy(v, result.output.data(), sizeof v);
         o.requests.resize((result.output.size() - sizeof v) / sizeof(RequestRecord));
         std::memcpy(o.requests.data(), result.output.data() + sizeof v, result.output.size() - sizeof v);
-        double* const into[numbers] = {&o.iterations, &o.preemptions, &o.gap_count, &o.gap_mean, &o.gap_p99,
-                                       &o.end,        &o.energy,      &o.busy,      &o.flops,    &o.memory,
-                                       &o.peak_blocks, &o.total_blocks, &o.sampled_tokens};
+        double* const into[numbers] = {&o.iterations,    &o.preemptions, &o.gap_count,   &o.gap_mean,
+                                       &o.gap_p99,       &o.end,         &o.energy,      &o.busy,
+                                       &o.flops,         &o.memory,      &o.peak_blocks, &o.total_blocks,
+                                       &o.sampled_tokens};
         for (std::size_t i = 0; i < numbers; ++i) *into[i] = v[i];
         return true;
       });

@@ -18,35 +18,39 @@ T pick(Random& random, std::initializer_list<T> from) {
   return *(from.begin() + std::uniform_int_distribution<std::size_t>(0, from.size() - 1)(random));
 }
 
-// Any batching, cache pressure, layout, role, routing and arrival process; single-stage replicas if `one_stage`.
+// Any batching, cache pressure, layout, role, routing and arrival process; single-stage replicas if
+// `one_stage`.
 Json random_scenario(unsigned seed, bool one_stage) {
   Random random(seed);
   Json s = small_scenario();
   s["seed"] = seed;
-  Json& replica = s["serving"]["replicas"][0];
-  const std::string batching = pick<std::string>(random, {"static", "orca", "prefill_first", "chunked_prefill"});
+  Json replica = Json::object();
+  const std::string batching =
+      pick<std::string>(random, {"static", "orca", "prefill_first", "chunked_prefill"});
   replica["batching"] = {{"kind", batching}, {"max_batch_requests", pick(random, {4, 16, 64})}};
   if (batching == "chunked_prefill") replica["batching"]["max_batch_tokens"] = pick(random, {64, 512, 2048});
   if (batching == "prefill_first") replica["batching"]["max_batch_tokens"] = 8192;
   replica["kv_cache"] = {{"blocks", pick(random, {320, 600, 20000})},
                          {"admission", pick<std::string>(random, {"chunk", "prompt", "sequence"})},
                          {"preemption", pick<std::string>(random, {"recompute", "swap"})}};
-  replica["parallelism"] = {{"tensor", pick(random, {1, 2})}, {"pipeline", one_stage ? 1 : pick(random, {2, 4})}};
+  replica["parallelism"] = {{"tensor", pick(random, {1, 2})},
+                            {"pipeline", one_stage ? 1 : pick(random, {2, 4})}};
   replica["engine"] = {{"kind", pick<std::string>(random, {"vllm_v1", "ideal", "trtllm"})}};
   s["serving"]["routing"] = {
       {"kind", pick<std::string>(random, {"round_robin", "least_outstanding", "join_shortest_queue"})}};
   const int shape = pick(random, {0, 0, 1, 2});
   if (shape == 1 && one_stage) replica["count"] = 2;
+  Json replicas = Json::array({replica});
   if (shape == 2 && one_stage) {
-    Json decode = replica;
-    replica["role"] = "prefill";
-    decode["role"] = "decode";
-    s["serving"]["replicas"].push_back(decode);
+    replicas.push_back(replica);
+    replicas[0]["role"] = "prefill";
+    replicas[1]["role"] = "decode";
   }
-  s["workload"]["arrivals"] =
-      pick<Json>(random, {Json{{"kind", "poisson"}, {"rate_per_s", 15}}, Json{{"kind", "poisson"}, {"rate_per_s", 200}},
-                          Json{{"kind", "all_at_once"}}, Json{{"kind", "closed_loop"}, {"concurrency", 7}},
-                          Json{{"kind", "gamma"}, {"rate_per_s", 30}, {"cv", 3}}});
+  s["serving"]["replicas"] = replicas;
+  s["workload"]["arrivals"] = pick<Json>(
+      random, {Json{{"kind", "poisson"}, {"rate_per_s", 15}}, Json{{"kind", "poisson"}, {"rate_per_s", 200}},
+               Json{{"kind", "all_at_once"}}, Json{{"kind", "closed_loop"}, {"concurrency", 7}},
+               Json{{"kind", "gamma"}, {"rate_per_s", 30}, {"cv", 3}}});
   return s;
 }
 
@@ -74,7 +78,8 @@ void check_laws(const Json& scenario, const Outcome& o) {
 
 }  // namespace
 
-TEST_CASE("simulation: requests, tokens and blocks are conserved, whatever the policy, layout and load", "[engine]") {
+TEST_CASE("simulation: requests, tokens and blocks are conserved, whatever the policy, layout and load",
+          "[engine]") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const Json scenario = random_scenario(seed, seed % 3 != 0);
     check_laws(scenario, test::run(scenario));
@@ -136,16 +141,18 @@ TEST_CASE("simulation: a closed loop never has more requests in flight than its 
   CHECK(most == 5);
 }
 
-TEST_CASE("simulation: one request alone takes its prefill and its decode steps, one after another", "[engine]") {
+TEST_CASE("simulation: one request alone takes its prefill and its decode steps, one after another",
+          "[engine]") {
   Json scenario = small_scenario();
-  scenario["workload"]["requests"] = {{"kind", "fixed"}, {"count", 1}, {"input_tokens", 100}, {"output_tokens", 50}};
+  scenario["workload"]["requests"] = {
+      {"kind", "fixed"}, {"count", 1}, {"input_tokens", 100}, {"output_tokens", 50}};
   scenario["workload"]["arrivals"] = {{"kind", "all_at_once"}};
   scenario["serving"]["replicas"][0]["engine"] = {{"kind", "ideal"}};
   const Outcome o = test::run(scenario);
   REQUIRE(o.error == "");
   CHECK(o.iterations == 50);
-  // Oracle: the weights are read once a step, no faster than the memory allows (8.03e9 parameters, 16 bit, less the
-  // embedding table, 3.35 TB/s), and a step is not twice as slow as that.
+  // Oracle: the weights are read once a step, no faster than the memory allows (8.03e9 parameters, 16 bit,
+  // less the embedding table, 3.35 TB/s), and a step is not twice as slow as that.
   const double floor = (8.03e9 - 0.525e9) * 2 / 3.35e12;
   const double tpot = (o.requests[0].finished - o.requests[0].first_token).value() / 49;
   CHECK(tpot > floor);
@@ -190,7 +197,8 @@ TEST_CASE("simulation: a time limit leaves the rest unfinished", "[engine]") {
   CHECK(unfinished < static_cast<std::ptrdiff_t>(o.requests.size()));
 }
 
-TEST_CASE("simulation: collectives played as flows agree with the closed form on an idle network", "[engine]") {
+TEST_CASE("simulation: collectives played as flows agree with the closed form on an idle network",
+          "[engine]") {
   Json scenario = small_scenario();
   scenario["cluster"]["nodes"][0]["interconnect"] = {
       {"shape", "switch"}, {"bandwidth_gb_per_s", 200}, {"latency_us", 3}};

@@ -106,7 +106,7 @@ TEST_CASE("chunked_prefill: without a free block the last running one goes, and 
   CHECK(state.next("chunked_prefill", 8, 16).preempted.empty());
 }
 
-TEST_CASE("chunked_prefill: one that is in flight is not preempted; others wait for it instead",
+TEST_CASE("chunked_prefill: one that is in flight is not preempted, others wait for it instead",
           "[batching]") {
   State state{{decodes(8, 9, 13), decodes(8, 9, 10), decodes(4, 9, 6)}, {}};
   state.free_blocks = 0;
@@ -178,7 +178,7 @@ TEST_CASE("prefill_first: one swapped out comes back with the decodes and before
   CHECK(state.next("prefill_first", 8, 32).admitted == 0);
 }
 
-TEST_CASE("orca: whole prompts beside decodes; one that exceeds the step waits for the next", "[batching]") {
+TEST_CASE("orca: whole prompts beside decodes, one that exceeds the step waits for the next", "[batching]") {
   const State state{{decodes(8, 9, 10)}, {waits(20, 5), waits(12, 5), waits(1, 5)}};
   CHECK(tokens_of(state.next("orca", 8, 32)) == Tokens{1, 20});
   CHECK(tokens_of(state.next("orca", 8, 64)) == Tokens{1, 20, 12, 1});

@@ -160,7 +160,7 @@ TEST_CASE("azure: what is no time is an error") {
               .starts_with("t: line 2: TIMESTAMP: expected a time such as"));
 }
 
-TEST_CASE("burstgpt: v1 and v3 by name; a request that failed is dropped and counted") {
+TEST_CASE("burstgpt: v1 and v3 by name, a request that failed is dropped and counted") {
   const auto v1 = read_burstgpt(
       "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log "
       "Type\n5,ChatGPT,472,18,490,Conversation log\n"
@@ -198,7 +198,7 @@ TEST_CASE("splitwise and distserve: their own names") {
                              "t")) == "0:55/4 0.5:829/170");
 }
 
-TEST_CASE("mooncake: milliseconds; hash ids are told once") {
+TEST_CASE("mooncake: milliseconds, hash ids are told once") {
   const auto trace = read_mooncake(
       "{\"timestamp\": 0, \"input_length\": 6758, \"output_length\": 500, \"hash_ids\": [0, 1]}\n"
       "{\"timestamp\": 3000, \"input_length\": 7322, \"output_length\": 490, \"hash_ids\": [0, 14]}\n",

@@ -24,6 +24,8 @@ namespace {
 
 bool is_result(const fs::path& directory) {
   try {
+    if (fs::exists(directory / "reproduce.json"))
+      return read_json_file(directory / "reproduce.json").is_array();
     const Json summary = read_json_file(directory / "summary.json");
     return summary.is_object() && summary.contains("scenario") && summary.contains("request_throughput");
   } catch (const ConfigError&) {

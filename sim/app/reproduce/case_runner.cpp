@@ -17,7 +17,7 @@ std::string simulate_case(const Case& c) {
   const Scenario scenario = read_scenario(c.scenario, c.name);
   RunResult result = simulate(scenario, {});
   const Metrics m = measure(result, scenario.slo);
-  const double values[figures] = {m.ttft_ms.mean, m.ttft_ms.p50, m.tpot_ms.mean, m.tpot_ms.p50,
+  const double values[figures] = {m.ttft_ms.mean, m.ttft_ms.p50, m.tpot_ms.mean,     m.tpot_ms.p50,
                                   m.e2el_ms.mean, m.e2el_ms.p50, m.output_throughput};
   return std::string(reinterpret_cast<const char*>(values), sizeof values);
 }

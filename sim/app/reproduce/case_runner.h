@@ -9,7 +9,8 @@
 namespace weir {
 
 struct CaseResult {
-  double ttft_mean_ms = 0, ttft_p50_ms = 0, tpot_mean_ms = 0, tpot_p50_ms = 0, e2e_mean_ms = 0, e2e_p50_ms = 0;
+  double ttft_mean_ms = 0, ttft_p50_ms = 0, tpot_mean_ms = 0, tpot_p50_ms = 0, e2e_mean_ms = 0,
+         e2e_p50_ms = 0;
   double output_throughput = 0;
   std::string error;  // why there are no figures
 };

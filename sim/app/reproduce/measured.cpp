@@ -49,8 +49,9 @@ Table Table::read(const std::filesystem::path& path) {
     if (line.empty()) continue;
     table.cells_.push_back(split(line));
     if (table.cells_.back().size() != header.size())
-      throw ConfigError(table.file_, fmt::format("line {}", table.cells_.size() + 1),
-                        fmt::format("expected {} columns, got {}", header.size(), table.cells_.back().size()));
+      throw ConfigError(
+          table.file_, fmt::format("line {}", table.cells_.size() + 1),
+          fmt::format("expected {} columns, got {}", header.size(), table.cells_.back().size()));
   }
   return table;
 }
@@ -66,7 +67,8 @@ double Table::number(std::size_t row, const std::string& column) const {
   double value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc() || end != cell.data() + cell.size())
-    throw ConfigError(file_, fmt::format("line {}", row + 2), fmt::format("{}: expected a number, got \"{}\"", column, cell));
+    throw ConfigError(file_, fmt::format("line {}", row + 2),
+                      fmt::format("{}: expected a number, got \"{}\"", column, cell));
   return value;
 }
 

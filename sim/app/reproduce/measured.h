@@ -1,6 +1,6 @@
 #pragma once
-// Measured figures that Weir is held against: the project's own small table (measured/*.json, embedded, each with its
-// source) or, with --reference, the folder they were taken from. Used by the validation study alone.
+// Measured figures that Weir is held against: the project's own small table (measured/*.json, embedded, each
+// with its source) or, with --reference, the folder they were taken from. Used by the validation study alone.
 #include <filesystem>
 #include <map>
 #include <string>

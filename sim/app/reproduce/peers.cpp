@@ -1,4 +1,5 @@
-// Vidur's own runs on the same traces. A simulator beside a simulator: where the two differ, the note names why.
+// Vidur's own runs on the same traces. A simulator beside a simulator: where the two differ, the note names
+// why.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,29 +19,36 @@ struct PeerRun {
 
 // Microsoft Vidur 7d47513, Sarathi scheduler, chunk 512, at most 128 requests; its blocks as it reports them.
 const std::vector<PeerRun> runs = {
-    {"codellama34b_tp2", "vidur_run_codellama34b_a100_tp2_sarathi_512_requests.csv", "codellama-34b", 2, 1, 27904},
-    {"codellama34b_tp2_5000", "vidur_run_codellama34b_a100_tp2_sarathi_5000_requests.csv", "codellama-34b", 2, 1, 27904},
-    {"llama2_70b_tp2pp2", "vidur_run_llama2_70b_a100_tp2pp2_sarathi_512_requests.csv", "llama2-70b", 2, 2, 32768},
+    {"codellama34b_tp2", "vidur_run_codellama34b_a100_tp2_sarathi_512_requests.csv", "codellama-34b", 2, 1,
+     27904},
+    {"codellama34b_tp2_5000", "vidur_run_codellama34b_a100_tp2_sarathi_5000_requests.csv", "codellama-34b", 2,
+     1, 27904},
+    {"llama2_70b_tp2pp2", "vidur_run_llama2_70b_a100_tp2pp2_sarathi_512_requests.csv", "llama2-70b", 2, 2,
+     32768},
 };
 
 Json scenario_of(const PeerRun& run, const std::filesystem::path& reference) {
-  return {{"model", run.model},
-          {"cluster",
-           {{"nodes", Json::array({{{"devices", Json::array({{{"kind", "a100_sxm_80gb"}, {"count", 4}}})},
-                                    // The all-reduce of Vidur's profile, launched eagerly: 45 us and 171 GB/s on two
-                                    // A100s (reference/kernels/all_reduce.csv); a ring of two has two rounds.
-                                    {"interconnect",
-                                     {{"shape", "switch"}, {"bandwidth_gb_per_s", 171}, {"latency_us", 22.5}}}}})}}},
-          {"serving",
-           {{"replicas",
-             Json::array({{{"parallelism", {{"tensor", run.tensor}, {"pipeline", run.pipeline}}},
-                           {"batching",
-                            {{"kind", "chunked_prefill"}, {"max_batch_requests", 128}, {"max_batch_tokens", 512}}},
-                           {"kv_cache", {{"blocks", run.blocks}, {"admission", "prompt"}}},
-                           {"engine", {{"kind", "ideal"}}}}})}}},
-          {"workload",
-           {{"requests", {{"kind", "vidur"}, {"file", std::filesystem::absolute(reference / "peers" / run.trace).string()}}},
-            {"arrivals", {{"kind", "trace"}}}}}};
+  return {
+      {"model", run.model},
+      {"cluster",
+       {{"nodes",
+         Json::array({{{"devices", Json::array({{{"kind", "a100_sxm_80gb"}, {"count", 4}}})},
+                       // The all-reduce of Vidur's profile, launched eagerly: 45 us and 171 GB/s on two
+                       // A100s (reference/kernels/all_reduce.csv); a ring of two has two rounds.
+                       {"interconnect",
+                        {{"shape", "switch"}, {"bandwidth_gb_per_s", 171}, {"latency_us", 22.5}}}}})}}},
+      {"serving",
+       {{"replicas",
+         Json::array(
+             {{{"parallelism", {{"tensor", run.tensor}, {"pipeline", run.pipeline}}},
+               {"batching",
+                {{"kind", "chunked_prefill"}, {"max_batch_requests", 128}, {"max_batch_tokens", 512}}},
+               {"kv_cache", {{"blocks", run.blocks}, {"admission", "prompt"}}},
+               {"engine", {{"kind", "ideal"}}}}})}}},
+      {"workload",
+       {{"requests",
+         {{"kind", "vidur"}, {"file", std::filesystem::absolute(reference / "peers" / run.trace).string()}}},
+        {"arrivals", {{"kind", "trace"}}}}}};
 }
 
 double median(std::vector<double> values) {

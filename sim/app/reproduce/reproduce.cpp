@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "sim/app/command_line.h"
-#include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
 #include "sim/core/catalog.h"
@@ -31,7 +30,9 @@ bool inside(std::optional<double> value, std::optional<double> low, std::optiona
   return value && (!low || *value >= *low) && (!high || *value <= *high);
 }
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+Json or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 Json to_json(const std::vector<ReproducedRow>& rows) {
   Json list = Json::array();
@@ -50,7 +51,9 @@ Json to_json(const std::vector<ReproducedRow>& rows) {
   return list;
 }
 
-std::string shown(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
+std::string shown(const std::optional<double>& value) {
+  return value ? fmt::format("{:.4g}", *value) : "-";
+}
 
 void print_table(const std::vector<ReproducedRow>& rows) {
   std::size_t ids = 2, metrics = 6;
@@ -58,36 +61,40 @@ void print_table(const std::vector<ReproducedRow>& rows) {
     ids = std::max(ids, r.id.size());
     metrics = std::max(metrics, r.metric.size());
   }
-  fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}\n", "id", ids, "metric", metrics, "measured", "simulated",
-             "accepted", "verdict");
+  fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}\n", "id", ids, "metric", metrics, "measured",
+             "simulated", "accepted", "verdict");
   for (const ReproducedRow& r : rows) {
-    const std::string accepted = r.judged() ? fmt::format("{} .. {}", shown(r.accept_min), shown(r.accept_max)) : "";
+    const std::string accepted =
+        r.judged() ? fmt::format("{} .. {}", shown(r.accept_min), shown(r.accept_max)) : "";
     fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}\n", r.id, ids, r.metric, metrics, shown(r.paper),
-               shown(r.simulated), accepted, !r.judged() ? "reported" : r.within() ? "within" : "OUTSIDE");
+               shown(r.simulated), accepted,
+               !r.judged()  ? "reported"
+               : r.within() ? "within"
+                            : "OUTSIDE");
     if (!r.note.empty() && !r.within()) fmt::print("{:<{}}  {}\n", "", ids, r.note);
   }
 }
 
 struct Arguments {
   std::string study, only, out, reference;
-  bool figures = false;
 };
 
 std::optional<std::filesystem::path> reference_of(const Arguments& a) {
   const char* variable = std::getenv("WEIR_REFERENCE");
   const std::string place = !a.reference.empty() ? a.reference : variable ? variable : "";
   if (place.empty()) return {};
-  if (!std::filesystem::is_directory(place)) throw ConfigError("--reference " + place, "", "is not a directory");
+  if (!std::filesystem::is_directory(place))
+    throw ConfigError("--reference " + place, "", "is not a directory");
   return place;
 }
 
 int reproduce(const Arguments& a) {
-  const auto study = std::find_if(studies().begin(), studies().end(), [&](const Study& s) { return s.name == a.study; });
-  if (study == studies().end()) throw ConfigError("weir reproduce", "", no_such("study", a.study, names_of(studies())));
-  if (a.figures) require_gnuplot();
+  const auto study =
+      std::find_if(studies().begin(), studies().end(), [&](const Study& s) { return s.name == a.study; });
+  if (study == studies().end())
+    throw ConfigError("weir reproduce", "", no_such("study", a.study, names_of(studies())));
   ReproduceOptions options;
   options.reference = reference_of(a);
-  options.figures = a.figures;
   options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ResultDirectory directory(a.out.empty() ? std::filesystem::path("out") / ("reproduce-" + a.study)
                                           : std::filesystem::path(a.out));
@@ -111,7 +118,8 @@ int reproduce(const Arguments& a) {
 }  // namespace
 
 bool ReproducedRow::within() const {
-  return inside(simulated, accept_min, accept_max) && inside(physical, physical_accept_min, physical_accept_max);
+  return inside(simulated, accept_min, accept_max) &&
+         inside(physical, physical_accept_min, physical_accept_max);
 }
 
 std::function<int()> declare_reproduce(CLI::App& app) {
@@ -120,9 +128,9 @@ std::function<int()> declare_reproduce(CLI::App& app) {
   app.add_option("--only", a->only, "only rows whose id contains this")->type_name("ID");
   app.add_option("--out", a->out, "directory for the results, replaced whole (default: out/reproduce-STUDY)")
       ->type_name("DIR");
-  app.add_option("--reference", a->reference, "folder of measured data (default: the variable WEIR_REFERENCE)")
+  app.add_option("--reference", a->reference,
+                 "folder of measured data (default: the variable WEIR_REFERENCE)")
       ->type_name("DIR");
-  app.add_flag("--figures", a->figures, "draw figures as SVG (needs gnuplot)");
   return [a] { return reproduce(*a); };
 }
 

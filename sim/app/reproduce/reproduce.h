@@ -1,6 +1,6 @@
 #pragma once
-// `weir reproduce X`: measured or published figures beside simulated ones, row by row. One file and one row of the
-// table in reproduce.cpp a study; a study simulates, the command prints, judges and writes.
+// `weir reproduce X`: measured or published figures beside simulated ones, row by row. One file and one row
+// of the table in reproduce.cpp a study; a study simulates, the command prints, judges and writes.
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -11,8 +11,8 @@ namespace weir {
 
 struct ReproducedRow {
   std::string id, metric;
-  std::optional<double> paper;      // published or measured
-  std::optional<double> simulated;  // none: could not be run; the note says why
+  std::optional<double> paper;                   // published or measured
+  std::optional<double> simulated;               // none: could not be run; the note says why
   std::optional<double> accept_min, accept_max;  // none: open; both none: only reported
   std::optional<double> physical, physical_accept_min, physical_accept_max;  // the set with nothing fitted
   std::string note;
@@ -23,8 +23,7 @@ struct ReproducedRow {
 
 struct ReproduceOptions {
   std::optional<std::filesystem::path> reference;  // measured data beyond the project's own table
-  std::filesystem::path files;                     // a study may leave data and figures here
-  bool figures = false;
+  std::filesystem::path files;                     // a study may leave data here
   int jobs = 1;
   std::function<void(const std::string&)> progress;
 };

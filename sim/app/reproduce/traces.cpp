@@ -18,7 +18,8 @@ struct VllmRun {
 
 const std::vector<VllmRun> runs = {
     {"rtx4090", "rtx4090", "vllm_rtx4090_llama3.1-8b.csv", "rtx4090_llama3.1-8b_tp1", 256, 2588},
-    {"rtx_pro_6000", "rtx_pro_6000", "vllm_rtxpro6000_llama3.1-8b.csv", "rtx_pro_6000_llama3.1-8b_tp1", 128, 0},
+    {"rtx_pro_6000", "rtx_pro_6000", "vllm_rtxpro6000_llama3.1-8b.csv", "rtx_pro_6000_llama3.1-8b_tp1", 128,
+     0},
 };
 
 Json scenario_of(const VllmRun& run, const std::filesystem::path& reference, bool profiled) {
@@ -26,17 +27,21 @@ Json scenario_of(const VllmRun& run, const std::filesystem::path& reference, boo
   if (profiled) device["profile"] = std::filesystem::absolute(reference / "profiles" / run.profile).string();
   Json cache = Json::object();
   if (run.blocks > 0) cache["blocks"] = run.blocks;
-  return {{"model", "llama3.1-8b"},
-          {"cluster", {{"nodes", Json::array({{{"devices", Json::array({device})}}})}}},
-          {"serving",
-           {{"replicas", Json::array({{{"batching",
-                                        {{"kind", "chunked_prefill"},
-                                         {"max_batch_requests", run.max_batch_requests},
-                                         {"max_batch_tokens", 2048}}},
-                                       {"kv_cache", cache}}})}}},
-          {"workload",
-           {{"requests", {{"kind", "csv"}, {"file", std::filesystem::absolute(reference / "serving" / run.trace).string()}}},
-            {"arrivals", {{"kind", "trace"}}}}}};
+  return {
+      {"model", "llama3.1-8b"},
+      {"cluster", {{"nodes", Json::array({{{"devices", Json::array({device})}}})}}},
+      {"serving",
+       {{"replicas", Json::array({{{"batching",
+                                    {{"kind", "chunked_prefill"},
+                                     {"max_batch_requests", run.max_batch_requests},
+                                     {"max_batch_tokens", 2048}}},
+                                   {"kv_cache", cache},
+                                   // The bench calls the engine itself, with sampling parameters of its own.
+                                   {"engine", {{"kind", "vllm_v1"}, {"sampling", "greedy"}}}}})}}},
+      {"workload",
+       {{"requests",
+         {{"kind", "csv"}, {"file", std::filesystem::absolute(reference / "serving" / run.trace).string()}}},
+        {"arrivals", {{"kind", "trace"}}}}}};
 }
 
 struct Measured {

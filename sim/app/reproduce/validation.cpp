@@ -1,10 +1,10 @@
-// Measured servers and traces beside their simulation. With --reference every measured row, otherwise the shipped ones.
+// Measured servers and traces beside their simulation. With --reference every measured row, otherwise the
+// shipped ones.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <fstream>
 
-#include "sim/app/output/gnuplot.h"
 #include "sim/app/reproduce/case_runner.h"
 #include "sim/app/reproduce/measured.h"
 #include "sim/app/reproduce/validation.h"
@@ -12,7 +12,9 @@
 namespace weir {
 namespace {
 
-double error_percent(double simulated, double measured) { return 100 * (simulated / measured - 1); }
+double error_percent(double simulated, double measured) {
+  return 100 * (simulated / measured - 1);
+}
 
 struct MeanError {
   double absolute = 0, signed_sum = 0, worst = 0;
@@ -25,13 +27,14 @@ struct MeanError {
   }
   double mean() const { return absolute / count; }
   std::string note() const {
-    return fmt::format("{} cases, mean signed error {:+.1f} %, worst {:+.1f} %", count, signed_sum / count, worst);
+    return fmt::format("{} cases, mean signed error {:+.1f} %, worst {:+.1f} %", count, signed_sum / count,
+                       worst);
   }
 };
 
 Json server_scenario(const MeasuredServer& s) {
   const bool fp8 = s.weights == "fp8";
-  const std::int64_t requests = (getenv("WM") ? atoi(getenv("WM")) : 4) * s.concurrency;
+  const std::int64_t requests = 4 * s.concurrency;
   const char* number = fp8 ? "fp8" : "bf16";
   Json kv_cache = Json::object();
   // TensorRT-LLM's default kv_cache_free_gpu_memory_fraction.
@@ -48,7 +51,10 @@ Json server_scenario(const MeasuredServer& s) {
                                        {"engine", {{"kind", s.engine}}}}})}}},
           {"workload",
            {{"requests",
-             {{"kind", "fixed"}, {"count", requests}, {"input_tokens", s.input_tokens}, {"output_tokens", s.output_tokens}}},
+             {{"kind", "fixed"},
+              {"count", requests},
+              {"input_tokens", s.input_tokens},
+              {"output_tokens", s.output_tokens}}},
             {"arrivals",
              {{"kind", "closed_loop"},
               {"concurrency", s.concurrency},
@@ -59,13 +65,14 @@ Json server_scenario(const MeasuredServer& s) {
 void write_points(const ReproduceOptions& options, const std::vector<MeasuredServer>& servers,
                   const std::vector<CaseResult>& results) {
   std::ofstream points(options.files / "servers.csv");
-  points << "device,engine,model,weights,tensor,input_tokens,output_tokens,concurrency,measured_ttft_ms,simulated_ttft_ms,"
+  points << "device,engine,model,weights,tensor,input_tokens,output_tokens,concurrency,measured_ttft_ms,"
+            "simulated_ttft_ms,"
             "measured_tpot_ms,simulated_tpot_ms\n";
   for (std::size_t i = 0; i < servers.size(); ++i) {
     const MeasuredServer& s = servers[i];
-    points << fmt::format("{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.4f},{:.4f}\n", s.device, s.engine, s.model, s.weights,
-                          s.tensor, s.input_tokens, s.output_tokens, s.concurrency, s.ttft_ms, results[i].ttft_mean_ms,
-                          s.tpot_ms, results[i].tpot_mean_ms);
+    points << fmt::format("{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.4f},{:.4f}\n", s.device, s.engine,
+                          s.model, s.weights, s.tensor, s.input_tokens, s.output_tokens, s.concurrency,
+                          s.ttft_ms, results[i].ttft_mean_ms, s.tpot_ms, results[i].tpot_mean_ms);
   }
 }
 
@@ -107,7 +114,6 @@ void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& ro
     row.note = error.note() + "; how the load generator spread its requests is not recorded";
     rows.push_back(row);
   }
-  if (options.figures) draw_servers(options);
 }
 
 }  // namespace
@@ -117,7 +123,6 @@ std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options)
   add_servers(options, rows);
   add_traces(options, rows);
   add_peers(options, rows);
-  add_kernels(options, rows);
   return rows;
 }
 

@@ -12,7 +12,8 @@ void send_and_wait(const std::vector<Flow>& flows) {
   std::vector<sg4::CommPtr> comms;
   for (const Flow& f : flows)
     if (f.bytes > Bytes(0) && f.from != f.to)
-      comms.push_back(sg4::Comm::sendto_async(f.from, f.to, static_cast<std::uint64_t>(std::llround(f.bytes.value()))));
+      comms.push_back(
+          sg4::Comm::sendto_async(f.from, f.to, static_cast<std::uint64_t>(std::llround(f.bytes.value()))));
   sg4::Comm::wait_all(comms);
 }
 
@@ -20,10 +21,13 @@ void play_collective(Collective op, Bytes bytes, const std::vector<sg4::Host*>& 
   const std::size_t n = ranks.size();
   if (n < 2) return;
   const Bytes part = bytes / static_cast<double>(n);
-  const std::size_t rounds = op == Collective::all_reduce ? 2 * (n - 1) : op == Collective::send_receive ? 1 : n - 1;
+  const std::size_t rounds = op == Collective::all_reduce     ? 2 * (n - 1)
+                             : op == Collective::send_receive ? 1
+                                                              : n - 1;
   for (std::size_t round = 0; round < rounds; ++round) {
     std::vector<Flow> flows;
-    // All-to-all: in round r every rank sends its part to the r-th next one. The others pass parts round a ring.
+    // All-to-all: in round r every rank sends its part to the r-th next one. The others pass parts round a
+    // ring.
     const std::size_t step = op == Collective::all_to_all ? round + 1 : 1;
     for (std::size_t i = 0; i < n; ++i) flows.push_back({ranks[i], ranks[(i + step) % n], part});
     if (op == Collective::send_receive) flows = {{ranks[0], ranks[1], bytes}};

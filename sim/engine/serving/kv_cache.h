@@ -1,6 +1,7 @@
 #pragma once
-// Block accounting of one replica's paged KV cache (PagedAttention, Kwon et al., SOSP'23). Which block holds what does
-// not matter to time, so blocks are counted, not named. Promising a block twice is a bug of the policy and throws.
+// Block accounting of one replica's paged KV cache (PagedAttention, Kwon et al., SOSP'23). Which block holds
+// what does not matter to time, so blocks are counted, not named. Promising a block twice is a bug of the
+// policy and throws.
 #include <algorithm>
 #include <array>
 #include <cstdint>

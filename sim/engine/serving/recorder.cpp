@@ -51,7 +51,8 @@ Recorder::Recorder(const Workload& workload, std::optional<Seconds> sample_perio
       blocks_(running_),
       tokens_(running_) {
   result_.requests.resize(workload.requests.size());
-  for (std::size_t i = 0; i < workload.requests.size(); ++i) result_.requests[i].request = workload.requests[i];
+  for (std::size_t i = 0; i < workload.requests.size(); ++i)
+    result_.requests[i].request = workload.requests[i];
   result_.warmup_requests = workload.warmup_requests;
   result_.notes = workload.notes;
   if (warmup_ == 0) start_ = Seconds(0);
@@ -85,7 +86,9 @@ void Recorder::queue(Seconds from, Seconds to, std::int64_t running, std::int64_
   if (kv_limited) result_.kv_limited += counted(from, to) * (to - from);
 }
 
-void Recorder::tokens(Seconds from, Seconds to, double count) { tokens_.add(from, to, count); }
+void Recorder::tokens(Seconds from, Seconds to, double count) {
+  tokens_.add(from, to, count);
+}
 
 void Recorder::busy(std::size_t device, Seconds from, Seconds to, const StepCost& cost) {
   DeviceUsage& usage = result_.devices[device];
@@ -98,6 +101,7 @@ void Recorder::busy(std::size_t device, Seconds from, Seconds to, const StepCost
   usage.flops += share.flops;
   usage.memory += share.memory;
   usage.link += share.link;
+  usage.energy += usage.devices * share.energy;
   device_busy_[device].add(from, to, cost.time.value());
   link_bytes_[device].add(from, to, cost.link.value());
 }
@@ -106,7 +110,9 @@ void Recorder::span(Span span) {
   if (wants_spans_) result_.spans.push_back(std::move(span));
 }
 
-void Recorder::measure_from(Seconds start) { start_ = start; }
+void Recorder::measure_from(Seconds start) {
+  start_ = start;
+}
 
 void Recorder::sample() {
   std::vector<TimeBuckets*> all = {&running_, &waiting_, &blocks_, &tokens_};

@@ -1,6 +1,6 @@
 #pragma once
-// Everything a run writes down while it runs: request records, pooled gaps, samples over time, totals per device,
-// spans. Called by serving actors with times that never go back per caller; read once, by finish().
+// Everything a run writes down while it runs: request records, pooled gaps, samples over time, totals per
+// device, spans. Called by serving actors with times that never go back per caller; read once, by finish().
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace weir {
 
-// A quantity integrated over equal periods. Without a given period it starts at a millisecond and doubles whenever
-// there would be too many, so that a second and a week both end with a few hundred samples.
+// A quantity integrated over equal periods. Without a given period it starts at a millisecond and doubles
+// whenever there would be too many, so that a second and a week both end with a few hundred samples.
 class TimeBuckets {
  public:
   TimeBuckets(Seconds period, bool adaptive) : period_(period), adaptive_(adaptive) {}
   void add(Seconds from, Seconds to, double integral);  // spread evenly over [from, to]
-  void coarsen_to(Seconds period);                      // adaptive ones only; a power of two times today's period
+  void coarsen_to(Seconds period);  // adaptive ones only; a power of two times today's period
   Seconds period() const { return period_; }
   double operator[](std::size_t i) const { return i < sums_.size() ? sums_[i] : 0; }
   std::size_t size() const { return sums_.size(); }
@@ -36,7 +36,8 @@ class Recorder {
   std::int32_t add_track(std::string name);
 
   // A replica's queue and cache held these values over [from, to]; blocks may grow evenly.
-  void queue(Seconds from, Seconds to, std::int64_t running, std::int64_t waiting, double mean_blocks, bool kv_limited);
+  void queue(Seconds from, Seconds to, std::int64_t running, std::int64_t waiting, double mean_blocks,
+             bool kv_limited);
   void tokens(Seconds from, Seconds to, double count);
   void busy(std::size_t device, Seconds from, Seconds to, const StepCost& cost);
   void span(Span span);

@@ -12,8 +12,8 @@ void Iteration::clear() {
   repeatable = false;
 }
 
-Replica::Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks, std::vector<std::int32_t>& positions,
-                 Recorder& recorder, Events events)
+Replica::Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks,
+                 std::vector<std::int32_t>& positions, Recorder& recorder, Events events)
     : index_(index),
       spec_(&spec),
       cache_(kv_blocks, spec.kv_cache.block_tokens),
@@ -107,8 +107,8 @@ void Replica::compute(SequenceView& view, Live& live, std::int64_t tokens, Itera
   }
   if (live.resident > 0) {  // room is made; its KV comes first, its tokens in a later iteration
     const bool remote = live.resident_at >= 0;
-    iteration.transfers.push_back({remote ? KvTransfer::Kind::handover : KvTransfer::Kind::swap_in, view.request,
-                                   live.resident, live.resident_at});
+    iteration.transfers.push_back({remote ? KvTransfer::Kind::handover : KvTransfer::Kind::swap_in,
+                                   view.request, live.resident, live.resident_at});
     view.in_flight = true;
     live.resident = 0;
     return;
@@ -206,8 +206,8 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
 std::int64_t Replica::longest_run(const Iteration& iteration) const {
   std::int64_t steps = std::numeric_limits<std::int64_t>::max();
   const std::int64_t block = cache_.block_tokens();
-  // After this iteration a sequence has computed_tokens; step j > 1 needs a new block whenever that count crosses
-  // a block's end, so sequences are counted by the room left in their last block.
+  // After this iteration a sequence has computed_tokens; step j > 1 needs a new block whenever that count
+  // crosses a block's end, so sequences are counted by the room left in their last block.
   thread_local std::vector<std::int64_t> by_room;
   by_room.assign(static_cast<std::size_t>(block), 0);
   for (const auto& member : iteration.members) {
@@ -236,10 +236,11 @@ void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens
   }
 }
 
-void Replica::record_gaps(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
-                          std::int64_t steps) {
+void Replica::record_gaps(const Iteration& iteration, Seconds start, Seconds end,
+                          const std::vector<StepRun>& runs, std::int64_t steps) {
   const Seconds first = steps > 1 ? runs.front().first.time : end - start;
-  double in_step = 0;  // kept members whose last token came just when this began: all their gaps are step times
+  double in_step =
+      0;  // kept members whose last token came just when this began: all their gaps are step times
   for (const auto& member : iteration.members) {
     if (!member.yields || !recorder_.kept(member.request)) continue;
     const Seconds last = live_[position(member.request)].last_token;
@@ -287,8 +288,8 @@ bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
   return true;
 }
 
-void Replica::complete(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
-                       std::int64_t steps) {
+void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
+                       const std::vector<StepRun>& runs, std::int64_t steps) {
   if (steps > 1) extend_blocks(iteration, steps - 1);
   account(end);
   recorder_.result().iterations += steps;

@@ -1,7 +1,7 @@
 #pragma once
-// One serving engine's state: its queues and its KV cache, and how a batching policy's decision changes them. It
-// knows no SimGrid: a serving actor asks schedule() what to compute, lets the time pass, and reports complete().
-// Requests are int32 indices into the run's records.
+// One serving engine's state: its queues and its KV cache, and how a batching policy's decision changes them.
+// It knows no SimGrid: a serving actor asks schedule() what to compute, lets the time pass, and reports
+// complete(). Requests are int32 indices into the run's records.
 #include <functional>
 #include <optional>
 #include <vector>
@@ -50,7 +50,8 @@ class Replica {
   void enqueue_handover(std::int32_t request, int from_replica, Seconds now);
   bool fits(const Request& request) const;
 
-  // Asks the policy and carries its decision out. False if there is nothing to compute and nothing to transfer.
+  // Asks the policy and carries its decision out. False if there is nothing to compute and nothing to
+  // transfer.
   bool schedule(Seconds now, Iteration& iteration);
   // How many more times a repeatable iteration can run before a request ends or the blocks run out; >= 1.
   std::int64_t longest_run(const Iteration& iteration) const;
@@ -71,8 +72,8 @@ class Replica {
  private:
   struct Live {  // beside each SequenceView, what policies need not see
     Seconds last_token{-1};
-    std::int64_t resident = 0;    // tokens whose KV lies elsewhere and must be fetched before it can go on
-    int resident_at = -1;         // the replica that holds them; -1: host memory
+    std::int64_t resident = 0;  // tokens whose KV lies elsewhere and must be fetched before it can go on
+    int resident_at = -1;       // the replica that holds them; -1: host memory
   };
 
   void account(Seconds now);  // what the queue looked like since the last call

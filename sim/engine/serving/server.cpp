@@ -9,12 +9,14 @@ namespace weir {
 namespace sg4 = simgrid::s4u;
 namespace {
 
-Seconds now() { return Seconds(sg4::Engine::get_clock()); }
+Seconds now() {
+  return Seconds(sg4::Engine::get_clock());
+}
 
 }  // namespace
 
-Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward, bool collective_flows,
-               Recorder& recorder, Cluster cluster)
+Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward,
+               bool collective_flows, Recorder& recorder, Cluster cluster)
     : replica_(std::move(replica)),
       stages_(std::move(stages)),
       fast_forward_(fast_forward && !collective_flows && stages_.size() == 1),
@@ -26,11 +28,15 @@ Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool
       inboxes_(stages_.size()) {}
 
 void Server::start() {
-  const auto name = [this](std::size_t stage) { return fmt::format("replica {} stage {}", replica_->index(), stage); };
+  const auto name = [this](std::size_t stage) {
+    return fmt::format("replica {} stage {}", replica_->index(), stage);
+  };
   for (std::size_t s = 1; s < stages_.size(); ++s) {
     inboxes_[s].ready = sg4::Semaphore::create(0);
     inboxes_[s].from_previous = std::make_unique<Courier>(name(s) + " in", stages_[s - 1].ranks[0]);
-    sg4::Actor::create(name(s), stages_[s].ranks[0], [this, s] { guard([this, s] { serve_stage(s); }); })->daemonize();
+    sg4::Actor::create(name(s), stages_[s].ranks[0], [this, s] {
+      guard([this, s] { serve_stage(s); });
+    })->daemonize();
   }
   sg4::Actor::create(name(0), stages_[0].ranks[0], [this] { guard([this] { serve(); }); })->daemonize();
 }
@@ -151,7 +157,8 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
   sg4::this_actor::sleep_for(cost.time.value());
   if (collective_flows_) {
     for (const auto& call : stages_[stage].model->collectives(iteration.shape))
-      for (std::int64_t i = 0; i < call.times; ++i) play_collective(call.op, call.bytes, stages_[stage].ranks);
+      for (std::int64_t i = 0; i < call.times; ++i)
+        play_collective(call.op, call.bytes, stages_[stage].ranks);
     const Seconds played = now() - start - cost.time;
     cost.time += played;
     cost.link_bound += played;
@@ -159,11 +166,13 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
   note(stage, iteration, start, now(), cost, 1);
 }
 
-void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end, const StepCost& cost,
-                  std::int64_t steps) {
+void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end,
+                  const StepCost& cost, std::int64_t steps) {
   recorder_.busy(stages_[stage].device, start, end, cost);
   if (!recorder_.wants_spans()) return;
-  const char* kind = iteration.shape.prefill_tokens == 0 ? "decode" : iteration.shape.decodes == 0 ? "prefill" : "mixed";
+  const char* kind = iteration.shape.prefill_tokens == 0 ? "decode"
+                     : iteration.shape.decodes == 0      ? "prefill"
+                                                         : "mixed";
   recorder_.span({.track = stages_[stage].track,
                   .start = start,
                   .duration = end - start,
@@ -174,7 +183,8 @@ void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, 
 }
 
 void Server::forward(std::size_t stage, Iteration* iteration) {
-  const auto slot = std::find_if(pipe_.begin(), pipe_.end(), [&](InPipe& p) { return &p.iteration == iteration; });
+  const auto slot =
+      std::find_if(pipe_.begin(), pipe_.end(), [&](InPipe& p) { return &p.iteration == iteration; });
   if (stage + 1 == stages_.size()) {
     slot->used = false;
     replica_->complete(slot->iteration, slot->start, now(), runs_, 1);
@@ -185,7 +195,8 @@ void Server::forward(std::size_t stage, Iteration* iteration) {
   const Stage& to = stages_[stage + 1];
   std::vector<Flow> flows;
   const Bytes bytes = static_cast<double>(iteration->shape.tokens()) * from.activation_per_token;
-  for (std::size_t rank = 0; rank < from.ranks.size(); ++rank) flows.push_back({from.ranks[rank], to.ranks[rank], bytes});
+  for (std::size_t rank = 0; rank < from.ranks.size(); ++rank)
+    flows.push_back({from.ranks[rank], to.ranks[rank], bytes});
   Inbox& inbox = inboxes_[stage + 1];
   inbox.from_previous->send(std::move(flows), [&inbox, in_pipe = &*slot] {
     inbox.arrived.push_back(in_pipe);

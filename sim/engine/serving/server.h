@@ -1,7 +1,7 @@
 #pragma once
 // A replica in SimGrid: one actor a pipeline stage, on the host of the stage's first device (the ranks of a
-// tensor-parallel group move in lockstep, so one actor stands for the group). The first stage's actor runs the
-// scheduler as well, as vLLM's engine core drives its workers.
+// tensor-parallel group move in lockstep, so one actor stands for the group). The first stage's actor runs
+// the scheduler as well, as vLLM's engine core drives its workers.
 #include <memory>
 #include <simgrid/s4u/Semaphore.hpp>
 #include <vector>
@@ -18,7 +18,7 @@ class Server {
     std::vector<simgrid::s4u::Host*> ranks;
     std::vector<simgrid::s4u::Host*> memories;  // the node each rank is in: where swapped KV goes
     Bytes kv_per_token;                         // of one rank
-    std::size_t device;   // in the recorder
+    std::size_t device;                         // in the recorder
     std::int32_t track;
     Bytes activation_per_token;  // each rank sends this to the next stage
   };
@@ -29,14 +29,15 @@ class Server {
     std::function<void(const KvTransfer&)> swap_out;  // blocks
   };
 
-  Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward, bool collective_flows,
-         Recorder& recorder, Cluster cluster);
+  Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward,
+         bool collective_flows, Recorder& recorder, Cluster cluster);
   void start();
 
   Replica& replica() { return *replica_; }
   const std::vector<Stage>& stages() const { return stages_; }
-  void arrival(bool mattered);  // a request was put in the queue; mattered: Replica::arrival_matters() before it
-  void wake();                  // a transfer ended
+  void arrival(
+      bool mattered);  // a request was put in the queue; mattered: Replica::arrival_matters() before it
+  void wake();         // a transfer ended
   std::int64_t outstanding_tokens(Seconds now) const;  // counting the steps of a run that are over by now
   void commit_until(Seconds now);                      // the run is over: counts the steps that ended in time
 

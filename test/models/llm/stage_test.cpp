@@ -100,7 +100,7 @@ TEST_CASE("stage: every graph is in topological order, in one piece, with one so
       }
 }
 
-TEST_CASE("stage: ranks that share nothing do not communicate; those that do, as a whole group") {
+TEST_CASE("stage: ranks that share nothing do not communicate, those that do, as a whole group") {
   for (const Architecture& m : catalog_and_random_models())
     for (const Sharding& s : shardings(m)) {
       const StageGraph g = build_stage(m, {}, s, 0);
