@@ -30,6 +30,7 @@ Scenario read(Params params) {
   const std::string model =
       params.text({"model", "A name of `weir list models`, or the path of a Hugging Face config.json."});
   if (params.has("model") || reading.describing()) s.model = find_architecture(model, reading, "/model");
+  s.notes = s.model.notes;
   Params precision = params.object({"precision", "Number formats."});
   s.precision = Precision::from(precision);
   precision.close();

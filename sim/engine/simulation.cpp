@@ -115,7 +115,7 @@ std::vector<Server::Stage> Simulation::build_stages(const ReplicaSpec& spec, con
     // vLLM sends hidden states and residual, each rank its share (distributed/parallel_state.py,
     // send_tensor_dict with all_gather_group).
     const double activations = 2 * static_cast<double>(scenario_.model.hidden) *
-                               bytes_per_element(scenario_.precision.activations) / spec.parallelism.tensor;
+                               bytes_per_element(scenario_.precision.hidden()) / spec.parallelism.tensor;
     stages.push_back({.model = model,
                       .ranks = std::move(ranks),
                       .memories = std::move(memories),
