@@ -144,7 +144,7 @@ def decode_time(p, device, n, context, kv_heads, ctas=False, split_waves=0.8, sp
 def prefill_time(p, device, prompts, chunk, context, query_heads, kv_heads, schedule, tile_rows, packed, n=0,
                  decode_context=0, l2=None, memory_efficiency=1.0):
     context_efficiency, causal_efficiency, tile_tokens, launch_us = p[:4]
-    padding = p[4] if len(p) > 4 else 0
+    padding, wave_share = (p[4], p[5]) if len(p) > 4 else (0, 0)
     spec = DEVICES[device]
     group = query_heads / kv_heads
     heads, pack = (kv_heads, group) if packed else (query_heads, 1)
@@ -160,6 +160,9 @@ def prefill_time(p, device, prompts, chunk, context, query_heads, kv_heads, sche
     time = work
     if schedule == "static":
         time = np.maximum(work * np.maximum(1, np.ceil(waves) / waves), longest)
+    if schedule == "separate":  # tiles of 128 rows
+        full = chunk * query_heads * prompts / 128 / spec["sms"]
+        time = work * (1 + wave_share * np.where(full < 0.5, 0, np.ceil(full) / full - 1))
     if schedule == "persistent":
         time = np.maximum(work, longest)
     if l2 is not None:
@@ -202,7 +205,7 @@ def attention():
         decode[device] = p
         print(device, np.round(p, 3), error(decode_time(p, device, n, context, 8), t))
 
-    print("== prefill attention: context_efficiency, causal_efficiency, tile_tokens, launch_us(, padding_tokens)")
+    print("== prefill attention: context_efficiency, causal_efficiency, tile_tokens, launch_us(, padding_tokens, wave_share)")
     a = load("kernels/attention_h100_vllm.csv")
     d = (a["phase"] == "prefill") & (a["isl"] >= 16)
     b, c, q, kv, t = a["batch"][d], a["isl"][d], a["query_heads"][d], a["kv_heads"][d], a["ms"][d] * 1e-3
@@ -213,7 +216,7 @@ def attention():
     a = load("kernels/attn_prefill_a100_h8192_q64_kv8_tp2.csv")
     c, k, t = a["prefill_chunk_size"], a["kv_cache_size"], a["ms"] * 1e-3
     model = lambda p: prefill_time(p, "a100_sxm_80gb", 1, c, k, 32, 4, "separate", 1, False)
-    p = fit(model, [[0.57, 0.23, 300, 10, 60]], [0.1, 0.1, 0, 0, 0], [1, 1, 2000, 30, 200], t)
+    p = fit(model, [[0.57, 0.23, 300, 10, 60, 0.3]], [0.1, 0.1, 0, 0, 0, 0], [1, 1, 2000, 30, 200, 1], t)
     print("a100_sxm_80gb", np.round(p, 3), error(model(p), t))
     for device, l2 in [("rtx4090", 72e6), ("rtx_pro_6000", 128e6)]:
         d = load("profiles/%s/attention.csv" % PROFILES[device])

@@ -22,8 +22,9 @@ std::vector<KernelSample> reference_kernels(const std::filesystem::path& referen
 std::vector<KernelSample> shipped_kernels();
 
 struct KernelGroup {
-  std::string name, title;           // the title is for figures
-  double calibrated;                 // mean |error| in % over the reference, as docs/calibration states it
+  std::string name;
+  std::string kernel, machine;  // as figures name them, a link by its GPU; "": two measurements, not drawn
+  double calibrated;            // mean |error| in % over the reference, as docs/calibration states it
   std::optional<double> accept_max;  // the figure of systems/gpu_and_network.md, if it has one
   std::string note;
 };
