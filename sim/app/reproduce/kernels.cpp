@@ -132,7 +132,7 @@ void add_kernels(const ReproduceOptions& options, std::vector<ReproducedRow>& ro
     const GroupError& e = found->second;
     ReproducedRow row;
     row.id = "kernel_" + group.name;
-    row.metric = fmt::format("mean |{}|{}, %", group.kernel.empty() ? "difference" : "error",
+    row.metric = fmt::format("mean |{}| of kernel time{}, %", group.kernel.empty() ? "difference" : "error",
                              e.weighted ? " over log tokens" : "");
     row.simulated = e.mean();
     row.accept_max = group.accept_max;
