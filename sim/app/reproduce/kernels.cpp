@@ -14,19 +14,15 @@
 
 namespace weir {
 
-// Why Vidur's older GEMMs are outside: the constants are fitted to the newer ones, as gpu_and_network.md asks
-// for. The formula is able to reach the figure (docs/calibration/fit.py gemm: "refitted on it").
 namespace {
-constexpr const char* a100_refit =
-    "constants are fitted to vLLM's newer measurements of the same GEMMs, which differ from these by what "
-    "kernel_gemm_a100_sxm_80gb_bf16_measured_twice says; the same formula fitted to these has 5.7 %, a layer "
-    "3.6 %, "
-    "but then 10.2 % on vLLM's";
-constexpr const char* h100_refit =
-    "constants are fitted to vLLM's newer measurements of the same GEMMs, which differ from these by what "
-    "kernel_gemm_h100_sxm_bf16_measured_twice says (9 % faster); the same formula fitted to these has 6.1 %, "
-    "a layer 3.4 %, "
-    "but then 11.3 % on vLLM's";
+constexpr const char* a100_twice =
+    "measured twice, by vLLM and by Vidur, who differ by what kernel_gemm_a100_sxm_80gb_bf16_measured_twice "
+    "says; "
+    "the constants are fitted to both alike";
+constexpr const char* h100_twice =
+    "measured twice, by vLLM and by Vidur, who differ by what kernel_gemm_h100_sxm_bf16_measured_twice says; "
+    "the "
+    "constants are fitted to both alike";
 constexpr const char* measured_twice =
     "no simulation: vLLM's measurement of the GEMMs that both sets have against Vidur's";
 // The file has the predictions of the figures' own formulas beside the measurements.
@@ -44,17 +40,17 @@ constexpr const char* warm_cache =
 
 const std::vector<KernelGroup>& kernel_groups() {
   static const std::vector<KernelGroup> table = {
-      {"gemm_a100_sxm_80gb_bf16", "GEMM bf16", "A100", 7.7, {}, ""},
-      {"gemm_h100_sxm_bf16", "GEMM bf16", "H100", 5.1, {}, ""},
+      {"gemm_a100_sxm_80gb_bf16", "GEMM bf16", "A100", 9.4, {}, a100_twice},
+      {"gemm_h100_sxm_bf16", "GEMM bf16", "H100", 8.4, {}, h100_twice},
       {"gemm_l40s_bf16", "GEMM bf16", "L40S", 10.8, {}, ""},
       {"gemm_rtx4090_bf16", "GEMM bf16", "RTX 4090", 3.7, {}, ""},
       {"gemm_rtx_pro_6000_bf16", "GEMM bf16", "RTX PRO 6000", 6.4, {}, ""},
       {"gemm_h100_sxm_fp8", "GEMM fp8", "H100", 6.5, {}, ""},
       {"gemm_l40s_fp8", "GEMM fp8", "L40S", 17.1, {}, ""},
-      {"gemm_a100_sxm_80gb_bf16_vidur", "GEMM (Vidur's)", "A100", 9.1, 6.1, a100_refit},
-      {"gemm_layer_a100_sxm_80gb_bf16_vidur", "4 GEMMs (Vidur's)", "A100", 7.7, 4.4, a100_refit},
-      {"gemm_h100_sxm_bf16_vidur", "GEMM (Vidur's)", "H100", 10.4, 7.7, h100_refit},
-      {"gemm_layer_h100_sxm_bf16_vidur", "4 GEMMs (Vidur's)", "H100", 8.9, 6.6, h100_refit},
+      {"gemm_a100_sxm_80gb_bf16_vidur", "GEMM (Vidur's)", "A100", 5.9, 6.1, a100_twice},
+      {"gemm_layer_a100_sxm_80gb_bf16_vidur", "4 GEMMs (Vidur's)", "A100", 3.8, 4.4, a100_twice},
+      {"gemm_h100_sxm_bf16_vidur", "GEMM (Vidur's)", "H100", 6.5, 7.7, h100_twice},
+      {"gemm_layer_h100_sxm_bf16_vidur", "4 GEMMs (Vidur's)", "H100", 4.2, 6.6, h100_twice},
       {"gemm_a100_sxm_80gb_bf16_measured_twice", "", "A100", 8.5, {}, measured_twice},
       {"gemm_h100_sxm_bf16_measured_twice", "", "H100", 10.0, {}, measured_twice},
       {"decode_attention_a100_sxm_80gb", "decode attention", "A100", 10.4, 10.9, a100_decode},

@@ -31,6 +31,8 @@ struct KernelGroup {
 const std::vector<KernelGroup>& kernel_groups();
 
 std::shared_ptr<const Device> catalog_device(const std::string& kind, const Json& overrides = Json::object());
+// Kernels are measured in bursts, before the power limit slows them.
+std::shared_ptr<const Device> burst_device(const std::string& kind);
 Operator gemm_operator(std::int64_t in, std::int64_t out, DataType weights = DataType::bf16,
                        DataType activations = DataType::bf16);
 Operator attention_operator(std::int64_t query_heads, std::int64_t kv_heads, std::int64_t head_dim = 128);

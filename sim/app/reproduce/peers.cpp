@@ -87,18 +87,14 @@ void add_rows(const PeerRun& run, bool same_kernels, const Medians& peer, const 
   const auto add = [&](const char* what, const char* metric, double published, double simulated,
                        double percent) {
     ReproducedRow row;
-    row.id = fmt::format("peer_vidur_{}{}_{}", run.id, same_kernels ? "" : "_analytic", what);
+    row.id = fmt::format("peer_vidur_{}{}_{}", run.id, same_kernels ? "_profiled" : "_analytic", what);
     row.metric = metric;
     row.paper = published;
-    if (same_kernels) {
-      row.accept_min = published * (1 - percent / 100);
-      row.accept_max = published * (1 + percent / 100);
-    }
+    row.accept_min = published * (1 - percent / 100);
+    row.accept_max = published * (1 + percent / 100);
     if (result.error.empty()) row.simulated = simulated;
-    row.note = !result.error.empty()
-                   ? result.error
-                   : fmt::format("{:+.1f} %{}", 100 * (simulated / published - 1),
-                                 same_kernels ? "" : ": Weir's model of the A100, fitted to newer kernels");
+    row.note =
+        result.error.empty() ? fmt::format("{:+.1f} %", 100 * (simulated / published - 1)) : result.error;
     rows.push_back(row);
   };
   add("throughput", "output tokens/s", peer.throughput, result.output_throughput, 3);
@@ -116,7 +112,8 @@ void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows
     const auto profile =
         std::filesystem::absolute(options.files / "vidur_profile" / fmt::format("{}_tp2", run.model));
     write_vidur_profile(*options.reference, run.vidur_model, profile);
-    cases.push_back({fmt::format("peer_vidur_{}", run.id), scenario_of(run, *options.reference, profile)});
+    cases.push_back(
+        {fmt::format("peer_vidur_{}_profiled", run.id), scenario_of(run, *options.reference, profile)});
     cases.push_back(
         {fmt::format("peer_vidur_{}_analytic", run.id), scenario_of(run, *options.reference, {})});
   }

@@ -59,7 +59,7 @@ class Reader {
   Table read(const std::string& file) const { return Table::read(reference_ / file); }
   double seconds(const std::string& device, const Operator& op, const BatchShape& batch) {
     auto& model = devices_[device];
-    if (!model) model = catalog_device(device);
+    if (!model) model = burst_device(device);
     return kernel_seconds(*model, op, batch);
   }
   void add(const std::string& group, double measured, double simulated, double weight = 1) {
