@@ -1,0 +1,65 @@
+#include "sim/app/results/result_set.h"
+
+#include <limits>
+
+#include "sim/app/results/store.h"
+
+namespace weir {
+namespace fs = std::filesystem;
+namespace {
+
+ResultSet read_run(const fs::path& directory) {
+  const fs::path file = directory / "summary.json";
+  Json summary = read_json_file(file);
+  if (!summary.is_object() || !summary.contains("scenario") || !summary.contains("request_throughput"))
+    throw ConfigError(file.string(), "", "is not the summary of a run (weir run writes one)");
+  ResultSet run;
+  const auto name = summary.find("name");
+  run.name =
+      name != summary.end() && name->is_string() ? name->get<std::string>() : directory.filename().string();
+  run.points.emplace_back();
+  run.points.back().status = "done";
+  run.points.back().summary = std::move(summary);
+  return run;
+}
+
+void append_scalars(const Json& object, const std::string& prefix,
+                    std::vector<std::pair<std::string, double>>& metrics) {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_number())
+      metrics.emplace_back(prefix + key, value.get<double>());
+    else if (value.is_null())
+      metrics.emplace_back(prefix + key, std::numeric_limits<double>::quiet_NaN());
+    else if (value.is_object() && !(prefix.empty() && key == "scenario"))
+      append_scalars(value, prefix + key + "_", metrics);
+  }
+}
+
+}  // namespace
+
+ResultSet read_results(const fs::path& directory) {
+  if (!fs::is_directory(directory))
+    throw ConfigError(directory.string(), "",
+                      fs::exists(directory)
+                          ? "is not a directory; expected the results of weir run or weir sweep"
+                          : "no such directory");
+  ResultSet results;
+  if (fs::exists(directory / "results.sqlite"))
+    results = read_store(directory / "results.sqlite");
+  else if (fs::exists(directory / "summary.json"))
+    results = read_run(directory);
+  else
+    throw ConfigError(
+        directory.string(), "",
+        "holds no results: neither summary.json (of weir run) nor results.sqlite (of weir sweep)");
+  results.directory = directory;
+  return results;
+}
+
+std::vector<std::pair<std::string, double>> scalar_metrics(const Json& summary) {
+  std::vector<std::pair<std::string, double>> metrics;
+  if (summary.is_object()) append_scalars(summary, "", metrics);
+  return metrics;
+}
+
+}  // namespace weir
