@@ -27,7 +27,7 @@ test: all
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
 
 bench: all
-	$(BUILD)/test/weir_bench
+	$(BUILD)/test/weir_bench; met=$$?; echo; $(BUILD)/test/weir_bench_timeline && exit $$met
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp')
 format:

@@ -2,13 +2,16 @@
 // The scenario's hardware as a SimGrid platform: a zone a node with a host for its CPU and one a device,
 // NVLink (or its like) between devices, PCIe to the host and to the network, and the network's topology
 // between nodes. Built once, before the engine runs; gives out hosts, and the flows between them.
-#include <simgrid/forward.h>
 #include <memory>
+#include <simgrid/forward.h>
 #include <vector>
 
 #include "sim/engine/scenario.h"
 
 namespace weir {
+
+// SimGrid with the network model that Weir means; one a process. Before any Cluster.
+std::unique_ptr<simgrid::s4u::Engine> make_engine();
 
 class Cluster {
  public:

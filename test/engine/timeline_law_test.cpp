@@ -165,9 +165,9 @@ TEST_CASE("timeline: folded layers take as long as all layers unrolled", "[timel
                                                  .layers = 80,
                                                  .ties = round % 5 == 0});
     Timeline timeline(graph);
-    const StepResult unrolled = timeline.evaluate({.closed_form = false, .fold = false});
+    const StepResult unrolled = timeline.evaluate({.fold = false});
     CHECK(unrolled.skipped_layers == 0);
-    const StepResult folded = timeline.evaluate({.closed_form = false});
+    const StepResult folded = timeline.evaluate();
     folded_blocks += folded.skipped_layers > 0;
     CHECK(folded.total.value() == Approx(unrolled.total.value()).epsilon(1e-10));
     for (std::size_t u = 0; u < graph.units.size(); ++u)

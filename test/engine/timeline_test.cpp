@@ -87,8 +87,8 @@ TEST_CASE("timeline: a chain takes the sum of its operators, summed or played", 
       }
     }
     const StepResult summed = timeline.evaluate();
-    const StepResult folded = timeline.evaluate({.closed_form = false});
-    const StepResult unrolled = timeline.evaluate({.closed_form = false, .fold = false});
+    const StepResult folded = timeline.evaluate();
+    const StepResult unrolled = timeline.evaluate({.fold = false});
     CHECK(summed.total.value() == Approx(sum).epsilon(1e-12));
     for (const StepResult& result : {folded, unrolled}) {
       CHECK(result.total.value() == Approx(sum).epsilon(1e-11));

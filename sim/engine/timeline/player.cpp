@@ -42,10 +42,7 @@ const StepResult& Timeline::Player::evaluate(const EvaluateOptions& options) {
   now_ = skipped_ = 0;
   graph.check_values();
   result_.skipped_layers = 0;
-  if (graph.chain && options.closed_form && options.trace == nullptr)
-    sum_chain();
-  else
-    play(options);
+  play(options);
   write_result();
   return result_;
 }
