@@ -2,8 +2,8 @@
 // The scenario's hardware as a SimGrid platform: a zone a node with a host for its CPU and one a device,
 // NVLink (or its like) between devices, PCIe to the host and to the network, and the network's topology
 // between nodes. Built once, before the engine runs; gives out hosts, and the flows between them.
-#include <memory>
 #include <simgrid/forward.h>
+#include <memory>
 #include <vector>
 
 #include "sim/engine/scenario.h"

@@ -5,6 +5,7 @@
 // remembered. Where operators overlap, the step timeline plays them. The stage's actor asks, every step.
 #include <array>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "sim/engine/scenario.h"
@@ -60,7 +61,7 @@ class StepModel {
   std::vector<CollectiveCall> collectives(const BatchShape& batch) const;
 
   struct OperatorSpan {
-    const std::string& name;
+    std::string_view name;  // as long as the model lives
     int unit;
     Seconds start, finish;  // from the start of the step, in which the host comes first
   };

@@ -144,7 +144,7 @@ TEST_CASE("timeline: any graph is played as by brute force", "[timeline]") {
     for (std::size_t r = 0; r < graph.resources.size(); ++r)
       CHECK(got.total.value() >= (got.bytes[r] / graph.resources[r].capacity).value() - near);
 
-    // Without a trace: closed form and folding where they can.
+    // Without a trace: folding where it can.
     const StepResult folded = timeline.evaluate();
     CHECK(folded.total.value() == Approx(expected.total).epsilon(1e-9));
     for (std::size_t r = 0; r < graph.resources.size(); ++r)
@@ -177,6 +177,30 @@ TEST_CASE("timeline: folded layers take as long as all layers unrolled", "[timel
       CHECK(folded.bytes[r].value() == Approx(unrolled.bytes[r].value()).epsilon(1e-10));
   }
   CHECK(folded_blocks > 1600);  // in the rest chains drift apart, or one settles too slowly
+}
+
+TEST_CASE("timeline: a serial graph runs one operator at a time, without a pause", "[timeline]") {
+  std::mt19937_64 random(21);
+  int serial = 0;
+  for (int round = 0; round < 4000; ++round) {
+    CAPTURE(round);
+    const StepGraph graph = random_step(
+        random, {.pools = round % 2 == 0, .alternatives = false, .draws = false, .most_chains = 2});
+    if (!graph.serial()) continue;
+    ++serial;
+    Timeline timeline(graph);
+    refill(random, graph, timeline);
+    std::vector<OperatorRecord> trace;
+    const StepResult result = timeline.evaluate({.trace = &trace});
+    double sum = 0, until = 0;
+    for (const OperatorRecord& record : trace) {
+      CHECK(record.start.value() == Approx(until).margin(1e-12));
+      until = record.finish.value();
+      sum += slowest_portion(timeline, record);
+    }
+    CHECK(result.total.value() == Approx(sum));
+  }
+  CHECK(serial > 200);
 }
 
 TEST_CASE("timeline: the same graph gives the same step to the last bit, whatever was evaluated before",

@@ -194,7 +194,7 @@ void Server::draw_operators(std::size_t stage, const Iteration& iteration, Secon
     recorder_.span({.track = stages_[stage].unit_tracks[static_cast<std::size_t>(op.unit)],
                     .start = start + op.start,
                     .duration = op.finish - op.start,
-                    .name = op.name,
+                    .name = std::string(op.name),
                     .requests = static_cast<std::int64_t>(iteration.members.size()),
                     .tokens = iteration.shape.tokens()});
 }
