@@ -175,6 +175,24 @@ TEST_CASE("timeline: a prefetch hides under the all-reduce that draws from the s
   CHECK(total(step(3.6)) == Approx(2 + 5 + 0.1 + 1));  // the rest at full speed
 }
 
+TEST_CASE("timeline: a GEMM and its all-reduce in chunks overlap, but for the first and the last chunk",
+          "[timeline]") {
+  for (const int chunks : {1, 4, 16}) {
+    StepGraph graph;
+    const int npu = graph.add_unit("npu"), link = graph.add_unit("link");
+    graph.add_part("block", 50);
+    std::vector<int> gemms, reduces;
+    for (int i = 0; i < chunks; ++i) {
+      gemms.push_back(graph.add_operator("gemm", {on(npu, 8. / chunks)}));
+      reduces.push_back(graph.add_operator("all_reduce", {on(link, 6. / chunks)}));
+      graph.add_edge(gemms.back(), reduces.back());
+    }
+    for (const int gemm : gemms) graph.add_carry(reduces.back(), gemm);
+    CHECK(total(graph) == Approx(50 * (8 + 6. / chunks)));
+    CHECK(graph.serial() == (chunks == 1));
+  }
+}
+
 TEST_CASE("timeline: an operator waits for a member until the moment it is free", "[timeline]") {
   for (const double ready : {2.75, 3.0, 3.25}) {
     StepGraph graph;
