@@ -6,6 +6,7 @@
 
 #include "test/devices/reference.h"
 #include "test/engine/random_step.h"
+#include "test/engine/run_in_child.h"
 #include "test/models/llm/models.h"
 
 using namespace weir;
@@ -141,6 +142,18 @@ StageGraph two_branches(const StageGraph& stage, bool serial) {
   made.block = block;
   return made;
 }
+
+class TwoBranches final : public PartitioningPolicy {
+ public:
+  explicit TwoBranches(bool serial) : serial_(serial) {}
+  StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
+    return two_branches(policy(partitioning_policies(), "device_only")->place(std::move(stage), units),
+                        serial_);
+  }
+
+ private:
+  bool serial_;
+};
 
 }  // namespace
 
@@ -279,4 +292,26 @@ TEST_CASE("step model: drawn operators fill the step, the host first", "[engine]
     check_near(busy[0], cost.busy[0]);
     check_near(busy[1], cost.busy[1]);
   }
+}
+
+TEST_CASE("step model: a policy whose operators overlap is served faster, fast-forward or not", "[engine]") {
+  Json scenario = test::small_scenario();
+  scenario["serving"]["replicas"][0]["parallelism"] = {{"tensor", 4}};
+  const auto served = [&](bool serial, bool fast_forward) {
+    scenario["fast_forward"] = fast_forward;
+    return test::run(scenario, [serial](Scenario& read) {
+      read.replicas[0].partitioning = std::make_shared<TwoBranches>(serial);
+    });
+  };
+  const test::Outcome overlapped = served(false, true), step_by_step = served(false, false),
+                      one_by_one = served(true, true);
+  for (const test::Outcome* outcome : {&overlapped, &step_by_step, &one_by_one})
+    REQUIRE(outcome->error == "");
+  CHECK(overlapped.iterations == step_by_step.iterations);
+  CHECK(overlapped.energy == Approx(step_by_step.energy));
+  CHECK(overlapped.gap_mean == Approx(step_by_step.gap_mean));
+  for (std::size_t i = 0; i < overlapped.requests.size(); ++i)
+    CHECK(overlapped.requests[i].finished.value() ==
+          Approx(step_by_step.requests[i].finished.value()).epsilon(1e-9));
+  CHECK(overlapped.gap_mean < 0.97 * one_by_one.gap_mean);
 }
