@@ -167,7 +167,8 @@ Server* Simulation::route(std::int32_t request, const Group& group, std::int64_t
 
 void Simulation::submit(std::int32_t request) {
   RequestRecord& record = recorder_.record(request);
-  if (scenario_.workload.closed_loop) record.request.arrival = now();
+  // An open loop's actor may wake a rounding of the clock early.
+  if (scenario_.workload.closed_loop || record.request.arrival > now()) record.request.arrival = now();
   if (request == scenario_.workload.warmup_requests) recorder_.measure_from(now());
   bool can_end = back_.empty() || record.request.output_tokens == 1;
   for (Server* server : back_) can_end = can_end || server->replica().fits(record.request);

@@ -32,10 +32,11 @@ Json random_scenario(unsigned seed, bool one_stage) {
   if (batching == "prefill_first") replica["batching"]["max_batch_tokens"] = 8192;
   replica["kv_cache"] = {{"blocks", pick(random, {320, 600, 20000})},
                          {"admission", pick<std::string>(random, {"chunk", "prompt", "sequence"})},
-                         {"preemption", pick<std::string>(random, {"recompute", "swap"})}};
+                         {"preemption", pick<std::string>(random, {"recompute", "swap"})},
+                         {"prefix_caching", pick(random, {true, false})}};
   replica["parallelism"] = {{"tensor", pick(random, {1, 2})},
                             {"pipeline", one_stage ? 1 : pick(random, {2, 4})}};
-  replica["engine"] = {{"kind", pick<std::string>(random, {"vllm_v1", "ideal", "trtllm"})}};
+  replica["engine"] = {{"kind", pick<std::string>(random, {"vllm_v1", "vllm_v0", "ideal", "trtllm"})}};
   s["serving"]["routing"] = {
       {"kind", pick<std::string>(random, {"round_robin", "least_outstanding", "join_shortest_queue"})}};
   const int shape = pick(random, {0, 0, 1, 2});
@@ -157,6 +158,25 @@ TEST_CASE("simulation: one request alone takes its prefill and its decode steps,
   const double tpot = (o.requests[0].finished - o.requests[0].first_token).value() / 49;
   CHECK(tpot > floor);
   CHECK(tpot < 2 * floor);
+}
+
+// Four stages of the same time each: pipelined, n chunks take n + 3 of them, one after another 4 n.
+TEST_CASE("simulation: chunks of a prompt follow each other into the pipeline, or wait for each other",
+          "[engine]") {
+  Json scenario = small_scenario();
+  scenario["workload"]["requests"] = {
+      {"kind", "fixed"}, {"count", 1}, {"input_tokens", 8192}, {"output_tokens", 1}};
+  scenario["workload"]["arrivals"] = {{"kind", "all_at_once"}};
+  auto& replica = scenario["serving"]["replicas"][0];
+  replica["parallelism"] = {{"pipeline", 4}};
+  replica["batching"] = {{"kind", "chunked_prefill"}, {"max_batch_tokens", 512}};
+  const auto first_token = [&](bool pipelined) {
+    replica["engine"] = {{"kind", "ideal"}, {"pipelined_chunks", pipelined}};
+    const Outcome o = test::run(scenario);
+    REQUIRE(o.error == "");
+    return o.requests[0].first_token.value();
+  };
+  CHECK(first_token(false) / first_token(true) == Approx(4. * 16 / (16 + 3)).epsilon(0.05));
 }
 
 TEST_CASE("simulation: a request that can never fit is rejected, and the others go on", "[engine]") {
