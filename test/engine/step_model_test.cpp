@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "test/devices/reference.h"
+#include "sim/app/reproduce/kernels.h"
 #include "test/engine/random_step.h"
 #include "test/engine/run_in_child.h"
 #include "test/models/llm/models.h"
@@ -25,7 +25,7 @@ std::shared_ptr<const Interface> policy(const Catalog<Interface>& table, const s
 
 ReplicaSpec replica_on(const std::string& kind, const std::string& interconnect, const std::string& library) {
   ReplicaSpec replica;
-  replica.on = test::catalog_device(kind);
+  replica.on = catalog_device(kind);
   replica.links = find_interconnect(interconnect);
   replica.collectives = make_collectives(replica.links, library);
   replica.partitioning = policy(partitioning_policies(), "device_only");
@@ -171,7 +171,7 @@ TEST_CASE("step model: summed and played, a GPU's step takes the same time, byte
            {Sharding{1, 1, 1}, Sharding{2, 3, 1}, Sharding{4, 2, 2}, Sharding{8, 1, 1}}) {
         const Architecture architecture = catalog_model(model);
         if (!sharding_problems(architecture, cut).empty()) continue;
-        const bool fast = test::catalog_device(kind)->spec().memory_bandwidth > BytesPerSecond(1e12);
+        const bool fast = catalog_device(kind)->spec().memory_bandwidth > BytesPerSecond(1e12);
         const ReplicaSpec replica = replica_on(
             kind, fast ? interconnects[static_cast<std::size_t>(uniform_int(random, 0, 3))] : "pcie4_x16",
             uniform_int(random, 0, 1) ? "vllm" : "");
