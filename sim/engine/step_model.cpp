@@ -80,8 +80,8 @@ StepModel::StepModel(const ReplicaSpec& replica, const StageGraph& placed, bool 
       engine_(replica.engine),
       collectives_elsewhere_(collectives_elsewhere),
       graph_(step_graph(replica, placed)),
-      serial_(graph_.serial()),
-      timeline_(graph_) {
+      timeline_(graph_),
+      serial_(graph_.serial()) {
   if (collectives_elsewhere_ && !serial_)
     throw std::invalid_argument("collectives cannot be played as flows where operators overlap");
   if (device_->measures_sampler()) engine_.per_sequence = Seconds(0);

@@ -91,10 +91,10 @@ class StepModel {
   EngineOverhead engine_;
   bool collectives_elsewhere_;
   StepGraph graph_;
+  mutable Timeline timeline_;  // refuses what cannot run
   bool serial_;
   PlacedOps token_ops_, sequence_ops_, attention_ops_;        // collectives among the first two
   mutable std::vector<StepCost> token_memo_, sequence_memo_;  // index: rows; time < 0: not asked yet
-  mutable Timeline timeline_;
 };
 
 }  // namespace weir
