@@ -17,8 +17,7 @@ constexpr std::size_t points_to_time = 5;
 constexpr unsigned longest_s = 4;  // of one of them: what a user waits for before anything has begun
 
 std::string duration_in_words(double s) {
-  if (s < 1) return "under a second";
-  if (s < 100) return fmt::format("{:.0f} s", s);
+  if (s < 100) return fmt::format("{:.{}f} s", s, s < 10 ? 1 : 0);
   if (s < 6000) return fmt::format("{:.0f} minutes", s / 60);
   return fmt::format("{:.1f} hours", s / 3600);
 }
