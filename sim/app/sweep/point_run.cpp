@@ -1,8 +1,6 @@
 #include "sim/app/sweep/point_run.h"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/prctl.h>
 
 #include <algorithm>
 #include <cmath>
@@ -61,15 +59,11 @@ Json simulate_point(const Json& document, const std::string& file, const SloTarg
   return summary;
 }
 
-// A simulation needs a process of its own. It ends with the one that wanted it.
+// A simulation needs a process of its own.
 Json simulate_in_child(const Json& document, const std::string& file, const SloTarget& slo) {
   ChildResult ended;
   in_children(
-      1, 1,
-      [&](std::size_t) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        return simulate_point(document, file, &slo).dump();
-      },
+      1, 1, [&](std::size_t) { return simulate_point(document, file, &slo).dump(); },
       [&](std::size_t, ChildResult result) {
         ended = std::move(result);
         return true;

@@ -1,7 +1,6 @@
 #include "sim/app/sweep/time_estimate.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +13,7 @@ namespace weir {
 namespace {
 
 constexpr std::size_t points_to_time = 5;
-constexpr unsigned longest_s = 4;  // of one of them: what a user waits for before anything has begun
+constexpr double longest_s = 4;  // of one of them: what a user waits for before anything has begun
 
 std::string duration_in_words(double s) {
   if (s < 100) return fmt::format("{:.{}f} s", s, s < 10 ? 1 : 0);
@@ -25,32 +24,24 @@ std::string duration_in_words(double s) {
 }  // namespace
 
 TimeEstimate estimate_time(const Sweep& sweep) {
-  using Clock = std::chrono::steady_clock;
   TimeEstimate estimate;
   estimate.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const std::size_t count = std::min(points_to_time, sweep.points.size());
+  const std::size_t all = sweep.points.size(), count = std::min(points_to_time, all);
   double total_s = 0;
-  auto started = Clock::now();
-  in_children(
-      count, 1,
-      [&](std::size_t i) {
-        ::alarm(longest_s);
-        run_point(sweep, sweep.points[count == 1 ? 0 : i * (sweep.points.size() - 1) / (count - 1)]);
-        return std::string("done");
-      },
-      [&](std::size_t, const ChildResult& result) {
-        const double s = std::chrono::duration<double>(Clock::now() - started).count();
-        started = Clock::now();
-        total_s += s;
+  for (std::size_t i = 0; i < count && !estimate.at_least; ++i) {
+    const Point& point = sweep.points[count == 1 ? 0 : i * (all - 1) / (count - 1)];
+    Children child({.time_s = longest_s, .memory_bytes = sweep.limits.memory_bytes});
+    child.start(i, [&] { return run_point(sweep, point).dump(); });
+    while (child.running() > 0)
+      for (const auto& [id, result] : child.wait(std::chrono::milliseconds(100))) {
+        total_s += result.wall_s;
         ++estimate.timed;
-        if (s >= longest_s)
-          estimate.at_least = true;
-        else if (!result.error.empty())
-          estimate.failed = result.error;
-        return !estimate.at_least;  // the others may take as long
-      });
+        estimate.at_least = result.wall_s >= longest_s;  // the others may take as long: time no more
+        if (!estimate.at_least && !result.error.empty()) estimate.failed = result.error;
+      }
+  }
   estimate.point_s = total_s / std::max(1, estimate.timed);
-  estimate.sweep_s = estimate.point_s * static_cast<double>(sweep.points.size()) / estimate.jobs;
+  estimate.sweep_s = estimate.point_s * static_cast<double>(all) / estimate.jobs;
   return estimate;
 }
 
