@@ -14,6 +14,7 @@
 #include "sim/app/output/result_directory.h"
 #include "sim/app/output/writers.h"
 #include "sim/app/progress_bar.h"
+#include "sim/engine/simulation.h"
 
 namespace weir {
 namespace {

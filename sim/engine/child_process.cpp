@@ -166,7 +166,8 @@ std::vector<std::pair<std::size_t, ChildResult>> Children::wait(std::chrono::mil
     for (const Child& child : running_) {
       const std::chrono::duration<double> left =
           child.started + std::chrono::duration<double>(*limits_.time_s) - Clock::now();
-      most = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0), most);
+      most =
+          std::clamp(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0), most);
     }
   std::vector<pollfd> waiting;
   for (const Child& child : running_) waiting.push_back({child.from, POLLIN, 0});

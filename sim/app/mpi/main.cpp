@@ -105,10 +105,12 @@ void compare_with_rank_0(const Sweep& sweep, int rank) {
   std::string theirs = ours;
   MPI_Bcast(theirs.data(), static_cast<int>(theirs.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
   if (ours != theirs)
-    throw std::runtime_error(fmt::format("rank {} reads another sweep than rank 0 from {}", rank, sweep.file.string()));
+    throw std::runtime_error(
+        fmt::format("rank {} reads another sweep than rank 0 from {}", rank, sweep.file.string()));
 }
 
-int run_rank_0(const Sweep& sweep, const SweepArguments& arguments, PointServer& server, int ranks, int jobs) {
+int run_rank_0(const Sweep& sweep, const SweepArguments& arguments, PointServer& server, int ranks,
+               int jobs) {
   const auto end = [&] {
     for (int rank = 1; rank < ranks; ++rank) assign(rank, no_more);
   };

@@ -68,8 +68,8 @@ std::pair<std::size_t, EndedPoint> unpacked(const std::string& bytes) {
   Head head;
   std::memcpy(&head, bytes.data(), sizeof head);
   return {head.point,
-          {bytes.substr(sizeof head, head.error_bytes), bytes.substr(sizeof head + head.error_bytes), head.wall_s,
-           head.cpu_s, head.peak_rss_bytes}};
+          {bytes.substr(sizeof head, head.error_bytes), bytes.substr(sizeof head + head.error_bytes),
+           head.wall_s, head.cpu_s, head.peak_rss_bytes}};
 }
 
 PointServer::PointServer(const PointWork& work, const ChildLimits& limits) {

@@ -1,6 +1,7 @@
 #pragma once
 // Runs points for an MPI rank. A process that has called MPI_Init may not fork; so before that, it forks this
-// server, which never hears of MPI and forks a child a point. It ends with the rank, and its children with it.
+// server, which never hears of MPI and forks a child a point. It ends with the rank, and its children with
+// it.
 #include <cstdint>
 #include <string>
 #include <utility>

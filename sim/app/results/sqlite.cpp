@@ -12,7 +12,8 @@ constexpr int patience_ms = 10'000;  // for somebody who reads while a sweep wri
 
 void check_code(sqlite3* connection, const std::string& file, int code) {
   if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
-  throw std::runtime_error(fmt::format("{}: {}", file, connection ? sqlite3_errmsg(connection) : "no memory"));
+  throw std::runtime_error(
+      fmt::format("{}: {}", file, connection ? sqlite3_errmsg(connection) : "no memory"));
 }
 
 }  // namespace
@@ -33,7 +34,8 @@ Database::Database(const std::filesystem::path& file, Access access) : file_(fil
 }
 
 void Database::run(const std::string& sql) {
-  check_code(connection_.get(), file_, sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr));
+  check_code(connection_.get(), file_,
+             sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr));
 }
 
 void Database::sync() {  // a reader may keep it from finishing: the next one will
@@ -66,7 +68,8 @@ Statement& Statement::bind(double value) {
 }
 
 Statement& Statement::bind(std::string_view value) {
-  check(sqlite3_bind_text64(statement_.get(), ++bound_, value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8));
+  check(sqlite3_bind_text64(statement_.get(), ++bound_, value.data(), value.size(), SQLITE_STATIC,
+                            SQLITE_UTF8));
   return *this;
 }
 
@@ -88,7 +91,8 @@ void Statement::reset() {
 
 std::string Statement::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
-  return bytes ? std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))) : "";
+  return bytes ? std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)))
+               : "";
 }
 
 std::int64_t Statement::integer(int column) const {

@@ -65,7 +65,8 @@ std::string to_json(const Varied& varied) {
 std::string fingerprint(const Sweep& sweep) {  // FNV-1a
   std::uint64_t hash = 14695981039346656037u;
   for (const Point& point : sweep.points)
-    for (const char c : dumped(point.scenario)) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    for (const char c : dumped(point.scenario))
+      hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return fmt::format("{:016x}", hash);
 }
 
@@ -93,16 +94,20 @@ void ResultStore::create(const fs::path& file, const Sweep& sweep) {
   database.run("COMMIT");
 }
 
-ResultStore::ResultStore(const fs::path& file, const Sweep& sweep) : synced_(std::chrono::steady_clock::now()) {
+ResultStore::ResultStore(const fs::path& file, const Sweep& sweep)
+    : synced_(std::chrono::steady_clock::now()) {
   connection_ = std::make_unique<Connection>(file);
   const auto ours = facts(sweep), theirs = facts(connection_->database);
   for (const auto& [key, value] : ours) {
     const auto found = theirs.find(key);
     if (found == theirs.end() || found->second != value)
-      throw ConfigError(file.string(), "",
-                        fmt::format("holds the results of another sweep: its {} differs. Run without --resume "
-                                    "to replace them, or choose another directory",
-                                    key == "resolved" ? "sweep file" : key == "fingerprint" ? "scenario" : key));
+      throw ConfigError(
+          file.string(), "",
+          fmt::format("holds the results of another sweep: its {} differs. Run without --resume "
+                      "to replace them, or choose another directory",
+                      key == "resolved"      ? "sweep file"
+                      : key == "fingerprint" ? "scenario"
+                                             : key));
   }
   connection_->database.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
 }
@@ -152,8 +157,8 @@ void ResultStore::put(const Point& point, const EndedPoint& result) {
 bool is_store(const fs::path& file) {
   std::array<unsigned char, 72> head{};
   std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(head.data()), head.size());
-  const auto id = std::uint32_t{head[68]} << 24 | std::uint32_t{head[69]} << 16 | std::uint32_t{head[70]} << 8 |
-                  std::uint32_t{head[71]};
+  const auto id = std::uint32_t{head[68]} << 24 | std::uint32_t{head[69]} << 16 |
+                  std::uint32_t{head[70]} << 8 | std::uint32_t{head[71]};
   return std::equal(head.begin(), head.begin() + 16, "SQLite format 3") && id == application_id;
 }
 

@@ -19,7 +19,8 @@ bool under_mpi() {
 
 // An executable of its own, because loading libmpi would cost every other command its start-up time.
 [[noreturn]] void become_weir_mpi(const SweepArguments& a) {
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "weir_mpi";
+  const std::filesystem::path program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "weir_mpi";
   std::vector<std::string> words = {program.string(), a.file, "--out", a.out};
   if (a.jobs > 0) words.insert(words.end(), {"--jobs", std::to_string(a.jobs)});
   if (a.resume) words.push_back("--resume");
@@ -28,18 +29,20 @@ bool under_mpi() {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   ::execv(program.c_str(), argv.data());
-  throw ConfigError("weir sweep", "",
-                    fmt::format("was started by mpirun, which needs {}: it is built where OpenMPI is installed "
-                                "(libopenmpi-dev)",
-                                program.string()));
+  throw ConfigError(
+      "weir sweep", "",
+      fmt::format("was started by mpirun, which needs {}: it is built where OpenMPI is installed "
+                  "(libopenmpi-dev)",
+                  program.string()));
 }
 
 int sweep(const SweepArguments& arguments) {
   if (under_mpi()) become_weir_mpi(arguments);
   const Sweep points = read_sweep(arguments.file);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return run_sweep(points, arguments,
-                   in_local_children(work_of(points), limits_of(points), arguments.jobs > 0 ? arguments.jobs : cores));
+  return run_sweep(
+      points, arguments,
+      in_local_children(work_of(points), limits_of(points), arguments.jobs > 0 ? arguments.jobs : cores));
 }
 
 }  // namespace

@@ -82,16 +82,17 @@ EndedPoint ended(ChildResult result) {
 }
 
 RunPoints in_local_children(PointWork work, const ChildLimits& limits, int jobs) {
-  return [work = std::move(work), limits, jobs](const auto& points, const auto& when_ended, const auto& go_on) {
-    Children children(limits);
-    std::size_t next = 0;
-    while ((next < points.size() || children.running() > 0) && go_on()) {
-      for (; next < points.size() && children.running() < static_cast<std::size_t>(jobs); ++next)
-        children.start(points[next], [&] { return work(points[next]); });
-      for (auto& [point, result] : children.wait(std::chrono::milliseconds(100)))
-        when_ended(point, ended(std::move(result)));
-    }
-  };
+  return
+      [work = std::move(work), limits, jobs](const auto& points, const auto& when_ended, const auto& go_on) {
+        Children children(limits);
+        std::size_t next = 0;
+        while ((next < points.size() || children.running() > 0) && go_on()) {
+          for (; next < points.size() && children.running() < static_cast<std::size_t>(jobs); ++next)
+            children.start(points[next], [&] { return work(points[next]); });
+          for (auto& [point, result] : children.wait(std::chrono::milliseconds(100)))
+            when_ended(point, ended(std::move(result)));
+        }
+      };
 }
 
 int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoints& run_points) {

@@ -29,8 +29,8 @@ ChildLimits limits_of(const Sweep& sweep);
 EndedPoint ended(ChildResult result);
 
 // Where points run: in children of this process, or of MPI ranks (sim/app/mpi). Runs the points named, calls
-// `ended` here as each one ends, in whatever order, and `go_on` several times a second: where that says no, it
-// kills what runs and returns.
+// `ended` here as each one ends, in whatever order, and `go_on` several times a second: where that says no,
+// it kills what runs and returns.
 using RunPoints = std::function<void(const std::vector<std::size_t>& points,
                                      const std::function<void(std::size_t, const EndedPoint&)>& ended,
                                      const std::function<bool()>& go_on)>;

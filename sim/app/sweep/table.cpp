@@ -89,7 +89,8 @@ std::string table_of_best(const ResultSet& results) {
     if (!best) continue;
     std::string where;
     for (const auto& [pointer, value] : best->varied)
-      where += fmt::format("{}{} {}", where.empty() ? "" : ", ", short_name(pointer, results.varied), shown(value));
+      where += fmt::format("{}{} {}", where.empty() ? "" : ", ", short_name(pointer, results.varied),
+                           shown(value));
     text += fmt::format("  {:<29}{:>9}   {}\n", column.best, shown(metric(*best, column.metric)), where);
   }
   return text;
