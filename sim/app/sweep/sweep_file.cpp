@@ -164,7 +164,9 @@ class Reader {
   void read_zip() {
     Json item = axes_schema();
     const Json* given = params_.value(
-        {"zip", "Lists that go together: each object is one axis of the grid, its lists of one length."},
+        {"zip",
+         "Lists that go together: each object is one axis of the grid, its lists of one length. They "
+         "vary faster than vary, layouts faster still, seeds fastest."},
         {{"type", "array"}, {"items", item}}, Json::array());
     if (!given) return;
     if (!given->is_array()) return problem("/zip", "expected a list of objects of pointers and values");
