@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "sim/app/sweep/sweep_spec.h"
 #include "sim/app/sweep/where.h"
@@ -207,15 +208,15 @@ class Expansion {
   }
 
   bool meets_constraints(const Candidate& candidate) {
+    bool meets = true;
     for (std::size_t i = 0; i < constraints_.size(); ++i) try {
         if (constraints_[i].holds(candidate.varied, candidate.scenario)) continue;
-        ++excluded_[i];
-        return false;
+        if (std::exchange(meets, false)) ++excluded_[i];  // by the first that does not hold
       } catch (const std::exception& e) {
-        errors_.try_emplace({fmt::format("/where/{}", i), e.what()});
-        return false;
+        meets = false;
+        if (broken_.insert(i).second) reading_.problem(fmt::format("/where/{}", i), e.what());
       }
-    return true;
+    return meets;
   }
 
   static std::string listing(const std::vector<Problem>& problems) {
@@ -291,6 +292,7 @@ class Expansion {
   std::map<std::string, std::string> given_at_;  // of a varied pointer
   std::size_t grid_points_ = 0;
   bool too_many_ = false;
+  std::set<std::size_t> broken_;                                // constraints that cannot be evaluated
   std::map<std::size_t, int> excluded_;                         // by constraint
   std::map<std::pair<std::string, std::string>, Seen> errors_;  // by place and text
   std::map<std::string, int> kept_layouts_;

@@ -80,7 +80,8 @@ class Reader {
                         "and says why."},
                        {"error", "skip"}, "error") == "skip";
     read_limits(params_.object({"limits", "Of each point; one that exceeds them fails."}));
-    check_pointers();
+    sweep.searches = Searches::from(params_);
+    if (!reading_.describing()) check_pointers();
     return std::move(spec_);
   }
 
@@ -163,7 +164,9 @@ class Reader {
   void read_zip() {
     Json item = axes_schema();
     const Json* given = params_.value(
-        {"zip", "Lists that go together: each object is one axis of the grid, its lists of one length."},
+        {"zip",
+         "Lists that go together: each object is one axis of the grid, its lists of one length. They "
+         "vary faster than vary, layouts faster still, seeds fastest."},
         {{"type", "array"}, {"items", item}}, Json::array());
     if (!given) return;
     if (!given->is_array()) return problem("/zip", "expected a list of objects of pointers and values");
@@ -256,6 +259,13 @@ class Reader {
     limits.close();
   }
 
+  void check_per(const char* search, const std::vector<std::string>& per,
+                 const std::vector<std::pair<std::string, std::string>>& varied) {
+    for (std::size_t i = 0; i < per.size(); ++i)
+      if (std::none_of(varied.begin(), varied.end(), [&](const auto& v) { return v.first == per[i]; }))
+        problem(fmt::format("/{}/per/{}", search, i), fmt::format("{} does not vary in this sweep", per[i]));
+  }
+
   // A pointer is set once, and nothing is set and then overwritten by what holds it.
   void check_pointers() {
     std::vector<std::pair<std::string, std::string>> all;  // pointer, where it is given
@@ -276,12 +286,38 @@ class Reader {
           problem(all[i].second,
                   fmt::format("{} would overwrite what {} sets; put it first", all[i].first, all[j].second));
       }
+    const Searches& searches = spec_.sweep.searches;
+    if (searches.pareto) check_per("pareto", searches.pareto->per, all);
+    if (searches.cheapest) check_per("cheapest", searches.cheapest->per, all);
+    for (const auto& [pointer, at] : all)
+      if (searches.capacity && pointer == "/workload/arrivals/rate_per_s")
+        problem(at, "varies what capacity searches for");
   }
 
   Params& params_;
   Reading& reading_;
   SweepSpec spec_;
 };
+
+// A capacity search sets the rate of every point, and perhaps the number of requests.
+void check_capacity(const Sweep& sweep, Reading& reading) {
+  if (!sweep.searches.capacity) return;
+  for (const Point& point : sweep.points) {
+    const Json& workload = point.scenario.at("workload");
+    const std::string arrivals = workload.at("arrivals").at("kind"),
+                      requests = workload.at("requests").at("kind");
+    if (arrivals != "poisson" && arrivals != "gamma" && arrivals != "constant")
+      return reading.problem(
+          "/capacity", fmt::format("needs arrivals with a rate_per_s (poisson, gamma, constant), got {} "
+                                   "(point {})",
+                                   arrivals, in_words(point.varied)));
+    if (sweep.searches.capacity->duration_s && requests != "fixed" && requests != "lognormal" &&
+        requests != "gamma" && requests != "named")
+      return reading.problem(
+          "/capacity/duration_s",
+          fmt::format("needs requests that are drawn (fixed, lognormal, gamma, named), got {}", requests));
+  }
+}
 
 }  // namespace
 
@@ -304,6 +340,7 @@ Sweep read_sweep(const std::filesystem::path& file) {
   Params params(reading, document);
   SweepSpec spec = read_sweep_spec(params);
   if (!reading.failed()) expand(spec, reading);
+  if (!reading.failed()) check_capacity(spec.sweep, reading);
   reading.finish();
   spec.sweep.resolved = std::move(reading.resolved);
   spec.sweep.resolved["scenario"] = std::move(spec.scenario);

@@ -14,7 +14,8 @@ struct SweepSpec {
   Sweep sweep;  // all but its points
   Json scenario;
   bool scenario_inside = false;  // the sweep file, instead of a file of its own
-  std::vector<Axis> axes;        // in the file's order, last one fastest; then layouts, then seeds
+  std::vector<Axis>
+      axes;  // of vary, then of zip, each in the file's order; then layouts, then seeds, fastest of all
   bool layouts = false;
   std::optional<Axis> seeds;
   std::vector<std::string> where;
