@@ -104,7 +104,8 @@ class Validator {
 struct Candidate {
   Varied varied;
   Json scenario;
-  std::string layout;  // in words
+  std::string layout;   // in words
+  bool broken = false;  // an axis could not be set: that was said
 };
 
 class Expansion {
@@ -118,9 +119,9 @@ class Expansion {
       } catch (const std::exception& e) {
         reading_.problem(fmt::format("/where/{}", i), e.what());
       }
-    check_places();
+    list_places();
     if (reading_.failed()) return;
-    grid(0, {{}, spec_.scenario, ""});
+    grid(0, {{}, spec_.scenario, "", false});
     if (too_many_) return;
     report_errors();
     report_left_out();
@@ -133,29 +134,23 @@ class Expansion {
   }
 
  private:
-  void check_places() {
-    Json scenario = spec_.scenario;
+  void list_places() {
     for (const Axis& axis : spec_.axes)
-      for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
-        const Json::json_pointer pointer(axis.pointers[i]);
-        given_at_[axis.pointers[i]] = axis.given_at[i];
-        if (const std::string why = why_not_settable(scenario, pointer); !why.empty())
-          reading_.problem(axis.given_at[i], why);
-        else
-          scenario[pointer] = axis.choices[0][i];
-      }
-    for (const char* pointer : {"/serving/replicas/0/parallelism/tensor", "/serving/replicas/0/count"})
-      if (const std::string why = why_not_settable(scenario, Json::json_pointer(pointer));
-          spec_.layouts && !why.empty())
-        reading_.problem("/layouts", why);
+      for (std::size_t i = 0; i < axis.pointers.size(); ++i) given_at_[axis.pointers[i]] = axis.given_at[i];
     if (spec_.seeds) given_at_["/seed"] = "/seeds";
   }
 
-  static Candidate with(const Candidate& base, const Axis& axis, std::size_t choice) {
+  Candidate with(const Candidate& base, const Axis& axis, std::size_t choice) {
     Candidate next = base;
     for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
+      const Json::json_pointer pointer(axis.pointers[i]);
+      if (const std::string why = why_not_settable(next.scenario, pointer); !why.empty()) {
+        remember_error(axis.given_at[i], why, next);
+        next.broken = true;
+        continue;
+      }
       next.varied.emplace_back(axis.pointers[i], axis.choices[choice][i]);
-      next.scenario[Json::json_pointer(axis.pointers[i])] = axis.choices[choice][i];
+      next.scenario[pointer] = axis.choices[choice][i];
     }
     return next;
   }
@@ -190,7 +185,7 @@ class Expansion {
       too_many_ = true;
       return reading_.problem("", fmt::format("more than {} points", most_points));
     }
-    if (!meets_constraints(candidate)) return;
+    if (candidate.broken || !meets_constraints(candidate)) return;
     const std::vector<Problem>& problems = validator_.problems(candidate.scenario);
     if (problems.empty()) {
       const auto index = static_cast<std::int64_t>(spec_.sweep.points.size());
@@ -237,9 +232,12 @@ class Expansion {
         at = given_at_[pointer];
         what = p.pointer == pointer ? p.what : p.pointer + ": " + p.what;
       }
-    const auto [it, fresh] = errors_.try_emplace({at, what});
-    if (fresh) it->second.first_point = in_words(candidate.varied);
-    ++it->second.points;
+    remember_error(at, what, candidate);
+  }
+
+  void remember_error(const std::string& at, const std::string& what, const Candidate& candidate) {
+    Seen& seen = errors_[{at, what}];
+    if (++seen.points == 1) seen.first_point = in_words(candidate.varied);
   }
 
   void report_errors() {

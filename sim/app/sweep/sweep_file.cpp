@@ -10,6 +10,7 @@ namespace weir {
 namespace {
 
 constexpr std::int64_t most_values = 100'000;  // of one axis
+constexpr std::size_t most_pointers = 64;      // that vary; more is no experiment
 
 struct ValueRange {
   double from = 0, to = 0;
@@ -223,7 +224,7 @@ class Reader {
       for (const Json& seed : *given) axis.choices.push_back({seed});
     } else if (natural(*given) && *given >= 1 && *given <= most_values) {
       const Json first = spec_.scenario.is_object() ? spec_.scenario.value("seed", Json(1)) : Json(1);
-      if (!natural(first)) return;  // the scenario's own reading says so
+      if (!natural(first) || first.get<double>() > 9e18) return;  // the scenario's own reading says so
       for (std::int64_t i = 0; i < given->get<std::int64_t>(); ++i)
         axis.choices.push_back({first.get<std::int64_t>() + i});
     } else {
@@ -278,6 +279,8 @@ class Reader {
             "/serving/replicas/0/parallelism/expert", "/serving/replicas/0/count"})
         all.emplace_back(set, "/layouts");
     if (spec_.seeds) all.emplace_back("/seed", "/seeds");
+    if (all.size() > most_pointers)
+      return problem("/vary", fmt::format("{} pointers vary, at most {} may", all.size(), most_pointers));
     for (std::size_t i = 0; i < all.size(); ++i)
       for (std::size_t j = 0; j < i; ++j) {
         if (all[i].first == all[j].first)
