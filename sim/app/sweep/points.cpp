@@ -9,7 +9,6 @@
 
 #include "sim/app/sweep/sweep_spec.h"
 #include "sim/app/sweep/where.h"
-#include "sim/engine/scenario.h"
 
 namespace weir {
 
@@ -34,72 +33,6 @@ std::string in_words(const Varied& varied) {
 namespace {
 
 constexpr std::size_t most_points = 100'000;  // a process each; a grid beyond that is a mistake
-
-// Why `pointer` cannot be set in `document`; "" if it can. Objects on the way are made, list items are not,
-// but for one at the end.
-std::string why_not_settable(const Json& document, const Json::json_pointer& pointer) {
-  const Json* at = &document;
-  std::vector<std::string> parts;
-  for (Json::json_pointer p = pointer; !p.empty(); p.pop_back()) parts.insert(parts.begin(), p.back());
-  for (const std::string& part : parts) {
-    if (at->is_null()) return "";
-    if (at->is_object()) {
-      const auto it = at->find(part);
-      if (it == at->end()) return "";
-      at = &*it;
-    } else if (at->is_array()) {
-      const bool number =
-          !part.empty() && part.size() < 9 && part.find_first_not_of("0123456789") == std::string::npos;
-      const std::size_t index = number ? std::stoul(part) : at->size() + 1;
-      if (index > at->size())
-        return fmt::format("no such place in the scenario: a list of {} has no {}", at->size(), part);
-      if (index == at->size()) return "";
-      at = &(*at)[index];
-    } else {
-      return fmt::format("no such place in the scenario: {} lies in {}", part, at->dump().substr(0, 40));
-    }
-  }
-  return "";
-}
-
-// Reads scenarios for their problems. Reading the requests takes nearly all of the time, and what is wrong
-// with them does not depend on the rest: each workload is read once.
-class Validator {
- public:
-  explicit Validator(std::string file) : file_(std::move(file)) {}
-
-  const std::vector<Problem>& problems(Json scenario) {
-    static const std::vector<Problem> none;
-    if (!scenario.contains("workload")) return remember(scenario);
-    const std::string workload = scenario["workload"].dump();
-    if (workloads_.contains(workload)) {
-      static const Json one_request = parse_json(
-          R"({"requests": {"kind": "fixed", "count": 1, "input_tokens": 1, "output_tokens": 1},
-              "arrivals": {"kind": "all_at_once"}})",
-          "");
-      scenario["workload"] = one_request;
-      return remember(scenario);
-    }
-    const std::vector<Problem>& found = remember(scenario);
-    if (found.empty()) workloads_.insert(workload);
-    return found;
-  }
-
- private:
-  const std::vector<Problem>& remember(const Json& scenario) {
-    const auto [it, fresh] = seen_.try_emplace(scenario.dump());
-    if (fresh) try {
-        read_scenario(scenario, file_);
-      } catch (const ConfigError& e) {
-        it->second = e.problems();
-      }
-    return it->second;
-  }
-
-  std::string file_;
-  std::set<std::string> workloads_;  // right ones
-  std::map<std::string, std::vector<Problem>> seen_;
-};
 
 struct Candidate {
   Varied varied;
@@ -285,7 +218,7 @@ class Expansion {
 
   SweepSpec& spec_;
   Reading& reading_;
-  Validator validator_;
+  ScenarioValidator validator_;
   std::vector<Constraint> constraints_;
   std::map<std::string, std::string> given_at_;  // of a varied pointer
   std::size_t grid_points_ = 0;
