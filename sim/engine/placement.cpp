@@ -93,10 +93,10 @@ class Placer {
       const std::vector<Slot*> devices = find_devices(slots_, spec.device, per_replica);
       if (devices.empty()) {
         reading_.problem(
-            pointer, fmt::format("no room for replica {} of {}: it needs {} {} devices (tensor {} x "
+            pointer, fmt::format("no room for replica {} of {}: it needs {} {} (tensor {} x "
                                  "pipeline {}), the cluster has {} left",
-                                 i + 1, spec.count, per_replica, spec.device.value_or("alike"), cut.tensor,
-                                 cut.pipeline, free_devices(spec.device)));
+                                 i + 1, spec.count, per_replica, spec.device.value_or("devices of one kind"),
+                                 cut.tensor, cut.pipeline, free_devices(spec.device)));
         return;
       }
       take(spec, devices);
@@ -163,10 +163,10 @@ class Placer {
       const auto fits = static_cast<std::int64_t>(std::floor(std::max(0.0, room / block)));
       if (cache.blocks ? fits < blocks : fits < 1) {
         reading_.problem(
-            pointer,
+            pointer + (cache.blocks ? "/kv_cache/blocks" : ""),
             cache.blocks
-                ? fmt::format("{} KV blocks of {} do not fit: stage {} of {} leaves room for {}", blocks,
-                              gib(block), stage, s_.model.name, fits)
+                ? fmt::format("{} KV blocks of {:.2f} MiB do not fit: stage {} of {} leaves room for {}",
+                              blocks, block.value() / 1048576., stage, s_.model.name, fits)
                 : fmt::format(
                       "{} does not fit on {}: stage {} has {} of weights a device and {} of activations and "
                       "runtime, {} of {} may be used",
@@ -177,6 +177,21 @@ class Placer {
       if (!cache.blocks) blocks = std::min(blocks, fits);
     }
     spec.kv_blocks = blocks;
+    check_longest(spec, pointer);
+  }
+
+  // As vLLM does at its start: whoever allows a length must be able to serve it.
+  void check_longest(const ReplicaSpec& spec, const std::string& pointer) {
+    const auto serves = [&](std::int64_t length) {
+      return spec.batching->serves({Seconds(0), length - 1, 1}, spec.kv_blocks, spec.kv_cache.block_tokens);
+    };
+    if (!spec.max_model_len || serves(*spec.max_model_len)) return;
+    std::int64_t fits = 0, too_long = *spec.max_model_len;
+    while (too_long - fits > 1) (serves((fits + too_long) / 2) ? fits : too_long) = (fits + too_long) / 2;
+    reading_.problem(pointer + "/max_model_len",
+                     fmt::format("a request of {} tokens could not run even alone: the longest that {} KV "
+                                 "blocks of {} tokens and the batching serve is {}",
+                                 *spec.max_model_len, spec.kv_blocks, spec.kv_cache.block_tokens, fits));
   }
 
   Scenario& s_;

@@ -37,7 +37,7 @@ Scenario read(Params params) {
 
   Params cluster = params.object({"cluster", "The hardware."}, Params::Presence::required);
   s.nodes = read_nodes(cluster);
-  s.network = read_network(cluster.object({"network", "Between nodes."}));
+  s.network = read_network(cluster.object({"network", "Between nodes."}), s.nodes);
   cluster.close();
 
   Params serving = params.object({"serving", "How the model is served."});
