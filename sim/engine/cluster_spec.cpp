@@ -90,8 +90,8 @@ NetworkSpec read_network(Params params, const std::vector<NodeSpec>& nodes) {
   int joined = 0;
   for (const NodeSpec& node : nodes) joined += node.count;
   if (network.topology == "full_mesh" && joined > most_in_a_mesh)
-    params.fail("topology",
-                fmt::format("full_mesh joins at most {} nodes, each to each, got {}", most_in_a_mesh, joined));
+    params.fail("topology", fmt::format("full_mesh joins at most {} nodes, each to each, got {}",
+                                        most_in_a_mesh, joined));
   network.link_bandwidth = params.quantity<BytesPerSecond>(
       {"link_bandwidth_gb_per_s",
        "Of each link and direction; a node has one into the network (400 Gbit/s)."},

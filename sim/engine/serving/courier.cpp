@@ -8,9 +8,9 @@
 namespace weir {
 namespace sg4 = simgrid::s4u;
 
-void send_and_wait(const std::vector<Flow>& flows) {
+void send_and_wait(const std::vector<LinkFlow>& flows) {
   std::vector<sg4::CommPtr> comms;
-  for (const Flow& f : flows)
+  for (const LinkFlow& f : flows)
     if (f.bytes > Bytes(0) && f.from != f.to)
       comms.push_back(
           sg4::Comm::sendto_async(f.from, f.to, static_cast<std::uint64_t>(std::llround(f.bytes.value()))));
@@ -25,7 +25,7 @@ void play_collective(Collective op, Bytes bytes, const std::vector<sg4::Host*>& 
                              : op == Collective::send_receive ? 1
                                                               : n - 1;
   for (std::size_t round = 0; round < rounds; ++round) {
-    std::vector<Flow> flows;
+    std::vector<LinkFlow> flows;
     // All-to-all: in round r every rank sends its part to the r-th next one. The others pass parts round a
     // ring.
     const std::size_t step = op == Collective::all_to_all ? round + 1 : 1;
@@ -49,12 +49,12 @@ Courier::Courier(const std::string& name, sg4::Host* host) : work_(sg4::Semaphor
   })->daemonize();
 }
 
-void Courier::send(std::vector<Flow> flows, std::function<void()> arrived) {
+void Courier::send(std::vector<LinkFlow> flows, std::function<void()> arrived) {
   jobs_.push_back({std::move(flows), std::move(arrived)});
   work_->release();
 }
 
-void CourierPool::send(std::vector<Flow> flows, std::function<void()> arrived) {
+void CourierPool::send(std::vector<LinkFlow> flows, std::function<void()> arrived) {
   for (auto& courier : couriers_)
     if (courier->idle()) return courier->send(std::move(flows), std::move(arrived));
   couriers_.push_back(std::make_unique<Courier>(fmt::format("courier {}", couriers_.size()), host_));

@@ -13,7 +13,7 @@
 
 namespace weir {
 
-void send_and_wait(const std::vector<Flow>& flows);  // blocks the calling actor until all have arrived
+void send_and_wait(const std::vector<LinkFlow>& flows);  // blocks the calling actor until all have arrived
 
 // Plays a collective round by round over its ranks; blocks. The oracle of the closed forms, and slow.
 void play_collective(Collective op, Bytes bytes, const std::vector<simgrid::s4u::Host*>& ranks);
@@ -21,12 +21,12 @@ void play_collective(Collective op, Bytes bytes, const std::vector<simgrid::s4u:
 class Courier {
  public:
   Courier(const std::string& name, simgrid::s4u::Host* host);  // starts its actor
-  void send(std::vector<Flow> flows, std::function<void()> arrived);
+  void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
   bool idle() const { return !busy_ && jobs_.empty(); }
 
  private:
   struct Job {
-    std::vector<Flow> flows;
+    std::vector<LinkFlow> flows;
     std::function<void()> arrived;
   };
   std::deque<Job> jobs_;
@@ -37,7 +37,7 @@ class Courier {
 class CourierPool {
  public:
   explicit CourierPool(simgrid::s4u::Host* host) : host_(host) {}
-  void send(std::vector<Flow> flows, std::function<void()> arrived);
+  void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
 
  private:
   simgrid::s4u::Host* host_;
