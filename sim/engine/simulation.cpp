@@ -335,6 +335,8 @@ RunResult Simulation::run(sg4::Engine& engine) {
   for (const RequestRecord& r : result.requests) end = std::max({end, r.finished, r.first_token});
   for (const auto& server : servers_) {
     const KvCache& cache = server->replica().cache();
+    if (cache.used() != 0 && !result.out_of_time && !result.interrupted)
+      throw std::logic_error(fmt::format("{} KV blocks are held when nothing runs", cache.used()));
     if (cache.total() > 0 && cache.peak() * std::max<std::int64_t>(1, result.kv_blocks_total) >=
                                  result.kv_blocks_peak * cache.total()) {
       result.kv_blocks_total = cache.total();
