@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "sim/engine/scenario_parts.h"
 
@@ -88,6 +89,9 @@ class Placer {
     const std::vector<std::string> problems = sharding_problems(s_.model, cut);
     for (const std::string& problem : problems) reading_.problem(pointer + "/parallelism", problem);
     if (!problems.empty() || !spec.batching) return;
+    if (const auto kinds = device_kinds(); spec.device && !kinds.contains(*spec.device))
+      return reading_.problem(pointer + "/device",
+                              no_such("device in the cluster", *spec.device, {kinds.begin(), kinds.end()}));
     const auto per_replica = static_cast<std::size_t>(cut.tensor) * static_cast<std::size_t>(cut.pipeline);
     for (int i = 0; i < spec.count; ++i) {
       const std::vector<Slot*> devices = find_devices(slots_, spec.device, per_replica);
@@ -111,6 +115,12 @@ class Placer {
   }
 
  private:
+  std::set<std::string> device_kinds() const {
+    std::set<std::string> kinds;
+    for (const Slot& slot : slots_) kinds.insert(slot.group->device->spec().kind);
+    return kinds;
+  }
+
   void take(ReplicaSpec& spec, const std::vector<Slot*>& devices) {
     const auto tensor = static_cast<std::size_t>(spec.parallelism.tensor);
     ReplicaPlace place(static_cast<std::size_t>(spec.parallelism.pipeline));

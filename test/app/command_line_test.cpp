@@ -8,18 +8,13 @@
 #include "test/app/scratch_directory.h"
 
 using namespace weir;
+using test::contents;
 using test::Ended;
 using test::run_weir;
 using test::shipped;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string contents(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 std::string write(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;

@@ -1,23 +1,10 @@
 #include <catch2/catch.hpp>
 
-#include <fstream>
-#include <sstream>
-
 #include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
 
 using namespace weir;
 namespace fs = std::filesystem;
-
-namespace {
-
-std::string contents(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-}  // namespace
 
 TEST_CASE("weir run: every shipped scenario runs, and gives the same bytes twice") {
   const ScratchDirectory scratch;
@@ -33,7 +20,7 @@ TEST_CASE("weir run: every shipped scenario runs, and gives the same bytes twice
     }
     for (const char* file : {"summary.json", "requests.csv", "timeseries.csv", "timeline.json"}) {
       REQUIRE(fs::exists(scratch / "a" / file));
-      CHECK(contents(scratch / "a" / file) == contents(scratch / "b" / file));
+      CHECK(test::contents(scratch / "a" / file) == test::contents(scratch / "b" / file));
     }
     ++ran;
   }

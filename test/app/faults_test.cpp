@@ -16,18 +16,13 @@
 
 // Bad input and faults, tried as a user would: the exit code, a message that names the place, nothing left.
 using namespace weir;
+using test::contents;
 using test::Ended;
 using test::run_weir;
 using test::shipped;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string contents(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 std::string write(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
@@ -88,6 +83,10 @@ TEST_CASE("weir run: what cannot be is said at its place, and nothing is made") 
       {{replica + "/parallelism/tensor=3"}, replica + "/parallelism", "attention heads (32)"},
       {{replica + "/parallelism/pipeline=64"}, replica + "/parallelism", "more stages than the 32 layers"},
       {{replica + "/parallelism/tensor=2"}, replica, "it needs 2 devices of one kind"},
+      {{replica + R"(/device="h100")"}, replica + "/device", "did you mean \"h100_sxm\"?"},
+      {{replica + R"(/kv_cache={"blocks": 10, "free_memory_fraction": 0.5})"},
+       replica + "/kv_cache/blocks",
+       "cannot stand beside"},
       {{R"(/model="llama3.1-405b")"}, replica, "does not fit on h100_sxm"},
       {{replica + "/kv_cache/blocks=400000000"}, replica + "/kv_cache/blocks", "leaves room for"},
       {{replica + "/max_model_len=100000000"}, replica + "/max_model_len", "the longest that"},
@@ -159,6 +158,15 @@ TEST_CASE("weir run: requests that can never fit are rejected and counted, the o
   CHECK(rejected < 40);
   CHECK(summary["rejected"] == rejected);
   CHECK(summary["completed"] == 40 - rejected);
+}
+
+TEST_CASE("weir run: a file whose name is not UTF-8 runs like any other") {
+  const ScratchDirectory scratch;
+  write(scratch / "\xfe.json",
+        R"({"model": "llama3.1-8b", "cluster": {"nodes": [{"devices": [{"kind": "h100_sxm"}]}]},
+    "workload": {"requests": {"kind": "fixed", "count": 1, "input_tokens": 9, "output_tokens": 9}, "arrivals": {"kind": "all_at_once"}}})");
+  CHECK(run_weir({"run", "\xfe.json", "--out", "b"}, {.folder = scratch.path()}).code == 0);
+  CHECK(read_json_file(scratch / "b/summary.json")["name"] == "\xef\xbf\xbd");
 }
 
 TEST_CASE("weir run --seed: takes what a seed can be and nothing else") {
