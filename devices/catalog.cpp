@@ -32,6 +32,9 @@ const std::vector<Number>& numbers() {
       {{"fp16_tflops", "Dense tensor-core peak in 16-bit floating point."}, positive, true},
       {{"fp8_tflops", "Dense tensor-core peak in 8-bit floating point."}, positive, true},
       {{"int8_tflops", "Dense tensor-core peak in 8-bit integers."}, positive, true},
+      {{"sustained_compute",
+        "Share of the tensor-core rate of short benchmarks that a server sustains under its power limit."},
+       {0.01, 1}},
       {{"host_bandwidth_gb_per_s", "PCIe to the host, per direction."}},
       {{"tdp_w", "Thermal design power."}},
       {{"idle_w", "Power of a device that does nothing."}, not_negative},
@@ -82,7 +85,8 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
                 .per_link_byte = JoulesPerByte(si("link_pj_per_byte"))};
   spec.dollars_per_hour = value.at("price_per_hour");
   spec.units = {"gpu", "link"};
-  const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mib"))};
+  const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mib")),
+                       value.at("sustained_compute")};
   return make_gpu(std::move(spec), shape, find_kernels(kernels, shape));
 }
 

@@ -74,9 +74,11 @@ class Gpu final : public Device {
   }
 
   Roof roof(DataType type) const {
-    return {spec_.peak(type), spec_.memory_bandwidth, shape_.multiprocessors};
+    return {shape_.sustained_compute * spec_.peak(type), spec_.memory_bandwidth, shape_.multiprocessors};
   }
-  Roof half_roof() const { return {peak_16bit_, spec_.memory_bandwidth, shape_.multiprocessors}; }
+  Roof half_roof() const {
+    return {shape_.sustained_compute * peak_16bit_, spec_.memory_bandwidth, shape_.multiprocessors};
+  }
   const GemmEfficiency& gemm(const Operator& op) const {
     return eight_bit(op.activations) ? kernels_.gemm_8bit : kernels_.gemm_16bit;
   }

@@ -23,6 +23,7 @@ struct KernelEfficiencies {
 struct GpuShape {
   double multiprocessors = 0;
   Bytes l2;
+  double sustained_compute = 1;  // of the rate that the kernels' efficiencies were measured at
 };
 
 std::vector<std::string> kernel_names();

@@ -51,6 +51,7 @@ PrefillEfficiency read_prefill(Params params) {
   e.tile_rows = params.number({"tile_rows", ""}, {1, 1024});
   e.tile_tokens = params.number({"tile_tokens", ""}, not_negative);
   e.padding_tokens = params.number({"padding_tokens", ""}, not_negative);
+  e.wave_share = params.number({"wave_share", ""}, {0, 1}, 0);
   e.packed_heads = params.flag({"packed_heads", ""});
   e.launch = params.quantity<Seconds>({"launch_us", ""}, not_negative);
   params.close();

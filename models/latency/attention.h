@@ -19,7 +19,8 @@ struct AttentionShape {
 
 // How a kernel spreads its query tiles over the SMs.
 enum class AttentionGrid {
-  separate,    // prefills and decodes are kernels of their own, split over the context where tiles are few
+  separate,    // prefills and decodes are kernels of their own, split over the context where tiles are few;
+               // a prefill's last wave is partly filled
   persistent,  // one kernel for both that balances its work (FlashAttention 3): the longest tile bounds it
                // below
   waves,  // one kernel for both, a tile an SM at a time (FlashAttention 2): a last wave costs a whole one,
@@ -31,6 +32,7 @@ struct PrefillEfficiency {
   double tile_rows = 128;          // query rows of a tile; a chunk is rounded up to whole tiles
   double tile_tokens = 0;          // each query row costs as many keys more (loads, masks, epilogue)
   double padding_tokens = 0;       // each chunk costs as many rows more
+  double wave_share = 0;           // `separate`: so much of what a last wave leaves idle is lost
   bool packed_heads = false;       // query heads of one KV head share a tile
   Seconds launch;
 };

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/engine/scenario_parts.h"
 
 namespace weir {
@@ -9,21 +11,21 @@ struct Preset {
   const char *name, *summary;
   double per_step_us, per_sequence_us;
   const char* collective_library;
+  bool pipelined_chunks;  // vLLM v0 binds a sequence to one micro-batch (virtual engine) of the pipeline
 };
 
-// per_step: what shows of scheduler, input preparation and launches beside the kernels. per_sequence:
-// sampling with top-p or top-k, which a server does unless its client asks for greedy (vLLM takes both from
-// the model's generation_config.json): PyTorch sorts the logits row by row, about ten launches a row
-// (aten/src/ATen/native/cuda/SortStable.cu, segmented_sort_large_segments).
-// Calibrated on the mean TPOT of the H100 and H200 servers of AIConfigurator's silicon_sample.csv, on every
-// second row of each engine; how well it then fits the other rows: docs/calibration/README.md. vllm_v0:
+// per_step: what shows of scheduler, input preparation and launches beside the kernels. per_sequence: what
+// grows with the batch: sampling, detokenisation, streaming. It depends on how a server is asked: 45-60 us on
+// H100 where vLLM sorts logits for top-p (Qwen3-32B), 0-10 us where it does not (H200; RTX runs). Calibrated
+// on the mean TPOT of the H100 and H200 servers of AIConfigurator's silicon_sample.csv, on every second row
+// (TensorRT-LLM) and as the mean of six groups of servers (vLLM): docs/calibration/README.md. vllm_v0:
 // ESTIMATE, its scheduler runs between steps (1.4-4 ms a step at batch 8-64 on A100, Vidur's CPU overhead
 // profiles).
 const std::vector<Preset> presets = {
-    {"vllm_v1", "vLLM 0.8 and later: CUDA graphs, scheduler in a process of its own", 500, 45, "vllm"},
-    {"vllm_v0", "vLLM up to 0.7: the scheduler runs between steps", 1500, 45, "vllm"},
-    {"trtllm", "TensorRT-LLM: C++ runtime, overlapped scheduling", 300, 20, "trtllm"},
-    {"ideal", "no host time at all, plain ring collectives", 0, 0, ""},
+    {"vllm_v1", "vLLM 0.8 and later: CUDA graphs, scheduler in a process of its own", 500, 20, "vllm", true},
+    {"vllm_v0", "vLLM up to 0.7: the scheduler runs between steps", 1500, 20, "vllm", false},
+    {"trtllm", "TensorRT-LLM: C++ runtime, overlapped scheduling", 300, 20, "trtllm", true},
+    {"ideal", "no host time at all, plain ring collectives", 0, 0, "", true},
 };
 
 }  // namespace
@@ -31,27 +33,32 @@ const std::vector<Preset> presets = {
 std::vector<NamedSummary> engines() {
   std::vector<NamedSummary> list;
   for (const Preset& p : presets)
-    list.push_back({p.name, fmt::format("{}; {:g} us a step, {:g} us a sampled token", p.summary,
-                                        p.per_step_us, p.per_sequence_us)});
+    list.push_back({p.name, fmt::format("{}; {:g} us a step, {:g} us a sequence", p.summary, p.per_step_us,
+                                        p.per_sequence_us)});
   return list;
 }
 
 EngineOverhead read_engine(Params params) {
-  EngineOverhead engine;
-  engine.kind = params.choice({"kind", "Its host time a step and its collective library."},
-                              names_of(engines()), "vllm_v1");
-  const auto given = params.quantity_or_null<Seconds>(
+  const std::string kind = params.choice({"kind", "Its host time a step and its collective library."},
+                                         names_of(engines()), "vllm_v1");
+  const auto known = std::find_if(presets.begin(), presets.end(), [&](auto& p) { return kind == p.name; });
+  const Preset& preset = known == presets.end() ? presets.front() : *known;
+  const auto step = params.quantity_or_null<Seconds>(
       {"step_overhead_us", "Host time a step beside the kernels; instead of the preset's."}, not_negative);
-  const bool greedy =
-      params.choice({"sampling", "What picks a token: top_p pays for sorting a sequence's logits."},
-                    {"top_p", "greedy"}, "top_p") == "greedy";
+  const auto sequence = params.quantity_or_null<Seconds>(
+      {"sequence_overhead_us",
+       "The same for each sequence of the batch; by default the preset's, none beside step_overhead_us."},
+      not_negative);
+  EngineOverhead engine{.kind = kind,
+                        .per_step = step.value_or(Seconds(preset.per_step_us * 1e-6)),
+                        .per_sequence = sequence.value_or(Seconds(step ? 0 : preset.per_sequence_us * 1e-6)),
+                        .collective_library = preset.collective_library};
+  engine.pipelined_chunks = params.flag(
+      {"pipelined_chunks",
+       "With several stages: a prompt's next chunk may enter the pipeline before the one before has left it; "
+       "by default as the engine does (vLLM v1: yes, v0: no)."},
+      preset.pipelined_chunks);
   params.close();
-  for (const Preset& p : presets) {
-    if (engine.kind != p.name) continue;
-    engine.per_step = given.value_or(Seconds(p.per_step_us * 1e-6));
-    engine.per_sequence = given || greedy ? Seconds(0) : Seconds(p.per_sequence_us * 1e-6);
-    engine.collective_library = p.collective_library;
-  }
   return engine;
 }
 

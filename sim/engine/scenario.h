@@ -18,8 +18,9 @@ namespace weir {
 struct EngineOverhead {  // host time of one step beside the kernels
   std::string kind;
   Seconds per_step;
-  Seconds per_sequence;  // of sampling; not paid on a profiled device, whose tables time the sampler
+  Seconds per_sequence;            // not paid on a profiled device, whose tables time the sampler
   std::string collective_library;  // which measured library the links are timed with; "" is plain ring
+  bool pipelined_chunks = true;    // a prompt's next chunk may follow the one before into the pipeline
 };
 
 struct DeviceGroup {  // devices of one kind in one node
@@ -49,6 +50,7 @@ struct KvCacheSpec {
   std::optional<std::int64_t> blocks;          // exact
   Admission admission = Admission::chunk;
   Preemption preemption = Preemption::recompute;
+  bool prefix_caching = true;  // of a preempted request's own blocks
 };
 
 struct DevicePlace {

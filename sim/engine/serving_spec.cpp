@@ -42,6 +42,11 @@ KvCacheSpec read_kv_cache(Params params) {
                      "moved to host memory and back."},
                     {"recompute", "swap"}, "recompute");
   cache.preemption = preemption == "swap" ? Preemption::swap : Preemption::recompute;
+  cache.prefix_caching = params.flag({"prefix_caching",
+                                      "What a preempted request computed is found again in the blocks that "
+                                      "nobody took meanwhile, as vLLM v1 "
+                                      "does by default. Prefixes that requests share are not modelled."},
+                                     true);
   params.close();
   return cache;
 }

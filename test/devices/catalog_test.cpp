@@ -2,8 +2,8 @@
 #include <cmath>
 #include <random>
 
+#include "sim/app/reproduce/kernels.h"
 #include "sim/core/embedded.h"
-#include "test/devices/reference.h"
 
 namespace weir {
 extern const EmbeddedFiles device_catalog, kernel_catalog;

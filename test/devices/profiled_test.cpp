@@ -5,7 +5,9 @@
 #include <fstream>
 #include <random>
 
-#include "test/devices/reference.h"
+#include "sim/app/reproduce/kernels.h"
+#include "sim/app/reproduce/measured.h"
+#include "test/reference_folder.h"
 
 namespace weir::test {
 namespace {
@@ -261,24 +263,24 @@ TEST_CASE("profiled device: the measured bundles give back their rows") {
   }
   for (const auto& [kind, name] : {std::pair{"rtx4090", "rtx4090_llama3.1-8b_tp1"},
                                    std::pair{"rtx_pro_6000", "rtx_pro_6000_llama3.1-8b_tp1"}}) {
-    const std::string folder = std::string("profiles/") + name;
-    const auto device = profiled(reference_folder() / folder, kind);
+    const std::filesystem::path folder = reference_folder() / "profiles" / name;
+    const auto device = profiled(folder, kind);
     Reading reading("test");
     const Architecture llama = find_architecture("llama3.1-8b", reading, "");
     CHECK(device->cannot_run(build_stage(llama, {}, {}, 0)) == "");
     CHECK(device->cannot_run(build_stage(llama, {}, {.tensor = 2}, 0)) != "");
-    for (const CsvRow& row : read_reference(folder + "/dense.csv"))
-      REQUIRE(us(*device, layer(row.text("layer")),
-                 decode_batch(static_cast<std::int64_t>(row.number("tokens")), 1)) ==
-              Approx(row.number("time_us")));
-    for (const CsvRow& row : read_reference(folder + "/attention.csv")) {
-      const std::vector<PrefillChunk> chunk = {{static_cast<std::int64_t>(row.number("prefill_chunk")),
-                                                static_cast<std::int64_t>(row.number("kv_prefill"))}};
-      const auto n = static_cast<std::int64_t>(row.number("n_decode"));
+    const Table dense = Table::read(folder / "dense.csv"), attentions = Table::read(folder / "attention.csv");
+    for (std::size_t i = 0; i < dense.rows(); ++i)
+      REQUIRE(us(*device, layer(dense.text(i, "layer")), decode_batch(dense.integer(i, "tokens"), 1)) ==
+              Approx(dense.number(i, "time_us")));
+    for (std::size_t i = 0; i < attentions.rows(); ++i) {
+      const std::vector<PrefillChunk> chunk = {
+          {attentions.integer(i, "prefill_chunk"), attentions.integer(i, "kv_prefill")}};
+      const std::int64_t n = attentions.integer(i, "n_decode");
       BatchShape batch;
-      if (n > 0) batch = decode_batch(n, static_cast<std::int64_t>(row.number("kv_decode")) + 1);
+      if (n > 0) batch = decode_batch(n, attentions.integer(i, "kv_decode") + 1);
       if (chunk[0].tokens > 0) batch = prefill(chunk, batch);
-      REQUIRE(us(*device, attention, batch) == Approx(row.number("time_us")));
+      REQUIRE(us(*device, attention, batch) == Approx(attentions.number(i, "time_us")));
     }
   }
 }

@@ -27,10 +27,11 @@ Json random_scenario(unsigned seed, bool one_stage) {
   if (batching == "prefill_first") replica["batching"]["max_batch_tokens"] = 8192;
   replica["kv_cache"] = {{"blocks", pick(random, {320, 600, 20000})},
                          {"admission", pick<std::string>(random, {"chunk", "prompt", "sequence"})},
-                         {"preemption", pick<std::string>(random, {"recompute", "swap"})}};
+                         {"preemption", pick<std::string>(random, {"recompute", "swap"})},
+                         {"prefix_caching", pick(random, {true, false})}};
   replica["parallelism"] = {{"tensor", pick(random, {1, 2})},
                             {"pipeline", one_stage ? 1 : pick(random, {2, 4})}};
-  replica["engine"] = {{"kind", pick<std::string>(random, {"vllm_v1", "ideal", "trtllm"})}};
+  replica["engine"] = {{"kind", pick<std::string>(random, {"vllm_v1", "vllm_v0", "ideal", "trtllm"})}};
   s["serving"]["routing"] = {
       {"kind", pick<std::string>(random, {"round_robin", "least_outstanding", "join_shortest_queue"})}};
   const int shape = pick(random, {0, 0, 1, 2});

@@ -92,7 +92,7 @@ TEST_CASE("simulation: a time limit cuts a run, and changes nothing before it", 
 
 TEST_CASE("simulation: collectives played as flows agree with the closed form on an idle network",
           "[engine]") {
-  for (const char* shape : {"switch", "ring"})
+  for (const char* shape : {"switch", "ring", "full_mesh"})
     for (const int tensor : {2, 4, 8}) {
       Json scenario = test::small_scenario();
       scenario["cluster"]["nodes"][0]["interconnect"] = {
@@ -107,6 +107,9 @@ TEST_CASE("simulation: collectives played as flows agree with the closed form on
       const Outcome flows = test::run(scenario);
       INFO(shape << " of " << tensor);
       REQUIRE(closed.error + flows.error == "");
+      CHECK(flows.busy == Approx(closed.busy).epsilon(1e-3));
+      CHECK(flows.memory == Approx(closed.memory).epsilon(1e-3));
+      CHECK(flows.energy == Approx(closed.energy).epsilon(1e-3));
       for (std::size_t i = 0; i < closed.requests.size(); ++i)
         CHECK(flows.requests[i].finished.value() ==
               Approx(closed.requests[i].finished.value()).epsilon(1e-3));

@@ -92,6 +92,25 @@ TEST_CASE("simulation: one request alone takes its prefill and its decode steps,
   CHECK(tpot < 2 * floor);
 }
 
+// Four stages of the same time each: pipelined, n chunks take n + 3 of them, one after another 4 n.
+TEST_CASE("simulation: chunks of a prompt follow each other into the pipeline, or wait for each other",
+          "[engine]") {
+  Json scenario = small_scenario();
+  scenario["workload"]["requests"] = {
+      {"kind", "fixed"}, {"count", 1}, {"input_tokens", 8192}, {"output_tokens", 1}};
+  scenario["workload"]["arrivals"] = {{"kind", "all_at_once"}};
+  auto& replica = scenario["serving"]["replicas"][0];
+  replica["parallelism"] = {{"pipeline", 4}};
+  replica["batching"] = {{"kind", "chunked_prefill"}, {"max_batch_tokens", 512}};
+  const auto first_token = [&](bool pipelined) {
+    replica["engine"] = {{"kind", "ideal"}, {"pipelined_chunks", pipelined}};
+    const Outcome o = test::run(scenario);
+    REQUIRE(o.error == "");
+    return o.requests[0].first_token.value();
+  };
+  CHECK(first_token(false) / first_token(true) == Approx(4. * 16 / (16 + 3)).epsilon(0.05));
+}
+
 TEST_CASE("simulation: a request that can never fit is rejected, and the others go on", "[engine]") {
   Json scenario = small_scenario();
   scenario["serving"]["replicas"][0]["max_model_len"] = 400;

@@ -1,5 +1,7 @@
 #include "sim/app/output/figures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -8,24 +10,6 @@
 
 namespace weir {
 namespace {
-
-// 680 px with 20 px letters is a column of 3.4 in with 7.2 pt letters, and still fills a browser. Colours:
-// Okabe and Ito's palette, told apart under every common colour blindness (jfly.uni-koeln.de/color); every
-// line also has its own dash, for print without colour.
-constexpr const char* style = R"gp(set datafile separator ","
-set border 3 lw 1.5 lc rgb "#404040"
-set tics nomirror out scale 0.6 textcolor rgb "#202020"
-set grid back lw 1 lc rgb "#e0e0e0" dt 1
-set style line 1 lc rgb "#0072B2" lw 3.5 dt 1
-set style line 2 lc rgb "#D55E00" lw 3.5 dt (18,5)
-set style line 3 lc rgb "#009E73" lw 3.5 dt (5,4)
-set xlabel offset 0,0.5
-set ylabel offset 0.8,0
-set key Left reverse noopaque samplen 2 spacing 1.1
-round_up(x, unit) = (x > 5*unit ? 10 : x > 2*unit ? 5 : x > unit ? 2 : 1) * unit
-step_of(range, steps) = range > 0 ? round_up(range / steps, 10**floor(log10(range / steps))) : 1
-thousands(most) = most >= 10000 ? 1000 : 1
-)gp";
 
 constexpr const char* latency = R"gp(set xlabel "Latency (ms)"
 set ylabel "Share of requests"
@@ -97,24 +81,6 @@ set style fill solid 0.25 noborder
 plot series using 1:(100*$4/blocks) skip 1 with filledcurves y1=0 lc rgb "#0072B2" notitle, \
      "" using 1:(100*$4/blocks) skip 1 with lines ls 1 lw 2.5 notitle
 )gp";
-
-struct Figure {
-  std::string name;
-  int height = 420;
-  std::string settings;  // gnuplot variables that the body uses
-  const char* body = "";
-};
-
-void draw(ResultDirectory& directory, const Figure& figure) {
-  const auto script = directory.file("figures/" + figure.name + ".gp");
-  write_file(
-      script,
-      fmt::format("height = {}\n"
-                  "set terminal svg size 680,height enhanced font \"Helvetica,20\" background \"white\"\n"
-                  "set output \"../{}.svg\"\n{}{}{}",
-                  figure.height, figure.name, style, figure.settings, figure.body));
-  run_gnuplot(script);
-}
 
 std::vector<double> sorted(const RunResult& result, std::optional<Seconds> (*value)(const RequestRecord&)) {
   std::vector<double> values;

@@ -1,11 +1,21 @@
 #pragma once
-// Runs gnuplot scripts, and says early if it cannot.
-#include <filesystem>
+// Figures by gnuplot, SVG, made to be legible at the width of a paper's column (3.4 in). Script and data of
+// each stay in figures/, so that it can be redrawn and restyled: cd figures && gnuplot latency.gp
+#include <string>
+
+#include "sim/app/output/result_directory.h"
 
 namespace weir {
 
 void require_gnuplot();  // throws if it is not on PATH, so that nobody simulates for an hour first
-void run_gnuplot(
-    const std::filesystem::path& script);  // in the script's own directory; throws unless it succeeds
+
+struct Figure {
+  std::string name;
+  int height = 420;      // of 680 wide
+  std::string settings;  // gnuplot variables that the body uses
+  std::string body;      // runs in figures/, after the common style
+};
+// Leaves figures/NAME.gp and NAME.svg; throws unless gnuplot succeeds.
+void draw(ResultDirectory& directory, const Figure& figure);
 
 }  // namespace weir

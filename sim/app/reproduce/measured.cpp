@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <fstream>
 
 #include "sim/core/embedded.h"
@@ -72,6 +73,14 @@ double Table::number(std::size_t row, const std::string& column) const {
   return value;
 }
 
+std::int64_t Table::integer(std::size_t row, const std::string& column) const {
+  const double value = number(row, column);
+  if (value != std::floor(value))
+    throw ConfigError(file_, fmt::format("line {}", row + 2),
+                      fmt::format("{}: expected a whole number, got {}", column, value));
+  return static_cast<std::int64_t>(value);
+}
+
 std::string MeasuredServer::group() const {
   return fmt::format("{}_{}_{}_{}_tp{}", device, engine, model, weights, tensor);
 }
@@ -84,44 +93,47 @@ std::vector<MeasuredServer> reference_servers(const std::filesystem::path& refer
                        .engine = table.text(i, "engine") == "trtllm" ? "trtllm" : "vllm_v1",
                        .model = weir_name(table.text(i, "model")),
                        .weights = table.text(i, "weights"),
-                       .tensor = static_cast<int>(table.number(i, "tp")),
-                       .input_tokens = static_cast<std::int64_t>(table.number(i, "input_tokens")),
-                       .output_tokens = static_cast<std::int64_t>(table.number(i, "output_tokens")),
-                       .concurrency = static_cast<std::int64_t>(table.number(i, "concurrency")),
+                       .tensor = static_cast<int>(table.integer(i, "tp")),
+                       .input_tokens = table.integer(i, "input_tokens"),
+                       .output_tokens = table.integer(i, "output_tokens"),
+                       .concurrency = table.integer(i, "concurrency"),
                        .ttft_ms = table.number(i, "ttft_ms"),
                        .tpot_ms = table.number(i, "tpot_ms"),
                        .source = "AIConfigurator silicon_sample.csv"});
   return servers;
 }
 
+Json shipped_table(const std::string& stem) {
+  for (const auto& [name, text] : measured_files)
+    if (name == stem) return parse_json(std::string(text), "measured/" + stem + ".json");
+  throw ConfigError("measured/" + stem + ".json", "", "is not embedded");
+}
+
 std::vector<MeasuredServer> shipped_servers() {
+  Reading reading("measured/servers.json");
+  const Json document = shipped_table("servers");
+  Params table(reading, document);
+  const std::string source = table.text({"source", "Where the figures were published."});
+  const Range<std::int64_t> count{1};
   std::vector<MeasuredServer> servers;
-  for (const auto& [stem, text] : measured_files) {
-    const std::string file = "measured/" + std::string(stem) + ".json";
-    const Json document = parse_json(std::string(text), file);
-    Reading reading(file);
-    Params table(reading, document);
-    const std::string source = table.text({"source", "Where the figures were published."});
-    for (Params& row : table.list({"servers", "One row a measured case."}, 1)) {
-      const Range<std::int64_t> count{1};
-      MeasuredServer s;
-      s.device = row.text({"device", "Kind."});
-      s.engine = row.text({"engine", "Engine preset."});
-      s.model = row.text({"model", "Catalog name."});
-      s.weights = row.text({"weights", "Number format."});
-      s.tensor = static_cast<int>(row.integer({"tensor", "Tensor-parallel ranks."}, count));
-      s.input_tokens = row.integer({"input_tokens", "Of every request."}, count);
-      s.output_tokens = row.integer({"output_tokens", "Of every request."}, count);
-      s.concurrency = row.integer({"concurrency", "Requests in flight."}, count);
-      s.ttft_ms = row.number({"ttft_ms", "Mean."}, positive);
-      s.tpot_ms = row.number({"tpot_ms", "Mean."}, positive);
-      s.source = source;
-      row.close();
-      servers.push_back(std::move(s));
-    }
-    table.close();
-    reading.finish();
+  for (Params& row : table.list({"servers", "One row a measured case."}, 1)) {
+    MeasuredServer s;
+    s.device = row.text({"device", "Kind."});
+    s.engine = row.text({"engine", "Engine preset."});
+    s.model = row.text({"model", "Catalog name."});
+    s.weights = row.text({"weights", "Number format."});
+    s.tensor = static_cast<int>(row.integer({"tensor", "Tensor-parallel ranks."}, count));
+    s.input_tokens = row.integer({"input_tokens", "Of every request."}, count);
+    s.output_tokens = row.integer({"output_tokens", "Of every request."}, count);
+    s.concurrency = row.integer({"concurrency", "Requests in flight."}, count);
+    s.ttft_ms = row.number({"ttft_ms", "Mean."}, positive);
+    s.tpot_ms = row.number({"tpot_ms", "Mean."}, positive);
+    s.source = source;
+    row.close();
+    servers.push_back(std::move(s));
   }
+  table.close();
+  reading.finish();
   return servers;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/params.h"
+
 namespace weir {
 
 // A comma-separated file with a header, by column name. Throws ConfigError.
@@ -15,6 +17,7 @@ class Table {
   std::size_t rows() const { return cells_.size(); }
   const std::string& text(std::size_t row, const std::string& column) const;
   double number(std::size_t row, const std::string& column) const;
+  std::int64_t integer(std::size_t row, const std::string& column) const;
 
  private:
   std::string file_;
@@ -33,6 +36,7 @@ struct MeasuredServer {
   std::string group() const;  // h100_sxm_trtllm_qwen3-32b_fp8_tp2
 };
 
+Json shipped_table(const std::string& stem);  // measured/STEM.json
 std::vector<MeasuredServer> shipped_servers();
 std::vector<MeasuredServer> reference_servers(const std::filesystem::path& reference);
 

@@ -1,5 +1,5 @@
-// Vidur's own runs on the same traces. A simulator beside a simulator: where the two differ, the note names
-// why.
+// Vidur's own runs on the same traces, simulated with Vidur's own kernel measurements, so that what differs
+// is how the two serve; and with Weir's model of the device, for the record.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,36 +7,40 @@
 #include "sim/app/reproduce/case_runner.h"
 #include "sim/app/reproduce/measured.h"
 #include "sim/app/reproduce/validation.h"
+#include "sim/app/reproduce/vidur_profile.h"
 
 namespace weir {
 namespace {
 
 struct PeerRun {
-  const char *id, *trace, *model;
+  const char *id, *trace, *model, *vidur_model;
   int tensor, pipeline;
   std::int64_t blocks;
 };
 
+constexpr auto codellama = "codellama/CodeLlama-34b-Instruct-hf";
+
 // Microsoft Vidur 7d47513, Sarathi scheduler, chunk 512, at most 128 requests; its blocks as it reports them.
 const std::vector<PeerRun> runs = {
-    {"codellama34b_tp2", "vidur_run_codellama34b_a100_tp2_sarathi_512_requests.csv", "codellama-34b", 2, 1,
-     27904},
-    {"codellama34b_tp2_5000", "vidur_run_codellama34b_a100_tp2_sarathi_5000_requests.csv", "codellama-34b", 2,
-     1, 27904},
-    {"llama2_70b_tp2pp2", "vidur_run_llama2_70b_a100_tp2pp2_sarathi_512_requests.csv", "llama2-70b", 2, 2,
-     32768},
+    {"codellama34b_tp2", "vidur_run_codellama34b_a100_tp2_sarathi_512_requests.csv", "codellama-34b",
+     codellama, 2, 1, 27904},
+    {"codellama34b_tp2_5000", "vidur_run_codellama34b_a100_tp2_sarathi_5000_requests.csv", "codellama-34b",
+     codellama, 2, 1, 27904},
+    {"llama2_70b_tp2pp2", "vidur_run_llama2_70b_a100_tp2pp2_sarathi_512_requests.csv", "llama2-70b",
+     "meta-llama/Llama-2-70b-hf", 2, 2, 32768},
 };
 
-Json scenario_of(const PeerRun& run, const std::filesystem::path& reference) {
+Json scenario_of(const PeerRun& run, const std::filesystem::path& reference,
+                 const std::filesystem::path& profile) {
+  Json device = {{"kind", "a100_sxm_80gb"}, {"count", 4}};
+  if (!profile.empty()) device["profile"] = profile.string();
+  // Vidur's all-reduce: 45 us and 171 GB/s on two A100s (reference/kernels/all_reduce.csv) and 20 us to
+  // launch it (vidur/config: nccl_cpu_launch_overhead_ms); a ring of two has two rounds.
+  const Json interconnect = {{"shape", "switch"}, {"bandwidth_gb_per_s", 171}, {"latency_us", 32.5}};
   return {
       {"model", run.model},
       {"cluster",
-       {{"nodes",
-         Json::array({{{"devices", Json::array({{{"kind", "a100_sxm_80gb"}, {"count", 4}}})},
-                       // The all-reduce of Vidur's profile, launched eagerly: 45 us and 171 GB/s on two
-                       // A100s (reference/kernels/all_reduce.csv); a ring of two has two rounds.
-                       {"interconnect",
-                        {{"shape", "switch"}, {"bandwidth_gb_per_s", 171}, {"latency_us", 22.5}}}}})}}},
+       {{"nodes", Json::array({{{"devices", Json::array({device})}, {"interconnect", interconnect}}})}}},
       {"serving",
        {{"replicas",
          Json::array(
@@ -44,7 +48,7 @@ Json scenario_of(const PeerRun& run, const std::filesystem::path& reference) {
                {"batching",
                 {{"kind", "chunked_prefill"}, {"max_batch_requests", 128}, {"max_batch_tokens", 512}}},
                {"kv_cache", {{"blocks", run.blocks}, {"admission", "prompt"}}},
-               {"engine", {{"kind", "ideal"}}}}})}}},
+               {"engine", {{"kind", "ideal"}, {"pipelined_chunks", false}}}}})}}},
       {"workload",
        {{"requests",
          {{"kind", "vidur"}, {"file", std::filesystem::absolute(reference / "peers" / run.trace).string()}}},
@@ -57,8 +61,11 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-void add_run(const PeerRun& run, const std::filesystem::path& reference, const CaseResult& result,
-             std::vector<ReproducedRow>& rows) {
+struct Medians {
+  double ttft, tpot, e2e, throughput;
+};
+
+Medians vidur_s(const PeerRun& run, const std::filesystem::path& reference) {
   const Table table = Table::read(reference / "peers" / run.trace);
   std::vector<double> ttft, tpot, e2e;
   double tokens = 0, begin = 1e300, end = 0;
@@ -72,21 +79,28 @@ void add_run(const PeerRun& run, const std::filesystem::path& reference, const C
     begin = std::min(begin, arrived);
     end = std::max(end, done);
   }
-  const auto add = [&](const char* what, const char* metric, double peer, double simulated, double percent) {
+  return {median(ttft), median(tpot), median(e2e), tokens / (end - begin)};
+}
+
+void add_rows(const PeerRun& run, bool same_kernels, const Medians& peer, const CaseResult& result,
+              std::vector<ReproducedRow>& rows) {
+  const auto add = [&](const char* what, const char* metric, double published, double simulated,
+                       double percent) {
     ReproducedRow row;
-    row.id = fmt::format("peer_vidur_{}_{}", run.id, what);
+    row.id = fmt::format("peer_vidur_{}{}_{}", run.id, same_kernels ? "_profiled" : "_analytic", what);
     row.metric = metric;
-    row.paper = peer;
-    row.accept_min = peer * (1 - percent / 100);
-    row.accept_max = peer * (1 + percent / 100);
+    row.paper = published;
+    row.accept_min = published * (1 - percent / 100);
+    row.accept_max = published * (1 + percent / 100);
     if (result.error.empty()) row.simulated = simulated;
-    row.note = result.error.empty() ? fmt::format("{:+.1f} %", 100 * (simulated / peer - 1)) : result.error;
+    row.note =
+        result.error.empty() ? fmt::format("{:+.1f} %", 100 * (simulated / published - 1)) : result.error;
     rows.push_back(row);
   };
-  add("throughput", "output tokens/s", tokens / (end - begin), result.output_throughput, 3);
-  add("ttft", "median TTFT, ms", median(ttft), result.ttft_p50_ms, 10);
-  add("tpot", "median TPOT, ms", median(tpot), result.tpot_p50_ms, 10);
-  add("e2e", "median end to end, ms", median(e2e), result.e2e_p50_ms, 10);
+  add("throughput", "output tokens/s", peer.throughput, result.output_throughput, 3);
+  add("ttft", "median TTFT, ms", peer.ttft, result.ttft_p50_ms, 10);
+  add("tpot", "median TPOT, ms", peer.tpot, result.tpot_p50_ms, 10);
+  add("e2e", "median end to end, ms", peer.e2e, result.e2e_p50_ms, 10);
 }
 
 }  // namespace
@@ -94,10 +108,18 @@ void add_run(const PeerRun& run, const std::filesystem::path& reference, const C
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) {
   if (!options.reference) return;
   std::vector<Case> cases;
-  for (const PeerRun& run : runs)
-    cases.push_back({fmt::format("peer_vidur_{}", run.id), scenario_of(run, *options.reference)});
+  for (const PeerRun& run : runs) {
+    const auto profile =
+        std::filesystem::absolute(options.files / "vidur_profile" / fmt::format("{}_tp2", run.model));
+    write_vidur_profile(*options.reference, run.vidur_model, profile);
+    cases.push_back(
+        {fmt::format("peer_vidur_{}_profiled", run.id), scenario_of(run, *options.reference, profile)});
+    cases.push_back(
+        {fmt::format("peer_vidur_{}_analytic", run.id), scenario_of(run, *options.reference, {})});
+  }
   const std::vector<CaseResult> results = run_cases(cases, options);
-  for (std::size_t i = 0; i < runs.size(); ++i) add_run(runs[i], *options.reference, results[i], rows);
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    add_rows(runs[i / 2], i % 2 == 0, vidur_s(runs[i / 2], *options.reference), results[i], rows);
 }
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "sim/app/command_line.h"
+#include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
 #include "sim/core/catalog.h"
@@ -15,10 +16,12 @@
 namespace weir {
 
 std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options);
+void draw_validation(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 
 const std::vector<Study>& studies() {
   static const std::vector<Study> table = {
-      {"validation", "measured servers, kernels and traces beside their simulation", reproduce_validation},
+      {"validation", "measured servers, kernels and traces beside their simulation", reproduce_validation,
+       draw_validation},
   };
   return table;
 }
@@ -77,6 +80,7 @@ void print_table(const std::vector<ReproducedRow>& rows) {
 
 struct Arguments {
   std::string study, only, out, reference;
+  bool figures = false;
 };
 
 std::optional<std::filesystem::path> reference_of(const Arguments& a) {
@@ -93,6 +97,8 @@ int reproduce(const Arguments& a) {
       std::find_if(studies().begin(), studies().end(), [&](const Study& s) { return s.name == a.study; });
   if (study == studies().end())
     throw ConfigError("weir reproduce", "", no_such("study", a.study, names_of(studies())));
+  if (a.figures && !study->draw) throw ConfigError("--figures", "", "the study " + a.study + " has none");
+  if (a.figures) require_gnuplot();
   ReproduceOptions options;
   options.reference = reference_of(a);
   options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -108,6 +114,7 @@ int reproduce(const Arguments& a) {
   if (terminal) fmt::print(stderr, "\r\033[K");
   if (rows.empty()) throw ConfigError("--only " + a.only, "", "no id of this study contains it");
   write_file(directory.file("reproduce.json"), to_json(rows).dump(2) + "\n");
+  if (a.figures) study->draw(directory, rows);
   directory.commit();
   print_table(rows);
   std::fflush(stdout);
@@ -131,6 +138,7 @@ std::function<int()> declare_reproduce(CLI::App& app) {
   app.add_option("--reference", a->reference,
                  "folder of measured data (default: the variable WEIR_REFERENCE)")
       ->type_name("DIR");
+  app.add_flag("--figures", a->figures, "draw the study's SVG figures (needs gnuplot)");
   return [a] { return reproduce(*a); };
 }
 

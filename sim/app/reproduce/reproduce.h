@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/app/output/result_directory.h"
+
 namespace weir {
 
 struct ReproducedRow {
@@ -31,6 +33,8 @@ struct ReproduceOptions {
 struct Study {
   std::string name, summary;
   std::vector<ReproducedRow> (*rows)(const ReproduceOptions& options);
+  // --figures: draws what rows() left in the directory, or the rows themselves; null: this study has none.
+  void (*draw)(ResultDirectory& directory, const std::vector<ReproducedRow>& rows) = nullptr;
 };
 const std::vector<Study>& studies();
 

@@ -36,8 +36,7 @@ Json scenario_of(const VllmRun& run, const std::filesystem::path& reference, boo
                                      {"max_batch_requests", run.max_batch_requests},
                                      {"max_batch_tokens", 2048}}},
                                    {"kv_cache", cache},
-                                   // The bench calls the engine itself, with sampling parameters of its own.
-                                   {"engine", {{"kind", "vllm_v1"}, {"sampling", "greedy"}}}}})}}},
+                                   {"engine", {{"kind", "vllm_v1"}}}}})}}},
       {"workload",
        {{"requests",
          {{"kind", "csv"}, {"file", std::filesystem::absolute(reference / "serving" / run.trace).string()}}},

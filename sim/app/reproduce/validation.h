@@ -1,12 +1,17 @@
 #pragma once
 // The parts of the validation study, one a file. Each adds its rows; those that need --reference add none
-// without it.
+// without it. The servers and the kernels leave their points in servers.csv and kernels.csv, which the
+// figures are drawn of.
 #include "sim/app/reproduce/reproduce.h"
 
 namespace weir {
 
+void add_kernels(const ReproduceOptions& options,
+                 std::vector<ReproducedRow>& rows);  // analytic kernels against measured ones
 void add_traces(const ReproduceOptions& options,
                 std::vector<ReproducedRow>& rows);  // real vLLM runs, by request
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // Vidur's runs
+
+void draw_validation(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 
 }  // namespace weir

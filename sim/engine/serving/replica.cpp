@@ -1,6 +1,7 @@
 #include "sim/engine/serving/replica.h"
 
 #include <limits>
+#include <utility>
 
 namespace weir {
 
@@ -97,6 +98,10 @@ void Replica::admit(std::int32_t count, Seconds now) {
     running_.push_back(view);
     live_.push_back(waiting_live_[head_]);
     running_.back().prefill_target = std::max(view.prefill_target, view.computed_tokens);
+    if (const std::int64_t found = cache_.found(view.request); found > 0) {
+      cache_.take_found(view.request);
+      running_.back().blocks = cache_.blocks_for(found);
+    }
   }
   if (head_ > 64 && 2 * head_ > waiting_.size()) {
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(head_));
@@ -133,7 +138,7 @@ void Replica::compute(SequenceView& view, Live& live, std::int64_t tokens, Itera
   }
   const bool yields = view.computed_tokens == view.known_tokens;
   if (yields) ++shape.sequences;
-  view.in_flight = yields;
+  view.in_flight = yields || !spec_->engine.pipelined_chunks;
   iteration.members.push_back({view.request, yields});
 }
 
@@ -142,15 +147,19 @@ void Replica::preempt(const std::vector<std::int32_t>& preempted, Iteration& ite
     const auto i = static_cast<std::size_t>(at);
     SequenceView view = running_[i];
     Live live = live_[i];
-    cache_.give(view.blocks);
-    view.blocks = 0;
+    const std::int64_t blocks = std::exchange(view.blocks, 0);
     ++recorder_.record(view.request).preemptions;
     ++recorder_.result().preemptions;
     if (spec_->kv_cache.preemption == Preemption::swap && view.computed_tokens > 0) {
       iteration.transfers.push_back({KvTransfer::Kind::swap_out, view.request, view.computed_tokens, -1});
       live.resident = view.computed_tokens;
       live.resident_at = -1;
+      cache_.give(blocks);
     } else {
+      if (spec_->kv_cache.prefix_caching)
+        cache_.leave(view.request, blocks, view.computed_tokens);
+      else
+        cache_.give(blocks);
       view.computed_tokens = 0;
       view.prefill_target = view.known_tokens;
     }
@@ -174,11 +183,21 @@ void Replica::remove_marked() {
   live_.resize(kept);
 }
 
+// Preempted ones stand in front of those that never ran.
+void Replica::find_left_blocks() {
+  for (std::size_t i = head_; i < waiting_.size(); ++i) {
+    SequenceView& view = waiting_[i];
+    if (recorder_.record(view.request).preemptions == 0) break;
+    if (waiting_live_[i].resident == 0) view.computed_tokens = cache_.found(view.request);
+  }
+}
+
 bool Replica::schedule(Seconds now, Iteration& iteration) {
   account(now);
   iteration.clear();
   kv_limited_ = false;
   if (empty()) return false;
+  find_left_blocks();
   batch_.clear();
   spec_->batching->next({.running = running_,
                          .waiting = waiting(),
@@ -304,8 +323,12 @@ void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
   removed_.assign(running_.size(), 0);
   left_.clear();
   for (const auto& member : iteration.members) {
-    if (!member.yields) continue;
+    if (!member.yields && spec_->engine.pipelined_chunks) continue;
     const std::size_t at = position(member.request);
+    if (!member.yields) {
+      running_[at].in_flight = false;
+      continue;
+    }
     if (!advance(at, steps, end)) continue;
     removed_[at] = 1;
     left_.push_back(member.request);

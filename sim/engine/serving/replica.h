@@ -84,6 +84,7 @@ class Replica {
   void admit(std::int32_t count, Seconds now);
   void compute(SequenceView& view, Live& live, std::int64_t tokens, Iteration& iteration);
   void preempt(const std::vector<std::int32_t>& preempted, Iteration& iteration);
+  void find_left_blocks();
   void remove_marked();
   void extend_blocks(const Iteration& iteration, std::int64_t more_tokens);
   void record_gaps(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,

@@ -27,6 +27,7 @@ AttentionEfficiency random_efficiency(Random& random) {
                .tile_rows = random() % 2 ? 64. : 128.,
                .tile_tokens = between(random, 1, 500),
                .padding_tokens = random() % 2 ? 0 : 30.,
+               .wave_share = random() % 2 ? 0 : 0.3,
                .packed_heads = random() % 2 == 0,
                .launch = Seconds(1e-5)};
   e.decode = {.memory = between(random, 0.5, 0.95),
@@ -184,6 +185,24 @@ TEST_CASE("prefill attention: a prompt in one chunk costs the flops of the same 
   };
   CHECK(flops({{1000, 0}}) == Approx(flops({{300, 0}}) + flops({{300, 300}}) + flops({{400, 600}})));
   CHECK(flops({{1000, 0}}) == Approx(flops({{300, 0}, {300, 300}, {400, 600}})));
+}
+
+TEST_CASE("prefill attention as a kernel of its own: a part of what the last wave leaves idle is lost") {
+  AttentionEfficiency e;
+  e.prefill = {.context = 1, .causal = 1, .tile_rows = 1, .wave_share = 0.25, .launch = Seconds(0)};
+  const Roof small{FlopsPerSecond(1e14), BytesPerSecond(1e15), 8};
+  const AttentionShape s{.query_heads = 1, .kv_heads = 1, .head_dim = 128, .kv_bytes = 2};
+  const auto time_per_row = [&](std::int64_t tokens) {
+    const PrefillChunk chunk{tokens, 10000000};
+    BatchShape batch;
+    batch.prefill = std::span(&chunk, 1);
+    return attention_cost(e, small, l2, s, batch).time.value() / static_cast<double>(tokens);
+  };
+  const double busy = time_per_row(8 * 128);  // 8 tiles on 8 SMs
+  CHECK(time_per_row(5 * 128) / busy == Approx(1 + 0.25 * 3 / 5).epsilon(1e-3));
+  CHECK(time_per_row(12 * 128) / busy == Approx(1 + 0.25 * 4 / 12).epsilon(1e-3));
+  CHECK(time_per_row(4 * 128 - 1) / busy == Approx(1).epsilon(1e-3));  // split over the context
+  CHECK(time_per_row(4 * 128) / busy == Approx(1.25).epsilon(1e-3));
 }
 
 TEST_CASE("attention in waves: a tile too many costs a wave, and a long decode bounds a batch from below") {

@@ -1,0 +1,35 @@
+#pragma once
+// Results as compare, plot and report read them: of one run (summary.json) or of every point of a sweep
+// (results.sqlite).
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/app/sweep/sweep.h"
+
+namespace weir {
+
+struct PointResult {
+  std::int64_t index = 0;
+  Varied varied;       // of a run: empty
+  std::string status;  // "done" or "failed"
+  std::string error;   // why it failed
+  Json summary;        // summary.json, the resolved scenario in it; null if it failed
+};
+
+struct ResultSet {
+  std::filesystem::path directory;
+  std::string name;
+  bool sweep = false;
+  std::vector<std::string> varied;  // pointers
+  std::vector<PointResult> points;  // by index; of a run: one
+};
+
+// Throws ConfigError where the directory holds neither.
+ResultSet read_results(const std::filesystem::path& directory);
+
+// The numbers of a summary by their names, in its order: duration, mean_ttft_ms, ... and of nested objects
+// cost_dollars, kv_cache_peak, ...; lists, texts and the scenario are left out, null is NaN.
+std::vector<std::pair<std::string, double>> scalar_metrics(const Json& summary);
+
+}  // namespace weir
