@@ -105,8 +105,10 @@ TEST_CASE("capacity: agrees with a fine grid of simulated rates within its preci
 
 TEST_CASE("capacity: without a bound on the first token, a queue that grows is still no capacity") {
   Json scenario = test::small_scenario();
-  scenario["workload"]["requests"] = {
-      {"kind", "fixed"}, {"input_tokens", 500}, {"output_tokens", 50}, {"count", 2000}};
+  scenario["workload"]["requests"] = {{"kind", "lognormal"},
+                                      {"input", {{"mean", 500}, {"std", 200}, {"max", 2000}}},
+                                      {"output", {{"mean", 50}, {"std", 20}, {"max", 200}}},
+                                      {"count", 4000}};
   scenario["workload"]["arrivals"] = {{"kind", "constant"}, {"rate_per_s", 5}};
   scenario["serving"]["replicas"][0]["batching"] = {{"kind", "chunked_prefill"}, {"max_batch_requests", 8}};
   const Json found =
@@ -115,7 +117,9 @@ TEST_CASE("capacity: without a bound on the first token, a queue that grows is s
   Json saturated = scenario;  // as many as it can serve
   saturated["workload"]["arrivals"] = {{"kind", "all_at_once"}};
   const double served = run_all(swept({{"scenario", saturated}, {"seeds", 1}})).at(0)["request_throughput"];
-  CHECK(capacity == Approx(served).epsilon(0.06));
+  // Two standard deviations of the 2,000 arrivals that are judged are 4.5 %; bisection adds 1.
+  CHECK(capacity >= served * 0.97);
+  CHECK(capacity <= served * 1.06);
 }
 
 TEST_CASE("capacity: what cannot be searched is refused") {
@@ -218,7 +222,7 @@ TEST_CASE("cheapest: in a sweep, the fewest devices that serve the load in time"
   scenario["workload"]["arrivals"]["rate_per_s"] = 200;
   Json sweep = {{"scenario", scenario},
                 {"vary", {{"/serving/replicas/0/count", {1, 2, 4, 8}}}},
-                {"cheapest", {{"tpot_ms", 9}, {"percentile", 50}}}};
+                {"cheapest", {{"tpot_ms", 8}, {"percentile", 50}}}};
   std::ofstream(scratch / "sweep.json") << sweep.dump();
   const test::Ended ended =
       test::run_weir({"sweep", "sweep.json", "--out", "out", "--jobs", "2"}, {.folder = scratch.path()});

@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include <fstream>
+#include <functional>
+#include <random>
 #include <set>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
@@ -64,6 +66,12 @@ Json values_of(const Sweep& sweep, const std::string& pointer) {
   return values;
 }
 
+std::vector<int> layout_of(const Point& point) {
+  const Json& group = point.scenario["serving"]["replicas"][0];
+  return {group["parallelism"]["tensor"].get<int>(), group["parallelism"]["pipeline"].get<int>(),
+          group["count"].get<int>()};
+}
+
 Json llama70b(const std::string& kind, int devices) {
   Json scenario = test::small_scenario();
   scenario["model"] = "llama3.1-70b";
@@ -121,10 +129,7 @@ TEST_CASE("sweep: constraints keep the points for which they hold, and say how m
     "where": ["tensor * pipeline * replicas == devices", "tensor <= 4 && count % 2 == 0"]})"));
   REQUIRE_FALSE(sweep.points.empty());
   std::set<std::vector<int>> found, expected;
-  for (const Point& p : sweep.points) {
-    const Json& r = p.scenario["serving"]["replicas"][0];
-    found.insert({r["parallelism"]["tensor"], r["parallelism"]["pipeline"], r["count"]});
-  }
+  for (const Point& p : sweep.points) found.insert(layout_of(p));
   for (const int t : {1, 2, 4, 8})
     for (const int p : {1, 2})
       for (const int r : {1, 2, 4, 8})
@@ -139,10 +144,7 @@ TEST_CASE("sweep: layouts are every way to use all devices, and each one left ou
   const Sweep sweep = swept(with(R"({"layouts": "all", "vary": {"/workload/arrivals/rate_per_s": [1, 2]}})",
                                  llama70b("h100_sxm", 8)));
   std::set<std::vector<int>> found, expected;
-  for (const Point& p : sweep.points) {
-    const Json& r = p.scenario["serving"]["replicas"][0];
-    found.insert({r["parallelism"]["tensor"], r["parallelism"]["pipeline"], r["count"]});
-  }
+  for (const Point& p : sweep.points) found.insert(layout_of(p));
   for (int t = 1; t <= 8; t *= 2)
     for (int p = 1; t * p <= 8; p *= 2) expected.insert({t, p, 8 / t / p});
   expected.erase({1, 1, 8});  // 131 GiB of weights
@@ -167,12 +169,12 @@ TEST_CASE("sweep: layouts say which heads, layers and experts forbid them") {
   scenario["model"] = "mixtral-8x7b";
   scenario["cluster"]["nodes"][0]["devices"][0]["count"] = 4;
   sweep = swept(with(R"({"layouts": "all"})", scenario));
-  std::set<std::vector<int>> cuts;  // of four tensor ranks: 1, 2 and 4 groups of experts
+  std::set<int> cuts;  // of four tensor ranks: 1, 2 and 4 groups of experts
   for (const Point& p : sweep.points) {
     const Json& cut = p.scenario["serving"]["replicas"][0]["parallelism"];
-    if (cut["tensor"] == 4) cuts.insert({cut["expert"]});
+    if (cut["tensor"] == 4) cuts.insert(cut["expert"].get<int>());
   }
-  CHECK(cuts == std::set<std::vector<int>>{{1}, {2}, {4}});
+  CHECK(cuts == std::set<int>{1, 2, 4});
 }
 
 TEST_CASE("sweep: layouts of a varied cluster use the devices of each point") {
@@ -180,9 +182,8 @@ TEST_CASE("sweep: layouts of a varied cluster use the devices of each point") {
       swept(with(R"({"layouts": "all", "vary": {"/cluster/nodes/0/devices/0/count": [2, 4]}})"));
   REQUIRE_FALSE(sweep.points.empty());
   for (const Point& p : sweep.points) {
-    const Json& r = p.scenario["serving"]["replicas"][0];
-    const int used = r["count"].get<int>() * r["parallelism"]["tensor"].get<int>() *
-                     r["parallelism"]["pipeline"].get<int>();
+    const std::vector<int> layout = layout_of(p);
+    const int used = layout[0] * layout[1] * layout[2];
     CHECK(p.scenario["cluster"]["nodes"][0]["devices"][0]["count"] == used);
   }
 }

@@ -109,6 +109,9 @@ Searches Searches::from(Params& params) {
   s.cheapest = read_if_given<CheapestSearch>(
       params, {"cheapest",
                "Mark the points with the fewest devices that meet an SLO; columns meets_slo and cheapest."});
+  for (std::size_t i = 0; s.pareto && i < s.pareto->metrics.size(); ++i)
+    if (s.pareto->metrics[i] == "capacity_rate_per_s" && !s.capacity && !params.describing())
+      params.fail(fmt::format("pareto/metrics/{}", i), "is known only of a sweep with capacity");
   if (s.capacity && s.cheapest && !params.describing())
     params.fail("cheapest", "looks for devices at a given load; capacity looks for the load");
   return s;
