@@ -16,10 +16,12 @@ std::function<int()> declare_list(CLI::App& app);
 std::function<int()> declare_compare(CLI::App& app);
 std::function<int()> declare_plot(CLI::App& app);
 std::function<int()> declare_reproduce(CLI::App& app);
+std::function<int()> declare_sweep(CLI::App& app);
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
       {"run", "Simulate a scenario and write its results", declare_run},
+      {"sweep", "Simulate every point of a sweep, here or under mpirun", declare_sweep},
       {"check", "Validate a file without running it; every problem is listed", declare_check},
       {"list", "What a scenario may name: devices, models, policies, ...", declare_list},
       {"compare", "Runs or sweeps side by side: what differs, and every metric", declare_compare},
