@@ -267,11 +267,12 @@ Figure heatmap(const PlotRequest& request) {
   body +=
       colour.settings("cb") +
       fmt::format(
+          "small = sprintf(',%g', {}*pt)\n"
           "unset border\nunset xtics\nunset ytics\nunset grid\nset xrange [-0.5:{}]\nset yrange [-0.5:{}]\n"
           "set colorbox horizontal user origin {:.5f},{:.5f} size {:.5f},{:.5f} noborder\n"
-          "set cbtics scale 0 offset 0,0.4 font sprintf(',%g', {}*pt)\n",
-          columns - 0.5, rows - 0.5, left / canvas_width, 1 - 50.0 / height, (right - left) / canvas_width,
-          14.0 / height, small_px);
+          "set cbtics scale 0 offset 0,0.4 font small\n",
+          small_px, columns - 0.5, rows - 0.5, left / canvas_width, 1 - 50.0 / height,
+          (right - left) / canvas_width, 14.0 / height);
   body += best_outline(cells, best);
   const double size =
       std::min({small_px, cell_height * 0.62, (cell_width - 6) / std::max(1e-9, written.widest)});

@@ -135,11 +135,13 @@ Figure pareto(const PlotRequest& request) {
                      frame.y_title(metric_title(y)) + labels_of(dots, frame, x_axis, y_axis);
   if (!along.empty())
     body += text_at(canvas_width - 12, 20, height, "@ " + pointer_title(along), "right", small_px);
-  body += fmt::format(
-      "plot 'pareto.csv' index 1 using 1:2 with points pt 7 ps 0.6 lc rgb '{}' notitle, \\\n"
-      "     '' index 0 using 1:2 skip 1 with lines lw 1.5 dt (6,4) lc rgb '#0072B2' notitle, \\\n"
-      "     '' index 0 using 1:2 skip 1 with points pt 7 ps 1.1 lc rgb '#0072B2' notitle\n",
-      grey);
+  body += "plot ";
+  if (std::any_of(dots.begin(), dots.end(), [](const Dot& dot) { return !dot.front; }))
+    body += fmt::format(
+        "'pareto.csv' index 1 using 1:2 with points pt 7 ps 0.6 lc rgb '{}' notitle, \\\n     ", grey);
+  body +=
+      "'pareto.csv' index 0 using 1:2 skip 1 with lines lw 1.5 dt (6,4) lc rgb '#0072B2' notitle, \\\n"
+      "     'pareto.csv' index 0 using 1:2 skip 1 with points pt 7 ps 1.1 lc rgb '#0072B2' notitle\n";
   return {.name = "pareto", .height = height, .settings = "", .body = body};
 }
 
