@@ -66,7 +66,7 @@ TEST_CASE("results: what is no result directory is refused with its name") {
   write("list/summary.json", "[]");
   write("torn/summary.json", "{\"request_thr");
   write("not_sqlite/results.sqlite", "PK");
-  make_sweep(scratch / "damaged", {{{{"/a", 1}}, made_summary({}, {})}});
+  make_sweep(scratch / "damaged", {{{{"/a", 1}}, made_summary(Json::object(), Json::object())}});
   std::filesystem::resize_file(scratch / "damaged/results.sqlite", 5000);
   write("file", "");
   for (const char* name :
