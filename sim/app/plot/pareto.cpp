@@ -10,7 +10,7 @@
 #include "sim/app/plot/kinds.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/pareto.h"
+#include "sim/app/sweep/search/conclude.h"
 
 namespace weir {
 namespace {
@@ -32,8 +32,8 @@ struct Names {
   std::string x, y;
 };
 Names names_of(const PlotRequest& request) {
-  return {request.x.empty() ? "output_tokens_per_s_per_user" : request.x,
-          request.y.empty() ? "output_throughput_per_device" : request.y};
+  return {request.x.empty() ? "tokens_per_s_per_user" : request.x,
+          request.y.empty() ? "tokens_per_s_per_device" : request.y};
 }
 
 std::vector<Dot> dots_of(const PlotRequest& request) {
@@ -47,10 +47,11 @@ std::vector<Dot> dots_of(const PlotRequest& request) {
       if (!std::isfinite(dot.x) || !std::isfinite(dot.y)) continue;
       if (const Json* along = value_of(point->varied, all.along))
         dot.label += fmt::format("{}@{}", dot.label.empty() ? "" : " ", value_text(*along));
-      rows.push_back({lower_is_better(x) ? -dot.x : dot.x, lower_is_better(y) ? -dot.y : dot.y});
+      rows.push_back({less_is_better(x) ? dot.x : -dot.x, less_is_better(y) ? dot.y : -dot.y});
       dots.push_back(std::move(dot));
     }
-  for (const std::size_t i : non_dominated(rows)) dots[i].front = true;
+  const std::vector<bool> front = non_dominated(rows);
+  for (std::size_t i = 0; i < dots.size(); ++i) dots[i].front = front[i];
   std::stable_sort(dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.x < b.x; });
   return dots;
 }
