@@ -56,6 +56,22 @@ std::vector<Dot> dots_of(const PlotRequest& request) {
   return dots;
 }
 
+// Points of the front that stand on one another share a name: the first one's, and how many more.
+void merge_close(std::vector<Dot>& dots, const Frame& frame, const Axis& x, const Axis& y) {
+  for (std::size_t i = 0; i < dots.size(); ++i) {
+    if (!dots[i].front || dots[i].label.empty()) continue;
+    int more = 0;
+    for (std::size_t j = i + 1; j < dots.size(); ++j) {
+      const double dx = frame.x(x, dots[i].x) - frame.x(x, dots[j].x),
+                   dy = frame.y(y, dots[i].y) - frame.y(y, dots[j].y);
+      if (!dots[j].front || dots[j].label.empty() || std::hypot(dx, dy) > 5) continue;
+      dots[j].label.clear();
+      ++more;
+    }
+    if (more) dots[i].label += fmt::format(" and {} more", more);
+  }
+}
+
 // Beside each point of the front, where neither points nor other names are; the one for which there is no
 // room goes without (its name is in the data).
 std::string labels_of(const std::vector<Dot>& dots, const Frame& frame, const Axis& x, const Axis& y) {
@@ -64,6 +80,20 @@ std::string labels_of(const std::vector<Dot>& dots, const Frame& frame, const Ax
   for (const Dot& dot : dots) {
     const double px = frame.x(x, dot.x), py = frame.y(y, dot.y), r = dot.front ? 7 : 4;
     taken.push_back({px - r, px + r, py - r, py + r});
+  }
+  const Dot* before = nullptr;
+  for (const Dot& dot : dots) {  // the line through the front
+    if (!dot.front) continue;
+    if (before) {
+      const double fx = frame.x(x, before->x), fy = frame.y(y, before->y), tx = frame.x(x, dot.x),
+                   ty = frame.y(y, dot.y);
+      const int steps = static_cast<int>(std::hypot(tx - fx, ty - fy) / 6) + 1;
+      for (int i = 1; i < steps; ++i) {
+        const double px = fx + (tx - fx) * i / steps, py = fy + (ty - fy) * i / steps;
+        taken.push_back({px - 1, px + 1, py - 1, py + 1});
+      }
+    }
+    before = &dot;
   }
   std::string out;
   for (const Dot& dot : dots) {
@@ -125,11 +155,12 @@ std::string why_no_pareto(const PlotRequest& request) {
 
 Figure pareto(const PlotRequest& request) {
   const auto [x, y] = names_of(request);
-  const std::vector<Dot> dots = dots_of(request);
+  std::vector<Dot> dots = dots_of(request);
   write_data(request, dots);
   std::vector<double> xs, ys;
   for (const Dot& dot : dots) xs.push_back(dot.x), ys.push_back(dot.y);
-  const Axis x_axis = roomy(xs, dots), y_axis = axis_over(ys, From::data);
+  const Axis y_axis = axis_over(ys, From::data);
+  Axis x_axis = roomy(xs, dots);
   std::vector<LegendEntry> entries{{"not dominated", "#0072B2", 7, "(6,4)"}};
   const bool dominated = std::any_of(dots.begin(), dots.end(), [](const Dot& dot) { return !dot.front; });
   if (dominated) entries.push_back({"dominated", grey, 7, ""});
@@ -140,6 +171,8 @@ Figure pareto(const PlotRequest& request) {
   const int height = legend.height + 12 + 400 + 84;
   const Frame frame{left_margin(y_axis), canvas_width - 20.0, legend.height + 20.0, legend.height + 412.0,
                     height};
+  merge_close(dots, frame, x_axis, y_axis);
+  x_axis = roomy(xs, dots);  // for the names as they are now
   std::string body = legend.settings(height) + frame.axes(x_axis, y_axis) + frame.x_title(metric_title(x)) +
                      frame.y_title(metric_title(y)) + labels_of(dots, frame, x_axis, y_axis);
   body += "plot ";
