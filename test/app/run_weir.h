@@ -17,8 +17,11 @@ struct Ended {
 struct HowToRun {
   std::filesystem::path folder = ".";                   // to run in
   std::vector<std::string> environment = {};            // NAME=value, on top of ours
+  std::vector<std::string> under = {};                  // what starts weir: mpirun -n 4
   std::function<void(pid_t)> meanwhile = [](pid_t) {};  // while it runs: send it a signal, say
 };
+
+std::string contents(const std::filesystem::path& file);
 
 Ended run_weir(std::vector<std::string> arguments, const HowToRun& how = {});
 
