@@ -165,7 +165,7 @@ struct Written {
 };
 
 // Columns: x, y, value, is the cell dark, did it fail, text.
-Written write_cells(const PlotRequest& request, const Cells& cells, const Axis& colour, bool reversed,
+Written write_cells(const PlotRequest& request, const Cells& cells, const ChartAxis& colour, bool reversed,
                     double& best) {
   OutputFile data(request.folder / "figures" / "heatmap.csv");
   data.text("x,y,value,on_dark,failed,text\n");
@@ -187,12 +187,12 @@ Written write_cells(const PlotRequest& request, const Cells& cells, const Axis& 
   return written;
 }
 
-Axis colour_axis(const Cells& cells) {
+ChartAxis colour_axis(const Cells& cells) {
   std::vector<double> values;
   for (const auto& row : cells)
     for (const Cell& cell : row)
       if (std::isfinite(cell.value)) values.push_back(cell.value);
-  Axis axis = axis_over(values, From::data);
+  ChartAxis axis = axis_over(values, From::data);
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   if (*high > *low) axis.low = *low, axis.high = *high;
   std::erase_if(axis.tics, [&](double tic) { return tic < axis.low || tic > axis.high; });
@@ -236,7 +236,7 @@ Figure heatmap(const PlotRequest& request) {
   const auto [x, y] = choose(sides, request);
   const Cells cells = cells_of(request, *x, *y, metric);
   const bool reversed = less_is_better(metric);
-  const Axis colour = colour_axis(cells);
+  const ChartAxis colour = colour_axis(cells);
   double best = std::nan("");
   const Written written = write_cells(request, cells, colour, reversed, best);
 

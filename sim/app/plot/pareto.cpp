@@ -57,7 +57,7 @@ std::vector<Dot> dots_of(const PlotRequest& request) {
 }
 
 // Points of the front that stand on one another share a name: the first one's, and how many more.
-void merge_close(std::vector<Dot>& dots, const Frame& frame, const Axis& x, const Axis& y) {
+void merge_close(std::vector<Dot>& dots, const Frame& frame, const ChartAxis& x, const ChartAxis& y) {
   for (std::size_t i = 0; i < dots.size(); ++i) {
     if (!dots[i].front || dots[i].label.empty()) continue;
     int more = 0;
@@ -74,7 +74,8 @@ void merge_close(std::vector<Dot>& dots, const Frame& frame, const Axis& x, cons
 
 // Beside each point of the front, where neither points nor other names are; the one for which there is no
 // room goes without (its name is in the data).
-std::string labels_of(const std::vector<Dot>& dots, const Frame& frame, const Axis& x, const Axis& y) {
+std::string labels_of(const std::vector<Dot>& dots, const Frame& frame, const ChartAxis& x,
+                      const ChartAxis& y) {
   constexpr double letter = small_px, half = letter * 0.55;
   std::vector<Box> taken;
   for (const Dot& dot : dots) {
@@ -135,12 +136,12 @@ void write_data(const PlotRequest& request, const std::vector<Dot>& dots) {
 }
 
 // Names stand to the right of their points.
-Axis roomy(const std::vector<double>& values, const std::vector<Dot>& dots) {
+ChartAxis roomy(const std::vector<double>& values, const std::vector<Dot>& dots) {
   double widest = 0;
   for (const Dot& dot : dots)
     if (dot.front) widest = std::max(widest, text_width(dot.label, small_px));
   const double share = std::min(0.42, (widest + 18) / 560), more = 1 / (1 - share);
-  Axis axis = axis_over(values, From::data);
+  ChartAxis axis = axis_over(values, From::data);
   axis.high =
       axis.log ? axis.low * std::pow(axis.high / axis.low, more) : axis.low + more * (axis.high - axis.low);
   return axis;
@@ -159,15 +160,15 @@ Figure pareto(const PlotRequest& request) {
   write_data(request, dots);
   std::vector<double> xs, ys;
   for (const Dot& dot : dots) xs.push_back(dot.x), ys.push_back(dot.y);
-  const Axis y_axis = axis_over(ys, From::data);
-  Axis x_axis = roomy(xs, dots);
+  const ChartAxis y_axis = axis_over(ys, From::data);
+  ChartAxis x_axis = roomy(xs, dots);
   std::vector<LegendEntry> entries{{"not dominated", "#0072B2", 7, "(6,4)"}};
   const bool dominated = std::any_of(dots.begin(), dots.end(), [](const Dot& dot) { return !dot.front; });
   if (dominated) entries.push_back({"dominated", grey, 7, ""});
   const Lines all = lines_of(request);
   std::string title = all.title;
   if (!all.along.empty()) title += (title.empty() ? "@ " : " @ ") + pointer_title(all.along);
-  const Legend legend = legend_of(entries, Sample::line, title);
+  const Legend legend = legend_of(entries, Swatch::line, title);
   const int height = legend.height + 12 + 400 + 84;
   const Frame frame{left_margin(y_axis), canvas_width - 20.0, legend.height + 20.0, legend.height + 412.0,
                     height};
