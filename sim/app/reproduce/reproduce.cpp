@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "sim/app/command_line.h"
+#include "sim/app/interruption.h"
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
@@ -78,6 +79,8 @@ void print_table(const std::vector<ReproducedRow>& rows) {
   }
 }
 
+struct Interrupted {};  // between two cases of a study
+
 struct Arguments {
   std::string study, only, out, reference;
   bool figures = false;
@@ -99,6 +102,7 @@ int reproduce(const Arguments& a) {
     throw ConfigError("weir reproduce", "", no_such("study", a.study, names_of(studies())));
   if (a.figures && !study->draw) throw ConfigError("--figures", "", "the study " + a.study + " has none");
   if (a.figures) require_gnuplot();
+  const Interruption interruption;
   ReproduceOptions options;
   options.reference = reference_of(a);
   options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -106,7 +110,8 @@ int reproduce(const Arguments& a) {
                                           : std::filesystem::path(a.out));
   options.files = directory.file("");
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
-  options.progress = [terminal](const std::string& what) {
+  options.progress = [&](const std::string& what) {
+    if (interruption) throw Interrupted();
     if (terminal) fmt::print(stderr, "\r\033[K{}", what);
   };
   std::vector<ReproducedRow> rows = study->rows(options);
@@ -139,7 +144,14 @@ std::function<int()> declare_reproduce(CLI::App& app) {
                  "folder of measured data (default: the variable WEIR_REFERENCE)")
       ->type_name("DIR");
   app.add_flag("--figures", a->figures, "draw the study's SVG figures (needs gnuplot)");
-  return [a] { return reproduce(*a); };
+  return [a]() -> int {
+    try {
+      return reproduce(*a);
+    } catch (const Interrupted&) {
+      fmt::print(stderr, "weir: interrupted, nothing written\n");
+      return exit_interrupted;
+    }
+  };
 }
 
 }  // namespace weir
