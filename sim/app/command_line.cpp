@@ -14,6 +14,7 @@ std::function<int()> declare_run(CLI::App& app);
 std::function<int()> declare_check(CLI::App& app);
 std::function<int()> declare_list(CLI::App& app);
 std::function<int()> declare_reproduce(CLI::App& app);
+std::function<int()> declare_report(CLI::App& app);
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
@@ -21,6 +22,7 @@ const std::vector<Command>& commands() {
       {"check", "Validate a file without running it; every problem is listed", declare_check},
       {"list", "What a scenario may name: devices, models, policies, ...", declare_list},
       {"reproduce", "Measured and published figures beside simulated ones", declare_reproduce},
+      {"report", "A run's or a sweep's results as one HTML page with a table and charts", declare_report},
   };
   return table;
 }

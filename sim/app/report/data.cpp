@@ -1,0 +1,118 @@
+// The data of a report, by columns. The summaries of a sweep's points are nearly equal - the resolved scenario
+// is in each - so that each leaf of theirs is one column over all points, written once where its values
+// are equal and once where another column has the same.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include "sim/app/report/page.h"
+#include "sim/app/results/short_names.h"
+
+namespace weir {
+namespace {
+
+const Json absent = Json(Json::value_t::discarded);  // of a point that has no such leaf
+
+Json rounded(const Json& value) {
+  if (!value.is_number_float()) return value;
+  return std::strtod(fmt::format("{:.6g}", value.get<double>()).c_str(), nullptr);
+}
+
+class Columns {
+ public:
+  explicit Columns(std::size_t points) : points_(points) {}
+
+  // Where the column stands in the list: {"all": value} or {"each": [values], "absent": [points]}.
+  std::size_t add(const std::vector<Json>& values) {
+    Json column;
+    const bool equal = std::all_of(values.begin(), values.end(), [&](const Json& v) {
+      return v.is_discarded() == values[0].is_discarded() && v == values[0];
+    });
+    if (equal && !values[0].is_discarded()) {
+      column["all"] = values[0];
+    } else {
+      column["each"] = Json::array();
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i].is_discarded()) column["absent"].push_back(i);
+        column["each"].push_back(values[i].is_discarded() ? Json() : values[i]);
+      }
+    }
+    const auto [known, is_new] = place_.try_emplace(column.dump(-1, ' ', false, replace), list_.size());
+    if (is_new) list_.push_back(std::move(column));
+    return known->second;
+  }
+  std::vector<Json> none() const { return std::vector<Json>(points_, absent); }
+  const Json& list() const { return list_; }
+
+  static constexpr auto replace = Json::error_handler_t::replace;
+
+ private:
+  std::size_t points_;
+  Json list_ = Json::array();
+  std::map<std::string, std::size_t> place_;  // by its text
+};
+
+// The values of all points under each name, the names in the order they are met.
+class ByName {
+ public:
+  explicit ByName(const Columns& columns) : columns_(columns) {}
+  void set(const std::string& name, std::size_t point, Json value) {
+    const auto [known, is_new] = place_.try_emplace(name, named_.size());
+    if (is_new) named_.emplace_back(name, columns_.none());
+    named_[known->second].second[point] = std::move(value);
+  }
+  Json add_to(Columns& columns) const {  // [[name, column], ...]
+    Json list = Json::array();
+    for (const auto& [name, values] : named_) list.push_back({name, columns.add(values)});
+    return list;
+  }
+
+ private:
+  const Columns& columns_;
+  std::vector<std::pair<std::string, std::vector<Json>>> named_;
+  std::map<std::string, std::size_t> place_;
+};
+
+void set_leaves(ByName& leaves, std::size_t point, const Json::json_pointer& at, const Json& value) {
+  if (!value.is_structured() || value.empty()) return leaves.set(at.to_string(), point, rounded(value));
+  std::size_t index = 0;
+  for (const auto& [key, below] : value.items())
+    set_leaves(leaves, point, value.is_array() ? at / index++ : at / key, below);
+}
+
+const Json& value_of(const Varied& varied, const std::string& pointer) {
+  const auto set =
+      std::find_if(varied.begin(), varied.end(), [&](const auto& v) { return v.first == pointer; });
+  return set == varied.end() ? absent : set->second;
+}
+
+}  // namespace
+
+Json report_data(const ResultSet& results) {
+  Columns columns(results.points.size());
+  ByName varied(columns), metrics(columns), leaves(columns);
+  const std::vector<std::string> names = short_names(results.varied);
+  Json points = Json::array();
+  for (std::size_t i = 0; i < results.points.size(); ++i) {
+    const PointResult& point = results.points[i];
+    points.push_back({{"index", point.index}, {"status", point.status}});
+    if (!point.error.empty()) points.back()["error"] = point.error;
+    for (const std::string& pointer : results.varied) varied.set(pointer, i, value_of(point.varied, pointer));
+    if (point.summary.is_null()) continue;
+    for (const auto& [name, value] : scalar_metrics(point.summary))
+      metrics.set(name, i, std::isnan(value) ? Json() : rounded(value));
+    set_leaves(leaves, i, Json::json_pointer(), point.summary);
+  }
+  Json data = {{"name", results.name}, {"version", WEIR_VERSION}, {"sweep", results.sweep}};
+  data["short_names"] = names;
+  data["varied"] = varied.add_to(columns);
+  data["metrics"] = metrics.add_to(columns);
+  data["leaves"] = leaves.add_to(columns);
+  data["points"] = std::move(points);
+  data["columns"] = columns.list();
+  return data;
+}
+
+}  // namespace weir

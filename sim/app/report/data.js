@@ -1,0 +1,146 @@
+// What the page is about: data, as report_data() wrote it, and fields, the things a point has a value of.
+const data = JSON.parse(document.getElementById('data').textContent);
+const points = data.points;
+
+function columnOf(number) {
+  const column = data.columns[number];
+  if ('all' in column) return new Array(points.length).fill(column.all);
+  for (const i of column.absent || []) column.each[i] = undefined;
+  return column.each;
+}
+
+// The whole summary.json of a point, put together from its leaves; null if it has none.
+function summaryOf(point) {
+  const root = {};
+  let some = false;
+  for (const [pointer, number] of data.leaves) {
+    const value = columnOf(number)[point];
+    if (value === undefined) continue;
+    some = true;
+    const words = pointer.slice(1).split('/').map(w => w.replaceAll('~1', '/').replaceAll('~0', '~'));
+    let at = root;
+    words.forEach((word, i) => {
+      if (i + 1 === words.length) define(at, word, value);
+      else if (!Object.hasOwn(at, word)) define(at, word, /^(0|[1-9]\d*)$/.test(words[i + 1]) ? [] : {});
+      at = at[word];
+    });
+  }
+  return some ? root : null;
+}
+
+function define(object, key, value) {  // "__proto__" is a key like any other
+  Object.defineProperty(object, key, {value, enumerable: true, writable: true, configurable: true});
+}
+
+// --- Values and names for people ---
+
+function number(value) {
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size >= 1e7 || size < 1e-4) return value.toExponential(3).replace(/\.?0+e/, 'e').replace('e+', 'e');
+  const digits = Math.max(0, 3 - Math.floor(Math.log10(size)));
+  return value.toLocaleString('en', {maximumFractionDigits: Math.min(digits, 8)});
+}
+
+function text(value) {
+  if (value === undefined || value === null) return '–';
+  if (typeof value === 'number') return number(value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+const spelt = {ttft: 'TTFT', tpot: 'TPOT', itl: 'ITL', e2el: 'E2E latency', kv: 'KV', p50: 'p50', std: 'std'};
+const units = [
+  ['_dollars_per_million_output_tokens', '$ per M output tokens'], ['_gb_per_s', 'GB/s'], ['_per_s', '1/s'],
+  ['_ms', 'ms'], ['_s', 's'], ['_j', 'J'], ['_dollars', '$'], ['_bytes', 'B'], ['_hours', 'h'],
+];
+const whole = {
+  request_throughput: 'request throughput (req/s)', request_goodput: 'request goodput (req/s)',
+  output_throughput: 'output throughput (tok/s)', total_token_throughput: 'total throughput (tok/s)',
+  output_tokens_per_joule: 'output tokens per joule', duration: 'duration (s)',
+  cost_dollars_per_million_output_tokens: 'cost ($/M output tokens)', kv_cache_peak: 'KV cache peak (share)',
+  tokens_per_s_per_user: 'tok/s per user (1/median TPOT)', tokens_per_s_per_device: 'output tok/s per device',
+};
+
+function labelOf(metric) {
+  if (metric in whole) return whole[metric];
+  const unit = units.find(([suffix]) => metric.endsWith(suffix) && metric.length > suffix.length);
+  const stem = unit ? metric.slice(0, -unit[0].length) : metric;
+  return stem.split('_').map(w => spelt[w] || w).join(' ') + (unit ? ` (${unit[1]})` : '');
+}
+
+// +1 if more of it is better, -1 if less is; of what has no better, less.
+function better(field) {
+  return /throughput|goodput|per_joule|per_user|per_device|capacity|^completed|utilisation/.test(field.id) ? 1 : -1;
+}
+
+// --- Fields ---
+
+function field(id, label, group, values) {
+  const known = values.filter(v => v !== undefined && v !== null);
+  return {id, label, group, values, numeric: known.length > 0 && known.every(v => typeof v === 'number')};
+}
+
+// The values a field has, in order: numbers by size, others as they come in the sweep.
+function distinct(f) {
+  if (!f.distinct) {
+    const seen = new Map();
+    for (const v of f.values) if (v !== undefined) seen.set(text(v), v);
+    f.distinct = [...seen].map(([shown, value]) => ({shown, value}));
+    if (f.numeric) f.distinct.sort((a, b) => a.value - b.value);
+    f.rank = new Map(f.distinct.map((d, i) => [d.shown, i]));
+  }
+  return f.distinct;
+}
+function rankOf(f, point) {
+  distinct(f);
+  return f.rank.get(text(f.values[point]));
+}
+
+function perDevice(metrics) {
+  const counts = data.leaves.filter(([p]) => /^\/devices\/\d+\/devices$/.test(p)).map(([, c]) => columnOf(c));
+  const devices = points.map((_, i) => counts.reduce((sum, c) => sum + (c[i] ?? 0), 0));
+  return metrics.map((v, i) => (devices[i] > 0 && v != null ? v / devices[i] : undefined));
+}
+
+function allFields() {
+  const varied = data.varied.map(([pointer, c], i) => field(pointer, data.short_names[i], 'varied', columnOf(c)));
+  const metrics = data.metrics.map(([name, c]) => field(name, labelOf(name), 'metric', columnOf(c)));
+  const named = name => metrics.find(m => m.id === name);
+  const derived = [];
+  const add = (id, values) => { if (!named(id)) derived.push(field(id, labelOf(id), 'metric', values)); };
+  if (named('median_tpot_ms'))
+    add('tokens_per_s_per_user', named('median_tpot_ms').values.map(v => (v > 0 ? 1000 / v : undefined)));
+  if (named('output_throughput')) add('tokens_per_s_per_device', perDevice(named('output_throughput').values));
+  const own = [field('index', 'point', 'point', points.map(p => p.index)),
+               field('status', 'status', 'point', points.map(p => p.status))];
+  return [...own, ...varied, ...metrics, ...derived];
+}
+
+const fields = allFields();
+const byId = new Map(fields.map(f => [f.id, f]));
+const varied = fields.filter(f => f.group === 'varied');
+const metrics = fields.filter(f => f.group === 'metric' && f.numeric);
+const mainMetrics = [
+  'capacity', 'output_throughput', 'request_goodput', 'tokens_per_s_per_user', 'tokens_per_s_per_device',
+  'median_ttft_ms', 'p99_ttft_ms', 'median_tpot_ms', 'p99_tpot_ms', 'cost_dollars_per_million_output_tokens',
+  'output_tokens_per_joule', 'kv_cache_peak',
+].map(id => byId.get(id)).filter(f => f && f.numeric);
+
+const nameOf = (point, but) => varied.filter(f => f !== but && distinct(f).length > 1)
+                                  .map(f => `${f.label}=${text(f.values[point])}`).join('  ');
+
+// --- The document ---
+
+const $ = id => document.getElementById(id);
+
+// element('td', {class: 'x', onclick: f}, 'text', child, ...)
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key.startsWith('on')) made.addEventListener(key.slice(2), value);
+    else if (typeof value === 'boolean') made[key] = value;
+    else if (value !== undefined) made.setAttribute(key, value);
+  }
+  made.append(...children.filter(c => c !== undefined && c !== null));
+  return made;
+}

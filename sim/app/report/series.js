@@ -1,0 +1,123 @@
+// From points to what a chart draws: coordinates, colours, lines, the Pareto front. Nothing here draws.
+
+// Okabe and Ito's colours, told apart by the colour-blind (https://jfly.uni-koeln.de/color/), yellow and black
+// replaced by what can be seen on white and on black; shapes say the same again, on paper too.
+const palettes = {
+  light: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#7a6a00', '#555b66'],
+  dark: ['#4aa8e8', '#ff8a3d', '#2cc79b', '#e79bc6', '#f2b63c', '#8fd0f7', '#c9b84a', '#aab2bf'],
+};
+const shapes = ['circle', 'triangle', 'rect', 'rectRot', 'crossRot'];
+// Viridis (van der Walt and Smith), without the ends that fade into white or black.
+const scales = {
+  light: ['#482576', '#414487', '#355f8d', '#2a788e', '#21918c', '#22a884', '#44bf70', '#7ad151'],
+  dark: ['#5b6fd0', '#4a86c5', '#3b9dbb', '#33b3a8', '#44c78b', '#7ad95f', '#b5e04a', '#fde725'],
+};
+const most_groups = 40;  // colours times shapes
+
+const byLine = '@line';
+
+function mix(colours, share) {
+  const at = Math.min(Math.max(share, 0), 1) * (colours.length - 1), low = Math.min(Math.floor(at), colours.length - 2);
+  const part = (colour, k) => parseInt(colour.slice(1 + 2 * k, 3 + 2 * k), 16);
+  const channel = k => Math.round(part(colours[low], k) + (at - low) * (part(colours[low + 1], k) - part(colours[low], k)));
+  return `rgb(${channel(0)}, ${channel(1)}, ${channel(2)})`;
+}
+
+function coordinate(f, point, log) {
+  const value = f.numeric ? f.values[point] : rankOf(f, point);
+  return value == null || (log && !(value > 0)) ? null : value;
+}
+
+function lineOf(point, join) {
+  return nameOf(point, byId.get(join)) || 'all';
+}
+
+// {name, colour, shape, share?} for a point, and the list of all of them for the legend. Of many numbers: a
+// scale from `from` to `to`.
+function grouping(figure, shown, theme) {
+  const f = byId.get(figure.colour);
+  if (f && f.numeric && distinct(f).length > 8) return scaleOf(f, theme);
+  const groups = new Map();
+  const nameFor = figure.colour === byLine ? i => lineOf(i, figure.join)
+                  : f ? i => text(f.values[i]) : () => '';
+  const names = f ? distinct(f).map(d => d.shown) : [...new Set(points.map((_, i) => nameFor(i)))];
+  const ordered = f && f.numeric;
+  names.forEach((name, i) => groups.set(name, {
+    name, shape: shapes[i % shapes.length],
+    colour: ordered && names.length > 1 ? mix(scales[theme], i / (names.length - 1))
+                                        : palettes[theme][i % palettes[theme].length],
+  }));
+  const used = new Set(shown.map(nameFor));
+  return {of: i => groups.get(nameFor(i)), list: [...groups.values()].filter(g => used.has(g.name))};
+}
+
+function scaleOf(f, theme) {
+  const values = distinct(f).map(d => d.value), from = values[0], to = values[values.length - 1];
+  const log = from > 0 && to / from > 100, at = v => (log ? Math.log(v) : v);
+  const share = v => (at(v) - at(from)) / (at(to) - at(from) || 1);
+  const of = i => ({name: '', shape: 'circle', colour: f.values[i] == null ? '#888' : mix(scales[theme], share(f.values[i]))});
+  return {of, list: [], from, to, colours: scales[theme]};
+}
+
+// The points that no other one beats in both, by x; the directions are +1 (more is better) or -1.
+function paretoFront(placed, directionX, directionY) {
+  const order = [...placed].sort((a, b) => directionX * (b.x - a.x) || directionY * (b.y - a.y));
+  const front = [];
+  let best = -Infinity, bestX;
+  for (const p of order) {
+    const y = directionY * p.y;
+    if (y > best || (y === best && p.x === bestX)) {
+      front.push(p);
+      best = y;
+      bestX = p.x;
+    }
+  }
+  return front.sort((a, b) => a.x - b.x || a.y - b.y);
+}
+
+function placedPoints(figure, shown) {
+  const x = byId.get(figure.x), y = byId.get(figure.y);
+  return shown.map(i => ({x: coordinate(x, i, figure.logX), y: coordinate(y, i, figure.logY), i}))
+              .filter(p => p.x !== null && p.y !== null);
+}
+
+// Points that differ in nothing but the joined key make a line, in that key's order.
+function linesOf(figure, placed) {
+  const f = byId.get(figure.join);
+  if (!f) return [];
+  const lines = new Map();
+  for (const p of placed) {
+    const name = lineOf(p.i, figure.join);
+    if (!lines.has(name)) lines.set(name, []);
+    lines.get(name).push(p);
+  }
+  return [...lines.values()].filter(line => line.length > 1)
+                            .map(line => line.sort((a, b) => rankOf(f, a.i) - rankOf(f, b.i)));
+}
+
+// --- What a reader most likely wants first ---
+
+const loadKey = () => varied.find(f => f.numeric && /rate|concurrency|load/.test(f.id) && distinct(f).length > 1);
+
+function defaultColour(join) {
+  const lines = new Set(points.map((_, i) => lineOf(i, join))).size;
+  if (join && lines > 1 && lines <= 16) return byLine;
+  const candidates = varied.filter(f => f.id !== join && f.id !== '/seed' && distinct(f).length > 1);
+  return (candidates.find(f => distinct(f).length <= 8) || candidates[0])?.id || '';
+}
+
+function defaultFigures() {
+  const first = ids => ids.find(id => byId.get(id)?.numeric);
+  const load = loadKey(), join = load ? load.id : '';
+  const figures = [];
+  const add = (x, y, more) => {
+    const along = more.join ?? join;
+    if (x && y) figures.push({x, y, colour: defaultColour(along), logX: false, logY: false, pareto: false, ...more, join: along});
+  };
+  add(first(['tokens_per_s_per_user']), first(['tokens_per_s_per_device', 'output_throughput']), {pareto: true});
+  const other = varied.find(f => f.numeric && f.id !== '/seed' && distinct(f).length > 1);
+  if (load) add(first(['output_throughput']), first(['p99_ttft_ms', 'median_ttft_ms']), {logY: true});
+  else add((other || byId.get('index')).id, first(['output_throughput']), {join: other ? other.id : ''});
+  if (!figures.length && metrics.length > 0) add('index', metrics[0].id, {});
+  return figures;
+}
