@@ -17,7 +17,9 @@ ResultSet read_run(const fs::path& directory) {
   const auto name = summary.find("name");
   run.name =
       name != summary.end() && name->is_string() ? name->get<std::string>() : directory.filename().string();
-  run.points.push_back({.status = "done", .summary = std::move(summary)});
+  run.points.emplace_back();
+  run.points.back().status = "done";
+  run.points.back().summary = std::move(summary);
   return run;
 }
 
