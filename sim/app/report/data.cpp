@@ -1,6 +1,6 @@
-// The data of a report, by columns. The summaries of a sweep's points are nearly equal - the resolved scenario
-// is in each - so that each leaf of theirs is one column over all points, written once where its values
-// are equal and once where another column has the same.
+// The data of a report, by columns. The summaries of a sweep's points are nearly equal - the resolved
+// scenario is in each - so that each leaf of theirs is one column over all points, written once where its
+// values are equal and once where another column has the same.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -8,6 +8,7 @@
 #include <map>
 
 #include "sim/app/report/page.h"
+#include "sim/app/results/metric.h"
 #include "sim/app/results/short_names.h"
 
 namespace weir {
@@ -16,8 +17,11 @@ namespace {
 const Json absent = Json(Json::value_t::discarded);  // of a point that has no such leaf
 
 Json rounded(const Json& value) {
-  if (!value.is_number_float()) return value;
-  return std::strtod(fmt::format("{:.6g}", value.get<double>()).c_str(), nullptr);
+  return value.is_number_float() ? Json(significant(value.get<double>())) : value;
+}
+
+Json finite(double value) {
+  return std::isfinite(value) ? Json(significant(value)) : Json();
 }
 
 class Columns {
@@ -76,7 +80,10 @@ class ByName {
 };
 
 void set_leaves(ByName& leaves, std::size_t point, const Json::json_pointer& at, const Json& value) {
-  if (!value.is_structured() || value.empty()) return leaves.set(at.to_string(), point, rounded(value));
+  if (!value.is_structured() || value.empty()) {
+    const std::string pointer = at.to_string();
+    return leaves.set(pointer, point, pointer.starts_with("/scenario/") ? value : rounded(value));
+  }
   std::size_t index = 0;
   for (const auto& [key, below] : value.items())
     set_leaves(leaves, point, value.is_array() ? at / index++ : at / key, below);
@@ -88,11 +95,38 @@ const Json& value_of(const Varied& varied, const std::string& pointer) {
   return set == varied.end() ? absent : set->second;
 }
 
+// [[name, column, title, whether less is better], ...]
+Json metrics_of(const ResultSet& results, Columns& columns) {
+  ByName metrics(columns);
+  const std::vector<std::string> names = metric_names(results);
+  for (std::size_t i = 0; i < results.points.size(); ++i) {
+    if (results.points[i].summary.is_null()) continue;
+    std::map<std::string, double> values;
+    for (const auto& [name, value] : scalar_metrics(results.points[i].summary)) {
+      values.emplace(name, value);
+      metrics.set(name, i, finite(value));
+    }
+    for (const std::string& name : names)  // those made of others
+      if (!values.contains(name)) metrics.set(name, i, finite(metric_of(results.points[i].summary, name)));
+  }
+  Json list = metrics.add_to(columns);
+  for (Json& metric : list) {
+    const std::string name = metric[0];
+    metric.push_back(metric_title(name));
+    metric.push_back(lower_is_better(name));
+  }
+  return list;
+}
+
 }  // namespace
+
+double significant(double value) {
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
 
 Json report_data(const ResultSet& results) {
   Columns columns(results.points.size());
-  ByName varied(columns), metrics(columns), leaves(columns);
+  ByName varied(columns), leaves(columns);
   const std::vector<std::string> names = short_names(results.varied);
   Json points = Json::array();
   for (std::size_t i = 0; i < results.points.size(); ++i) {
@@ -100,18 +134,16 @@ Json report_data(const ResultSet& results) {
     points.push_back({{"index", point.index}, {"status", point.status}});
     if (!point.error.empty()) points.back()["error"] = point.error;
     for (const std::string& pointer : results.varied) varied.set(pointer, i, value_of(point.varied, pointer));
-    if (point.summary.is_null()) continue;
-    for (const auto& [name, value] : scalar_metrics(point.summary))
-      metrics.set(name, i, std::isnan(value) ? Json() : rounded(value));
-    set_leaves(leaves, i, Json::json_pointer(), point.summary);
+    if (!point.summary.is_null()) set_leaves(leaves, i, Json::json_pointer(), point.summary);
   }
   Json data = {{"name", results.name}, {"version", WEIR_VERSION}, {"sweep", results.sweep}};
   data["short_names"] = names;
   data["varied"] = varied.add_to(columns);
-  data["metrics"] = metrics.add_to(columns);
+  data["metrics"] = metrics_of(results, columns);
   data["leaves"] = leaves.add_to(columns);
   data["points"] = std::move(points);
   data["columns"] = columns.list();
+  if (!results.sweep) data["curves"] = run_curves(results.directory);
   return data;
 }
 

@@ -42,36 +42,17 @@ function number(value) {
   return value.toLocaleString('en', {maximumFractionDigits: Math.min(digits, 8)});
 }
 
+// All the digits there are.
+const exact = value => (typeof value === 'number' ? value.toLocaleString('en', {maximumSignificantDigits: 15}) : text(value));
+
 function text(value) {
   if (value === undefined || value === null) return '–';
   if (typeof value === 'number') return number(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-const spelt = {ttft: 'TTFT', tpot: 'TPOT', itl: 'ITL', e2el: 'E2E latency', kv: 'KV', p50: 'p50', std: 'std'};
-const units = [
-  ['_dollars_per_million_output_tokens', '$ per M output tokens'], ['_gb_per_s', 'GB/s'], ['_per_s', '1/s'],
-  ['_ms', 'ms'], ['_s', 's'], ['_j', 'J'], ['_dollars', '$'], ['_bytes', 'B'], ['_hours', 'h'],
-];
-const whole = {
-  request_throughput: 'request throughput (req/s)', request_goodput: 'request goodput (req/s)',
-  output_throughput: 'output throughput (tok/s)', total_token_throughput: 'total throughput (tok/s)',
-  output_tokens_per_joule: 'output tokens per joule', duration: 'duration (s)',
-  cost_dollars_per_million_output_tokens: 'cost ($/M output tokens)', kv_cache_peak: 'KV cache peak (share)',
-  tokens_per_s_per_user: 'tok/s per user (1/median TPOT)', tokens_per_s_per_device: 'output tok/s per device',
-};
-
-function labelOf(metric) {
-  if (metric in whole) return whole[metric];
-  const unit = units.find(([suffix]) => metric.endsWith(suffix) && metric.length > suffix.length);
-  const stem = unit ? metric.slice(0, -unit[0].length) : metric;
-  return stem.split('_').map(w => spelt[w] || w).join(' ') + (unit ? ` (${unit[1]})` : '');
-}
-
-// +1 if more of it is better, -1 if less is; of what has no better, less.
-function better(field) {
-  return /throughput|goodput|per_joule|per_user|per_device|capacity|^completed|utilisation/.test(field.id) ? 1 : -1;
-}
+// +1 if more of it is better, -1 if less is; of what has no better, less: devices, say.
+const better = f => (f.lower === false ? 1 : -1);
 
 // --- Fields ---
 
@@ -96,24 +77,12 @@ function rankOf(f, point) {
   return f.rank.get(text(f.values[point]));
 }
 
-function perDevice(metrics) {
-  const counts = data.leaves.filter(([p]) => /^\/devices\/\d+\/devices$/.test(p)).map(([, c]) => columnOf(c));
-  const devices = points.map((_, i) => counts.reduce((sum, c) => sum + (c[i] ?? 0), 0));
-  return metrics.map((v, i) => (devices[i] > 0 && v != null ? v / devices[i] : undefined));
-}
-
 function allFields() {
   const varied = data.varied.map(([pointer, c], i) => field(pointer, data.short_names[i], 'varied', columnOf(c)));
-  const metrics = data.metrics.map(([name, c]) => field(name, labelOf(name), 'metric', columnOf(c)));
-  const named = name => metrics.find(m => m.id === name);
-  const derived = [];
-  const add = (id, values) => { if (!named(id)) derived.push(field(id, labelOf(id), 'metric', values)); };
-  if (named('median_tpot_ms'))
-    add('tokens_per_s_per_user', named('median_tpot_ms').values.map(v => (v > 0 ? 1000 / v : undefined)));
-  if (named('output_throughput')) add('tokens_per_s_per_device', perDevice(named('output_throughput').values));
+  const metrics = data.metrics.map(([name, c, title, lower]) => ({...field(name, title, 'metric', columnOf(c)), lower}));
   const own = [field('index', 'point', 'point', points.map(p => p.index)),
                field('status', 'status', 'point', points.map(p => p.status))];
-  return [...own, ...varied, ...metrics, ...derived];
+  return [...own, ...varied, ...metrics];
 }
 
 const fields = allFields();
@@ -121,7 +90,7 @@ const byId = new Map(fields.map(f => [f.id, f]));
 const varied = fields.filter(f => f.group === 'varied');
 const metrics = fields.filter(f => f.group === 'metric' && f.numeric);
 const mainMetrics = [
-  'capacity', 'output_throughput', 'request_goodput', 'tokens_per_s_per_user', 'tokens_per_s_per_device',
+  'capacity', 'output_throughput', 'request_goodput', 'output_tokens_per_s_per_user', 'output_throughput_per_device',
   'median_ttft_ms', 'p99_ttft_ms', 'median_tpot_ms', 'p99_tpot_ms', 'cost_dollars_per_million_output_tokens',
   'output_tokens_per_joule', 'kv_cache_peak',
 ].map(id => byId.get(id)).filter(f => f && f.numeric);

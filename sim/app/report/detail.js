@@ -52,7 +52,7 @@ function metricList(i) {
     const value = f.values[i], base = pinned === null ? null : f.values[pinned];
     const ratio = base && value != null ? value / base : null;
     const good = ratio === null || Math.abs(ratio - 1) < 5e-4 ? '' : (ratio > 1) === (better(f) > 0) ? 'good' : 'bad';
-    return element('tr', null, element('th', {scope: 'row', title: f.id}, f.label), element('td', {class: 'number'}, text(value)),
+    return element('tr', null, element('th', {scope: 'row', title: f.id}, f.label), element('td', {class: 'number'}, exact(value)),
                    pinned === null ? null : element('td', {class: 'number ' + good}, ratio === null ? '' : '×' + ratio.toFixed(3)));
   };
   const head = pinned === null ? null
@@ -65,7 +65,6 @@ function metricList(i) {
 // Pretty JSON; what is at one of the pointers is marked.
 function jsonView(value, pointers) {
   const pre = element('pre', {class: 'json'}), marks = new Set(pointers);
-  const put = (kind, shown) => pre.append(kind ? element('span', {class: kind}, shown) : shown);
   const write = (v, at, pad, into) => {
     if (v === null || typeof v !== 'object') {
       const kind = v === null ? 'null' : typeof v;
@@ -86,6 +85,6 @@ function jsonView(value, pointers) {
     into.append('\n' + pad + (list ? ']' : '}'));
   };
   if (value) write(value, '', '', pre);
-  else put('', 'none');
+  else pre.append('none');
   return pre;
 }

@@ -37,7 +37,10 @@ class Figure {
     this.zoomBox = element('div', {class: 'zoom', hidden: true});
     this.hidden = new Set();  // groups switched off in the legend
     this.card = element('figure', {class: 'card'}, this.controls(),
-                        element('div', {class: 'canvas'}, this.canvas, this.zoomBox), this.legend, this.caption);
+                        element('div', {class: 'canvas'}, this.canvas, this.zoomBox), this.legend,
+                        element('div', {class: 'foot'}, this.caption,
+                                element('button', {class: 'quiet', title: 'Save as PNG', onclick: () => this.save()}, '⤓'),
+                                element('button', {class: 'quiet', title: 'Remove this chart', onclick: () => this.remove()}, '×')));
     parent.append(this.card);
     this.chart = new Chart(this.canvas, this.config());
     this.zooming();
@@ -54,14 +57,13 @@ class Figure {
     };
     const o = this.options, keys = varied.filter(f => distinct(f).length > 1).map(f => [f.id, f.label]);
     return element('div', {class: 'controls'},
-      selector('y', o.y, axisOptions(), set('y')), toggle('log', 'Logarithmic y axis', o.logY, set('logY')),
-      selector('x', o.x, axisOptions(), set('x')), toggle('log', 'Logarithmic x axis', o.logX, set('logX')),
+      element('span', {class: 'pair'}, selector('y', o.y, axisOptions(), set('y')),
+              toggle('log', 'Logarithmic y axis', o.logY, set('logY'))),
+      element('span', {class: 'pair'}, selector('x', o.x, axisOptions(), set('x')),
+              toggle('log', 'Logarithmic x axis', o.logX, set('logX'))),
       keys.length ? selector('colour', o.colour, [['', [['', 'one colour'], [byLine, 'each line']]], ['By', keys]], set('colour')) : null,
       keys.length ? selector('lines', o.join, [['', [['', 'none']]], ['Along', keys]], set('join')) : null,
-      toggle('Pareto', 'Mark the points that no other one beats on both axes', o.pareto, set('pareto')),
-      element('span', {class: 'gap'}),
-      element('button', {class: 'quiet', title: 'Save as PNG', onclick: () => this.save()}, '⤓'),
-      element('button', {class: 'quiet', title: 'Remove this chart', onclick: () => this.remove()}, '×'));
+      toggle('Pareto', 'Mark the points that no other one beats on both axes', o.pareto, set('pareto')));
   }
 
   config() {
@@ -107,7 +109,12 @@ class Figure {
     const front = o.pareto ? paretoFront(visible, better(byId.get(o.x)), better(byId.get(o.y))) : [];
     this.onFront = new Set(front.map(p => p.i));
     this.chart.data.datasets = [this.frontSet(front), this.pointSet(visible, groups), ...this.lineSets(visible, groups)];
-    this.chart.options.scales = {x: this.axis(byId.get(o.x), o.logX, 'x'), y: this.axis(byId.get(o.y), o.logY, 'y')};
+    const ends = which => {  // of a logarithmic axis, which would end at whole decades
+      const values = visible.map(p => p[which]);
+      return {min: Math.min(...values) / 1.15, max: Math.max(...values) * 1.15};
+    };
+    this.chart.options.scales = {x: this.axis(byId.get(o.x), o.logX && ends('x'), 'x'),
+                                 y: this.axis(byId.get(o.y), o.logY && ends('y'), 'y')};
     this.chart.update('none');
     this.drawLegend(groups);
     this.describe(shown.length - placed.length, front.length);
@@ -142,47 +149,38 @@ class Figure {
             borderWidth: 2, borderDash: [6, 4], borderColor: css('--text')};
   }
 
-  axis(f, log, which) {
+  axis(f, log, which) {  // log: where to start and end
     const categories = f.numeric ? null : distinct(f);
     return {
-      type: log && f.numeric ? 'logarithmic' : 'linear',
-      ...(this.range ? this.range[which] : categories ? {min: -0.5, max: categories.length - 0.5} : {}),
-      title: {display: true, text: f.label, color: css('--text'), font: {family: css('--font'), size: 12.5, weight: 500}},
-      grid: {color: css('--grid'), borderColor: css('--line'), tickColor: css('--line')},
-      ticks: {
-        color: css('--muted'), font: {family: css('--font'), size: 11.5}, maxRotation: 40,
-        ...(categories ? {stepSize: 1, autoSkip: false} : {}),
-        callback: function (value) {
-          if (categories) return Number.isInteger(value) ? shortened(categories[value]?.shown ?? '', 18) : '';
-          if (this.type !== 'logarithmic') return number(value);
-          const digit = value / 10 ** Math.floor(Math.log10(value) + 1e-9), wide = this.max / this.min > 300;
-          return Math.abs(digit - 1) < 1e-6 || (!wide && [2, 5].some(d => Math.abs(digit - d) < 1e-6)) ? number(value) : '';
-        },
-      },
+      ...(this.range ? this.range[which] : log && f.numeric ? log : categories ? {min: -0.5, max: categories.length - 0.5} : {}),
+      ...axisStyle(f.label, log && f.numeric ? 'logarithmic' : 'linear', categories),
     };
   }
 
   drawLegend(groups) {
     this.legend.replaceChildren();
-    const f = byId.get(this.options.colour);
+    if (!groups.colours && groups.list.length < 2) return;
+    this.legend.append(element('span', {class: 'muted'}, groups.keys.map(f => f.label).join(' · ') + ':'));
     if (groups.colours)
-      this.legend.append(element('span', {class: 'muted'}, f.label), element('span', null, text(groups.from)),
-        element('span', {class: 'ramp', style: `background:linear-gradient(90deg, ${groups.colours.join(',')})`}),
-        element('span', null, text(groups.to)));
-    if (groups.list.length < 2) return;
-    if (f) this.legend.append(element('span', {class: 'muted'}, f.label));
-    for (const g of groups.list.slice(0, most_groups))
-      this.legend.append(element('button', {class: 'key', 'aria-pressed': String(!this.hidden.has(g.name)), title: g.name, onclick: () => {
-        if (!this.hidden.delete(g.name)) this.hidden.add(g.name);
-        this.draw();
-      }}, swatch(g), shortened(g.name, 48)));
+      this.legend.append(text(groups.from), element('span', {
+        class: 'ramp', style: `background:linear-gradient(90deg, ${groups.colours.join(',')})`}), text(groups.to));
+    for (const g of groups.list.slice(0, most_groups)) this.legend.append(this.legendKey(g));
     if (groups.list.length > most_groups)
       this.legend.append(element('span', {class: 'muted'}, `and ${groups.list.length - most_groups} more`));
   }
 
+  legendKey(group) {
+    const switchIt = () => {
+      if (!this.hidden.delete(group.name)) this.hidden.add(group.name);
+      this.draw();
+    };
+    return element('button', {class: 'key', 'aria-pressed': String(!this.hidden.has(group.name)), title: group.name,
+                              onclick: switchIt}, swatch(group), shortened(group.name, 48));
+  }
+
   describe(missing, onFront) {
-    const o = this.options, sense = f => (better(f) > 0 ? 'more' : 'less'), said = [];
-    if (o.pareto) said.push(`${onFront} on the Pareto front (${sense(byId.get(o.y))} ${byId.get(o.y).label}, ${sense(byId.get(o.x))} ${byId.get(o.x).label})`);
+    const o = this.options, sense = f => (better(f) > 0 ? 'higher' : 'lower'), said = [];
+    if (o.pareto) said.push(`${onFront} on the Pareto front: ${sense(byId.get(o.y))} y and ${sense(byId.get(o.x))} x are better`);
     if (missing > 0) said.push(`${missing} point${missing > 1 ? 's' : ''} without a value here`);
     this.caption.textContent = said.join(' · ');
     this.canvas.setAttribute('aria-label', `${byId.get(o.y).label} against ${byId.get(o.x).label}`);
@@ -237,6 +235,24 @@ class Figure {
     view.figures.splice(view.figures.indexOf(this.options), 1);
     remember();
   }
+}
+
+function axisStyle(label, type, categories) {
+  return {
+    type,
+    title: {display: true, text: label, color: css('--text'), font: {family: css('--font'), size: 12.5, weight: 500}},
+    grid: {color: css('--grid'), borderColor: css('--line'), tickColor: css('--line')},
+    ticks: {
+      color: css('--muted'), font: {family: css('--font'), size: 11.5}, maxRotation: 40,
+      ...(categories ? {stepSize: 1, autoSkip: false} : {}),
+      callback: function (value) {
+        if (categories) return shortened(categories[value]?.shown ?? '', 18);
+        if (type === 'linear') return number(value);
+        const digit = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9)), ratio = this.max / this.min;
+        return (ratio > 300 ? [1] : ratio > 8 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 8]).includes(digit) ? number(value) : '';
+      },
+    },
+  };
 }
 
 function addFigure(options) {

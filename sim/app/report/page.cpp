@@ -14,7 +14,8 @@ std::string_view file(std::string_view name) {
   throw std::logic_error("report.html names " + std::string(name) + ", which is not embedded");
 }
 
-std::string with(std::string_view text, const std::vector<std::pair<std::string_view, const char*>>& escapes) {
+std::string with(std::string_view text,
+                 const std::vector<std::pair<std::string_view, const char*>>& escapes) {
   std::string escaped;
   escaped.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {

@@ -7,10 +7,12 @@
 
 namespace weir {
 
-// Plain numbers are rounded to six significant digits, so that a thousand points make a page that can be
-// mailed; results.sqlite and summary.json have them whole.
-Json report_data(const ResultSet& results);
-
 std::string report_page(const ResultSet& results);
+
+// Metrics are rounded, so that a thousand points make a page that can be mailed; results.sqlite and
+// summary.json have them whole. Scenarios are not.
+Json report_data(const ResultSet& results);
+Json run_curves(const std::filesystem::path& directory);  // of a single run
+double significant(double value);                         // rounded to six digits
 
 }  // namespace weir

@@ -28,27 +28,32 @@ function coordinate(f, point, log) {
   return value == null || (log && !(value > 0)) ? null : value;
 }
 
-function lineOf(point, join) {
-  return nameOf(point, byId.get(join)) || 'all';
+const lineKeys = join => varied.filter(f => f.id !== join && distinct(f).length > 1);
+const lineName = (point, keys) => keys.map(f => text(f.values[point])).join(' · ');
+
+function colourOf(f, rank, theme) {
+  const count = distinct(f).length;
+  return f.numeric && count > 1 ? mix(scales[theme], rank / (count - 1)) : palettes[theme][rank % palettes[theme].length];
 }
 
-// {name, colour, shape, share?} for a point, and the list of all of them for the legend. Of many numbers: a
-// scale from `from` to `to`.
+// What tells points apart: {of: point -> {name, colour, shape}, list: for the legend, keys: what the names
+// say}. Of a key with many numbers: a scale of colours, {from, to, colours} instead of the list.
 function grouping(figure, shown, theme) {
   const f = byId.get(figure.colour);
   if (f && f.numeric && distinct(f).length > 8) return scaleOf(f, theme);
+  const keys = f ? [f] : figure.colour === byLine ? lineKeys(figure.join) : [];
+  const [first, second] = keys, byBoth = keys.length === 2 && distinct(second).length <= shapes.length;
   const groups = new Map();
-  const nameFor = figure.colour === byLine ? i => lineOf(i, figure.join)
-                  : f ? i => text(f.values[i]) : () => '';
-  const names = f ? distinct(f).map(d => d.shown) : [...new Set(points.map((_, i) => nameFor(i)))];
-  const ordered = f && f.numeric;
-  names.forEach((name, i) => groups.set(name, {
-    name, shape: shapes[i % shapes.length],
-    colour: ordered && names.length > 1 ? mix(scales[theme], i / (names.length - 1))
-                                        : palettes[theme][i % palettes[theme].length],
-  }));
-  const used = new Set(shown.map(nameFor));
-  return {of: i => groups.get(nameFor(i)), list: [...groups.values()].filter(g => used.has(g.name))};
+  for (const i of points.map((_, i) => i).sort((a, b) => keys.reduce((d, k) => d || rankOf(k, a) - rankOf(k, b), 0))) {
+    const name = lineName(i, keys), at = groups.size;
+    if (groups.has(name)) continue;
+    groups.set(name, {
+      name, colour: byBoth || f ? colourOf(first, rankOf(first, i), theme) : palettes[theme][at % palettes[theme].length],
+      shape: shapes[(byBoth ? rankOf(second, i) : at) % shapes.length],
+    });
+  }
+  const used = new Set(shown.map(i => lineName(i, keys)));
+  return {of: i => groups.get(lineName(i, keys)), list: [...groups.values()].filter(g => used.has(g.name)), keys};
 }
 
 function scaleOf(f, theme) {
@@ -56,7 +61,7 @@ function scaleOf(f, theme) {
   const log = from > 0 && to / from > 100, at = v => (log ? Math.log(v) : v);
   const share = v => (at(v) - at(from)) / (at(to) - at(from) || 1);
   const of = i => ({name: '', shape: 'circle', colour: f.values[i] == null ? '#888' : mix(scales[theme], share(f.values[i]))});
-  return {of, list: [], from, to, colours: scales[theme]};
+  return {of, list: [], keys: [f], from, to, colours: scales[theme]};
 }
 
 // The points that no other one beats in both, by x; the directions are +1 (more is better) or -1.
@@ -85,9 +90,9 @@ function placedPoints(figure, shown) {
 function linesOf(figure, placed) {
   const f = byId.get(figure.join);
   if (!f) return [];
-  const lines = new Map();
+  const lines = new Map(), keys = lineKeys(figure.join);
   for (const p of placed) {
-    const name = lineOf(p.i, figure.join);
+    const name = lineName(p.i, keys);
     if (!lines.has(name)) lines.set(name, []);
     lines.get(name).push(p);
   }
@@ -100,7 +105,7 @@ function linesOf(figure, placed) {
 const loadKey = () => varied.find(f => f.numeric && /rate|concurrency|load/.test(f.id) && distinct(f).length > 1);
 
 function defaultColour(join) {
-  const lines = new Set(points.map((_, i) => lineOf(i, join))).size;
+  const lines = new Set(points.map((_, i) => lineName(i, lineKeys(join)))).size;
   if (join && lines > 1 && lines <= 16) return byLine;
   const candidates = varied.filter(f => f.id !== join && f.id !== '/seed' && distinct(f).length > 1);
   return (candidates.find(f => distinct(f).length <= 8) || candidates[0])?.id || '';
@@ -114,7 +119,8 @@ function defaultFigures() {
     const along = more.join ?? join;
     if (x && y) figures.push({x, y, colour: defaultColour(along), logX: false, logY: false, pareto: false, ...more, join: along});
   };
-  add(first(['tokens_per_s_per_user']), first(['tokens_per_s_per_device', 'output_throughput']), {pareto: true});
+  add(first(['output_tokens_per_s_per_user']),
+      first(['output_throughput_per_device', 'output_throughput']), {pareto: true});
   const other = varied.find(f => f.numeric && f.id !== '/seed' && distinct(f).length > 1);
   if (load) add(first(['output_throughput']), first(['p99_ttft_ms', 'median_ttft_ms']), {logY: true});
   else add((other || byId.get('index')).id, first(['output_throughput']), {join: other ? other.id : ''});

@@ -11,7 +11,8 @@ namespace {
 using Words = std::vector<std::string>;
 
 // Keys that many objects have: they need their parent beside them.
-constexpr std::array vague = {"count", "kind", "name", "file", "mean", "std", "max", "min", "input", "output"};
+constexpr std::array vague = {"count", "kind", "name", "file",  "mean",
+                              "std",   "max",  "min",  "input", "output"};
 
 Words words_of(const std::string& pointer) {
   Words words;

@@ -33,8 +33,8 @@ constexpr int silence_ms = 60'000;
   const std::string size = fmt::format("--window-size={},{}", screen.width, screen.height);
   const std::string data = "--user-data-dir=" + profile.string();
   ::execl(program, program, "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
-          "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-extensions",
-          data.c_str(), size.c_str(), "about:blank", nullptr);
+          "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
+          "--disable-extensions", data.c_str(), size.c_str(), "about:blank", nullptr);
   ::_exit(127);
 }
 
@@ -54,7 +54,9 @@ std::string decoded(const std::string& base64) {
 
 }  // namespace
 
-bool Browser::installed() { return fs::exists(program); }
+bool Browser::installed() {
+  return fs::exists(program);
+}
 
 Browser::Browser(const Screen& screen) {
   std::array<int, 2> commands{}, answers{};
@@ -68,12 +70,11 @@ Browser::Browser(const Screen& screen) {
   to_ = commands[1];
   from_ = answers[0];
   const Json target = call("Target.createTarget", {{"url", "about:blank"}});
-  session_ = call("Target.attachToTarget", {{"targetId", target["targetId"]}, {"flatten", true}})["sessionId"];
+  session_ =
+      call("Target.attachToTarget", {{"targetId", target["targetId"]}, {"flatten", true}})["sessionId"];
   for (const char* domain : {"Page", "Runtime", "Log", "Network"}) call(std::string(domain) + ".enable");
-  call("Emulation.setDeviceMetricsOverride", {{"width", screen.width},
-                                              {"height", screen.height},
-                                              {"deviceScaleFactor", 1},
-                                              {"mobile", false}});
+  call("Emulation.setDeviceMetricsOverride",
+       {{"width", screen.width}, {"height", screen.height}, {"deviceScaleFactor", 1}, {"mobile", false}});
   const Json scheme = {{"name", "prefers-color-scheme"}, {"value", screen.dark ? "dark" : "light"}};
   call("Emulation.setEmulatedMedia", {{"features", Json::array({scheme})}});
 }
@@ -125,11 +126,13 @@ void Browser::note(const Json& event) {
   if (method == "Runtime.exceptionThrown") complaints_.push_back(what.dump());
   if (method == "Runtime.consoleAPICalled" && (what["type"] == "error" || what["type"] == "warning"))
     complaints_.push_back(what["args"].dump());
-  if (method == "Log.entryAdded" && (what["entry"]["level"] == "error" || what["entry"]["level"] == "warning"))
+  if (method == "Log.entryAdded" &&
+      (what["entry"]["level"] == "error" || what["entry"]["level"] == "warning"))
     complaints_.push_back(what["entry"].dump());
   if (method == "Network.requestWillBeSent") {
     const std::string url = what["request"]["url"];
-    if (url.substr(0, url.find('#')) != page_ && !url.starts_with("data:")) complaints_.push_back("asked for " + url);
+    if (url.substr(0, url.find('#')) != page_ && !url.starts_with("data:"))
+      complaints_.push_back("asked for " + url);
   }
 }
 
@@ -148,40 +151,50 @@ void Browser::open(const fs::path& page, const std::string& fragment) {
 }
 
 Json Browser::evaluate(const std::string& expression) {
-  const Json answer = call("Runtime.evaluate",
-                           {{"expression", expression}, {"returnByValue", true}, {"awaitPromise", true}});
+  const Json answer =
+      call("Runtime.evaluate", {{"expression", expression}, {"returnByValue", true}, {"awaitPromise", true}});
   if (answer.contains("exceptionDetails"))
     throw std::runtime_error(expression + ": " + answer["exceptionDetails"].dump());
   return answer["result"].value("value", Json());
 }
 
+void Browser::wait_for_frame() {  // Chart.js takes events then
+  evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+}
+
 void Browser::mouse(const std::string& what, double x, double y, int clicks) {
-  call("Input.dispatchMouseEvent",
-       {{"type", what}, {"x", x}, {"y", y}, {"button", clicks > 0 ? "left" : "none"}, {"clickCount", clicks}});
+  call(
+      "Input.dispatchMouseEvent",
+      {{"type", what}, {"x", x}, {"y", y}, {"button", clicks > 0 ? "left" : "none"}, {"clickCount", clicks}});
 }
 
 void Browser::hover(double x, double y) {
   mouse("mouseMoved", x, y, 0);
-  evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  wait_for_frame();
 }
 
 void Browser::click(double x, double y) {
   hover(x, y);
   mouse("mousePressed", x, y, 1);
   mouse("mouseReleased", x, y, 1);
+  wait_for_frame();
 }
 
 void Browser::click(const std::string& selector) {
   const Json box = evaluate("(() => { const e = document.querySelector(" + Json(selector).dump() +
-                            "); e.scrollIntoView({block: 'nearest'}); const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / "
+                            "); e.scrollIntoView({block: 'nearest'}); const b = e.getBoundingClientRect(); "
+                            "return [b.x + b.width / 2, b.y + b.height / "
                             "2]; })()");
   click(box[0].get<double>(), box[1].get<double>());
 }
 
-void Browser::type(const std::string& text) { call("Input.insertText", {{"text", text}}); }
+void Browser::type(const std::string& text) {
+  call("Input.insertText", {{"text", text}});
+}
 
 void Browser::press(const std::string& key) {
-  for (const char* what : {"keyDown", "keyUp"}) call("Input.dispatchKeyEvent", {{"type", what}, {"key", key}});
+  for (const char* what : {"keyDown", "keyUp"})
+    call("Input.dispatchKeyEvent", {{"type", what}, {"key", key}});
 }
 
 void Browser::print_as_pdf(const fs::path& file) {

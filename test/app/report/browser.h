@@ -1,7 +1,7 @@
 #pragma once
-// A headless Chromium, driven over its DevTools protocol (chromedevtools.github.io/devtools-protocol) by a pair of
-// pipes: JSON ended by a zero byte, so that neither node nor a WebSocket is needed. Every call throws when the
-// browser fails, or says nothing for a minute.
+// A headless Chromium, driven over its DevTools protocol (chromedevtools.github.io/devtools-protocol) by a
+// pair of pipes: JSON ended by a zero byte, so that neither node nor a WebSocket is needed. Every call throws
+// when the browser fails, or says nothing for a minute.
 #include <sys/types.h>
 
 #include <filesystem>
@@ -43,6 +43,7 @@ class Browser {
  private:
   Json call(const std::string& method, Json parameters = Json::object());
   void wait_for(const std::string& event);
+  void wait_for_frame();
   Json receive();
   void note(const Json& event);
   void mouse(const std::string& what, double x, double y, int clicks);

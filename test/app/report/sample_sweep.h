@@ -1,6 +1,6 @@
 #pragma once
-// A sweep's results for the page: the summary of a real run, its keys and main metrics changed by formulas that a
-// test can redo. Points differ in tensor, batching kind and rate; every `fail_each`-th failed.
+// A sweep's results for the page: the summary of a real run, its keys and main metrics changed by formulas
+// that a test can redo. Points differ in tensor, batching kind and rate; every `fail_each`-th failed.
 #include "sim/app/results/result_set.h"
 
 namespace weir::test {
