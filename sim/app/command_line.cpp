@@ -15,10 +15,12 @@ std::function<int()> declare_check(CLI::App& app);
 std::function<int()> declare_list(CLI::App& app);
 std::function<int()> declare_reproduce(CLI::App& app);
 std::function<int()> declare_report(CLI::App& app);
+std::function<int()> declare_sweep(CLI::App& app);
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
       {"run", "Simulate a scenario and write its results", declare_run},
+      {"sweep", "Simulate every point of a sweep, here or under mpirun", declare_sweep},
       {"check", "Validate a file without running it; every problem is listed", declare_check},
       {"list", "What a scenario may name: devices, models, policies, ...", declare_list},
       {"reproduce", "Measured and published figures beside simulated ones", declare_reproduce},

@@ -2,8 +2,7 @@
 // A bar on stderr for runs long enough to wonder about: only on a terminal, only after a second, gone when
 // done.
 #include <chrono>
-
-#include "sim/engine/simulation.h"
+#include <string>
 
 namespace weir {
 
@@ -11,7 +10,7 @@ class ProgressBar {
  public:
   explicit ProgressBar(bool wanted);
   ~ProgressBar();
-  void show(const Progress& progress);
+  void show(double share, const std::string& what);  // share of the work that is done; the time left follows
 
  private:
   bool enabled_, drawn_ = false;

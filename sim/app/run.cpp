@@ -14,6 +14,7 @@
 #include "sim/app/output/result_directory.h"
 #include "sim/app/output/writers.h"
 #include "sim/app/progress_bar.h"
+#include "sim/engine/simulation.h"
 
 namespace weir {
 namespace {
@@ -51,6 +52,12 @@ int interrupted() {
   return exit_interrupted;
 }
 
+void show(ProgressBar& bar, const Progress& p) {
+  bar.show(p.total_requests > 0 ? p.finished_requests / p.total_requests : 0,
+           fmt::format("{:.0f} of {:.0f} requests, {:.0f} s simulated", p.finished_requests, p.total_requests,
+                       p.simulated.value()));
+}
+
 int run(const RunArguments& arguments) {
   const auto started = std::chrono::steady_clock::now();
   const Interruption interruption;
@@ -64,7 +71,7 @@ int run(const RunArguments& arguments) {
   const RunResult result = [&] {
     ProgressBar bar(!arguments.quiet);
     const RunOptions options{.timeline = arguments.timeline,
-                             .progress = [&](const Progress& p) { bar.show(p); },
+                             .progress = [&](const Progress& p) { show(bar, p); },
                              .interrupted = &interruption.flag()};
     return simulate(scenario, options);
   }();

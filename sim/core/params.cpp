@@ -295,6 +295,12 @@ std::vector<double> Params::numbers(Key key, std::size_t min_items, Range<double
   return values;
 }
 
+const Json* Params::value(Key key, Json schema, std::optional<Json> fallback) {
+  const Json* v = find(key, std::move(schema), fallback);
+  if (v) resolve(key.name, *v);
+  return v;
+}
+
 Params::NameOrObject Params::name_or_object(Key key, const std::vector<std::string>& known,
                                             std::optional<std::string> fallback) {
   const std::string path = schema_path_ + "/properties/" + key.name;

@@ -97,6 +97,8 @@ class Params {
   // Of objects; describing gives one. An absent optional list reads as one {}.
   std::vector<Params> list(Key key, std::size_t min_items, Presence presence = Presence::required);
   std::vector<double> numbers(Key key, std::size_t min_items, Range<double> range = {});  // required
+  // A value of any shape, that the caller checks (fail()) and gives the schema of; null if it is absent.
+  const Json* value(Key key, Json schema, std::optional<Json> fallback = {});
   // A key that holds a name or an object: exactly one of the two comes back (describing: the object).
   struct NameOrObject {
     std::string name;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "sim/app/results/store.h"
 #include "sim/core/errors.h"
 #include "sim/core/params.h"
 
@@ -24,6 +25,7 @@ namespace {
 
 bool is_result(const fs::path& directory) {
   try {
+    if (is_store(directory / "results.sqlite")) return true;
     if (fs::exists(directory / "reproduce.json"))
       return read_json_file(directory / "reproduce.json").is_array();
     const Json summary = read_json_file(directory / "summary.json");

@@ -45,6 +45,8 @@ struct Sweep {
 
 // Throws ConfigErrors with every problem of the file and of the points' scenarios.
 Sweep read_sweep(const std::filesystem::path& file);
-bool is_sweep(const Json& document);  // has a "vary", "zip" or "layouts" where a scenario has none
+bool is_sweep(
+    const Json& document);  // has a "scenario", "vary", "zip", "layouts" or "seeds"; a scenario has none
+Json sweep_schema();
 
 }  // namespace weir

@@ -1,0 +1,81 @@
+// "layouts": "all": every tensor x pipeline x expert x replicas that uses all devices. Which of them the
+// model and the memory allow, read_scenario says best: points.cpp asks it and keeps its reasons.
+#include <algorithm>
+
+#include "models/llm/architecture.h"
+#include "sim/app/sweep/sweep_spec.h"
+
+namespace weir {
+namespace {
+
+const std::string group = "/serving/replicas/0";
+
+constexpr std::int64_t largest_degree = 4096;  // that a scenario's parallelism may have
+constexpr std::int64_t largest_count = 65536;  // likewise; what is beyond, the scenario's own reading refuses
+
+std::int64_t count_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_number_integer()
+             ? std::clamp<std::int64_t>(it->get<std::int64_t>(), 0, largest_count)
+             : 1;
+}
+
+const Json& below(const Json& object, const char* key) {
+  static const Json nothing;
+  const auto it = object.is_object() ? object.find(key) : object.end();
+  return it != object.end() ? *it : nothing;
+}
+
+// Of the kind that the group asks for, less what the other groups of that kind (or of none) take.
+std::int64_t devices_for_group(const Json& scenario) {
+  const Json& replicas = below(below(scenario, "serving"), "replicas");
+  const Json kind = replicas.is_array() && !replicas.empty() ? below(replicas[0], "device") : Json();
+  std::int64_t devices = 0;
+  for (const Json& node : below(below(scenario, "cluster"), "nodes"))
+    for (const Json& entry : below(node, "devices"))
+      if (entry.is_object() && (kind.is_null() || below(entry, "kind") == kind))
+        devices += count_of(node, "count") * count_of(entry, "count");
+  for (std::size_t i = 1; replicas.is_array() && i < replicas.size(); ++i) {
+    const Json& other = replicas[i];
+    const Json& cut = below(other, "parallelism");
+    const Json& other_kind = below(other, "device");
+    if (other.is_object() && (kind.is_null() || other_kind.is_null() || other_kind == kind))
+      devices -= count_of(other, "count") * (cut.is_object() ? count_of(cut, "tensor") : 1) *
+                 (cut.is_object() ? count_of(cut, "pipeline") : 1);
+  }
+  return devices;
+}
+
+bool has_experts(const Json& scenario, const std::filesystem::path& file) {
+  const Json& model = below(scenario, "model");
+  if (!model.is_string()) return false;
+  Reading reading(file.string());  // what is wrong with the model, the scenario's own reading says
+  return find_architecture(model.get<std::string>(), reading, "/model").moe.experts > 0;
+}
+
+}  // namespace
+
+Axis layouts_of(const Json& scenario, const std::filesystem::path& scenario_file) {
+  Axis axis;
+  axis.pointers = {group + "/parallelism/tensor", group + "/parallelism/pipeline",
+                   group + "/parallelism/expert", group + "/count"};
+  axis.given_at.assign(axis.pointers.size(), "/layouts");
+  const std::int64_t devices = devices_for_group(scenario);
+  const bool experts = has_experts(scenario, scenario_file);
+  for (std::int64_t tensor = 1; tensor <= std::min(devices, largest_degree); ++tensor) {
+    if (devices % tensor != 0) continue;
+    for (std::int64_t pipeline = 1; pipeline <= std::min(devices / tensor, largest_degree); ++pipeline) {
+      if (devices % (tensor * pipeline) != 0) continue;
+      for (std::int64_t expert = 1; expert <= (experts ? tensor : 1); ++expert)
+        if (tensor % expert == 0)
+          axis.choices.push_back({tensor, pipeline, expert, devices / (tensor * pipeline)});
+    }
+  }
+  return axis;
+}
+
+bool speaks_of_layout(const Problem& problem) {
+  return problem.pointer == group || problem.pointer.starts_with(group + "/parallelism");
+}
+
+}  // namespace weir

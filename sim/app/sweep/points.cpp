@@ -1,0 +1,308 @@
+// From a sweep file to its points: the full grid, less what constraints and layouts leave out, every point's
+// scenario read and validated whole before any runs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/app/sweep/sweep_spec.h"
+#include "sim/app/sweep/where.h"
+#include "sim/engine/scenario.h"
+
+namespace weir {
+
+std::string escaped(const std::string& key) {
+  std::string text;
+  for (const char c : key) text += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return text;
+}
+
+std::string last_part(const std::string& pointer) {
+  return pointer.substr(pointer.rfind('/') + 1);
+}
+
+std::string in_words(const Varied& varied) {
+  std::string text;
+  for (const auto& [pointer, value] : varied)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", last_part(pointer),
+                        value.is_string() ? value.get<std::string>() : value.dump().substr(0, 40));
+  return text;
+}
+
+namespace {
+
+constexpr std::size_t most_points = 100'000;  // a process each; a grid beyond that is a mistake
+
+// Why `pointer` cannot be set in `document`; "" if it can. Objects on the way are made, list items are not,
+// but for one at the end.
+std::string why_not_settable(const Json& document, const Json::json_pointer& pointer) {
+  const Json* at = &document;
+  std::vector<std::string> parts;
+  for (Json::json_pointer p = pointer; !p.empty(); p.pop_back()) parts.insert(parts.begin(), p.back());
+  for (const std::string& part : parts) {
+    if (at->is_null()) return "";
+    if (at->is_object()) {
+      const auto it = at->find(part);
+      if (it == at->end()) return "";
+      at = &*it;
+    } else if (at->is_array()) {
+      const bool number =
+          !part.empty() && part.size() < 9 && part.find_first_not_of("0123456789") == std::string::npos;
+      const std::size_t index = number ? std::stoul(part) : at->size() + 1;
+      if (index > at->size())
+        return fmt::format("no such place in the scenario: a list of {} has no {}", at->size(), part);
+      if (index == at->size()) return "";
+      at = &(*at)[index];
+    } else {
+      return fmt::format("no such place in the scenario: {} lies in {}", part, at->dump().substr(0, 40));
+    }
+  }
+  return "";
+}
+
+// Reads scenarios for their problems. Reading the requests takes nearly all of the time, and what is wrong
+// with them does not depend on the rest: each workload is read once.
+class Validator {
+ public:
+  explicit Validator(std::string file) : file_(std::move(file)) {}
+
+  const std::vector<Problem>& problems(Json scenario) {
+    static const std::vector<Problem> none;
+    if (!scenario.contains("workload")) return remember(scenario);
+    const std::string workload = scenario["workload"].dump();
+    if (workloads_.contains(workload)) {
+      static const Json one_request = parse_json(
+          R"({"requests": {"kind": "fixed", "count": 1, "input_tokens": 1, "output_tokens": 1},
+              "arrivals": {"kind": "all_at_once"}})",
+          "");
+      scenario["workload"] = one_request;
+      return remember(scenario);
+    }
+    const std::vector<Problem>& found = remember(scenario);
+    if (found.empty()) workloads_.insert(workload);
+    return found;
+  }
+
+ private:
+  const std::vector<Problem>& remember(const Json& scenario) {
+    const auto [it, fresh] = seen_.try_emplace(scenario.dump());
+    if (fresh) try {
+        read_scenario(scenario, file_);
+      } catch (const ConfigError& e) {
+        it->second = e.problems();
+      }
+    return it->second;
+  }
+
+  std::string file_;
+  std::set<std::string> workloads_;  // right ones
+  std::map<std::string, std::vector<Problem>> seen_;
+};
+
+struct Candidate {
+  Varied varied;
+  Json scenario;
+  std::string layout;  // in words
+};
+
+class Expansion {
+ public:
+  Expansion(SweepSpec& spec, Reading& reading)
+      : spec_(spec), reading_(reading), validator_(spec.sweep.scenario_file.string()) {}
+
+  void run() {
+    for (std::size_t i = 0; i < spec_.where.size(); ++i) try {
+        constraints_.emplace_back(spec_.where[i]);
+      } catch (const std::exception& e) {
+        reading_.problem(fmt::format("/where/{}", i), e.what());
+      }
+    check_places();
+    if (reading_.failed()) return;
+    grid(0, {{}, spec_.scenario, ""});
+    if (too_many_) return;
+    report_errors();
+    report_left_out();
+    list_pointers();
+    if (spec_.sweep.points.empty() && !reading_.failed())
+      reading_.problem("", fmt::format("no point is left{}", spec_.sweep.left_out.empty()
+                                                                 ? ""
+                                                                 : ": " + spec_.sweep.left_out[0].what +
+                                                                       ": " + spec_.sweep.left_out[0].why));
+  }
+
+ private:
+  void check_places() {
+    Json scenario = spec_.scenario;
+    for (const Axis& axis : spec_.axes)
+      for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
+        const Json::json_pointer pointer(axis.pointers[i]);
+        given_at_[axis.pointers[i]] = axis.given_at[i];
+        if (const std::string why = why_not_settable(scenario, pointer); !why.empty())
+          reading_.problem(axis.given_at[i], why);
+        else
+          scenario[pointer] = axis.choices[0][i];
+      }
+    for (const char* pointer : {"/serving/replicas/0/parallelism/tensor", "/serving/replicas/0/count"})
+      if (const std::string why = why_not_settable(scenario, Json::json_pointer(pointer));
+          spec_.layouts && !why.empty())
+        reading_.problem("/layouts", why);
+    if (spec_.seeds) given_at_["/seed"] = "/seeds";
+  }
+
+  static Candidate with(const Candidate& base, const Axis& axis, std::size_t choice) {
+    Candidate next = base;
+    for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
+      next.varied.emplace_back(axis.pointers[i], axis.choices[choice][i]);
+      next.scenario[Json::json_pointer(axis.pointers[i])] = axis.choices[choice][i];
+    }
+    return next;
+  }
+
+  void grid(std::size_t depth, const Candidate& base) {
+    if (depth == spec_.axes.size()) return layouts(base);
+    for (std::size_t i = 0; i < spec_.axes[depth].choices.size() && !too_many_; ++i)
+      grid(depth + 1, with(base, spec_.axes[depth], i));
+  }
+
+  void layouts(const Candidate& base) {
+    if (!spec_.layouts) return seeds(base);
+    const Axis axis = layouts_of(base.scenario, spec_.sweep.scenario_file);
+    if (axis.choices.empty()) return seeds(base);  // no cluster to lay out on: the reading says so
+    for (std::size_t i = 0; i < axis.choices.size() && !too_many_; ++i) {
+      Candidate next = with(base, axis, i);
+      const std::vector<Json>& l = axis.choices[i];
+      next.layout = fmt::format("tensor {} x pipeline {}{} x {} replicas", l[0].dump(), l[1].dump(),
+                                l[2] == 1 ? "" : fmt::format(" x expert {}", l[2].dump()), l[3].dump());
+      seeds(next);
+    }
+  }
+
+  void seeds(const Candidate& base) {
+    if (!spec_.seeds) return add(base);
+    for (std::size_t i = 0; i < spec_.seeds->choices.size() && !too_many_; ++i)
+      add(with(base, *spec_.seeds, i));
+  }
+
+  void add(Candidate candidate) {
+    if (++grid_points_ > most_points) {
+      too_many_ = true;
+      return reading_.problem("", fmt::format("more than {} points", most_points));
+    }
+    if (!meets_constraints(candidate)) return;
+    const std::vector<Problem>& problems = validator_.problems(candidate.scenario);
+    if (problems.empty()) {
+      const auto index = static_cast<std::int64_t>(spec_.sweep.points.size());
+      ++kept_layouts_[candidate.layout];
+      spec_.sweep.points.push_back({index, std::move(candidate.varied), std::move(candidate.scenario)});
+    } else if (!candidate.layout.empty() && std::all_of(problems.begin(), problems.end(), speaks_of_layout)) {
+      lost_layouts_[{candidate.layout, problems[0].what}].push_back(in_words(candidate.varied));
+      if (lost_layouts_[{candidate.layout, problems[0].what}].size() == 1)
+        layout_order_.emplace_back(candidate.layout, problems[0].what);
+    } else if (spec_.skip_invalid) {
+      spec_.sweep.left_out.push_back({in_words(candidate.varied), listing(problems)});
+    } else {
+      for (const Problem& p : problems) remember_error(p, candidate);
+    }
+  }
+
+  bool meets_constraints(const Candidate& candidate) {
+    for (std::size_t i = 0; i < constraints_.size(); ++i) try {
+        if (constraints_[i].holds(candidate.varied, candidate.scenario)) continue;
+        ++excluded_[i];
+        return false;
+      } catch (const std::exception& e) {
+        errors_.try_emplace({fmt::format("/where/{}", i), e.what()});
+        return false;
+      }
+    return true;
+  }
+
+  static std::string listing(const std::vector<Problem>& problems) {
+    std::string text;
+    for (const Problem& p : problems)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", p.pointer, p.what);
+    return text;
+  }
+
+  // At the varied pointer whose value is wrong, or else at /scenario.
+  void remember_error(const Problem& p, const Candidate& candidate) {
+    std::string at = spec_.scenario_inside ? "/scenario" + p.pointer : "/scenario";
+    std::string what = spec_.scenario_inside
+                           ? p.what
+                           : fmt::format("{}: {}: {}", spec_.sweep.scenario_file.string(), p.pointer, p.what);
+    for (const auto& [pointer, value] : candidate.varied)
+      if ((p.pointer + "/").starts_with(pointer + "/") && given_at_.contains(pointer)) {
+        at = given_at_[pointer];
+        what = p.pointer == pointer ? p.what : p.pointer + ": " + p.what;
+      }
+    const auto [it, fresh] = errors_.try_emplace({at, what});
+    if (fresh) it->second.first_point = in_words(candidate.varied);
+    ++it->second.points;
+  }
+
+  void report_errors() {
+    for (const auto& [error, seen] : errors_) {
+      std::string what = error.second;
+      if (!seen.first_point.empty())
+        what += fmt::format(" (point {}{})", seen.first_point,
+                            seen.points > 1 ? fmt::format(", and {} more", seen.points - 1) : "");
+      reading_.problem(error.first, what);
+    }
+  }
+
+  void report_left_out() {
+    for (const auto& key : layout_order_) {
+      const auto& points = lost_layouts_[key];
+      const bool whole = !kept_layouts_.contains(key.first);
+      spec_.sweep.left_out.push_back(
+          {whole ? key.first : fmt::format("{} ({} points, such as {})", key.first, points.size(), points[0]),
+           key.second});
+    }
+    for (const auto& [i, count] : excluded_)
+      spec_.sweep.left_out.push_back({fmt::format("{} point{}", count, count == 1 ? "" : "s"),
+                                      fmt::format("where {}", constraints_[i].text())});
+  }
+
+  // The columns of results.csv. A sweep without a mixture of experts has none for their groups.
+  void list_pointers() {
+    const std::string expert = "/serving/replicas/0/parallelism/expert";
+    const auto grouped = [&](const Point& point) {
+      return std::any_of(point.varied.begin(), point.varied.end(),
+                         [&](const auto& v) { return v.first == expert && v.second != 1; });
+    };
+    std::vector<Point>& points = spec_.sweep.points;
+    if (spec_.layouts && std::none_of(points.begin(), points.end(), grouped))
+      for (Point& point : points)
+        std::erase_if(point.varied, [&](const auto& v) { return v.first == expert; });
+    if (points.empty()) return;
+    for (const auto& [pointer, value] : points[0].varied) spec_.sweep.varied.push_back(pointer);
+  }
+
+  struct Seen {
+    std::string first_point;
+    int points = 0;
+  };
+
+  SweepSpec& spec_;
+  Reading& reading_;
+  Validator validator_;
+  std::vector<Constraint> constraints_;
+  std::map<std::string, std::string> given_at_;  // of a varied pointer
+  std::size_t grid_points_ = 0;
+  bool too_many_ = false;
+  std::map<std::size_t, int> excluded_;                         // by constraint
+  std::map<std::pair<std::string, std::string>, Seen> errors_;  // by place and text
+  std::map<std::string, int> kept_layouts_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>>
+      lost_layouts_;  // by layout and reason
+  std::vector<std::pair<std::string, std::string>> layout_order_;
+};
+
+}  // namespace
+
+void expand(SweepSpec& spec, Reading& reading) {
+  Expansion(spec, reading).run();
+}
+
+}  // namespace weir

@@ -1,0 +1,118 @@
+#include "sim/app/sweep/runner.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "sim/app/command_line.h"
+#include "sim/app/interruption.h"
+#include "sim/app/progress_bar.h"
+#include "sim/app/sweep/point_run.h"
+#include "sim/app/sweep/sweep_directory.h"
+
+namespace weir {
+namespace {
+
+std::vector<std::size_t> without_result(const Sweep& sweep, const ResultStore& store) {
+  std::vector<bool> done = store.done();
+  done.resize(sweep.points.size());
+  std::vector<std::size_t> left;
+  for (std::size_t i = 0; i < done.size(); ++i)
+    if (!done[i]) left.push_back(i);
+  return left;
+}
+
+// Runs what is left. How many were not run because somebody interrupted.
+std::size_t run_left(const Sweep& sweep, ResultStore& store, const RunPoints& run_points, bool talk) {
+  const Interruption interruption;
+  const std::vector<std::size_t> left = without_result(sweep, store);
+  if (talk && left.size() < sweep.points.size())
+    fmt::print(stderr, "{} of {} points are there already\n", sweep.points.size() - left.size(),
+               sweep.points.size());
+  ProgressBar bar(talk);
+  std::size_t ended = 0, failed = 0;
+  const auto show = [&] {
+    bar.show(static_cast<double>(ended) / static_cast<double>(left.size()),
+             fmt::format("{} of {} points{}", ended, left.size(),
+                         failed > 0 ? fmt::format(", {} failed", failed) : ""));
+  };
+  run_points(
+      left,
+      [&](std::size_t point, const EndedPoint& result) {
+        store.put(sweep.points[point], result);
+        ++ended;
+        failed += !result.error.empty();
+      },
+      [&] {
+        show();
+        return !interruption;
+      });
+  return left.size() - ended;
+}
+
+void tell_failures(const ResultSet& results) {
+  constexpr int most = 10;
+  int told = 0, untold = 0;
+  for (const PointResult& point : results.points) {
+    if (point.status == "done") continue;
+    if (told == most) {
+      ++untold;
+      continue;
+    }
+    ++told;
+    std::string where;
+    for (const auto& [pointer, value] : point.varied) where += fmt::format(" {}={}", pointer, value.dump());
+    fmt::print(stderr, "point {} failed: {} ({})\n", point.index, point.error, where.substr(!where.empty()));
+  }
+  if (untold > 0) fmt::print(stderr, "and {} more failed, see the errors in results.sqlite\n", untold);
+}
+
+}  // namespace
+
+PointWork work_of(const Sweep& sweep) {
+  return [&sweep](std::size_t point) { return run_point(sweep, sweep.points[point]).dump(); };
+}
+
+ChildLimits limits_of(const Sweep& sweep) {
+  return {.time_s = sweep.limits.time_s, .memory_bytes = sweep.limits.memory_bytes, .keep_stderr = true};
+}
+
+EndedPoint ended(ChildResult result) {
+  return {std::move(result.error), std::move(result.output), result.wall_s, result.cpu_s,
+          result.peak_rss_bytes};
+}
+
+RunPoints in_local_children(PointWork work, const ChildLimits& limits, int jobs) {
+  return
+      [work = std::move(work), limits, jobs](const auto& points, const auto& when_ended, const auto& go_on) {
+        Children children(limits);
+        std::size_t next = 0;
+        while ((next < points.size() || children.running() > 0) && go_on()) {
+          for (; next < points.size() && children.running() < static_cast<std::size_t>(jobs); ++next)
+            children.start(points[next], [&] { return work(points[next]); });
+          for (auto& [point, result] : children.wait(std::chrono::milliseconds(100)))
+            when_ended(point, ended(std::move(result)));
+        }
+      };
+}
+
+int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoints& run_points) {
+  SweepDirectory directory(arguments.out, sweep, arguments.resume);
+  const std::filesystem::path csv = directory.file("results.csv");
+  std::filesystem::remove(csv);  // of the points as they were before
+  if (run_left(sweep, directory.store(), run_points, !arguments.quiet) > 0) {
+    directory.close();
+    fmt::print(stderr, "weir: interrupted; --resume runs the points that {} lacks\n", arguments.out);
+    return exit_interrupted;
+  }
+  directory.close();
+  const ResultSet results = read_store(directory.file("results.sqlite"));
+  write_results_csv(csv, results);
+  tell_failures(results);
+  if (arguments.quiet) return exit_done;
+  fmt::print("{}", sweep_table(results, ::isatty(STDOUT_FILENO)));
+  std::fflush(stdout);
+  fmt::print(stderr, "results in {}\n", arguments.out);
+  return exit_done;
+}
+
+}  // namespace weir

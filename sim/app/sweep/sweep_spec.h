@@ -1,0 +1,39 @@
+#pragma once
+// A sweep file as it was read (sweep_file.cpp), before points.cpp expands it. Nobody else includes this.
+#include "sim/app/sweep/sweep.h"
+
+namespace weir {
+
+struct Axis {  // of the grid: values that go together
+  std::vector<std::string> pointers;
+  std::vector<std::vector<Json>> choices;  // [choice][pointer]
+  std::vector<std::string> given_at;       // where in the sweep file, one a pointer
+};
+
+struct SweepSpec {
+  Sweep sweep;  // all but its points
+  Json scenario;
+  bool scenario_inside = false;  // the sweep file, instead of a file of its own
+  std::vector<Axis> axes;        // in the file's order, last one fastest; then layouts, then seeds
+  bool layouts = false;
+  std::optional<Axis> seeds;
+  std::vector<std::string> where;
+  bool skip_invalid = false;
+};
+
+SweepSpec read_sweep_spec(Params& params);
+
+// Sets the points, what is left out, and the pointers that vary; reports what is wrong with them.
+void expand(SweepSpec& spec, Reading& reading);
+
+// layouts.cpp: every way to put replica group 0 on all devices that the other groups leave. The pointers are
+// those of tensor, pipeline, expert and count.
+Axis layouts_of(const Json& scenario, const std::filesystem::path& scenario_file);
+// Is this what is wrong with a layout, rather than with the rest of the scenario?
+bool speaks_of_layout(const Problem& problem);
+
+std::string escaped(const std::string& key);  // as a part of a JSON pointer: ~1 for /
+std::string last_part(const std::string& pointer);
+std::string in_words(const Varied& varied);  // tensor 4, pipeline 2
+
+}  // namespace weir
