@@ -13,6 +13,8 @@ namespace weir {
 std::function<int()> declare_run(CLI::App& app);
 std::function<int()> declare_check(CLI::App& app);
 std::function<int()> declare_list(CLI::App& app);
+std::function<int()> declare_compare(CLI::App& app);
+std::function<int()> declare_plot(CLI::App& app);
 std::function<int()> declare_reproduce(CLI::App& app);
 std::function<int()> declare_report(CLI::App& app);
 std::function<int()> declare_sweep(CLI::App& app);
@@ -23,6 +25,8 @@ const std::vector<Command>& commands() {
       {"sweep", "Simulate every point of a sweep, here or under mpirun", declare_sweep},
       {"check", "Validate a file without running it; every problem is listed", declare_check},
       {"list", "What a scenario may name: devices, models, policies, ...", declare_list},
+      {"compare", "Runs or sweeps side by side: what differs, and every metric", declare_compare},
+      {"plot", "Figures of a run or a sweep", declare_plot},
       {"reproduce", "Measured and published figures beside simulated ones", declare_reproduce},
       {"report", "A run's or a sweep's results as one HTML page with a table and charts", declare_report},
   };

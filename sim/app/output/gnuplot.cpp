@@ -35,6 +35,21 @@ step_of(range, steps) = range > 0 ? round_up(range / steps, 10**floor(log10(rang
 thousands(most) = most >= 10000 ? 1000 : 1
 )gp";
 
+// The same picture in each: of PDF, 200 px are an inch; of PNG, a px is two. A letter of n px has a font size
+// of n*pt.
+std::string terminal_of(const std::string& format) {
+  if (format == "svg")
+    return "set terminal svg size 680,height enhanced font \"Helvetica,20\" background \"white\"\npt = 1\n";
+  if (format == "pdf")
+    return "set terminal pdfcairo size 3.4in,height/200.0*1in enhanced color font \"Helvetica,7.2\" "
+           "linewidth 0.72 "
+           "pointscale 0.72\npt = 0.36\n";
+  if (format == "png")
+    return "set terminal pngcairo size 1360,2*height enhanced font \"Helvetica,15\" fontscale 2 linewidth 2 "
+           "pointscale 2 background \"white\"\npt = 0.75\n";
+  throw std::logic_error("no such format of figures: " + format);
+}
+
 // In the script's own directory.
 void run_gnuplot(const std::filesystem::path& script) {
   posix_spawn_file_actions_t actions;
@@ -71,15 +86,17 @@ void require_gnuplot() {
       "figures need gnuplot, which is not on PATH (Debian: apt-get install gnuplot-nox)");
 }
 
-void draw(ResultDirectory& directory, const Figure& figure) {
-  const auto script = directory.file("figures/" + figure.name + ".gp");
-  write_file(
-      script,
-      fmt::format("height = {}\n"
-                  "set terminal svg size 680,height enhanced font \"Helvetica,20\" background \"white\"\n"
-                  "set output \"../{}.svg\"\n{}{}{}",
-                  figure.height, figure.name, style, figure.settings, figure.body));
+void draw(const std::filesystem::path& folder, const Figure& figure, const std::string& format) {
+  std::filesystem::create_directories(folder / "figures");
+  const auto script = folder / "figures" / (figure.name + ".gp");
+  write_file(script,
+             fmt::format("height = {}\n{}set output \"../{}.{}\"\n{}{}{}", figure.height, terminal_of(format),
+                         figure.name, format, style, figure.settings, figure.body));
   run_gnuplot(script);
+}
+
+void draw(ResultDirectory& directory, const Figure& figure) {
+  draw(directory.file("figures").parent_path(), figure);
 }
 
 }  // namespace weir

@@ -15,7 +15,9 @@ struct Figure {
   std::string settings;  // gnuplot variables that the body uses
   std::string body;      // runs in figures/, after the common style
 };
-// Leaves figures/NAME.gp and NAME.svg; throws unless gnuplot succeeds.
+// Leaves figures/NAME.gp and NAME.svg (or .pdf, .png) in `folder`, which exists; throws unless gnuplot
+// succeeds.
+void draw(const std::filesystem::path& folder, const Figure& figure, const std::string& format = "svg");
 void draw(ResultDirectory& directory, const Figure& figure);
 
 }  // namespace weir

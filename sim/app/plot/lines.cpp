@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "sim/app/plot/canvas.h"
+#include "sim/app/plot/plot.h"
+#include "sim/app/results/labels.h"
+#include "sim/app/results/metric.h"
+#include "sim/app/results/pareto.h"
+
+namespace weir {
+namespace {
+
+bool all_numbers(const std::vector<Repeated>& points, const std::string& pointer) {
+  return std::all_of(points.begin(), points.end(), [&](const Repeated& r) {
+    const Json* value = value_of(r.varied, pointer);
+    return value && value->is_number();
+  });
+}
+
+bool is_layout(const std::string& pointer) {
+  return pointer.find("/parallelism/") != std::string::npos ||
+         (pointer.starts_with("/serving/replicas/") && pointer.ends_with("/count"));
+}
+
+std::size_t values_of(const std::vector<Repeated>& points, const std::string& pointer) {
+  std::set<std::string> values;
+  for (const Repeated& r : points)
+    if (const Json* value = value_of(r.varied, pointer)) values.insert(value->dump());
+  return values.size();
+}
+
+// The load; failing that, the number with the most values that is no part of a layout.
+std::string pointer_along(const std::vector<Repeated>& points) {
+  std::string best;
+  std::size_t most = 1;
+  for (const std::string& pointer : changing(points)) {
+    if (!all_numbers(points, pointer) || is_layout(pointer)) continue;
+    if (pointer.starts_with("/workload/arrivals/")) return pointer;
+    if (values_of(points, pointer) > most) most = values_of(points, pointer), best = pointer;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<std::string> changing(const std::vector<Repeated>& points) {
+  std::vector<std::string> pointers;
+  if (points.empty()) return pointers;
+  for (const auto& [pointer, value] : points[0].varied)
+    if (values_of(points, pointer) > 1) pointers.push_back(pointer);
+  return pointers;
+}
+
+std::string pointer_title(const std::string& pointer) {
+  if (pointer == "/workload/arrivals/rate_per_s") return "Arrival rate (requests/s)";
+  if (pointer == "/workload/arrivals/concurrency") return "Requests in flight";
+  std::string title = short_name(pointer);
+  std::replace(title.begin(), title.end(), '_', ' ');
+  return title;
+}
+
+Lines lines_of(const PlotRequest& request) {
+  Lines all;
+  all.along = pointer_along(request.points);
+  std::vector<std::string> others = changing(request.points);
+  std::erase(others, all.along);
+  std::map<std::string, std::size_t> place;
+  for (const Repeated& repeated : request.points) {
+    if (repeated.done().empty()) continue;
+    const std::string label = label_of(repeated.varied, others);
+    const auto [at, fresh] = place.emplace(label, all.lines.size());
+    if (fresh) all.lines.push_back({label, {}});
+    all.lines[at->second].points.push_back(&repeated);
+  }
+  if (!all.along.empty())
+    for (Line& line : all.lines)
+      std::stable_sort(line.points.begin(), line.points.end(), [&](const Repeated* a, const Repeated* b) {
+        return value_of(a->varied, all.along)->get<double>() < value_of(b->varied, all.along)->get<double>();
+      });
+  return all;
+}
+
+void choose_shown(Lines& all, const std::string& x, const std::string& y) {
+  if (all.lines.size() <= looks) return;
+  std::vector<std::vector<double>> rows;
+  std::vector<std::size_t> line_of;
+  const auto good = [](const Repeated& r, const std::string& name) {
+    return lower_is_better(name) ? -r.metric(name).mean : r.metric(name).mean;
+  };
+  for (std::size_t i = 0; i < all.lines.size(); ++i)
+    for (const Repeated* point : all.lines[i].points)
+      rows.push_back({good(*point, x), good(*point, y)}), line_of.push_back(i);
+  struct Rank {
+    int wins = 0;
+    double best = -1e300;
+  };
+  std::vector<Rank> ranks(all.lines.size());
+  for (const std::size_t row : non_dominated(rows)) ++ranks[line_of[row]].wins;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (std::isfinite(rows[row][0]))
+      ranks[line_of[row]].best = std::max(ranks[line_of[row]].best, rows[row][0]);
+  std::vector<std::size_t> order(all.lines.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(ranks[a].wins, ranks[a].best) > std::pair(ranks[b].wins, ranks[b].best);
+  });
+  for (std::size_t i = looks; i < order.size(); ++i) all.lines[order[i]].shown = false;
+}
+
+}  // namespace weir

@@ -1,0 +1,96 @@
+#include "sim/app/results/metric.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace weir {
+namespace {
+
+double devices_of(const Json& summary) {
+  double devices = 0;
+  for (const Json& unit : summary.value("devices", Json::array())) devices += unit.value("devices", 0.0);
+  return devices;
+}
+
+double plain(const Json& summary, const std::string& name) {
+  for (const auto& [metric, value] : scalar_metrics(summary))
+    if (metric == name) return value;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+struct Derived {
+  const char* name;
+  double (*of)(const Json& summary);
+};
+constexpr Derived derived[] = {
+    {"output_throughput_per_device",
+     [](const Json& s) { return plain(s, "output_throughput") / devices_of(s); }},
+    {"output_tokens_per_s_per_user", [](const Json& s) { return 1e3 / plain(s, "mean_tpot_ms"); }},
+    {"joules_per_output_token", [](const Json& s) { return 1 / plain(s, "output_tokens_per_joule"); }},
+};
+
+struct Title {
+  const char *name, *title;
+};
+constexpr Title titles[] = {
+    {"duration", "Duration (s)"},
+    {"request_throughput", "Requests/s"},
+    {"request_goodput", "Goodput (requests/s)"},
+    {"output_throughput", "Output tokens/s"},
+    {"total_token_throughput", "Tokens/s, in and out"},
+    {"output_throughput_per_device", "Output tokens/s/device"},
+    {"output_tokens_per_s_per_user", "Output tokens/s/user"},
+    {"output_tokens_per_joule", "Output tokens/J"},
+    {"joules_per_output_token", "J/output token"},
+    {"energy_j", "Energy (J)"},
+    {"cost_dollars", "Cost ($)"},
+    {"cost_dollars_per_million_output_tokens", "$/million output tokens"},
+    {"kv_cache_peak", "Peak KV cache use (share)"},
+    {"kv_cache_preemptions", "Preemptions"},
+};
+constexpr Title latencies[] = {{"_ttft_ms", "TTFT (ms)"},
+                               {"_tpot_ms", "TPOT (ms)"},
+                               {"_itl_ms", "ITL (ms)"},
+                               {"_e2el_ms", "End to end (ms)"}};
+
+}  // namespace
+
+double metric_of(const Json& summary, const std::string& name) {
+  for (const Derived& d : derived)
+    if (d.name == name) return d.of(summary);
+  return plain(summary, name);
+}
+
+std::vector<std::string> metric_names(const ResultSet& results) {
+  std::vector<std::string> names;
+  for (const PointResult& point : results.points) {
+    if (point.status != "done") continue;
+    for (const auto& [name, value] : scalar_metrics(point.summary)) names.push_back(name);
+    for (const Derived& d : derived) names.emplace_back(d.name);
+    break;
+  }
+  return names;
+}
+
+std::string metric_title(const std::string& name) {
+  for (const Title& t : titles)
+    if (t.name == name) return t.title;
+  for (const Title& t : latencies)
+    if (name.ends_with(t.name))
+      return fmt::format("{} {}", name.substr(0, name.size() - std::string(t.name).size()), t.title);
+  std::string title = name;
+  std::replace(title.begin(), title.end(), '_', ' ');
+  return title;
+}
+
+bool lower_is_better(const std::string& name) {
+  for (const char* word : {"_ms", "duration", "energy_j", "joules_per", "dollars", "device_hours",
+                           "preemptions", "failed", "rejected", "unfinished", "limited_s", "simulated_s"})
+    if (name.find(word) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace weir
