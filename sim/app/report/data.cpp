@@ -8,6 +8,7 @@
 #include <map>
 
 #include "sim/app/report/page.h"
+#include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
 #include "sim/app/results/short_names.h"
 
@@ -89,12 +90,6 @@ void set_leaves(ByName& leaves, std::size_t point, const Json::json_pointer& at,
     set_leaves(leaves, point, value.is_array() ? at / index++ : at / key, below);
 }
 
-const Json& value_of(const Varied& varied, const std::string& pointer) {
-  const auto set =
-      std::find_if(varied.begin(), varied.end(), [&](const auto& v) { return v.first == pointer; });
-  return set == varied.end() ? absent : set->second;
-}
-
 // [[name, column, title, whether less is better], ...]
 Json metrics_of(const ResultSet& results, Columns& columns) {
   ByName metrics(columns);
@@ -133,7 +128,10 @@ Json report_data(const ResultSet& results) {
     const PointResult& point = results.points[i];
     points.push_back({{"index", point.index}, {"status", point.status}});
     if (!point.error.empty()) points.back()["error"] = point.error;
-    for (const std::string& pointer : results.varied) varied.set(pointer, i, value_of(point.varied, pointer));
+    for (const std::string& pointer : results.varied) {
+      const Json* value = value_of(point.varied, pointer);
+      varied.set(pointer, i, value ? *value : absent);
+    }
     if (!point.summary.is_null()) set_leaves(leaves, i, Json::json_pointer(), point.summary);
   }
   Json data = {{"name", results.name}, {"version", WEIR_VERSION}, {"sweep", results.sweep}};

@@ -34,12 +34,13 @@ function define(object, key, value) {  // "__proto__" is a key like any other
 
 // --- Values and names for people ---
 
-function number(value) {
+const decimals = Array.from({length: 9}, (_, digits) => new Intl.NumberFormat('en', {maximumFractionDigits: digits}));
+
+function number(value) {  // four digits
   if (value === 0) return '0';
   const size = Math.abs(value);
   if (size >= 1e7 || size < 1e-4) return value.toExponential(3).replace(/\.?0+e/, 'e').replace('e+', 'e');
-  const digits = Math.max(0, 3 - Math.floor(Math.log10(size)));
-  return value.toLocaleString('en', {maximumFractionDigits: Math.min(digits, 8)});
+  return decimals[Math.min(Math.max(0, 3 - Math.floor(Math.log10(size))), 8)].format(value);
 }
 
 // All the digits there are.
@@ -58,14 +59,16 @@ const better = f => (f.lower === false ? 1 : -1);
 
 function field(id, label, group, values) {
   const known = values.filter(v => v !== undefined && v !== null);
-  return {id, label, group, values, numeric: known.length > 0 && known.every(v => typeof v === 'number')};
+  return {id, label, group, values, texts: [], numeric: known.length > 0 && known.every(v => typeof v === 'number')};
 }
+
+const textOf = (f, point) => (f.texts[point] ??= text(f.values[point]));
 
 // The values a field has, in order: numbers by size, others as they come in the sweep.
 function distinct(f) {
   if (!f.distinct) {
     const seen = new Map();
-    for (const v of f.values) if (v !== undefined) seen.set(text(v), v);
+    f.values.forEach((v, i) => { if (v !== undefined) seen.set(textOf(f, i), v); });
     f.distinct = [...seen].map(([shown, value]) => ({shown, value}));
     if (f.numeric) f.distinct.sort((a, b) => a.value - b.value);
     f.rank = new Map(f.distinct.map((d, i) => [d.shown, i]));
@@ -74,7 +77,7 @@ function distinct(f) {
 }
 function rankOf(f, point) {
   distinct(f);
-  return f.rank.get(text(f.values[point]));
+  return f.rank.get(textOf(f, point));
 }
 
 function allFields() {
@@ -96,7 +99,7 @@ const mainMetrics = [
 ].map(id => byId.get(id)).filter(f => f && f.numeric);
 
 const nameOf = (point, but) => varied.filter(f => f !== but && distinct(f).length > 1)
-                                  .map(f => `${f.label}=${text(f.values[point])}`).join('  ');
+                                  .map(f => `${f.label}=${textOf(f, point)}`).join('  ');
 
 // --- The document ---
 

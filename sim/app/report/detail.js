@@ -18,7 +18,7 @@ function drawDetail(what) {
   panel.replaceChildren(
     element('div', {class: 'title'}, element('h2', null, data.sweep ? `Point ${p.index}` : 'The run'),
             element('span', {class: 'status ' + p.status}, p.status), element('span', {class: 'gap'}), ...(data.sweep ? steps(i) : [])),
-    element('dl', {class: 'keys'}, ...varied.flatMap(f => [element('dt', {title: f.id}, f.label), element('dd', null, text(f.values[i]))])),
+    element('dl', {class: 'keys'}, ...varied.flatMap(f => [element('dt', {title: f.id}, f.label), element('dd', null, textOf(f, i))])),
     p.error ? element('pre', {class: 'error'}, p.error) : '',
     summary ? element('div', {role: 'tablist'}, ...Object.keys(tabs).map(tabButton), element('span', {class: 'gap'}),
                       tab === 'metrics' ? (data.sweep ? pinButton(i) : null) : copyButton(body)) : '',

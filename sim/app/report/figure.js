@@ -95,7 +95,7 @@ class Figure {
     this.canvas.style.cursor = i === null ? 'crosshair' : 'pointer';
     markRow(i);
     if (i === null || !native) return hideTip();
-    const line = f => [f.label, text(f.values[i])];
+    const line = f => [f.label, textOf(f, i)];
     const axes = [byId.get(this.options.y), byId.get(this.options.x)].filter(f => f.group === 'metric');
     const rest = mainMetrics.filter(f => !axes.includes(f) && f.values[i] != null).slice(0, 4);
     showTip(native.clientX, native.clientY, `point ${points[i].index}`, varied.filter(f => distinct(f).length > 1).map(line),
@@ -121,20 +121,23 @@ class Figure {
   }
 
   pointSet(placed, groups) {
-    const chosen = placed.map(p => p.i === view.selected), pinned = placed.map(p => p.i === view.pinned);
-    const dim = p => this.options.pareto && !this.onFront.has(p.i);
     const many = placed.length > 400;
-    return {
-      ours: 'points', data: placed, order: 1, clip: false, pointHitRadius: 6,
-      pointStyle: placed.map(p => groups.of(p.i).shape),
-      pointBackgroundColor: placed.map(p => faded(groups.of(p.i).colour, dim(p) ? 0.35 : many ? 0.8 : 0.95)),
-      pointBorderColor: placed.map((p, k) => chosen[k] || pinned[k] ? css('--text')
-                                             : groups.of(p.i).shape === 'crossRot' ? faded(groups.of(p.i).colour, dim(p) ? 0.35 : 1)
-                                             : css('--card')),
-      pointBorderWidth: placed.map((p, k) => (chosen[k] || pinned[k] ? 2.5 : groups.of(p.i).shape === 'crossRot' ? 2 : many ? 0.5 : 1)),
-      pointRadius: placed.map((p, k) => (chosen[k] ? 9 : pinned[k] ? 7 : many ? 3.5 : 5)),
-      pointHoverRadius: 8, pointHoverBorderWidth: 2, pointHoverBorderColor: css('--text'),
+    const set = {
+      ours: 'points', data: placed, order: 1, clip: false, pointHitRadius: 6, pointHoverRadius: 8,
+      pointHoverBorderWidth: 2, pointHoverBorderColor: css('--text'), pointStyle: [], pointBackgroundColor: [],
+      pointBorderColor: [], pointBorderWidth: [], pointRadius: [],
     };
+    const ring = css('--text'), edge = css('--card');
+    for (const {i} of placed) {
+      const {colour, shape} = groups.of(i), shown = i === view.selected || i === view.pinned;
+      const fill = faded(colour, this.options.pareto && !this.onFront.has(i) ? 0.35 : many ? 0.8 : 0.95);
+      set.pointStyle.push(shape);
+      set.pointBackgroundColor.push(fill);
+      set.pointBorderColor.push(shown ? ring : shape === 'crossRot' ? fill : edge);
+      set.pointBorderWidth.push(shown ? 2.5 : shape === 'crossRot' ? 2 : many ? 0.5 : 1);
+      set.pointRadius.push(i === view.selected ? 9 : i === view.pinned ? 7 : many ? 3.5 : 5);
+    }
+    return set;
   }
 
   lineSets(placed, groups) {

@@ -29,7 +29,7 @@ function coordinate(f, point, log) {
 }
 
 const lineKeys = join => varied.filter(f => f.id !== join && distinct(f).length > 1);
-const lineName = (point, keys) => keys.map(f => text(f.values[point])).join(' · ');
+const lineName = (point, keys) => keys.map(f => textOf(f, point)).join(' · ');
 
 function colourOf(f, rank, theme) {
   const count = distinct(f).length;
@@ -52,8 +52,8 @@ function grouping(figure, shown, theme) {
       shape: shapes[(byBoth ? rankOf(second, i) : at) % shapes.length],
     });
   }
-  const used = new Set(shown.map(i => lineName(i, keys)));
-  return {of: i => groups.get(lineName(i, keys)), list: [...groups.values()].filter(g => used.has(g.name)), keys};
+  const of = i => groups.get(lineName(i, keys)), used = new Set(shown.map(i => of(i).name));
+  return {of, list: [...groups.values()].filter(g => used.has(g.name)), keys};
 }
 
 function scaleOf(f, theme) {

@@ -16,9 +16,13 @@ function change(what, values) {
   remember();
 }
 
-function remember() {
-  const kept = JSON.stringify(view, (key, value) => (value === null ? undefined : value));
-  try { history.replaceState(null, '', '#' + encodeURIComponent(kept)); } catch { /* an embedded page has none */ }
+let remembering;
+function remember() {  // not at once: browsers take only so many changes of the address
+  clearTimeout(remembering);
+  remembering = setTimeout(() => {
+    const kept = JSON.stringify(view, (key, value) => (value === null ? undefined : value));
+    try { history.replaceState(null, '', '#' + encodeURIComponent(kept)); } catch { /* an embedded page has none */ }
+  }, 150);
 }
 
 function recall() {
@@ -37,12 +41,12 @@ function recall() {
 // --- Which points are shown, and in which order ---
 
 const rowTexts = points.map((p, i) =>
-  [p.index, p.status, p.error || '', ...varied.map(f => `${f.label}=${text(f.values[i])}`)].join(' ').toLowerCase());
+  [p.index, p.status, p.error || '', ...varied.map(f => `${f.label}=${textOf(f, i)}`)].join(' ').toLowerCase());
 
 function hasWord(point, word) {
   const exact = /^([^=]+)=(.*)$/.exec(word);
   const key = exact && varied.find(f => f.label.toLowerCase() === exact[1]);
-  return key ? text(key.values[point]).toLowerCase() === exact[2] : rowTexts[point].includes(word);
+  return key ? textOf(key, point).toLowerCase() === exact[2] : rowTexts[point].includes(word);
 }
 
 function passes(point, id, filter) {
@@ -57,7 +61,7 @@ function shownPoints() {
   const shown = points.map((_, i) => i)
     .filter(i => words.every(w => hasWord(i, w)) && filters.every(([id, f]) => passes(i, id, f)));
   const f = byId.get(view.sort), sign = view.descending ? -1 : 1;
-  const key = i => (f.numeric ? f.values[i] : f.values[i] == null ? null : text(f.values[i]));
+  const key = i => (f.numeric ? f.values[i] : f.values[i] == null ? null : textOf(f, i));
   return shown.sort((a, b) => {
     const x = key(a), y = key(b);
     if (x == null || y == null) return (x == null) - (y == null) || a - b;  // what has none comes last
