@@ -54,6 +54,7 @@ function text(value) {
 
 // +1 if more of it is better, -1 if less is; of what has no better, less: devices, say.
 const better = f => (f.lower === false ? 1 : -1);
+const judged = f => f.lower || /throughput|goodput|per_|capacity|completed/.test(f.id);
 
 // --- Fields ---
 

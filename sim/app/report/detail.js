@@ -51,7 +51,7 @@ function metricList(i) {
   const row = f => {
     const value = f.values[i], base = pinned === null ? null : f.values[pinned];
     const ratio = base && value != null ? value / base : null;
-    const good = ratio === null || Math.abs(ratio - 1) < 5e-4 ? '' : (ratio > 1) === (better(f) > 0) ? 'good' : 'bad';
+    const good = ratio === null || !judged(f) || Math.abs(ratio - 1) < 5e-4 ? '' : (ratio > 1) === (better(f) > 0) ? 'good' : 'bad';
     return element('tr', null, element('th', {scope: 'row', title: f.id}, f.label), element('td', {class: 'number'}, exact(value)),
                    pinned === null ? null : element('td', {class: 'number ' + good}, ratio === null ? '' : '×' + ratio.toFixed(3)));
   };

@@ -59,6 +59,7 @@ function keyPressed(e) {
   }
 }
 
+if (data.sweep && metrics.length > 0) view.figures = defaultFigures();
 recall();
 document.documentElement.dataset.theme = currentTheme();
 describePage();
@@ -68,7 +69,6 @@ if (data.sweep) {
   makeFilters();
   makeChooser();
   drawTable('columns');
-  if (view.figures.length === 0 && metrics.length > 0) view.figures = defaultFigures();
   if (metrics.length === 0) $('figures').closest('section').hidden = true;
   for (const options of view.figures) addFigure(options);
   onChange(drawTable);

@@ -20,12 +20,15 @@ let remembering;
 function remember() {  // not at once: browsers take only so many changes of the address
   clearTimeout(remembering);
   remembering = setTimeout(() => {
-    const kept = JSON.stringify(view, (key, value) => (value === null ? undefined : value));
-    try { history.replaceState(null, '', '#' + encodeURIComponent(kept)); } catch { /* an embedded page has none */ }
+    const kept = Object.entries(view).filter(([key, value]) => JSON.stringify(value) !== standing[key]);
+    const address = kept.length ? '#' + encodeURIComponent(JSON.stringify(Object.fromEntries(kept))) : location.pathname;
+    try { history.replaceState(null, '', address); } catch { /* an embedded page has none */ }
   }, 150);
 }
 
+let standing = {};  // what need not be kept
 function recall() {
+  standing = Object.fromEntries(Object.entries(view).map(([key, value]) => [key, JSON.stringify(value)]));
   let kept;
   try { kept = JSON.parse(decodeURIComponent(location.hash.slice(1))); } catch { return; }
   if (!kept || typeof kept !== 'object') return;

@@ -142,6 +142,7 @@ void Browser::wait_for(const std::string& event) {
 
 void Browser::open(const fs::path& page, const std::string& fragment) {
   page_ = "file://" + fs::absolute(page).string();
+  events_.clear();
   call("Page.navigate", {{"url", "about:blank"}});  // a new fragment alone would not load the page again
   wait_for("Page.loadEventFired");
   events_.clear();

@@ -211,8 +211,11 @@ TEST_CASE("report page: a click on a row selects its point in the charts, a fail
                  "d.data[d.pointRadius.indexOf(9)].i; })") == Json({3, 3}));
   page.browser.click("tr[data-point='12'] td");
   CHECK(page.text_of("#detail .error") == page.results.points[12].error);
-  page.browser.open(page.file(),
-                    page.ask("location.hash").get<std::string>());  // the address keeps what one looks at
+  const std::string address = page.ask(
+      "new Promise(done => { const look = () => location.hash.includes('selected%22%3A12') ? "
+      "done(location.hash) "
+      ": setTimeout(look, 20); look(); })");
+  page.browser.open(page.file(), address);  // it keeps what one looks at
   CHECK(page.text_of("#detail h2") == "Point 12");
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
