@@ -20,8 +20,10 @@ function summaryOf(point) {
     const words = pointer.slice(1).split('/').map(w => w.replaceAll('~1', '/').replaceAll('~0', '~'));
     let at = root;
     words.forEach((word, i) => {
-      if (i + 1 === words.length) define(at, word, value);
-      else if (!Object.hasOwn(at, word)) define(at, word, /^(0|[1-9]\d*)$/.test(words[i + 1]) ? [] : {});
+      if (i + 1 === words.length)
+        define(at, word, value);
+      else if (!Object.hasOwn(at, word))
+        define(at, word, /^(0|[1-9]\d*)$/.test(words[i + 1]) ? [] : {});
       at = at[word];
     });
   }
@@ -34,7 +36,8 @@ function define(object, key, value) {  // "__proto__" is a key like any other
 
 // --- Values and names for people ---
 
-const decimals = Array.from({length: 9}, (_, digits) => new Intl.NumberFormat('en', {maximumFractionDigits: digits}));
+const decimals =
+    Array.from({length: 9}, (_, digits) => new Intl.NumberFormat('en', {maximumFractionDigits: digits}));
 
 function number(value) {  // four digits
   if (value === 0) return '0';
@@ -44,7 +47,8 @@ function number(value) {  // four digits
 }
 
 // All the digits there are.
-const exact = value => (typeof value === 'number' ? value.toLocaleString('en', {maximumSignificantDigits: 15}) : text(value));
+const exact = value =>
+    (typeof value === 'number' ? value.toLocaleString('en', {maximumSignificantDigits: 15}) : text(value));
 
 function text(value) {
   if (value === undefined || value === null) return '–';
@@ -60,7 +64,14 @@ const judged = f => f.lower || /throughput|goodput|per_|capacity|completed/.test
 
 function field(id, label, group, values) {
   const known = values.filter(v => v !== undefined && v !== null);
-  return {id, label, group, values, texts: [], numeric: known.length > 0 && known.every(v => typeof v === 'number')};
+  return {
+    id,
+    label,
+    group,
+    values,
+    texts: [],
+    numeric: known.length > 0 && known.every(v => typeof v === 'number')
+  };
 }
 
 const textOf = (f, point) => (f.texts[point] ??= text(f.values[point]));
@@ -69,7 +80,9 @@ const textOf = (f, point) => (f.texts[point] ??= text(f.values[point]));
 function distinct(f) {
   if (!f.distinct) {
     const seen = new Map();
-    f.values.forEach((v, i) => { if (v !== undefined) seen.set(textOf(f, i), v); });
+    f.values.forEach((v, i) => {
+      if (v !== undefined) seen.set(textOf(f, i), v);
+    });
     f.distinct = [...seen].map(([shown, value]) => ({shown, value}));
     if (f.numeric) f.distinct.sort((a, b) => a.value - b.value);
     f.rank = new Map(f.distinct.map((d, i) => [d.shown, i]));
@@ -82,10 +95,14 @@ function rankOf(f, point) {
 }
 
 function allFields() {
-  const varied = data.varied.map(([pointer, c], i) => field(pointer, data.short_names[i], 'varied', columnOf(c)));
-  const metrics = data.metrics.map(([name, c, title, lower]) => ({...field(name, title, 'metric', columnOf(c)), lower}));
-  const own = [field('index', 'point', 'point', points.map(p => p.index)),
-               field('status', 'status', 'point', points.map(p => p.status))];
+  const varied =
+      data.varied.map(([pointer, c], i) => field(pointer, data.short_names[i], 'varied', columnOf(c)));
+  const metrics =
+      data.metrics.map(([name, c, title, lower]) => ({...field(name, title, 'metric', columnOf(c)), lower}));
+  const own = [
+    field('index', 'point', 'point', points.map(p => p.index)),
+    field('status', 'status', 'point', points.map(p => p.status))
+  ];
   return [...own, ...varied, ...metrics];
 }
 
@@ -93,14 +110,26 @@ const fields = allFields();
 const byId = new Map(fields.map(f => [f.id, f]));
 const varied = fields.filter(f => f.group === 'varied');
 const metrics = fields.filter(f => f.group === 'metric' && f.numeric);
-const mainMetrics = [
-  'capacity', 'output_throughput', 'request_goodput', 'output_tokens_per_s_per_user', 'output_throughput_per_device',
-  'median_ttft_ms', 'p99_ttft_ms', 'median_tpot_ms', 'p99_tpot_ms', 'cost_dollars_per_million_output_tokens',
-  'output_tokens_per_joule', 'kv_cache_peak',
-].map(id => byId.get(id)).filter(f => f && f.numeric);
+const mainMetrics =
+    [
+      'capacity',
+      'output_throughput',
+      'request_goodput',
+      'output_tokens_per_s_per_user',
+      'output_throughput_per_device',
+      'median_ttft_ms',
+      'p99_ttft_ms',
+      'median_tpot_ms',
+      'p99_tpot_ms',
+      'cost_dollars_per_million_output_tokens',
+      'output_tokens_per_joule',
+      'kv_cache_peak',
+    ].map(id => byId.get(id))
+        .filter(f => f && f.numeric);
 
 const nameOf = (point, but) => varied.filter(f => f !== but && distinct(f).length > 1)
-                                  .map(f => `${f.label}=${textOf(f, point)}`).join('  ');
+                                   .map(f => `${f.label}=${textOf(f, point)}`)
+                                   .join('  ');
 
 // --- The document ---
 
@@ -110,9 +139,12 @@ const $ = id => document.getElementById(id);
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [key, value] of Object.entries(attributes || {})) {
-    if (key.startsWith('on')) made.addEventListener(key.slice(2), value);
-    else if (typeof value === 'boolean') made[key] = value;
-    else if (value !== undefined) made.setAttribute(key, value);
+    if (key.startsWith('on'))
+      made.addEventListener(key.slice(2), value);
+    else if (typeof value === 'boolean')
+      made[key] = value;
+    else if (value !== undefined)
+      made.setAttribute(key, value);
   }
   made.append(...children.filter(c => c !== undefined && c !== null));
   return made;

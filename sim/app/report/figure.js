@@ -1,33 +1,6 @@
 // A chart card: its controls, its legend, and the Chart.js chart of the points shown.
 const figures = [];
 
-const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-function selector(label, chosen, options, choose) {
-  const select = element('select', {'aria-label': label, onchange: () => choose(select.value)});
-  for (const [group, list] of options) {
-    const into = group ? select.appendChild(element('optgroup', {label: group})) : select;
-    for (const [value, name] of list) into.append(element('option', {value, selected: value === chosen}, name));
-  }
-  return element('label', {class: 'pick'}, element('span', null, label), select);
-}
-
-function toggle(label, title, chosen, choose) {
-  const button = element('button', {class: 'toggle', title, 'aria-pressed': String(chosen), onclick: () => {
-    const now = button.getAttribute('aria-pressed') !== 'true';
-    button.setAttribute('aria-pressed', String(now));
-    choose(now);
-  }}, label);
-  return button;
-}
-
-function axisOptions() {
-  const of = list => list.map(f => [f.id, f.label]);
-  const groups = [['Main metrics', of(mainMetrics)], ['Varied', of(varied)],
-                  ['All metrics', of(metrics.filter(f => !mainMetrics.includes(f)))], ['Point', [['index', 'point']]]];
-  return groups.filter(([, list]) => list.length > 0);
-}
-
 class Figure {
   constructor(options, parent) {
     this.options = options;
@@ -36,14 +9,21 @@ class Figure {
     this.caption = element('p', {class: 'caption'});
     this.zoomBox = element('div', {class: 'zoom', hidden: true});
     this.hidden = new Set();  // groups switched off in the legend
-    this.card = element('figure', {class: 'card'}, this.controls(),
-                        element('div', {class: 'canvas'}, this.canvas, this.zoomBox), this.legend,
-                        element('div', {class: 'foot'}, this.caption,
-                                element('button', {class: 'quiet', title: 'Save as PNG', onclick: () => this.save()}, '⤓'),
-                                element('button', {class: 'quiet', title: 'Remove this chart', onclick: () => this.remove()}, '×')));
+    this.card = element(
+        'figure', {class: 'card'}, this.controls(),
+        element('div', {class: 'canvas'}, this.canvas, this.zoomBox), this.legend,
+        element(
+            'div', {class: 'foot'}, this.caption,
+            element('button', {class: 'quiet', title: 'Save as PNG', onclick: () => this.save()}, '⤓'),
+            element(
+                'button', {class: 'quiet', title: 'Remove this chart', onclick: () => this.remove()}, '×')));
     parent.append(this.card);
     this.chart = new Chart(this.canvas, this.config());
-    this.zooming();
+    zoomable(this);
+    this.canvas.addEventListener('mouseleave', () => {
+      hideTip();
+      markRow(null);
+    });
     this.draw();
   }
 
@@ -56,21 +36,31 @@ class Figure {
       remember();
     };
     const o = this.options, keys = varied.filter(f => distinct(f).length > 1).map(f => [f.id, f.label]);
-    return element('div', {class: 'controls'},
-      element('span', {class: 'pair'}, selector('y', o.y, axisOptions(), set('y')),
-              toggle('log', 'Logarithmic y axis', o.logY, set('logY'))),
-      element('span', {class: 'pair'}, selector('x', o.x, axisOptions(), set('x')),
-              toggle('log', 'Logarithmic x axis', o.logX, set('logX'))),
-      keys.length ? selector('colour', o.colour, [['', [['', 'one colour'], [byLine, 'each line']]], ['By', keys]], set('colour')) : null,
-      keys.length ? selector('lines', o.join, [['', [['', 'none']]], ['Along', keys]], set('join')) : null,
-      toggle('Pareto', 'Mark the points that no other one beats on both axes', o.pareto, set('pareto')));
+    return element(
+        'div', {class: 'controls'},
+        element(
+            'span', {class: 'pair'}, selector('y', o.y, axisOptions(), set('y')),
+            toggle('log', 'Logarithmic y axis', o.logY, set('logY'))),
+        element(
+            'span', {class: 'pair'}, selector('x', o.x, axisOptions(), set('x')),
+            toggle('log', 'Logarithmic x axis', o.logX, set('logX'))),
+        keys.length ? selector(
+                          'colour', o.colour,
+                          [['', [['', 'one colour'], [byLine, 'each line']]], ['By', keys]], set('colour')) :
+                      null,
+        keys.length ? selector('lines', o.join, [['', [['', 'none']]], ['Along', keys]], set('join')) : null,
+        toggle('Pareto', 'Mark the points that no other one beats on both axes', o.pareto, set('pareto')));
   }
 
   config() {
     return {
-      type: 'scatter', data: {datasets: []},
+      type: 'scatter',
+      data: {datasets: []},
       options: {
-        animation: false, responsive: true, maintainAspectRatio: false, normalized: true,
+        animation: false,
+        responsive: true,
+        maintainAspectRatio: false,
+        normalized: true,
         interaction: {mode: 'nearest', intersect: true},
         plugins: {legend: {display: false}, tooltip: {enabled: false}},
         onHover: (event, found) => this.hover(event.native, found),
@@ -98,23 +88,28 @@ class Figure {
     const line = f => [f.label, textOf(f, i)];
     const axes = [byId.get(this.options.y), byId.get(this.options.x)].filter(f => f.group === 'metric');
     const rest = mainMetrics.filter(f => !axes.includes(f) && f.values[i] != null).slice(0, 4);
-    showTip(native.clientX, native.clientY, `point ${points[i].index}`, varied.filter(f => distinct(f).length > 1).map(line),
-            axes.map(line), rest.map(line));
+    showTip(
+        native.clientX, native.clientY, `point ${points[i].index}`,
+        varied.filter(f => distinct(f).length > 1).map(line), axes.map(line), rest.map(line));
   }
 
   draw() {
-    const o = this.options, theme = currentTheme(), shown = currentPoints.filter(i => points[i].status === 'done');
+    const o = this.options, theme = currentTheme(),
+          shown = currentPoints.filter(i => points[i].status === 'done');
     const placed = placedPoints(o, shown), groups = grouping(o, shown, theme);
     const visible = placed.filter(p => !this.hidden.has(groups.of(p.i).name));
     const front = o.pareto ? paretoFront(visible, better(byId.get(o.x)), better(byId.get(o.y))) : [];
     this.onFront = new Set(front.map(p => p.i));
-    this.chart.data.datasets = [this.frontSet(front), this.pointSet(visible, groups), ...this.lineSets(visible, groups)];
+    this.chart.data.datasets =
+        [this.frontSet(front), this.pointSet(visible, groups), ...this.lineSets(visible, groups)];
     const ends = which => {  // of a logarithmic axis, which would end at whole decades
       const values = visible.map(p => p[which]);
       return {min: Math.min(...values) / 1.15, max: Math.max(...values) * 1.15};
     };
-    this.chart.options.scales = {x: this.axis(byId.get(o.x), o.logX && ends('x'), 'x'),
-                                 y: this.axis(byId.get(o.y), o.logY && ends('y'), 'y')};
+    this.chart.options.scales = {
+      x: this.axis(byId.get(o.x), o.logX && ends('x'), 'x'),
+      y: this.axis(byId.get(o.y), o.logY && ends('y'), 'y')
+    };
     this.chart.update('none');
     this.drawLegend(groups);
     this.describe(shown.length - placed.length, front.length);
@@ -123,9 +118,19 @@ class Figure {
   pointSet(placed, groups) {
     const many = placed.length > 400;
     const set = {
-      ours: 'points', data: placed, order: 1, clip: false, pointHitRadius: 6, pointHoverRadius: 8,
-      pointHoverBorderWidth: 2, pointHoverBorderColor: css('--text'), pointStyle: [], pointBackgroundColor: [],
-      pointBorderColor: [], pointBorderWidth: [], pointRadius: [],
+      ours: 'points',
+      data: placed,
+      order: 1,
+      clip: false,
+      pointHitRadius: 6,
+      pointHoverRadius: 8,
+      pointHoverBorderWidth: 2,
+      pointHoverBorderColor: css('--text'),
+      pointStyle: [],
+      pointBackgroundColor: [],
+      pointBorderColor: [],
+      pointBorderWidth: [],
+      pointRadius: [],
     };
     const ring = css('--text'), edge = css('--card');
     for (const {i} of placed) {
@@ -141,21 +146,42 @@ class Figure {
   }
 
   lineSets(placed, groups) {
-    return linesOf(this.options, placed).map(line => ({
-      ours: 'line', data: line, order: 3, showLine: true, pointRadius: 0, pointHitRadius: 0, pointHoverRadius: 0,
-      borderWidth: 1.5, borderColor: faded(groups.of(line[0].i).colour, this.options.pareto ? 0.35 : 0.7),
-    }));
+    return linesOf(this.options, placed)
+        .map(line => ({
+               ours: 'line',
+               data: line,
+               order: 3,
+               showLine: true,
+               pointRadius: 0,
+               pointHitRadius: 0,
+               pointHoverRadius: 0,
+               borderWidth: 1.5,
+               borderColor: faded(groups.of(line[0].i).colour, this.options.pareto ? 0.35 : 0.7),
+             }));
   }
 
   frontSet(front) {
-    return {ours: 'front', data: front, order: 2, showLine: true, pointRadius: 0, pointHitRadius: 0, pointHoverRadius: 0,
-            borderWidth: 2, borderDash: [6, 4], borderColor: css('--text')};
+    return {
+      ours: 'front',
+      data: front,
+      order: 2,
+      showLine: true,
+      pointRadius: 0,
+      pointHitRadius: 0,
+      pointHoverRadius: 0,
+      borderWidth: 2,
+      borderDash: [6, 4],
+      borderColor: css('--text')
+    };
   }
 
   axis(f, log, which) {  // log: where to start and end
     const categories = f.numeric ? null : distinct(f);
     return {
-      ...(this.range ? this.range[which] : log && f.numeric ? log : categories ? {min: -0.5, max: categories.length - 0.5} : {}),
+      ...(this.range           ? this.range[which] :
+              log && f.numeric ? log :
+              categories       ? {min: -0.5, max: categories.length - 0.5} :
+                                 {}),
       ...axisStyle(f.label, log && f.numeric ? 'logarithmic' : 'linear', categories),
     };
   }
@@ -165,8 +191,12 @@ class Figure {
     if (!groups.colours && groups.list.length < 2) return;
     this.legend.append(element('span', {class: 'muted'}, groups.keys.map(f => f.label).join(' · ') + ':'));
     if (groups.colours)
-      this.legend.append(text(groups.from), element('span', {
-        class: 'ramp', style: `background:linear-gradient(90deg, ${groups.colours.join(',')})`}), text(groups.to));
+      this.legend.append(
+          text(groups.from),
+          element(
+              'span',
+              {class: 'ramp', style: `background:linear-gradient(90deg, ${groups.colours.join(',')})`}),
+          text(groups.to));
     for (const g of groups.list.slice(0, most_groups)) this.legend.append(this.legendKey(g));
     if (groups.list.length > most_groups)
       this.legend.append(element('span', {class: 'muted'}, `and ${groups.list.length - most_groups} more`));
@@ -177,53 +207,24 @@ class Figure {
       if (!this.hidden.delete(group.name)) this.hidden.add(group.name);
       this.draw();
     };
-    return element('button', {class: 'key', 'aria-pressed': String(!this.hidden.has(group.name)), title: group.name,
-                              onclick: switchIt}, swatch(group), shortened(group.name, 48));
+    return element(
+        'button', {
+          class: 'key',
+          'aria-pressed': String(!this.hidden.has(group.name)),
+          title: group.name,
+          onclick: switchIt
+        },
+        swatch(group), shortened(group.name, 48));
   }
 
   describe(missing, onFront) {
     const o = this.options, sense = f => (better(f) > 0 ? 'higher' : 'lower'), said = [];
-    if (o.pareto) said.push(`${onFront} on the Pareto front: ${sense(byId.get(o.y))} y and ${sense(byId.get(o.x))} x are better`);
+    if (o.pareto)
+      said.push(`${onFront} on the Pareto front: ${sense(byId.get(o.y))} y and ${
+          sense(byId.get(o.x))} x are better`);
     if (missing > 0) said.push(`${missing} point${missing > 1 ? 's' : ''} without a value here`);
     this.caption.textContent = said.join(' · ');
     this.canvas.setAttribute('aria-label', `${byId.get(o.y).label} against ${byId.get(o.x).label}`);
-  }
-
-  zooming() {
-    let from = null;
-    const place = e => {
-      const box = this.canvas.getBoundingClientRect(), area = this.chart.chartArea;
-      return {x: Math.min(Math.max(e.clientX - box.left, area.left), area.right),
-              y: Math.min(Math.max(e.clientY - box.top, area.top), area.bottom)};
-    };
-    const span = (a, b) => ({left: Math.min(a.x, b.x), top: Math.min(a.y, b.y), width: Math.abs(a.x - b.x), height: Math.abs(a.y - b.y)});
-    this.canvas.addEventListener('pointerdown', e => {
-      this.justZoomed = false;
-      if (e.button === 0 && e.pointerType === 'mouse') from = place(e);
-    });
-    window.addEventListener('pointermove', e => {
-      if (!from) return;
-      const box = span(from, place(e));
-      this.zoomBox.hidden = box.width < 6 || box.height < 6;
-      for (const side of Object.keys(box)) this.zoomBox.style[side] = box[side] + 'px';
-    });
-    window.addEventListener('pointerup', e => {
-      if (!from) return;
-      const to = place(e), box = span(from, to), {x, y} = this.chart.scales;
-      if (!this.zoomBox.hidden && box.width > 6 && box.height > 6) {
-        const between = (scale, a, b) => {
-          const ends = [scale.getValueForPixel(a), scale.getValueForPixel(b)].sort((p, q) => p - q);
-          return {min: ends[0], max: ends[1]};
-        };
-        this.range = {x: between(x, from.x, to.x), y: between(y, from.y, to.y)};
-        this.justZoomed = true;
-        this.draw();
-      }
-      from = null;
-      this.zoomBox.hidden = true;
-    });
-    this.canvas.addEventListener('dblclick', () => { this.range = null; this.draw(); });
-    this.canvas.addEventListener('mouseleave', () => { hideTip(); markRow(null); });
   }
 
   save() {
@@ -240,52 +241,6 @@ class Figure {
   }
 }
 
-function axisStyle(label, type, categories) {
-  return {
-    type,
-    title: {display: true, text: label, color: css('--text'), font: {family: css('--font'), size: 12.5, weight: 500}},
-    grid: {color: css('--grid'), borderColor: css('--line'), tickColor: css('--line')},
-    ticks: {
-      color: css('--muted'), font: {family: css('--font'), size: 11.5}, maxRotation: 40,
-      ...(categories ? {stepSize: 1, autoSkip: false} : {}),
-      callback: function (value) {
-        if (categories) return shortened(categories[value]?.shown ?? '', 18);
-        if (type === 'linear') return number(value);
-        const digit = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9)), ratio = this.max / this.min;
-        return (ratio > 300 ? [1] : ratio > 8 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 8]).includes(digit) ? number(value) : '';
-      },
-    },
-  };
-}
-
 function addFigure(options) {
   figures.push(new Figure(options, $('figures')));
 }
-
-const shortened = (name, most) => (name.length > most ? name.slice(0, most - 1) + '…' : name);
-
-function faded(colour, alpha) {
-  const [r, g, b] = colour.startsWith('#') ? [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16)) : colour.match(/\d+/g);
-  return `rgba(${r}, ${g}, ${b}, ${alpha})`;
-}
-
-function swatch(group) {
-  const paths = {circle: 'M6 2a4 4 0 1 0 .01 0z', triangle: 'M6 1.5 10.5 10h-9z', rect: 'M2.5 2.5h7v7h-7z',
-                 rectRot: 'M6 1 11 6 6 11 1 6z', crossRot: 'M2 3l1-1 3 3 3-3 1 1-3 3 3 3-1 1-3-3-3 3-1-1 3-3z'};
-  const made = element('span', {class: 'swatch'});
-  made.innerHTML = `<svg viewBox="0 0 12 12" width="12" height="12"><path d="${paths[group.shape]}" fill="${group.colour}"/></svg>`;
-  return made;
-}
-
-// --- The tip ---
-
-function showTip(x, y, title, ...blocks) {
-  const tip = $('tip');
-  tip.replaceChildren(element('b', null, title), ...blocks.filter(b => b.length).map(block =>
-    element('dl', null, ...block.flatMap(([name, value]) => [element('dt', null, name), element('dd', null, shortened(value, 60))]))));
-  tip.hidden = false;
-  const left = x + 16 + tip.offsetWidth > innerWidth ? x - 16 - tip.offsetWidth : x + 16;
-  tip.style.left = Math.max(4, left) + 'px';
-  tip.style.top = Math.max(4, Math.min(y + 12, innerHeight - tip.offsetHeight - 8)) + 'px';
-}
-function hideTip() { $('tip').hidden = true; }

@@ -9,39 +9,66 @@ function drawTheme() {
 }
 
 function drawFigures(what) {
-  if (what === 'rows' || what === 'selected') for (const figure of figures) figure.draw();
+  if (what === 'rows' || what === 'selected')
+    for (const figure of figures) figure.draw();
   if (what === 'theme') drawTheme();
 }
 
 function describePage() {
   const failed = points.filter(p => p.status !== 'done').length;
-  const keys = varied.filter(f => distinct(f).length > 1).map(f => `${f.label} (${distinct(f).length})`).join(', ');
-  $('about').textContent = data.sweep
-    ? `${points.length} points${failed ? `, ${failed} failed` : ''}${keys ? ' over ' + keys : ''}`
-    : summaryOf(0)?.bound?.reason || '';
+  const keys =
+      varied.filter(f => distinct(f).length > 1).map(f => `${f.label} (${distinct(f).length})`).join(', ');
+  $('about').textContent = data.sweep ?
+      `${points.length} points${failed ? `, ${failed} failed` : ''}${keys ? ' over ' + keys : ''}` :
+                                         summaryOf(0)?.bound?.reason || '';
   $('version').textContent = data.version;
 }
 
 function listen() {
-  $('theme').addEventListener('click', () => change('theme', {theme: currentTheme() === 'dark' ? 'light' : 'dark'}));
+  $('theme').addEventListener(
+      'click', () => change('theme', {theme: currentTheme() === 'dark' ? 'light' : 'dark'}));
   dark.addEventListener('change', () => change('theme', {}));
-  addEventListener('beforeprint', () => { printing = true; allRows = true; drawRows(); drawTheme(); for (const f of figures) f.chart.resize(); });
-  addEventListener('afterprint', () => { printing = false; allRows = false; drawRows(); drawTheme(); for (const f of figures) f.chart.resize(); });
+  addEventListener('beforeprint', () => {
+    printing = true;
+    allRows = true;
+    drawRows();
+    drawTheme();
+    for (const f of figures) f.chart.resize();
+  });
+  addEventListener('afterprint', () => {
+    printing = false;
+    allRows = false;
+    drawRows();
+    drawTheme();
+    for (const f of figures) f.chart.resize();
+  });
   $('filter').addEventListener('input', () => change('rows', {text: $('filter').value}));
-  $('clear').addEventListener('click', () => { $('filter').value = ''; change('rows', {text: '', filters: {}}); });
+  $('clear').addEventListener('click', () => {
+    $('filter').value = '';
+    change('rows', {text: '', filters: {}});
+  });
   $('csv').addEventListener('click', saveCsv);
-  $('more').addEventListener('click', () => { allRows = true; drawRows(); });
+  $('more').addEventListener('click', () => {
+    allRows = true;
+    drawRows();
+  });
   $('add-figure').addEventListener('click', () => {
     view.figures.push({...(view.figures.at(-1) || defaultFigures()[0])});
     addFigure(view.figures.at(-1));
     remember();
   });
-  const pointAt = e => { const row = e.target.closest('tr[data-point]'); return row ? Number(row.dataset.point) : null; };
+  const pointAt = e => {
+    const row = e.target.closest('tr[data-point]');
+    return row ? Number(row.dataset.point) : null;
+  };
   const body = $('table').tBodies[0];
-  body.addEventListener('click', e => { if (pointAt(e) !== null && !String(getSelection())) change('selected', {selected: pointAt(e)}); });
+  body.addEventListener('click', e => {
+    if (pointAt(e) !== null && !String(getSelection())) change('selected', {selected: pointAt(e)});
+  });
   document.addEventListener('keydown', keyPressed);
   document.addEventListener('click', e => {
-    for (const menu of document.querySelectorAll('details.menu[open]')) if (!menu.contains(e.target)) menu.open = false;
+    for (const menu of document.querySelectorAll('details.menu[open]'))
+      if (!menu.contains(e.target)) menu.open = false;
   });
 }
 
@@ -74,7 +101,9 @@ if (data.sweep) {
   onChange(drawTable);
   onChange(drawFigures);
   onChange(drawDetail);
-  onChange(what => { if (what === 'selected') scrollToRow(view.selected); });
+  onChange(what => {
+    if (what === 'selected') scrollToRow(view.selected);
+  });
   if (view.selected !== null) change('selected', {});
 } else {
   onChange(drawFigures);

@@ -1,7 +1,7 @@
 // From points to what a chart draws: coordinates, colours, lines, the Pareto front. Nothing here draws.
 
-// Okabe and Ito's colours, told apart by the colour-blind (https://jfly.uni-koeln.de/color/), yellow and black
-// replaced by what can be seen on white and on black; shapes say the same again, on paper too.
+// Okabe and Ito's colours, told apart by the colour-blind (https://jfly.uni-koeln.de/color/), yellow and
+// black replaced by what can be seen on white and on black; shapes say the same again, on paper too.
 const palettes = {
   light: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#7a6a00', '#555b66'],
   dark: ['#4aa8e8', '#ff8a3d', '#2cc79b', '#e79bc6', '#f2b63c', '#8fd0f7', '#c9b84a', '#aab2bf'],
@@ -17,9 +17,11 @@ const most_groups = 40;  // colours times shapes
 const byLine = '@line';
 
 function mix(colours, share) {
-  const at = Math.min(Math.max(share, 0), 1) * (colours.length - 1), low = Math.min(Math.floor(at), colours.length - 2);
+  const at = Math.min(Math.max(share, 0), 1) * (colours.length - 1),
+        low = Math.min(Math.floor(at), colours.length - 2);
   const part = (colour, k) => parseInt(colour.slice(1 + 2 * k, 3 + 2 * k), 16);
-  const channel = k => Math.round(part(colours[low], k) + (at - low) * (part(colours[low + 1], k) - part(colours[low], k)));
+  const channel = k =>
+      Math.round(part(colours[low], k) + (at - low) * (part(colours[low + 1], k) - part(colours[low], k)));
   return `rgb(${channel(0)}, ${channel(1)}, ${channel(2)})`;
 }
 
@@ -33,7 +35,8 @@ const lineName = (point, keys) => keys.map(f => textOf(f, point)).join(' · ');
 
 function colourOf(f, rank, theme) {
   const count = distinct(f).length;
-  return f.numeric && count > 1 ? mix(scales[theme], rank / (count - 1)) : palettes[theme][rank % palettes[theme].length];
+  return f.numeric && count > 1 ? mix(scales[theme], rank / (count - 1)) :
+                                  palettes[theme][rank % palettes[theme].length];
 }
 
 // What tells points apart: {of: point -> {name, colour, shape}, list: for the legend, keys: what the names
@@ -44,11 +47,14 @@ function grouping(figure, shown, theme) {
   const keys = f ? [f] : figure.colour === byLine ? lineKeys(figure.join) : [];
   const [first, second] = keys, byBoth = keys.length === 2 && distinct(second).length <= shapes.length;
   const groups = new Map();
-  for (const i of points.map((_, i) => i).sort((a, b) => keys.reduce((d, k) => d || rankOf(k, a) - rankOf(k, b), 0))) {
+  for (const i of points.map((_, i) => i)
+           .sort((a, b) => keys.reduce((d, k) => d || rankOf(k, a) - rankOf(k, b), 0))) {
     const name = lineName(i, keys), at = groups.size;
     if (groups.has(name)) continue;
     groups.set(name, {
-      name, colour: byBoth || f ? colourOf(first, rankOf(first, i), theme) : palettes[theme][at % palettes[theme].length],
+      name,
+      colour: byBoth || f ? colourOf(first, rankOf(first, i), theme) :
+                            palettes[theme][at % palettes[theme].length],
       shape: shapes[(byBoth ? rankOf(second, i) : at) % shapes.length],
     });
   }
@@ -60,7 +66,11 @@ function scaleOf(f, theme) {
   const values = distinct(f).map(d => d.value), from = values[0], to = values[values.length - 1];
   const log = from > 0 && to / from > 100, at = v => (log ? Math.log(v) : v);
   const share = v => (at(v) - at(from)) / (at(to) - at(from) || 1);
-  const of = i => ({name: '', shape: 'circle', colour: f.values[i] == null ? '#888' : mix(scales[theme], share(f.values[i]))});
+  const of = i => ({
+    name: '',
+    shape: 'circle',
+    colour: f.values[i] == null ? '#888' : mix(scales[theme], share(f.values[i]))
+  });
   return {of, list: [], keys: [f], from, to, colours: scales[theme]};
 }
 
@@ -83,7 +93,7 @@ function paretoFront(placed, directionX, directionY) {
 function placedPoints(figure, shown) {
   const x = byId.get(figure.x), y = byId.get(figure.y);
   return shown.map(i => ({x: coordinate(x, i, figure.logX), y: coordinate(y, i, figure.logY), i}))
-              .filter(p => p.x !== null && p.y !== null);
+      .filter(p => p.x !== null && p.y !== null);
 }
 
 // Points that differ in nothing but the joined key make a line, in that key's order.
@@ -96,13 +106,15 @@ function linesOf(figure, placed) {
     if (!lines.has(name)) lines.set(name, []);
     lines.get(name).push(p);
   }
-  return [...lines.values()].filter(line => line.length > 1)
-                            .map(line => line.sort((a, b) => rankOf(f, a.i) - rankOf(f, b.i)));
+  return [...lines.values()]
+      .filter(line => line.length > 1)
+      .map(line => line.sort((a, b) => rankOf(f, a.i) - rankOf(f, b.i)));
 }
 
 // --- What a reader most likely wants first ---
 
-const loadKey = () => varied.find(f => f.numeric && /rate|concurrency|load/.test(f.id) && distinct(f).length > 1);
+const loadKey = () =>
+    varied.find(f => f.numeric && /rate|concurrency|load/.test(f.id) && distinct(f).length > 1);
 
 function defaultColour(join) {
   const lines = new Set(points.map((_, i) => lineName(i, lineKeys(join)))).size;
@@ -117,13 +129,25 @@ function defaultFigures() {
   const figures = [];
   const add = (x, y, more) => {
     const along = more.join ?? join;
-    if (x && y) figures.push({x, y, colour: defaultColour(along), logX: false, logY: false, pareto: false, ...more, join: along});
+    if (x && y)
+      figures.push({
+        x,
+        y,
+        colour: defaultColour(along),
+        logX: false,
+        logY: false,
+        pareto: false,
+        ...more,
+        join: along
+      });
   };
-  add(first(['output_tokens_per_s_per_user']),
-      first(['output_throughput_per_device', 'output_throughput']), {pareto: true});
+  add(first(['output_tokens_per_s_per_user']), first(['output_throughput_per_device', 'output_throughput']),
+      {pareto: true});
   const other = varied.find(f => f.numeric && f.id !== '/seed' && distinct(f).length > 1);
-  if (load) add(first(['output_throughput']), first(['p99_ttft_ms', 'median_ttft_ms']), {logY: true});
-  else add((other || byId.get('index')).id, first(['output_throughput']), {join: other ? other.id : ''});
+  if (load)
+    add(first(['output_throughput']), first(['p99_ttft_ms', 'median_ttft_ms']), {logY: true});
+  else
+    add((other || byId.get('index')).id, first(['output_throughput']), {join: other ? other.id : ''});
   if (!figures.length && metrics.length > 0) add('index', metrics[0].id, {});
   return figures;
 }

@@ -1,10 +1,15 @@
-// What the reader has chosen to see. It is kept in the address, so that a reload or a copied address shows the
-// same; whoever draws something registers with onChange.
+// What the reader has chosen to see. It is kept in the address, so that a reload or a copied address shows
+// the same; whoever draws something registers with onChange.
 const view = {
-  sort: 'index', descending: false,
-  text: '', filters: {},  // field -> the values shown, or {from, to}
+  sort: 'index',
+  descending: false,
+  text: '',
+  filters: {},  // field -> the values shown, or {from, to}
   columns: ['index', ...varied.map(f => f.id), 'status', ...mainMetrics.map(f => f.id)],
-  figures: [], selected: null, pinned: null, theme: null,
+  figures: [],
+  selected: null,
+  pinned: null,
+  theme: null,
 };
 const listeners = [];
 const onChange = draw => listeners.push(draw);
@@ -21,8 +26,12 @@ function remember() {  // not at once: browsers take only so many changes of the
   clearTimeout(remembering);
   remembering = setTimeout(() => {
     const kept = Object.entries(view).filter(([key, value]) => JSON.stringify(value) !== standing[key]);
-    const address = kept.length ? '#' + encodeURIComponent(JSON.stringify(Object.fromEntries(kept))) : location.pathname;
-    try { history.replaceState(null, '', address); } catch { /* an embedded page has none */ }
+    const address =
+        kept.length ? '#' + encodeURIComponent(JSON.stringify(Object.fromEntries(kept))) : location.pathname;
+    try {
+      history.replaceState(null, '', address);
+    } catch { /* an embedded page has none */
+    }
   }, 150);
 }
 
@@ -30,7 +39,11 @@ let standing = {};  // what need not be kept
 function recall() {
   standing = Object.fromEntries(Object.entries(view).map(([key, value]) => [key, JSON.stringify(value)]));
   let kept;
-  try { kept = JSON.parse(decodeURIComponent(location.hash.slice(1))); } catch { return; }
+  try {
+    kept = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+  } catch {
+    return;
+  }
   if (!kept || typeof kept !== 'object') return;
   for (const key of Object.keys(view))
     if (key in kept && (view[key] === null || typeof kept[key] === typeof view[key])) view[key] = kept[key];
@@ -43,8 +56,10 @@ function recall() {
 
 // --- Which points are shown, and in which order ---
 
-const rowTexts = points.map((p, i) =>
-  [p.index, p.status, p.error || '', ...varied.map(f => `${f.label}=${textOf(f, i)}`)].join(' ').toLowerCase());
+const rowTexts = points.map(
+    (p, i) => [p.index, p.status, p.error || '', ...varied.map(f => `${f.label}=${textOf(f, i)}`)]
+                  .join(' ')
+                  .toLowerCase());
 
 function hasWord(point, word) {
   const exact = /^([^=]+)=(.*)$/.exec(word);
@@ -61,8 +76,9 @@ function passes(point, id, filter) {
 function shownPoints() {
   const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
   const filters = Object.entries(view.filters);
-  const shown = points.map((_, i) => i)
-    .filter(i => words.every(w => hasWord(i, w)) && filters.every(([id, f]) => passes(i, id, f)));
+  const shown =
+      points.map((_, i) => i)
+          .filter(i => words.every(w => hasWord(i, w)) && filters.every(([id, f]) => passes(i, id, f)));
   const f = byId.get(view.sort), sign = view.descending ? -1 : 1;
   const key = i => (f.numeric ? f.values[i] : f.values[i] == null ? null : textOf(f, i));
   return shown.sort((a, b) => {

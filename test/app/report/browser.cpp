@@ -189,6 +189,14 @@ void Browser::click(const std::string& selector) {
   click(box[0].get<double>(), box[1].get<double>());
 }
 
+void Browser::drag(double from_x, double from_y, double to_x, double to_y) {
+  hover(from_x, from_y);
+  mouse("mousePressed", from_x, from_y, 1);
+  mouse("mouseMoved", to_x, to_y, 1);
+  mouse("mouseReleased", to_x, to_y, 1);
+  wait_for_frame();
+}
+
 void Browser::type(const std::string& text) {
   call("Input.insertText", {{"text", text}});
 }

@@ -32,6 +32,7 @@ class Browser {
   void hover(double x, double y);
   void click(double x, double y);
   void click(const std::string& selector);  // the middle of the first such element
+  void drag(double from_x, double from_y, double to_x, double to_y);
   void type(const std::string& text);
   void press(const std::string& key);  // "Escape", "ArrowDown"
   void print_as_pdf(const std::filesystem::path& file);

@@ -10,6 +10,7 @@
 #include "sim/app/results/metric.h"
 #include "test/app/report/browser.h"
 #include "test/app/report/sample_sweep.h"
+#include "test/app/run_weir.h"
 
 using namespace weir;
 using namespace weir::test;
@@ -256,6 +257,26 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("report page: dragging in a chart zooms to what is between, and selects nothing") {
+  NEEDS_CHROMIUM
+  OpenPage page(sample_sweep({}));
+  const auto [x1, y1] = page.place(1, 30);
+  const auto [x2, y2] = page.place(1, 11);
+  page.browser.drag(x1, y1, x2, y2);
+  const auto axis = [&](const std::string& which, const std::string& end) {
+    return page.ask("figures[1].chart.scales." + which + "." + end).get<double>();
+  };
+  for (const auto& [which, metric] : {std::pair("x", "output_throughput"), std::pair("y", "p99_ttft_ms")}) {
+    const auto [low, high] = std::minmax({page.metric(30, metric), page.metric(11, metric)});
+    CHECK(axis(which, "min") == Approx(low).epsilon(0.02));
+    CHECK(axis(which, "max") == Approx(high).epsilon(0.02));
+  }
+  CHECK(page.ask("view.selected") == nullptr);
+  page.ask("figures[1].canvas.dispatchEvent(new Event('dblclick'))");
+  CHECK(axis("y", "max") > page.metric(11, "p99_ttft_ms") * 1.02);
+  CHECK(page.browser.complaints() == std::vector<std::string>{});
+}
+
 TEST_CASE("report page: the Pareto front is what brute force finds, whichever way is better") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 20, .fail_each = 13}));
@@ -308,6 +329,22 @@ TEST_CASE("report page: a run's has its metrics, its scenario and its latencies"
   const Json ttft = page.ask("figures[0].lines.find(l => l.name === 'TTFT').points.find(p => p.y === 0.5).x");
   CHECK(ttft.get<double>() == Approx(page.metric(0, "median_ttft_ms")).epsilon(0.01));
   page.browser.click("#theme");
+  CHECK(page.browser.complaints() == std::vector<std::string>{});
+}
+
+TEST_CASE("report page: shows what weir sweep wrote") {
+  NEEDS_CHROMIUM
+  const ScratchDirectory scratch;
+  const Json sweep = {{"scenario", shipped("quickstart.json")},
+                      {"vary",
+                       {{"/serving/replicas/0/batching/max_batch_requests", {8, 64}},
+                        {"/workload/requests/count", {20, 40}}}}};
+  std::ofstream(scratch / "sweep.json") << sweep;
+  REQUIRE(run_weir({"sweep", scratch / "sweep.json", "--out", scratch / "out"}).code == 0);
+  OpenPage page(read_results(scratch / "out"));
+  CHECK(page.rows() == std::vector<std::int64_t>{0, 1, 2, 3});
+  CHECK(page.ask("varied.map(f => f.label)") == Json({"max_batch_requests", "requests/count"}));
+  CHECK(page.ask("byId.get('completed').values") == Json({20, 40, 20, 40}));
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
