@@ -3,6 +3,7 @@
 // values are equal and once where another column has the same.
 #include <fmt/format.h>
 
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -10,6 +11,7 @@
 #include "sim/app/report/page.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
+#include "sim/app/results/repetitions.h"
 #include "sim/app/results/short_names.h"
 
 namespace weir {
@@ -113,6 +115,16 @@ Json metrics_of(const ResultSet& results, Columns& columns) {
   return list;
 }
 
+// By the number of repetitions less one: how many standard errors half a 95 % confidence interval is wide.
+Json student_t(const ResultSet& results) {
+  Json list = {nullptr};
+  std::size_t most = 1;
+  for (const Repeated& repeated : repetitions(results)) most = std::max(most, repeated.points.size());
+  for (std::size_t n = 2; n <= most; ++n)
+    list.push_back(boost::math::quantile(boost::math::students_t(static_cast<double>(n - 1)), 0.975));
+  return list;
+}
+
 }  // namespace
 
 double significant(double value) {
@@ -141,6 +153,7 @@ Json report_data(const ResultSet& results) {
   data["leaves"] = leaves.add_to(columns);
   data["points"] = std::move(points);
   data["columns"] = columns.list();
+  data["student_t"] = student_t(results);
   if (!results.sweep) data["curves"] = run_curves(results.directory);
   return data;
 }

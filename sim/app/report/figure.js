@@ -49,48 +49,58 @@ class Figure {
                           [['', [['', 'one colour'], [byLine, 'each line']]], ['By', keys]], set('colour')) :
                       null,
         keys.length ? selector('lines', o.join, [['', [['', 'none']]], ['Along', keys]], set('join')) : null,
-        toggle('Pareto', 'Mark the points that no other one beats on both axes', o.pareto, set('pareto')));
+        toggle('Pareto', 'Mark the points that no other one beats on both axes', o.pareto, set('pareto')),
+        seed ? toggle(
+                   'seeds', 'Every seed by itself, in place of the mean and its 95 % confidence interval',
+                   o.seeds, set('seeds')) :
+               null);
   }
 
   config() {
     return {
       type: 'scatter',
       data: {datasets: []},
+      plugins: [{afterDatasetsDraw: drawIntervals}],
       options: {
         animation: false,
         responsive: true,
         maintainAspectRatio: false,
-        normalized: true,
         interaction: {mode: 'nearest', intersect: true},
         plugins: {legend: {display: false}, tooltip: {enabled: false}},
         onHover: (event, found) => this.hover(event.native, found),
         onClick: (event, found) => {
-          const i = this.pointOf(found);
-          if (i !== null && !this.justZoomed) change('selected', {selected: i});
+          const p = this.placedOf(found);
+          if (p && !this.justZoomed) change('selected', {selected: p.i});
         },
       },
     };
   }
 
-  pointOf(found) {
+  placedOf(found) {
     for (const {datasetIndex, index} of found) {
       const set = this.chart.data.datasets[datasetIndex];
-      if (set.ours !== 'front') return set.data[index].i;
+      if (set.ours !== 'front') return set.data[index];
     }
     return null;
   }
 
   hover(native, found) {
-    const i = this.pointOf(found);
-    this.canvas.style.cursor = i === null ? 'crosshair' : 'pointer';
-    markRow(i);
-    if (i === null || !native) return hideTip();
+    const p = this.placedOf(found);
+    this.canvas.style.cursor = p ? 'pointer' : 'crosshair';
+    markRow(p ? p.i : null);
+    if (!p || !native) return hideTip();
+    const together = p.all && p.all.length > 1, {i} = p;
     const line = f => [f.label, textOf(f, i)];
-    const axes = [byId.get(this.options.y), byId.get(this.options.x)].filter(f => f.group === 'metric');
-    const rest = mainMetrics.filter(f => !axes.includes(f) && f.values[i] != null).slice(0, 4);
+    const value = (f, which) =>
+        [f.label, together ? `${number(p[which])} ± ${number(p.estimates[which].half)}` : textOf(f, i)];
+    const x = byId.get(this.options.x), y = byId.get(this.options.y);
+    const rest = mainMetrics.filter(f => f !== x && f !== y && f.values[i] != null).slice(0, 4);
     showTip(
-        native.clientX, native.clientY, `point ${points[i].index}`,
-        varied.filter(f => distinct(f).length > 1).map(line), axes.map(line), rest.map(line));
+        native.clientX, native.clientY,
+        together ? `mean of ${p.all.length} seeds` : `point ${points[i].index}`,
+        varied.filter(f => distinct(f).length > 1 && !(together && f === seed)).map(line),
+        [[y, 'y'], [x, 'x']].filter(([f]) => f.group === 'metric').map(([f, which]) => value(f, which)),
+        together ? [] : rest.map(line));
   }
 
   draw() {
@@ -104,7 +114,7 @@ class Figure {
         [this.frontSet(front), this.pointSet(visible, groups), ...this.lineSets(visible, groups)];
     const ends = which => {  // of a logarithmic axis, which would end at whole decades
       const values = visible.map(p => p[which]);
-      return {min: Math.min(...values) / 1.15, max: Math.max(...values) * 1.15};
+      return values.length ? {min: Math.min(...values) / 1.15, max: Math.max(...values) * 1.15} : {};
     };
     this.chart.options.scales = {
       x: this.axis(byId.get(o.x), o.logX && ends('x'), 'x'),
@@ -112,7 +122,8 @@ class Figure {
     };
     this.chart.update('none');
     this.drawLegend(groups);
-    this.describe(shown.length - placed.length, front.length);
+    const found = placed.reduce((sum, p) => sum + (p.all ? p.all.length : 1), 0);
+    this.describe(shown.length - found, front.length);
   }
 
   pointSet(placed, groups) {
@@ -133,14 +144,15 @@ class Figure {
       pointRadius: [],
     };
     const ring = css('--text'), edge = css('--card');
-    for (const {i} of placed) {
-      const {colour, shape} = groups.of(i), shown = i === view.selected || i === view.pinned;
+    for (const {i, all} of placed) {
+      const has = point => i === point || Boolean(all?.includes(point));
+      const {colour, shape} = groups.of(i), shown = has(view.selected) || has(view.pinned);
       const fill = faded(colour, this.options.pareto && !this.onFront.has(i) ? 0.35 : many ? 0.8 : 0.95);
       set.pointStyle.push(shape);
       set.pointBackgroundColor.push(fill);
       set.pointBorderColor.push(shown ? ring : shape === 'crossRot' ? fill : edge);
       set.pointBorderWidth.push(shown ? 2.5 : shape === 'crossRot' ? 2 : many ? 0.5 : 1);
-      set.pointRadius.push(i === view.selected ? 9 : i === view.pinned ? 7 : many ? 3.5 : 5);
+      set.pointRadius.push(has(view.selected) ? 9 : has(view.pinned) ? 7 : many ? 3.5 : 5);
     }
     return set;
   }
@@ -243,4 +255,25 @@ class Figure {
 
 function addFigure(options) {
   figures.push(new Figure(options, $('figures')));
+}
+
+// The confidence intervals of means over seeds, as bars through their points.
+function drawIntervals(chart) {
+  const {ctx, scales: {x, y}} = chart, set = chart.data.datasets.find(d => d.ours === 'points');
+  ctx.save();
+  ctx.lineWidth = 1.2;
+  set?.data.forEach((p, k) => {
+    if (!p.estimates) return;
+    ctx.strokeStyle = set.pointBackgroundColor[k];
+    const across = x.getPixelForValue(p.x), down = y.getPixelForValue(p.y), {x: ex, y: ey} = p.estimates;
+    const line = (a, b, c, d) => {
+      ctx.beginPath();
+      ctx.moveTo(a, b);
+      ctx.lineTo(c, d);
+      ctx.stroke();
+    };
+    line(across, y.getPixelForValue(ey.mean - ey.half), across, y.getPixelForValue(ey.mean + ey.half));
+    line(x.getPixelForValue(ex.mean - ex.half), down, x.getPixelForValue(ex.mean + ex.half), down);
+  });
+  ctx.restore();
 }

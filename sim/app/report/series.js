@@ -30,7 +30,8 @@ function coordinate(f, point, log) {
   return value == null || (log && !(value > 0)) ? null : value;
 }
 
-const lineKeys = join => varied.filter(f => f.id !== join && distinct(f).length > 1);
+const seed = varied.find(f => f.id === '/seed' && distinct(f).length > 1);  // repetitions, not configurations
+const lineKeys = join => varied.filter(f => f.id !== join && f !== seed && distinct(f).length > 1);
 const lineName = (point, keys) => keys.map(f => textOf(f, point)).join(' · ');
 
 function colourOf(f, rank, theme) {
@@ -90,23 +91,43 @@ function paretoFront(placed, directionX, directionY) {
   return front.sort((a, b) => a.x - b.x || a.y - b.y);
 }
 
+// [{x, y, i}], i the point; of seeds taken together i is the first one, `all` says which, and x and y are
+// {mean, half} in `estimates`.
 function placedPoints(figure, shown) {
   const x = byId.get(figure.x), y = byId.get(figure.y);
-  return shown.map(i => ({x: coordinate(x, i, figure.logX), y: coordinate(y, i, figure.logY), i}))
-      .filter(p => p.x !== null && p.y !== null);
+  const placed = shown.map(i => ({x: coordinate(x, i, figure.logX), y: coordinate(y, i, figure.logY), i}))
+                     .filter(p => p.x !== null && p.y !== null);
+  if (!seed || figure.seeds || x === seed || y === seed) return placed;
+  return grouped(placed, lineKeys('')).map(all => {
+    const estimates = {x: estimate(all.map(p => p.x)), y: estimate(all.map(p => p.y))};
+    const i = Math.min(...all.map(p => p.i));
+    return {x: estimates.x.mean, y: estimates.y.mean, i, all: all.map(p => p.i), estimates};
+  });
+}
+
+// Mean and half the width of its 95 % confidence interval by Student's t (0 of a single value).
+function estimate(values) {
+  const n = values.length, mean = values.reduce((a, b) => a + b, 0) / n;
+  const squares = values.reduce((sum, v) => sum + (v - mean) ** 2, 0);
+  return {mean, half: n > 1 ? data.student_t[n - 1] * Math.sqrt(squares / (n - 1) / n) : 0};
+}
+
+function grouped(placed, keys) {  // lists of those that agree in the keys
+  const groups = new Map();
+  for (const p of placed) {
+    const name = lineName(p.i, keys);
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(p);
+  }
+  return [...groups.values()];
 }
 
 // Points that differ in nothing but the joined key make a line, in that key's order.
 function linesOf(figure, placed) {
   const f = byId.get(figure.join);
   if (!f) return [];
-  const lines = new Map(), keys = lineKeys(figure.join);
-  for (const p of placed) {
-    const name = lineName(p.i, keys);
-    if (!lines.has(name)) lines.set(name, []);
-    lines.get(name).push(p);
-  }
-  return [...lines.values()]
+  const keys = lineKeys(figure.join);
+  return grouped(placed, seed && f !== seed ? [...keys, seed] : keys)
       .filter(line => line.length > 1)
       .map(line => line.sort((a, b) => rankOf(f, a.i) - rankOf(f, b.i)));
 }
@@ -119,7 +140,7 @@ const loadKey = () =>
 function defaultColour(join) {
   const lines = new Set(points.map((_, i) => lineName(i, lineKeys(join)))).size;
   if (join && lines > 1 && lines <= 16) return byLine;
-  const candidates = varied.filter(f => f.id !== join && f.id !== '/seed' && distinct(f).length > 1);
+  const candidates = varied.filter(f => f.id !== join && f !== seed && distinct(f).length > 1);
   return (candidates.find(f => distinct(f).length <= 8) || candidates[0])?.id || '';
 }
 
@@ -143,7 +164,7 @@ function defaultFigures() {
   };
   add(first(['output_tokens_per_s_per_user']), first(['output_throughput_per_device', 'output_throughput']),
       {pareto: true});
-  const other = varied.find(f => f.numeric && f.id !== '/seed' && distinct(f).length > 1);
+  const other = varied.find(f => f.numeric && f !== seed && distinct(f).length > 1);
   if (load)
     add(first(['output_throughput']), first(['p99_ttft_ms', 'median_ttft_ms']), {logY: true});
   else

@@ -8,6 +8,7 @@
 
 #include "sim/app/report/page.h"
 #include "sim/app/results/metric.h"
+#include "sim/app/results/repetitions.h"
 #include "test/app/report/browser.h"
 #include "test/app/report/sample_sweep.h"
 #include "test/app/run_weir.h"
@@ -329,6 +330,26 @@ TEST_CASE("report page: a run's has its metrics, its scenario and its latencies"
   const Json ttft = page.ask("figures[0].lines.find(l => l.name === 'TTFT').points.find(p => p.y === 0.5).x");
   CHECK(ttft.get<double>() == Approx(page.metric(0, "median_ttft_ms")).epsilon(0.01));
   page.browser.click("#theme");
+  CHECK(page.browser.complaints() == std::vector<std::string>{});
+}
+
+TEST_CASE("report page: seeds are one point of a chart, their mean and its interval, or each by itself") {
+  NEEDS_CHROMIUM
+  OpenPage page(sample_sweep({.fail_each = 7, .seeds = 4}));
+  const std::vector<Repeated> expected = repetitions(page.results);
+  const Json shown = page.ask("figures[1].chart.data.datasets[1].data");  // of rounded numbers
+  REQUIRE(shown.size() == expected.size());
+  for (std::size_t k = 0; k < shown.size(); ++k) {
+    const Estimate y = expected[k].metric("p99_ttft_ms");
+    CHECK(shown[k]["all"].size() == expected[k].done().size());
+    CHECK(shown[k]["y"].get<double>() == Approx(y.mean).epsilon(1e-5));
+    if (y.count > 1)
+      CHECK(shown[k]["estimates"]["y"]["half"].get<double>() == Approx(y.half_width).epsilon(0.01));
+  }
+  page.ask(
+      "[...document.querySelectorAll('figure')[1].querySelectorAll('.toggle')].find(t => t.innerText === "
+      "'seeds').click()");
+  CHECK(page.shown(1).size() == 247);  // of 288, each seventh failed
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 

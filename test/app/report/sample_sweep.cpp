@@ -62,14 +62,17 @@ ResultSet sample_sweep(const SampleSweep& shape) {
                     true,
                     {tensor_key, batching_key, rate_key},
                     {}};
+  if (shape.seeds > 1) results.varied.emplace_back("/seed");
   const std::vector<std::string> policies = {"chunked_prefill", "orca", "static"};
   for (const int tensor : {1, 2, 4, 8})
     for (std::size_t policy = 0; policy < policies.size(); ++policy)
-      for (int r = 1; r <= shape.rates; ++r) {
+      for (int r = 1; r <= shape.rates * shape.seeds; ++r) {
         PointResult point;
         point.index = static_cast<std::int64_t>(results.points.size());
-        const double rate = 100.0 * r / shape.rates;
+        const int seed = (r - 1) % shape.seeds + 1;
+        const double rate = 100.0 * ((r - 1) / shape.seeds + 1) / shape.rates;
         point.varied = {{tensor_key, tensor}, {batching_key, policies[policy]}, {rate_key, rate}};
+        if (shape.seeds > 1) point.varied.emplace_back("/seed", seed);
         point.status =
             shape.fail_each > 0 && point.index % shape.fail_each == shape.fail_each - 1 ? "failed" : "done";
         if (point.status == "done") {
@@ -77,7 +80,7 @@ ResultSet sample_sweep(const SampleSweep& shape) {
           stir(point.summary, 1 + 0.001 * static_cast<double>(point.index));
           for (const auto& [pointer, value] : point.varied)
             point.summary["scenario"][Json::json_pointer(pointer)] = value;
-          set_metrics(point.summary, tensor, policy, rate);
+          set_metrics(point.summary, tensor, policy, rate * (1 + 0.01 * seed));
         } else {
           point.error = "killed by signal 9 after 60 s: over its time limit </script><!-- \u2028";
         }

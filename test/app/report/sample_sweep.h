@@ -8,6 +8,7 @@ namespace weir::test {
 struct SampleSweep {
   int rates = 6;  // times 4 tensor times 3 batching: the points
   int fail_each = 0;
+  int seeds = 1;  // repetitions of each
 };
 ResultSet sample_sweep(const SampleSweep& shape);
 
