@@ -28,6 +28,7 @@ test: all
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
 
 bench: all
+	@$(BUILD)/test/weir_bench_timeline; echo
 	$(BUILD)/test/weir_bench
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp')

@@ -53,7 +53,7 @@ class Profiled final : public Device {
 
   KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override {
     KernelCost cost = analytic_->cost(op, batch, links);
-    if (collective(op)) return cost;
+    if (is_collective(op.kind)) return cost;
     if (op.kind == OperatorKind::attention)
       cost.time = Seconds(attention_seconds(op, batch, links, cost.time));
     else if (const std::int64_t rows = op.rows == Rows::sequences ? batch.sequences : batch.tokens();
@@ -94,7 +94,7 @@ class Profiled final : public Device {
     for (const OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
       for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
         const Operator& op = (*graph)[v];
-        if (collective(op)) degree = std::max(degree, op.devices);
+        if (is_collective(op.kind)) degree = std::max(degree, op.devices);
         if (const std::string file = lacks(op); !file.empty())
           return fmt::format("{} has no layer {}", (folder_ / file).string(), op.name);
       }
@@ -114,14 +114,9 @@ class Profiled final : public Device {
             static_cast<double>(b.decode_context_max) - 1};
   }
 
-  static bool collective(const Operator& op) {
-    return op.kind == OperatorKind::all_reduce || op.kind == OperatorKind::all_gather ||
-           op.kind == OperatorKind::all_to_all;
-  }
-
   // The file without the operator's layer, or "".
   std::string lacks(const Operator& op) const {
-    if (collective(op) || op.kind == OperatorKind::attention) return "";
+    if (is_collective(op.kind) || op.kind == OperatorKind::attention) return "";
     if (part_of_moe(op)) return tables_.experts.knots.empty() ? "moe.csv" : "";
     const bool sequences = op.rows == Rows::sequences;
     const LayerTimes& layers = sequences ? tables_.per_sequence : tables_.dense;

@@ -131,6 +131,26 @@ std::shared_ptr<const CollectiveModel> plain(const LinkSpec& links) {
 
 }  // namespace
 
+// Everyone sends a part to everyone at once; or in round r each to the r-th next device (all-to-all), or each
+// to the next (the others).
+std::vector<std::vector<Message>> plain_rounds(Collective op, Bytes bytes, int n, LinkShape shape) {
+  if (n <= 1) return {};
+  if (op == Collective::send_receive) return {{{0, 1, bytes}}};
+  const Bytes part = bytes / n;
+  const int phases = op == Collective::all_reduce ? 2 : 1;  // a reduce-scatter, then an all-gather
+  std::vector<std::vector<Message>> rounds;
+  for (int phase = 0; phase < phases; ++phase) {
+    if (shape == LinkShape::full_mesh) rounds.emplace_back();
+    for (int round = 1; round < n; ++round) {
+      if (shape != LinkShape::full_mesh) rounds.emplace_back();
+      const bool far = op == Collective::all_to_all || shape == LinkShape::full_mesh;
+      for (int rank = 0; rank < n; ++rank)
+        rounds.back().push_back({rank, (rank + (far ? round : 1)) % n, part});
+    }
+  }
+  return rounds;
+}
+
 std::shared_ptr<const CollectiveModel> make_collectives(const LinkSpec& links, const std::string& library) {
   if (library == "tree") return std::make_shared<Tree>(links);
   if (library == "one_shot") return std::make_shared<OneShot>(links);

@@ -42,4 +42,12 @@ LinkSpec find_interconnect(const std::string& name);
 // std::out_of_range on another library.
 std::shared_ptr<const CollectiveModel> make_collectives(const LinkSpec& links, const std::string& library);
 
+// The plain algorithm itself, message by message: those of a round go at once, and the next round starts when
+// all have arrived. On idle links it takes what the closed form says.
+struct Message {
+  int from, to;  // ranks
+  Bytes bytes;
+};
+std::vector<std::vector<Message>> plain_rounds(Collective op, Bytes bytes, int devices, LinkShape shape);
+
 }  // namespace weir

@@ -21,6 +21,11 @@ enum class OperatorKind {
   all_to_all,
 };
 
+inline bool is_collective(OperatorKind kind) {
+  return kind == OperatorKind::all_reduce || kind == OperatorKind::all_gather ||
+         kind == OperatorKind::all_to_all;
+}
+
 enum class Rows {
   tokens,     // every token of the iteration
   sequences,  // one a sequence that yields a token (LM head)

@@ -8,21 +8,6 @@
 namespace weir {
 namespace {
 
-bool is_collective(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::all_reduce:
-    case OperatorKind::all_gather:
-    case OperatorKind::all_to_all:
-      return true;
-    case OperatorKind::gemm:
-    case OperatorKind::grouped_gemm:
-    case OperatorKind::attention:
-    case OperatorKind::elementwise:
-      return false;
-  }
-  throw std::invalid_argument("device_only: an operator of no known kind");
-}
-
 class DeviceOnly final : public PartitioningPolicy {
  public:
   StageGraph place(StageGraph stage, std::span<const std::string> units) const override {

@@ -1,17 +1,18 @@
-// weir check: is this file right? Every problem is listed, nothing runs. `--schema` prints what editors can
-// check by.
+// weir check: is this file right? Every problem is listed, and nothing runs but a few points of a sweep, to
+// say how long it will take. `--schema` prints what editors can check by.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 
 #include "sim/app/command_line.h"
+#include "sim/app/sweep/time_estimate.h"
 #include "sim/engine/scenario.h"
 
 namespace weir {
 namespace {
 
-int check(const std::string& file) {
-  const Scenario scenario = read_scenario(read_json_file(file), file);
+int check_scenario(const Json& document, const std::string& file) {
+  const Scenario scenario = read_scenario(document, file);
   for (const std::string& note : scenario.notes) fmt::print(stderr, "note: {}\n", note);
   int replicas = 0;
   for (const ReplicaSpec& spec : scenario.replicas) replicas += spec.count;
@@ -20,18 +21,36 @@ int check(const std::string& file) {
   return exit_done;
 }
 
+int check_sweep(const std::string& file) {
+  const Sweep sweep = read_sweep(file);
+  for (const LeftOut& left : sweep.left_out) fmt::print("left out: {}: {}\n", left.what, left.why);
+  fmt::print("{}: ok ({} point{})\n", file, sweep.points.size(), sweep.points.size() == 1 ? "" : "s");
+  fmt::print("{}\n", in_words(estimate_time(sweep)));
+  return exit_done;
+}
+
+int check(const std::string& file) {
+  const Json document = read_json_file(file);
+  return is_sweep(document) ? check_sweep(file) : check_scenario(document, file);
+}
+
 }  // namespace
 
 std::function<int()> declare_check(CLI::App& app) {
   const auto file = std::make_shared<std::string>();
-  const auto schema = std::make_shared<bool>();
-  const auto positional = app.add_option("FILE", *file, "a scenario");
-  const auto flag =
-      app.add_flag("--schema", *schema, "print the JSON Schema of a scenario instead, for editors");
+  const auto schema = std::make_shared<std::string>();
+  const auto positional = app.add_option("FILE", *file, "a scenario or a sweep");
+  const auto flag = app.add_option("--schema", *schema,
+                                   "print the JSON Schema of a scenario or of a sweep instead, for editors")
+                        ->type_name("scenario|sweep")
+                        ->expected(0, 1)
+                        ->default_str("scenario")
+                        ->check(CLI::IsMember({"scenario", "sweep"}));
   positional->excludes(flag);
-  return [file, schema] {
-    if (*schema) {
-      fmt::print("{}\n", scenario_schema().dump(2));
+  return [file, schema, flag] {
+    if (flag->count() > 0) {
+      const Json text = *schema == "sweep" ? sweep_schema() : scenario_schema();
+      fmt::print("{}\n", text.dump(2));
       return static_cast<int>(exit_done);
     }
     if (file->empty()) throw ConfigError("weir check", "", "expected a FILE, or --schema");

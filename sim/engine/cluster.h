@@ -10,6 +10,9 @@
 
 namespace weir {
 
+// SimGrid with the network model that Weir means; one a process. Before any Cluster.
+std::unique_ptr<simgrid::s4u::Engine> make_engine();
+
 class Cluster {
  public:
   explicit Cluster(const Scenario& scenario);  // needs a SimGrid Engine

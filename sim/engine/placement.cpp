@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "sim/engine/scenario_parts.h"
+#include "sim/engine/step_model.h"
 
 namespace weir {
 namespace {
@@ -25,6 +27,12 @@ std::vector<Slot> slots_of(const std::vector<NodeSpec>& nodes) {
         for (int d = 0; d < group.count; ++d) slots.push_back({{node, slot++}, &group, &spec, false});
     }
   return slots;
+}
+
+int device_count(const NodeSpec& node) {
+  int count = 0;
+  for (const DeviceGroup& group : node.devices) count += group.count;
+  return count;
 }
 
 // The first free devices of the wanted kind, all of one group. A replica no larger than a node stays inside
@@ -87,7 +95,7 @@ class Placer {
     const Sharding& cut = spec.parallelism;
     const std::vector<std::string> problems = sharding_problems(s_.model, cut);
     for (const std::string& problem : problems) reading_.problem(pointer + "/parallelism", problem);
-    if (!problems.empty() || !spec.batching) return;
+    if (!problems.empty() || !spec.batching || !spec.partitioning || !spec.prefetch) return;
     const auto per_replica = static_cast<std::size_t>(cut.tensor) * static_cast<std::size_t>(cut.pipeline);
     for (int i = 0; i < spec.count; ++i) {
       const std::vector<Slot*> devices = find_devices(slots_, spec.device, per_replica);
@@ -132,9 +140,21 @@ class Placer {
                                  ? std::min(spec.links.bandwidth, s_.network.link_bandwidth)
                                  : s_.network.link_bandwidth;
       spec.links.latency = 2 * s_.network.link_latency;
+    } else if (spec.links.shape == LinkShape::full_mesh && tensor > 1) {
+      // Of each device's links, one to every other of its node, a smaller group uses those between its own.
+      const double links = device_count(*devices[0]->node) - 1;
+      spec.links.bandwidth = static_cast<double>(tensor - 1) / links * spec.links.bandwidth;
     }
     spec.collectives =
         make_collectives(spec.links, s_.collective_flows ? "" : spec.engine.collective_library);
+  }
+
+  std::string cannot_run(const ReplicaSpec& spec, int stage) const {
+    try {
+      return spec.on->cannot_run(placed_stage(s_, spec, stage));
+    } catch (const std::invalid_argument& refused) {
+      return refused.what();
+    }
   }
 
   void fit(ReplicaSpec& spec, const std::string& pointer) {
@@ -149,8 +169,7 @@ class Placer {
     const Bytes memory = spec.on->spec().memory, reserve = activation_reserve(s_, spec);
     std::int64_t blocks = cache.blocks.value_or(std::int64_t{1} << 50);
     for (int stage = 0; stage < cut.pipeline; ++stage) {
-      const StageGraph graph = build_stage(s_.model, s_.precision, cut, stage);
-      if (const std::string why = spec.on->cannot_run(graph); !why.empty()) {
+      if (const std::string why = cannot_run(spec, stage); !why.empty()) {
         reading_.problem(pointer, why);
         return;
       }

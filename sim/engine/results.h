@@ -42,6 +42,12 @@ class GapHistogram {
   double& bin(std::int64_t index);
 };
 
+// A part of a device that works by itself: "gpu", "link".
+struct UnitUsage {
+  std::string name;
+  Seconds busy;
+};
+
 // One device of one pipeline stage of one replica (the ranks of a tensor-parallel group are alike).
 struct DeviceUsage {
   std::string name;  // "replica 0 stage 1"
@@ -55,6 +61,7 @@ struct DeviceUsage {
   Bytes link;    // per device
   FlopsPerSecond peak;
   BytesPerSecond memory_bandwidth, link_bandwidth;
+  std::vector<UnitUsage> units;
   Joules energy;  // all `devices`
   double cost_dollars = 0;
 };

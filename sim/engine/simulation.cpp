@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <map>
 #include <simgrid/s4u.hpp>
@@ -91,13 +90,10 @@ std::vector<Server::Stage> Simulation::build_stages(const ReplicaSpec& spec, con
   std::vector<Server::Stage> stages;
   for (std::size_t s = 0; s < place.size(); ++s) {
     auto& model = models_[{&spec, static_cast<int>(s)}];
-    if (!model) {
-      StageGraph graph =
-          build_stage(scenario_.model, scenario_.precision, spec.parallelism, static_cast<int>(s));
-      graph = spec.prefetch->add_prefetches(spec.partitioning->place(std::move(graph), device.units));
-      model = std::make_shared<StepModel>(spec.on, std::move(graph), spec.collectives, spec.engine,
+    const bool first_of_its_kind = !model;
+    if (!model)
+      model = std::make_shared<StepModel>(spec, placed_stage(scenario_, spec, static_cast<int>(s)),
                                           scenario_.collective_flows);
-    }
     const std::string name = fmt::format("replica {} stage {}", index, s);
     DeviceUsage usage;
     usage.name = name;
@@ -106,6 +102,7 @@ std::vector<Server::Stage> Simulation::build_stages(const ReplicaSpec& spec, con
     usage.peak = device.peak(scenario_.precision.activations);
     usage.memory_bandwidth = device.memory_bandwidth;
     usage.link_bandwidth = spec.links.bandwidth;
+    for (const std::string& unit : device.units) usage.units.push_back({unit, Seconds(0)});
     std::vector<sg4::Host*> ranks, memories;
     for (const DevicePlace& at : place[s]) {
       ranks.push_back(cluster_.device(at));
@@ -123,7 +120,11 @@ std::vector<Server::Stage> Simulation::build_stages(const ReplicaSpec& spec, con
                                                          spec.parallelism, static_cast<int>(s)),
                       .device = recorder_.add_device(std::move(usage)),
                       .track = recorder_.add_track(name),
+                      .unit_tracks = {},
                       .activation_per_token = Bytes(activations)});
+    if (recorder_.wants_spans() && first_of_its_kind)
+      for (const std::string& unit : device.units)
+        stages.back().unit_tracks.push_back(recorder_.add_track(fmt::format("{} {}", name, unit)));
   }
   return stages;
 }
@@ -344,25 +345,9 @@ RunResult Simulation::run(sg4::Engine& engine) {
 }  // namespace
 
 RunResult simulate(const Scenario& scenario, const RunOptions& options) {
-  // CM02 without cross-traffic: flows share links max-min and nothing else; LV08's TCP corrections make a
-  // ring all-reduce of 8 three times as long as it is (measured, docs/decisions.md).
-  char name[] = "weir", quiet[] = "--log=root.thresh:warning";
-#ifdef __SANITIZE_ADDRESS__
-  char contexts[] = "--cfg=contexts/factory:thread";  // AddressSanitizer cannot follow SimGrid's own stacks
-  char* argv[] = {name, quiet, contexts, nullptr};
-#else
-  char* argv[] = {name, quiet, nullptr};
-#endif
-  int argc = std::ssize(argv) - 1;
-  struct sigaction ours;  // SimGrid takes SIGINT for itself
-  sigaction(SIGINT, nullptr, &ours);
-  sg4::Engine engine(&argc, argv);
-  sigaction(SIGINT, &ours, nullptr);
-  for (const char* setting : {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:0",
-                              "contexts/guard-size:0", "contexts/stack-size:256"})
-    sg4::Engine::set_config(setting);
+  const auto engine = make_engine();
   Simulation simulation(scenario, options);
-  return simulation.run(engine);
+  return simulation.run(*engine);
 }
 
 }  // namespace weir

@@ -1,21 +1,28 @@
 #pragma once
-// What one iteration costs one pipeline stage: kernel times of the stage's operators, one decoder block
-// counted `layers` times, plus the host's share. Serial, uncontended stages take the closed form, a sum;
-// operators that depend on the number of rows alone are asked of the device once per row count and
-// remembered.
+// What one iteration costs one pipeline stage: the kernels of its placed operators, plus the host's share.
+// Where only one operator ever runs at a time (StepGraph::serial: all GPU stages today) the time is a sum;
+// operators that depend on the number of rows alone are then asked of the device once per row count and
+// remembered. Where operators overlap, the step timeline plays them. The stage's actor asks, every step.
+#include <array>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "sim/engine/scenario.h"
+#include "sim/engine/timeline/stage_step.h"
 
 namespace weir {
 
 struct StepCost {
+  static constexpr std::size_t most_units = 8;
+
   Seconds time{};  // the four below, added up
+  // Of the kernels' time; scaled to what the step takes where kernels overlap.
   Seconds compute_bound{}, memory_bound{}, link_bound{}, host_bound{};
   Flops flops{};  // of one rank, like the bytes
   Bytes memory{}, link{};
-  Joules energy{};  // of one rank, above idle
+  Joules energy{};                         // of one rank, above idle
+  std::array<Seconds, most_units> busy{};  // by unit of the device
 
   StepCost& operator+=(const StepCost& other);
   friend StepCost operator*(double k, const StepCost& cost);
@@ -30,38 +37,63 @@ struct StepRun {
   StepCost total(std::int64_t steps) const;
 };
 
+// A stage of the replica's model as its partitioning and prefetch policies place it. Throws
+// std::invalid_argument where the device lacks a unit that they need.
+StageGraph placed_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage);
+
 class StepModel {
  public:
-  StepModel(std::shared_ptr<const Device> device, StageGraph stage,
-            std::shared_ptr<const CollectiveModel> links, EngineOverhead engine, bool collectives_elsewhere);
+  // `collectives_elsewhere`: they take no time here, because they are played as flows. Throws
+  // std::invalid_argument if other operators overlap with them: flows come after the kernels.
+  StepModel(const ReplicaSpec& replica, const StageGraph& placed, bool collectives_elsewhere);
 
   StepCost step(const BatchShape& batch) const;
-  // Appends to `runs` what covers `steps` iterations of a batch of decodes; each segment is exactly affine.
-  void decode_run(const BatchShape& batch, std::int64_t steps, std::vector<StepRun>& runs) const;
+  // Appends to `runs` what the next iterations of a batch of decodes cost, in exactly affine segments, and
+  // returns how many it covered: all of `steps`, or fewer where each must be played.
+  std::int64_t decode_run(const BatchShape& batch, std::int64_t steps, std::vector<StepRun>& runs) const;
 
   struct CollectiveCall {  // for `"collectives": "flows"`
     Collective op;
     Bytes bytes;
     std::int64_t times;
+    std::size_t unit;
   };
   std::vector<CollectiveCall> collectives(const BatchShape& batch) const;
+
+  struct OperatorSpan {
+    std::string_view name;  // as long as the model lives
+    int unit;
+    Seconds start, finish;  // from the start of the step, in which the host comes first
+  };
+  std::vector<OperatorSpan> operators(const BatchShape& batch) const;
+
+  bool serial() const { return serial_; }
   const Device& device() const { return *device_; }
 
  private:
-  struct Repeated {
+  struct Placed {
     Operator op;
-    double times;
+    int index;     // in graph_
+    double times;  // a step
   };
-  StepCost cost_of(const Repeated& repeated, const BatchShape& batch) const;
-  const StepCost& by_rows(std::vector<StepCost>& memo, const std::vector<Repeated>& ops, std::int64_t rows,
+  using PlacedOps = std::vector<Placed>;
+  KernelCost kernel(const Operator& op, const BatchShape& batch) const;
+  const StepCost& by_rows(std::vector<StepCost>& memo, const PlacedOps& ops, std::int64_t rows,
                           const BatchShape& batch) const;
   StepCost without_attention(const BatchShape& batch) const;
+  Seconds host_time(const BatchShape& batch) const;
+  StepRun affine_run(const BatchShape& batch, std::int64_t steps) const;
+  StepCost fill_timeline(const BatchShape& batch) const;  // returns the sum of what it fills in
+  StepCost played(const BatchShape& batch) const;
 
   std::shared_ptr<const Device> device_;
   std::shared_ptr<const CollectiveModel> links_;
   EngineOverhead engine_;
   bool collectives_elsewhere_;
-  std::vector<Repeated> token_ops_, sequence_ops_, attention_ops_, collective_ops_;
+  StepGraph graph_;
+  mutable Timeline timeline_;  // refuses what cannot run
+  bool serial_;
+  PlacedOps token_ops_, sequence_ops_, attention_ops_;        // collectives among the first two
   mutable std::vector<StepCost> token_memo_, sequence_memo_;  // index: rows; time < 0: not asked yet
 };
 

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -79,6 +81,50 @@ TEST_CASE("weir run: leaves every file of the contract, and the table on stdout"
   CHECK(summary["scenario"]["workload"]["requests"]["count"] == 40);
   const Json performance = read_json_file(scratch / "out/a/performance.json");
   for (const char* key : {"wall_s", "cpu_s", "peak_rss_bytes", "events"}) CHECK(performance.contains(key));
+}
+
+TEST_CASE("weir run: the timeline draws the operators of a step of each kind, in it and unit by unit") {
+  const ScratchDirectory scratch;
+  REQUIRE(run_weir({"run", shipped("parallelism/tensor_parallel.json"), "--set",
+                    "/workload/requests/count=20", "--out", "out", "--timeline"},
+                   {.folder = scratch.path()})
+              .code == 0);
+  std::map<int, std::string> tracks;
+  std::map<std::string, std::vector<Json>> boxes;
+  const Json timeline = read_json_file(scratch / "out/timeline.json");
+  for (const Json& event : timeline["traceEvents"]) {
+    if (event["name"] == "thread_name") tracks[event["tid"]] = event["args"]["name"];
+    if (event["ph"] == "X") boxes[tracks.at(event["tid"])].push_back(event);
+  }
+  const auto start = [](const Json& box) { return box["ts"].get<double>(); };
+  const auto end = [](const Json& box) { return box["ts"].get<double>() + box["dur"].get<double>(); };
+  std::map<std::string, double> first, last;  // of each kind's drawn step
+  for (const Json& step : boxes["replica 0 stage 0"])
+    if (first.try_emplace(step["name"], start(step)).second) last[step["name"]] = end(step);
+  CHECK(first.size() >= 2);
+  const double rounding = 0.01;  // of times to nanoseconds
+  std::set<std::string> names;
+  for (const char* unit : {"gpu", "link"}) {
+    auto& operators = boxes[std::string("replica 0 stage 0 ") + unit];
+    std::sort(operators.begin(), operators.end(), [&](auto& a, auto& b) { return start(a) < start(b); });
+    REQUIRE(operators.size() > 100);
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      names.insert(operators[i]["name"]);
+      if (i > 0) CHECK(start(operators[i]) >= end(operators[i - 1]) - rounding);
+      CHECK(std::any_of(first.begin(), first.end(), [&](const auto& kind) {
+        // A run of decodes is one box: its first step is what is drawn.
+        return start(operators[i]) >= kind.second - rounding &&
+               end(operators[i]) <= last[kind.first] + rounding;
+      }));
+    }
+  }
+  for (const char* name : {"embedding", "qkv_proj", "attention", "all_reduce", "lm_head", "all_gather"})
+    CHECK(names.contains(name));
+  const Json device = read_json_file(scratch / "out/summary.json")["devices"][0];
+  CHECK(device["units"]["gpu"]["busy_s"].get<double>() + device["units"]["link"]["busy_s"].get<double>() +
+            device["host_bound_s"].get<double>() ==
+        Approx(device["busy_s"].get<double>()));
+  CHECK(device["units"]["link"]["busy_s"] == device["link_bound_s"]);
 }
 
 TEST_CASE("weir run: what summary.json says follows from requests.csv") {

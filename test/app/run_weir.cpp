@@ -50,15 +50,28 @@ std::string shipped(const std::string& name) {
   return WEIR_SOURCE_DIR "/scenarios/" + name;
 }
 
-std::vector<fs::path> shipped_scenarios() {
+namespace {
+
+std::vector<fs::path> json_files(bool sweeps) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(WEIR_SOURCE_DIR "/scenarios")) {
     const std::string name = entry.path().filename();
-    if (name.ends_with(".json") && name != "config.json" && name != "schema.json")
+    if (name.ends_with(".json") && name != "config.json" && !name.ends_with("schema.json") &&
+        sweeps == (entry.path().parent_path().filename() == "sweeps"))
       files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+}  // namespace
+
+std::vector<fs::path> shipped_scenarios() {
+  return json_files(false);
+}
+
+std::vector<fs::path> shipped_sweeps() {
+  return json_files(true);
 }
 
 }  // namespace weir::test

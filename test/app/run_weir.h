@@ -24,7 +24,8 @@ Ended run_weir(std::vector<std::string> arguments, const HowToRun& how = {});
 
 // A scenario shipped with Weir, by its path below scenarios/.
 std::string shipped(const std::string& name);
-// All of them, schema.json and Hugging Face config.json left out.
+// All of them; schemas, Hugging Face config.json and sweeps left out.
 std::vector<std::filesystem::path> shipped_scenarios();
+std::vector<std::filesystem::path> shipped_sweeps();
 
 }  // namespace weir::test

@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::size_t numbers = 13;
 
-std::string simulate_to_bytes(const Json& document) {
-  const Scenario scenario = read_scenario(document, "test.json");
+std::string simulate_to_bytes(const Json& document, const std::function<void(Scenario&)>& change) {
+  Scenario scenario = read_scenario(document, "test.json");
+  change(scenario);
   const RunResult r = simulate(scenario, {});
   double energy = 0, busy = 0, flops = 0, memory = 0, sampled = 0, last = 0;
   for (const DeviceUsage& d : r.devices) {
@@ -43,10 +44,10 @@ std::string simulate_to_bytes(const Json& document) {
 
 }  // namespace
 
-Outcome run(const Json& scenario) {
+Outcome run(const Json& scenario, const std::function<void(Scenario&)>& change) {
   Outcome o;
   in_children(
-      1, 1, [&](std::size_t) { return simulate_to_bytes(scenario); },
+      1, 1, [&](std::size_t) { return simulate_to_bytes(scenario, change); },
       [&](std::size_t, ChildResult result) {
         o.error = result.error;
         if (!o.error.empty()) return true;

@@ -1,5 +1,6 @@
 #pragma once
 // Runs scenarios in child processes: a second SimGrid Engine in one process starts at the first one's clock.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@ struct Outcome {  // what laws speak about, small enough to pass through a pipe
   std::string error;  // what was thrown, if anything
 };
 
-Outcome run(const Json& scenario);  // reads it, simulates it, in a child
+// Reads it and simulates it in a child; `change` stands for what no scenario can say yet.
+Outcome run(
+    const Json& scenario, const std::function<void(Scenario&)>& change = [](Scenario&) {});
 
 // A small valid scenario to change: llama3.1-8b on one H100, lognormal lengths, Poisson arrivals.
 Json small_scenario();

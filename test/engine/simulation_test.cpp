@@ -219,17 +219,23 @@ TEST_CASE("simulation: a time limit leaves the rest unfinished", "[engine]") {
 
 TEST_CASE("simulation: collectives played as flows agree with the closed form on an idle network",
           "[engine]") {
-  Json scenario = small_scenario();
-  scenario["cluster"]["nodes"][0]["interconnect"] = {
-      {"shape", "switch"}, {"bandwidth_gb_per_s", 200}, {"latency_us", 3}};
-  scenario["workload"]["requests"]["count"] = 4;
-  scenario["serving"]["replicas"][0]["parallelism"] = {{"tensor", 4}};
-  scenario["serving"]["replicas"][0]["engine"] = {{"kind", "ideal"}};
-  const Outcome closed = test::run(scenario);
-  scenario["collectives"] = "flows";
-  const Outcome flows = test::run(scenario);
-  REQUIRE(closed.error == "");
-  REQUIRE(flows.error == "");
-  for (std::size_t i = 0; i < closed.requests.size(); ++i)
-    CHECK(flows.requests[i].finished.value() == Approx(closed.requests[i].finished.value()).epsilon(1e-3));
+  for (const auto& [shape, tensor] : {std::pair{"switch", 4}, {"ring", 8}, {"full_mesh", 4}}) {
+    CAPTURE(shape);
+    Json scenario = small_scenario();
+    scenario["cluster"]["nodes"][0]["interconnect"] = {
+        {"shape", shape}, {"bandwidth_gb_per_s", 200}, {"latency_us", 3}};
+    scenario["workload"]["requests"]["count"] = 4;
+    scenario["serving"]["replicas"][0]["parallelism"] = {{"tensor", tensor}};
+    scenario["serving"]["replicas"][0]["engine"] = {{"kind", "ideal"}};
+    const Outcome closed = test::run(scenario);
+    scenario["collectives"] = "flows";
+    const Outcome flows = test::run(scenario);
+    REQUIRE(closed.error == "");
+    REQUIRE(flows.error == "");
+    CHECK(flows.busy == Approx(closed.busy).epsilon(1e-3));
+    CHECK(flows.memory == Approx(closed.memory).epsilon(1e-3));
+    CHECK(flows.energy == Approx(closed.energy).epsilon(1e-3));
+    for (std::size_t i = 0; i < closed.requests.size(); ++i)
+      CHECK(flows.requests[i].finished.value() == Approx(closed.requests[i].finished.value()).epsilon(1e-3));
+  }
 }

@@ -97,12 +97,51 @@ double busiest_load(const StepGraph& graph, Timeline& timeline, const std::vecto
   return busiest;
 }
 
+// How often the random graphs made happen what the timeline is for.
+struct Seen {
+  int beside = 0;         // operators at once, on different units
+  int slowed = 0;         // because more was drawn than there is
+  int early_members = 0;  // a unit whose members work for two operators
+  int shared_pools = 0;
+  int chosen = 0;  // not the first alternative
+  int unlike = 0;
+  int next_layer = 0;  // began before the one before had ended
+
+  void count(const StepGraph& graph, Timeline& timeline, const std::vector<OperatorRecord>& trace) {
+    const auto way = [&](const OperatorRecord& r) -> const StepGraph::Alternative& {
+      return graph.operators[static_cast<std::size_t>(r.op)]
+          .alternatives[static_cast<std::size_t>(r.alternative)];
+    };
+    const auto part = [&](const OperatorRecord& r) {
+      return graph.operators[static_cast<std::size_t>(r.op)].part;
+    };
+    Seen here;
+    for (const OperatorRecord& a : trace) {
+      const bool pool = graph.units[static_cast<std::size_t>(way(a).unit)].amount > 0;
+      here.slowed += !pool && (a.finish - a.start).value() > 1.001 * slowest_portion(timeline, a);
+      here.chosen += a.alternative > 0;
+      here.unlike += graph.parts[static_cast<std::size_t>(part(a))].unlike;
+      for (const OperatorRecord& b : trace) {
+        if (b.start < a.start || b.start >= a.finish || b.finish <= b.start ||
+            (a.op == b.op && a.layer == b.layer))
+          continue;
+        here.next_layer += part(a) == part(b) && b.layer > a.layer;
+        (way(a).unit != way(b).unit ? here.beside : pool ? here.shared_pools : here.early_members) += 1;
+      }
+    }
+    for (int Seen::*what : {&Seen::beside, &Seen::slowed, &Seen::early_members, &Seen::shared_pools,
+                            &Seen::chosen, &Seen::unlike, &Seen::next_layer})
+      this->*what += here.*what > 0;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("timeline: any graph is played as by brute force", "[timeline]") {
   std::mt19937_64 random(12);
   const PlacementPolicy policies[] = {earliest_free, shortest_queue};
   std::size_t operators = 0;
+  Seen seen;
   for (int round = 0; round < 1000; ++round) {
     CAPTURE(round);
     const StepGraph graph = random_step(random, {.ties = round % 5 == 0});
@@ -139,18 +178,24 @@ TEST_CASE("timeline: any graph is played as by brute force", "[timeline]") {
     for (std::size_t r = 0; r < graph.resources.size(); ++r)
       CHECK(got.bytes[r].value() == Approx(expected.bytes[r]).epsilon(1e-9));
 
+    seen.count(graph, timeline, trace);
     CHECK(got.total.value() >= critical_path(graph, timeline, trace) - near);
     CHECK(got.total.value() >= busiest_load(graph, timeline, trace) - near);
     for (std::size_t r = 0; r < graph.resources.size(); ++r)
       CHECK(got.total.value() >= (got.bytes[r] / graph.resources[r].capacity).value() - near);
 
-    // Without a trace: closed form and folding where they can.
+    // Without a trace: folding where it can.
     const StepResult folded = timeline.evaluate();
     CHECK(folded.total.value() == Approx(expected.total).epsilon(1e-9));
     for (std::size_t r = 0; r < graph.resources.size(); ++r)
       CHECK(folded.bytes[r].value() == Approx(expected.bytes[r]).epsilon(1e-9));
   }
   CHECK(operators > 10000);
+  CAPTURE(seen.beside, seen.slowed, seen.early_members, seen.shared_pools, seen.chosen, seen.unlike,
+          seen.next_layer);
+  for (const int graphs : {seen.beside, seen.slowed, seen.early_members, seen.shared_pools, seen.chosen,
+                           seen.unlike, seen.next_layer})
+    CHECK(graphs > 100);
 }
 
 TEST_CASE("timeline: folded layers take as long as all layers unrolled", "[timeline]") {
@@ -165,9 +210,9 @@ TEST_CASE("timeline: folded layers take as long as all layers unrolled", "[timel
                                                  .layers = 80,
                                                  .ties = round % 5 == 0});
     Timeline timeline(graph);
-    const StepResult unrolled = timeline.evaluate({.closed_form = false, .fold = false});
+    const StepResult unrolled = timeline.evaluate({.fold = false});
     CHECK(unrolled.skipped_layers == 0);
-    const StepResult folded = timeline.evaluate({.closed_form = false});
+    const StepResult folded = timeline.evaluate();
     folded_blocks += folded.skipped_layers > 0;
     CHECK(folded.total.value() == Approx(unrolled.total.value()).epsilon(1e-10));
     for (std::size_t u = 0; u < graph.units.size(); ++u)
@@ -177,6 +222,30 @@ TEST_CASE("timeline: folded layers take as long as all layers unrolled", "[timel
       CHECK(folded.bytes[r].value() == Approx(unrolled.bytes[r].value()).epsilon(1e-10));
   }
   CHECK(folded_blocks > 1600);  // in the rest chains drift apart, or one settles too slowly
+}
+
+TEST_CASE("timeline: a serial graph runs one operator at a time, without a pause", "[timeline]") {
+  std::mt19937_64 random(21);
+  int serial = 0;
+  for (int round = 0; round < 4000; ++round) {
+    CAPTURE(round);
+    const StepGraph graph = random_step(
+        random, {.pools = round % 2 == 0, .alternatives = false, .draws = false, .most_chains = 2});
+    if (!graph.serial()) continue;
+    ++serial;
+    Timeline timeline(graph);
+    refill(random, graph, timeline);
+    std::vector<OperatorRecord> trace;
+    const StepResult result = timeline.evaluate({.trace = &trace});
+    double sum = 0, until = 0;
+    for (const OperatorRecord& record : trace) {
+      CHECK(record.start.value() == Approx(until).margin(1e-12));
+      until = record.finish.value();
+      sum += slowest_portion(timeline, record);
+    }
+    CHECK(result.total.value() == Approx(sum));
+  }
+  CHECK(serial > 200);
 }
 
 TEST_CASE("timeline: the same graph gives the same step to the last bit, whatever was evaluated before",

@@ -66,7 +66,7 @@ StepGraph random_chain(std::mt19937_64& random, double capacity) {
 
 }  // namespace
 
-TEST_CASE("timeline: a chain takes the sum of its operators, summed or played", "[timeline]") {
+TEST_CASE("timeline: a chain takes the sum of its operators, folded or unrolled", "[timeline]") {
   std::mt19937_64 random(7);
   for (int round = 0; round < 100; ++round) {
     CAPTURE(round);
@@ -86,18 +86,40 @@ TEST_CASE("timeline: a chain takes the sum of its operators, summed or played", 
         sum += std::max_element(times.begin(), times.end())->value() * slow;
       }
     }
-    const StepResult summed = timeline.evaluate();
-    const StepResult folded = timeline.evaluate({.closed_form = false});
-    const StepResult unrolled = timeline.evaluate({.closed_form = false, .fold = false});
-    CHECK(summed.total.value() == Approx(sum).epsilon(1e-12));
-    for (const StepResult& result : {folded, unrolled}) {
-      CHECK(result.total.value() == Approx(sum).epsilon(1e-11));
-      CHECK(result.bytes[0].value() == Approx(summed.bytes[0].value()).epsilon(1e-11));
-      for (std::size_t u = 0; u < summed.busy.size(); ++u)
-        for (std::size_t m = 0; m < summed.busy[u].size(); ++m)
-          CHECK(result.busy[u][m].value() == Approx(summed.busy[u][m].value()).epsilon(1e-11).margin(1e-12));
-    }
+    CHECK(graph.serial());
+    const StepResult folded = timeline.evaluate();
+    const StepResult unrolled = timeline.evaluate({.fold = false});
+    CHECK(folded.total.value() == Approx(sum).epsilon(1e-11));
+    CHECK(unrolled.total.value() == Approx(sum).epsilon(1e-11));
   }
+}
+
+TEST_CASE("timeline: a graph is serial only if no two operators can ever run at once", "[timeline]") {
+  StepGraph graph;
+  const int gpu = graph.add_unit("gpu"), link = graph.add_unit("link"), ranks = graph.add_unit("ranks", 2);
+  const int pool = graph.add_pool("pool", 4);
+  graph.add_part("block", 10);
+  const int first = graph.add_operator("first", {on(gpu, 1)});
+  const int left = graph.add_operator("left", {on(gpu, 2)}),
+            right = graph.add_operator("right", {on(gpu, 3)});
+  const int last = graph.add_operator("last", {on(link, 1)});
+  for (const auto& [from, to] : {std::pair{first, left}, {first, right}, {left, last}, {right, last}})
+    graph.add_edge(from, to);
+  CHECK_FALSE(graph.serial());  // the next layer does not wait
+  graph.add_carry(left, first);
+  CHECK_FALSE(graph.serial());  // not for all of it
+  graph.add_carry(last, first);
+  CHECK(graph.serial());
+  CHECK(total(graph) == Approx(10 * 7));
+  for (const int unit : {link, ranks, pool}) {
+    StepGraph other = graph;
+    other.operators[static_cast<std::size_t>(left)].alternatives[0].unit = unit;
+    CHECK_FALSE(other.serial());
+    other.operators[static_cast<std::size_t>(right)].alternatives[0].unit = unit;
+    CHECK(other.serial() == (unit == link));  // of several members, or of a pool, both may have their own
+  }
+  graph.operators[static_cast<std::size_t>(first)].alternatives.push_back(on(link, 1));
+  CHECK_FALSE(graph.serial());  // the sum depends on the choice
 }
 
 TEST_CASE("timeline: a chain is never slower with more bandwidth", "[timeline]") {
@@ -151,6 +173,24 @@ TEST_CASE("timeline: a prefetch hides under the all-reduce that draws from the s
   CHECK(total(step(3.4)) == Approx(2 + 5 + 1));  // 0.7 x 5 s of prefetch fit
   CHECK(total(step(3.5)) == Approx(2 + 5 + 1));
   CHECK(total(step(3.6)) == Approx(2 + 5 + 0.1 + 1));  // the rest at full speed
+}
+
+TEST_CASE("timeline: a GEMM and its all-reduce in chunks overlap, but for the first and the last chunk",
+          "[timeline]") {
+  for (const int chunks : {1, 4, 16}) {
+    StepGraph graph;
+    const int npu = graph.add_unit("npu"), link = graph.add_unit("link");
+    graph.add_part("block", 50);
+    std::vector<int> gemms, reduces;
+    for (int i = 0; i < chunks; ++i) {
+      gemms.push_back(graph.add_operator("gemm", {on(npu, 8. / chunks)}));
+      reduces.push_back(graph.add_operator("all_reduce", {on(link, 6. / chunks)}));
+      graph.add_edge(gemms.back(), reduces.back());
+    }
+    for (const int gemm : gemms) graph.add_carry(reduces.back(), gemm);
+    CHECK(total(graph) == Approx(50 * (8 + 6. / chunks)));
+    CHECK(graph.serial() == (chunks == 1));
+  }
 }
 
 TEST_CASE("timeline: an operator waits for a member until the moment it is free", "[timeline]") {

@@ -16,13 +16,18 @@ std::string letter(std::size_t set) {  // A, B, ... Z, A1, ...
   return std::string(1, static_cast<char>('A' + set % 26)) + (set < 26 ? "" : std::to_string(set / 26));
 }
 
-std::string number(double value) {
-  return std::isfinite(value) ? fmt::format("{:.4g}", value) : "-";
+std::string number(double value, int digits) {
+  if (!std::isfinite(value)) return "-";
+  const double size = std::abs(value);
+  if (size < std::pow(10, digits) - 0.5 || size >= 1e12) return fmt::format("{:.{}g}", value, digits);
+  std::string text = fmt::format("{:.0f}", value);
+  for (std::size_t i = text.size(); i > 3 + (value < 0); text.insert(i, ",")) i -= 3;
+  return text;
 }
 
 std::string shown(const Estimate& e) {
-  if (!(e.half_width > 0)) return number(e.mean);
-  return fmt::format("{} ±{}", number(e.mean), fmt::format("{:.2g}", e.half_width));
+  if (!(e.half_width > 0)) return number(e.mean, 4);
+  return number(e.mean, 4) + " ±" + number(e.half_width, 2);
 }
 
 std::string shown_ratio(const ComparedMetric& metric, std::size_t set) {

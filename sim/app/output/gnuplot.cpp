@@ -43,10 +43,10 @@ std::string terminal_of(const std::string& format) {
   if (format == "pdf")
     return "set terminal pdfcairo size 3.4in,height/200.0*1in enhanced color font \"Helvetica,7.2\" "
            "linewidth 0.72 "
-           "pointscale 0.72\npt = 0.36\n";
+           "pointscale 0.62 fontscale 0.75\npt = 0.36\n";
   if (format == "png")
     return "set terminal pngcairo size 1360,2*height enhanced font \"Helvetica,15\" fontscale 2 linewidth 2 "
-           "pointscale 2 background \"white\"\npt = 0.75\n";
+           "pointscale 3.9 background \"white\"\npt = 0.75\n";
   throw std::logic_error("no such format of figures: " + format);
 }
 

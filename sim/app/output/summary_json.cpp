@@ -15,6 +15,14 @@ double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
+Json units_json(const DeviceUsage& usage, Seconds duration) {
+  Json units = Json::object();
+  for (const UnitUsage& unit : usage.units)
+    units[unit.name] = {{"busy_s", unit.busy.value()},
+                        {"utilisation", share(unit.busy.value(), duration.value())}};
+  return units;
+}
+
 Json device_json(const DeviceUsage& usage, Seconds duration) {
   const double memory_rate = share(usage.memory.value(), duration.value());
   const double link_rate = share(usage.link.value(), duration.value());
@@ -27,6 +35,7 @@ Json device_json(const DeviceUsage& usage, Seconds duration) {
           {"memory_bound_s", usage.memory_bound.value()},
           {"link_bound_s", usage.link_bound.value()},
           {"host_bound_s", usage.host_bound.value()},
+          {"units", units_json(usage, duration)},
           {"flops_utilisation", share(share(usage.flops.value(), duration.value()), usage.peak.value())},
           {"memory_gb_per_s", memory_rate / 1e9},
           {"memory_bandwidth_utilisation", share(memory_rate, usage.memory_bandwidth.value())},

@@ -80,7 +80,7 @@ std::vector<Bar> bars_of_sweep(const PlotRequest& request) {
     for (const Json& unit : summary.value("devices", Json::array())) sum.add(unit);
     std::string label = line.label;
     if (const Json* along = value_of(point.varied, all.along); along && label.empty())
-      label = value_text(*along);
+      label = short_name(all.along) + " " + value_text(*along);
     Bar bar = sum.bar(label, summary.value("duration", 0.0));
     bar.energy = point.metric("joules_per_output_token").mean;
     rated.emplace_back(point.metric("output_throughput").mean, bar);
@@ -133,13 +133,20 @@ Figure breakdown(const PlotRequest& request) {
     most = std::max(most, std::isfinite(b.energy) ? b.energy : 0);
   }
   constexpr double bar = 32;
+  std::string note;
+  if (sweep) {
+    const Lines all = lines_of(request);
+    note = all.title + (all.along.empty()   ? ""
+                        : all.title.empty() ? "Each at its most output tokens/s"
+                                            : "; each at its most output tokens/s");
+  }
   const Legend legend =
       legend_of({{"compute", "#0072B2"}, {"memory", "#E69F00"}, {"links", "#009E73"}, {"host", "#CC79A7"}},
-                Sample::box);
+                Sample::box, note);
   const double left = 20 + std::min(240.0, label), right = canvas_width - 24, gap = 34,
                top = legend.height + 12, bottom = top + bar * static_cast<double>(bars.size()),
                split = left + 0.58 * (right - left);
-  const int height = static_cast<int>(bottom + 74);
+  const int height = static_cast<int>(bottom + 84);
   const Frame time{left, split - gap / 2, top, bottom, height},
       energy{split + gap / 2, right, top, bottom, height};
   const Axis percent{.low = 0, .high = 100, .log = false, .tics = {0, 50, 100}};

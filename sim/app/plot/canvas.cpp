@@ -124,6 +124,8 @@ double Axis::widest_tic() const {
 }
 
 std::string Axis::settings(const char* name, bool labels) const {
+  if (tics.empty())
+    return fmt::format("unset logscale {0}\nset {0}range [{1}:{2}]\nunset {0}tics\n", name, low, high);
   std::string list;
   for (const double tic : tics)
     list += fmt::format("{}{} {}", list.empty() ? "" : ", ", quoted(labels ? short_number(tic) : ""), tic);
@@ -163,7 +165,7 @@ std::string Frame::settings() const {
 }
 
 std::string Frame::x_title(const std::string& text) const {
-  return text_at((left + right) / 2, bottom + 56, height, text, "center", letter_px);
+  return text_at((left + right) / 2, bottom + 64, height, text, "center", letter_px);
 }
 
 std::string Frame::y_title(const std::string& text) const {
@@ -176,12 +178,13 @@ std::string Frame::axes(const Axis& x, const Axis& y, bool x_labels) const {
 }
 
 double left_margin(const Axis& y) {
-  return 50 + y.widest_tic();
+  return 62 + y.widest_tic();
 }
 
-Legend legend_of(std::vector<LegendEntry> entries, Sample sample) {
+Legend legend_of(std::vector<LegendEntry> entries, Sample sample, const std::string& title) {
   Legend legend;
   legend.sample = sample;
+  legend.title = title;
   const double mark = sample == Sample::line ? 44 : 24, gap = 22;
   for (LegendEntry& entry : entries) {
     entry.text = cut_to(entry.text, canvas_width - 80, small_px + 1);
@@ -191,22 +194,26 @@ Legend legend_of(std::vector<LegendEntry> entries, Sample sample) {
   legend.columns =
       std::max<std::size_t>(1, static_cast<std::size_t>((canvas_width - 10) / std::max(1.0, legend.column)));
   const std::size_t rows = (legend.entries.size() + legend.columns - 1) / legend.columns;
-  legend.height = rows == 0 ? 14 : 16 + 26 * static_cast<int>(rows);
+  legend.height = 14 + 26 * static_cast<int>(rows + !title.empty()) + (rows > 0 ? 2 : 0);
   return legend;
 }
 
 std::string Legend::settings(int canvas_height) const {
   std::string out;
+  const double first = title.empty() ? 20 : 46;
+  if (!title.empty())
+    out =
+        text_at(14, 20, canvas_height, cut_to(title, canvas_width - 20, small_px + 1), "left", small_px + 1);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const LegendEntry& e = entries[i];
     const double x = 14 + column * static_cast<double>(i % columns),
-                 y = 20 + 26 * static_cast<double>(i / columns);
+                 y = first + 26 * static_cast<double>(i / columns);
     const double screen = 1 - y / canvas_height;
-    if (sample == Sample::line)
+    if (sample == Sample::line && !e.dash.empty())
       out += fmt::format(
           "set arrow from screen {:.5f},{:.5f} to screen {:.5f},{:.5f} nohead lw 3.5 dt {} lc rgb '{}'\n",
           x / canvas_width, screen, (x + 36) / canvas_width, screen, e.dash, e.colour);
-    else
+    if (sample == Sample::box)
       out += fmt::format(
           "set object rectangle from screen {:.5f},{:.5f} to screen {:.5f},{:.5f} fillcolor rgb '{}' "
           "fillstyle solid 1.0 "

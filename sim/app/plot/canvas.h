@@ -55,19 +55,21 @@ enum class Sample { line, box };
 struct LegendEntry {
   std::string text;
   std::string colour;
-  int point = 0;  // none
-  std::string dash = "1";
+  int point = 0;           // none
+  std::string dash = "1";  // "": no line
 };
 struct Legend {
   int height = 0;  // below the canvas's top
   std::string settings(int canvas_height) const;
 
+  std::string title;
   std::vector<LegendEntry> entries;
   Sample sample = Sample::line;
   double column = 0;
   std::size_t columns = 1;
 };
-Legend legend_of(std::vector<LegendEntry> entries, Sample sample = Sample::line);
+Legend legend_of(std::vector<LegendEntry> entries, Sample sample = Sample::line,
+                 const std::string& title = "");
 
 // A text at pixels of the canvas; `anchor` is left, center or right, and anything more that set label takes.
 std::string text_at(double x, double y, int height, const std::string& text, const std::string& anchor,

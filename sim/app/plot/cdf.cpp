@@ -119,11 +119,12 @@ Axis share_axis(bool sweep) {
 }
 
 // The tics of the tail are shares, not their logarithms.
-std::string tail_tics() {
+std::string tail_tics(bool labels) {
   std::string list;
   for (const double percent : {50.0, 90.0, 95.0, 99.0})
-    list += fmt::format("{}'{}' {}", list.empty() ? "" : ", ", percent, tail(percent / 100));
-  return "set ytics (" + list + ")\n";
+    list += fmt::format("{}'{}' {}", list.empty() ? "" : ", ", labels ? fmt::format("{:g}", percent) : "",
+                        tail(percent / 100));
+  return "set ytics nomirror out scale 0.6 (" + list + ")\n";
 }
 
 // Where the SLO is, if it is in sight.
@@ -133,7 +134,8 @@ std::string slo_line(const PlotRequest& request, const char* key, const Frame& f
     if (point.status != "done") continue;
     if (!point.summary.contains(at) || !point.summary[at].is_number()) return "";
     const double slo = point.summary[at].get<double>();
-    if (slo <= x.low || slo >= x.high) return "";
+    if (x.log && slo <= 0) return "";
+    if (x.place(slo) < 0.04 || x.place(slo) > 0.99) return "";
     const double px = frame.x(x, slo) / canvas_width;
     return fmt::format(
                "set arrow from screen {0:.5f},{1:.5f} to screen {0:.5f},{2:.5f} nohead lw 1.5 dt (6,4) lc "
@@ -169,10 +171,10 @@ Figure cdf(const PlotRequest& request) {
   const std::string note =
       all.along.empty() ? "" : fmt::format("{}: {:g}", pointer_title(all.along), middle_load(all));
   if (entries.size() == 1) entries.clear();
-  const Legend legend = legend_of(entries);
-  const int note_height = note.empty() ? 0 : 24, height = legend.height + note_height + 20 + 300 + 74;
+  const Legend legend = legend_of(entries, Sample::line, entries.empty() ? "" : all.title);
+  const int note_height = note.empty() ? 0 : 24, height = legend.height + note_height + 20 + 300 + 84;
   const Axis y = share_axis(sweep);
-  const double top = legend.height + note_height + 20, bottom = top + 300, left = 84, gap = 34,
+  const double top = legend.height + note_height + 20, bottom = top + 300, left = 100, gap = 34,
                right = canvas_width - 26;
   const double width = (right - left - gap) / 2;
   const Frame frames[] = {{left, left + width, top, bottom, height},
@@ -193,12 +195,8 @@ Figure cdf(const PlotRequest& request) {
     const Axis x = axis_over(values, From::data);
     body += frames[i].axes(x, y) + frames[i].x_title(panels[i].title) +
             slo_line(request, panels[i].slo, frames[i], x);
-    if (sweep) body += tail_tics();
+    body += sweep ? tail_tics(i == 0) : y.settings("y", i == 0);
     if (i == 0) body += frames[i].y_title(sweep ? "Requests (%)" : "Share of requests");
-    if (i == 1)
-      body += sweep ? fmt::format("set ytics ('' {}, '' {}, '' {}, '' {})\n", tail(0.5), tail(0.9),
-                                  tail(0.95), tail(0.99))
-                    : y.settings("y", false);
     body += plot_of(curves, sweep, panels[i].column) + "unset label\nunset arrow\n";
   }
   return {.name = "cdf", .height = height, .settings = "", .body = body + "unset multiplot\n"};

@@ -34,11 +34,6 @@ struct Side {
   }
 };
 
-bool is_layout(const std::string& pointer) {
-  return pointer.find("/parallelism/") != std::string::npos ||
-         (pointer.starts_with("/serving/replicas/") && pointer.ends_with("/count"));
-}
-
 // Does a value of `a` always come with one of `b`, and the other way round?
 bool go_together(const std::vector<Repeated>& points, const std::string& a, const std::string& b) {
   if (is_layout(a) && is_layout(b)) return true;
@@ -152,7 +147,7 @@ std::string side_labels(const Side& x, const Side& y, const Frame& frame, double
   const auto y_step = static_cast<std::size_t>(std::ceil(18 / cell_height));
   for (std::size_t i = 0; i < y.labels.size(); i += y_step)
     out += text_at(frame.left - 8, frame.bottom - (static_cast<double>(i) + 0.5) * cell_height, frame.height,
-                   cut_to(y.labels[i], frame.left - 50, small_px + 1), "right", small_px + 1);
+                   cut_to(y.labels[i], frame.left - 45, small_px + 1), "right", small_px + 1);
   return out;
 }
 
@@ -167,11 +162,11 @@ struct Written {
   double widest = 0;
 };
 
-// Columns: x, y, value, the text's shade (1: on a dark cell), text.
+// Columns: x, y, value, is the cell dark, did it fail, text.
 Written write_cells(const PlotRequest& request, const Cells& cells, const Axis& colour, bool reversed,
                     double& best) {
   OutputFile data(request.folder / "figures" / "heatmap.csv");
-  data.text("x,y,value,on_dark,text\n");
+  data.text("x,y,value,on_dark,failed,text\n");
   Written written;
   for (std::size_t y = 0; y < cells.size(); ++y)
     for (std::size_t x = 0; x < cells[y].size(); ++x) {
@@ -180,7 +175,8 @@ Written write_cells(const PlotRequest& request, const Cells& cells, const Axis& 
       const bool failed = std::isnan(cell.value);
       const std::string text = failed ? "failed" : short_number(cell.value).substr(0, 8);
       const double place = failed ? 1 : reversed ? 1 - colour.place(cell.value) : colour.place(cell.value);
-      data.print("{},{},{},{},{}\n", x, y, cell.value, place < 0.6 ? 1 : 0, csv_text(text));
+      data.print("{},{},{},{},{},{}\n", x, y, failed ? 0 : cell.value, !failed && place < 0.6 ? 1 : 0,
+                 failed ? 1 : 0, csv_text(text));
       written.widest = std::max(written.widest, text_width(text, 1));
       if (!failed && (std::isnan(best) || (reversed ? cell.value < best : cell.value > best)))
         best = cell.value;
@@ -262,16 +258,18 @@ Figure heatmap(const PlotRequest& request) {
   body += text_at((left + right) / 2, bottom + x_room + 18, height, x->title, "center", letter_px);
   body += text_at(20, (top + bottom) / 2, height, cut_to(y->title, bottom - top + 60, letter_px),
                   "center rotate by 90", letter_px);
-  body += text_at(canvas_width / 2.0, 18, height, cut_to(title, canvas_width - 20, letter_px), "center",
-                  letter_px);
+  const bool fits = text_width(title, letter_px) < right - left;
+  body += text_at(fits ? (left + right) / 2 : canvas_width / 2.0, 18, height,
+                  cut_to(title, canvas_width - 20, letter_px), "center", letter_px);
   body +=
       colour.settings("cb") +
       fmt::format(
+          "small = sprintf(',%g', {}*pt)\n"
           "unset border\nunset xtics\nunset ytics\nunset grid\nset xrange [-0.5:{}]\nset yrange [-0.5:{}]\n"
           "set colorbox horizontal user origin {:.5f},{:.5f} size {:.5f},{:.5f} noborder\n"
-          "set cbtics scale 0 offset 0,0.4 font sprintf(',%g', {}*pt)\n",
-          columns - 0.5, rows - 0.5, left / canvas_width, 1 - 50.0 / height, (right - left) / canvas_width,
-          14.0 / height, small_px);
+          "set cbtics scale 0 offset 0,0.4 font small\n",
+          small_px, columns - 0.5, rows - 0.5, left / canvas_width, 1 - 50.0 / height,
+          (right - left) / canvas_width, 14.0 / height);
   body += best_outline(cells, best);
   const double size =
       std::min({small_px, cell_height * 0.62, (cell_width - 6) / std::max(1e-9, written.widest)});
@@ -279,11 +277,12 @@ Figure heatmap(const PlotRequest& request) {
       "set style fill solid 1.0 noborder\n"
       "plot 'heatmap.csv' using 1:2:($1-0.48):($1+0.48):($2-0.48):($2+0.48) skip 1 with boxxyerror lc rgb "
       "'#e4e4e4' notitle, \\\n"
-      "     '' using 1:2:($1-0.48):($1+0.48):($2-0.48):($2+0.48):3 skip 1 with boxxyerror lc palette notitle";
+      "     '' using ($5 == 0 ? $1 : NaN):2:($1-0.48):($1+0.48):($2-0.48):($2+0.48):3 skip 1 with boxxyerror "
+      "lc palette notitle";
   if (size >= 11)
     for (const auto& [dark, shade] : {std::pair{1, "#ffffff"}, std::pair{0, "#000000"}})
       body += fmt::format(
-          ", \\\n     '' using 1:($4 == {} ? $2 : NaN):5 skip 1 with labels font sprintf(',%g', {:.1f}*pt) "
+          ", \\\n     '' using 1:($4 == {} ? $2 : NaN):6 skip 1 with labels font sprintf(',%g', {:.1f}*pt) "
           "tc rgb '{}' notitle",
           dark, size, shade);
   return {.name = "heatmap", .height = height, .settings = "", .body = body + "\n"};

@@ -21,11 +21,6 @@ bool all_numbers(const std::vector<Repeated>& points, const std::string& pointer
   });
 }
 
-bool is_layout(const std::string& pointer) {
-  return pointer.find("/parallelism/") != std::string::npos ||
-         (pointer.starts_with("/serving/replicas/") && pointer.ends_with("/count"));
-}
-
 std::size_t values_of(const std::vector<Repeated>& points, const std::string& pointer) {
   std::set<std::string> values;
   for (const Repeated& r : points)
@@ -43,6 +38,19 @@ std::string pointer_along(const std::vector<Repeated>& points) {
     if (values_of(points, pointer) > most) most = values_of(points, pointer), best = pointer;
   }
   return best;
+}
+
+// What the values in a label are, in their order. Needless where all are words or a layout.
+std::string title_of(const std::vector<Repeated>& points, const std::vector<std::string>& pointers) {
+  std::string title;
+  bool numbers = false, layout = false;
+  for (const std::string& pointer : pointers) {
+    numbers |= !is_layout(pointer) && all_numbers(points, pointer);
+    layout |= is_layout(pointer);
+    if (!is_layout(pointer)) title += (title.empty() ? "" : ", ") + pointer_title(pointer);
+  }
+  if (!numbers) return "";
+  return layout ? "layout, " + title : title;
 }
 
 }  // namespace
@@ -68,10 +76,11 @@ Lines lines_of(const PlotRequest& request) {
   all.along = pointer_along(request.points);
   std::vector<std::string> others = changing(request.points);
   std::erase(others, all.along);
+  all.title = title_of(request.points, others);
   std::map<std::string, std::size_t> place;
   for (const Repeated& repeated : request.points) {
     if (repeated.done().empty()) continue;
-    const std::string label = label_of(repeated.varied, others);
+    const std::string label = brief_label_of(repeated.varied, others);
     const auto [at, fresh] = place.emplace(label, all.lines.size());
     if (fresh) all.lines.push_back({label, {}});
     all.lines[at->second].points.push_back(&repeated);

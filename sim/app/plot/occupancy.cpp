@@ -71,7 +71,7 @@ Figure occupancy(const PlotRequest& request) {
              used = axis_over(s.used, From::zero, false);
   const Legend legend =
       legend_of({{"running", look(0).colour, 0, "1"}, {"waiting", look(1).colour, 0, look(1).dash}});
-  const int height = legend.height + 12 + 210 + 22 + 210 + 74;
+  const int height = legend.height + 12 + 210 + 22 + 210 + 84;
   const double left = std::max(left_margin(counts), left_margin(used)), top = legend.height + 12;
   const Frame above{left, canvas_width - 26, top, top + 210, height},
       below{left, canvas_width - 26, top + 232, top + 442, height};

@@ -103,10 +103,15 @@ void write_data(const PlotRequest& request, const std::vector<Dot>& dots) {
   data.close();
 }
 
-Axis roomy(const std::vector<double>& values) {  // names stand to the right of their points
+// Names stand to the right of their points.
+Axis roomy(const std::vector<double>& values, const std::vector<Dot>& dots) {
+  double widest = 0;
+  for (const Dot& dot : dots)
+    if (dot.front) widest = std::max(widest, text_width(dot.label, small_px));
+  const double share = std::min(0.42, (widest + 18) / 560), more = 1 / (1 - share);
   Axis axis = axis_over(values, From::data);
   axis.high =
-      axis.log ? axis.high * std::pow(axis.high / axis.low, 0.12) : axis.high + 0.12 * (axis.high - axis.low);
+      axis.log ? axis.low * std::pow(axis.high / axis.low, more) : axis.low + more * (axis.high - axis.low);
   return axis;
 }
 
@@ -123,23 +128,26 @@ Figure pareto(const PlotRequest& request) {
   write_data(request, dots);
   std::vector<double> xs, ys;
   for (const Dot& dot : dots) xs.push_back(dot.x), ys.push_back(dot.y);
-  const Axis x_axis = roomy(xs), y_axis = axis_over(ys, From::data);
-  const std::string along = lines_of(request).along;
-  std::vector<LegendEntry> entries{{"not dominated", "#0072B2", 7, "(6,4)"},
-                                   {"dominated", grey, 7, "(0,100)"}};
-  Legend legend = legend_of(entries);
-  const int height = legend.height + 12 + 400 + 74;
+  const Axis x_axis = roomy(xs, dots), y_axis = axis_over(ys, From::data);
+  std::vector<LegendEntry> entries{{"not dominated", "#0072B2", 7, "(6,4)"}};
+  const bool dominated = std::any_of(dots.begin(), dots.end(), [](const Dot& dot) { return !dot.front; });
+  if (dominated) entries.push_back({"dominated", grey, 7, ""});
+  const Lines all = lines_of(request);
+  std::string title = all.title;
+  if (!all.along.empty()) title += (title.empty() ? "@ " : " @ ") + pointer_title(all.along);
+  const Legend legend = legend_of(entries, Sample::line, title);
+  const int height = legend.height + 12 + 400 + 84;
   const Frame frame{left_margin(y_axis), canvas_width - 20.0, legend.height + 20.0, legend.height + 412.0,
                     height};
   std::string body = legend.settings(height) + frame.axes(x_axis, y_axis) + frame.x_title(metric_title(x)) +
                      frame.y_title(metric_title(y)) + labels_of(dots, frame, x_axis, y_axis);
-  if (!along.empty())
-    body += text_at(canvas_width - 12, 20, height, "@ " + pointer_title(along), "right", small_px);
-  body += fmt::format(
-      "plot 'pareto.csv' index 1 using 1:2 with points pt 7 ps 0.6 lc rgb '{}' notitle, \\\n"
-      "     '' index 0 using 1:2 skip 1 with lines lw 1.5 dt (6,4) lc rgb '#0072B2' notitle, \\\n"
-      "     '' index 0 using 1:2 skip 1 with points pt 7 ps 1.1 lc rgb '#0072B2' notitle\n",
-      grey);
+  body += "plot ";
+  if (dominated)
+    body += fmt::format(
+        "'pareto.csv' index 1 using 1:2 with points pt 7 ps 0.6 lc rgb '{}' notitle, \\\n     ", grey);
+  body +=
+      "'pareto.csv' index 0 using 1:2 skip 1 with lines lw 1.5 dt (6,4) lc rgb '#0072B2' notitle, \\\n"
+      "     'pareto.csv' index 0 using 1:2 skip 1 with points pt 7 ps 1.1 lc rgb '#0072B2' notitle\n";
   return {.name = "pareto", .height = height, .settings = "", .body = body};
 }
 

@@ -100,7 +100,8 @@ void check_metric(const ResultSet& results, const std::string& option, const std
 void draw_kind(const PlotKind& kind, PlotRequest& request, const PlotArguments& a, const fs::path& out) {
   Staging staging(out);
   request.folder = staging.folder();
-  const Figure figure = kind.figure(request);
+  Figure figure = kind.figure(request);
+  figure.settings += "unset key\n";
   draw(staging.folder(), figure, a.format);
   staging.commit();
   fmt::print("{}\n", (out / (figure.name + "." + a.format)).string());

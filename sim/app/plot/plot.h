@@ -30,6 +30,7 @@ struct Line {
   bool shown = true;                    // with a colour of its own; the rest are grey
 };
 struct Lines {
+  std::string title;  // what the labels' values are
   std::string along;  // pointer; "" if nothing varied is a number: every line is then one point
   std::vector<Line> lines;
 };

@@ -70,9 +70,9 @@ Legend legend_over(const Lines& all) {
     const Look& l = look(colour++);
     entries.push_back({line.label, l.colour, l.point, l.dash});
   }
-  if (entries.size() == 1 && others == 0) entries.clear();  // one line needs no name
+  if (entries.size() == 1) entries.clear();  // one line needs no name
   if (others) entries.push_back({fmt::format("{} others", others), grey, 7});
-  return legend_of(entries);
+  return legend_of(entries, Sample::line, entries.empty() ? "" : all.title);
 }
 
 bool repeated(const PlotRequest& request) {
@@ -109,7 +109,7 @@ Figure throughput_latency(const PlotRequest& request) {
   }
   const double panel = ys.size() == 1 ? 330 : 235, gap = 22;
   const auto panels = static_cast<double>(ys.size());
-  const int height = legend.height + static_cast<int>(12 + panels * panel + (panels - 1) * gap + 74);
+  const int height = legend.height + static_cast<int>(12 + panels * panel + (panels - 1) * gap + 84);
   std::string body = "set multiplot\n" + legend.settings(height);
   for (std::size_t i = 0; i < ys.size(); ++i) {
     const double top = legend.height + 12 + static_cast<double>(i) * (panel + gap);

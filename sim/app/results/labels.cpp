@@ -51,7 +51,15 @@ std::string value_text(const Json& value) {
   return text.size() <= 24 ? text : text.substr(0, 21) + "...";
 }
 
-std::string label_of(const Varied& varied) {
+bool is_layout(const std::string& pointer) {
+  return !rank_name(pointer).empty();
+}
+
+namespace {
+
+enum class Keys { named, brief };
+
+std::string label(const Varied& varied, Keys keys) {
   std::string ranks, rest, first_rank;
   for (const auto& [pointer, value] : varied) {
     const std::string rank = rank_name(pointer);
@@ -60,7 +68,7 @@ std::string label_of(const Varied& varied) {
       if (value != 1) ranks += (ranks.empty() ? "" : " ") + rank + value_text(value);
       continue;
     }
-    const std::string words = value.is_string() || value.is_object()
+    const std::string words = keys == Keys::brief || value.is_string() || value.is_object()
                                   ? value_text(value)
                                   : short_name(pointer) + " " + value_text(value);
     rest += (rest.empty() ? "" : ", ") + words;
@@ -69,11 +77,25 @@ std::string label_of(const Varied& varied) {
   return ranks + (ranks.empty() || rest.empty() ? "" : ", ") + rest;
 }
 
-std::string label_of(const Varied& varied, const std::vector<std::string>& pointers) {
+Varied only(const Varied& varied, const std::vector<std::string>& pointers) {
   Varied some;
   for (const auto& one : varied)
     if (std::find(pointers.begin(), pointers.end(), one.first) != pointers.end()) some.push_back(one);
-  return label_of(some);
+  return some;
+}
+
+}  // namespace
+
+std::string label_of(const Varied& varied) {
+  return label(varied, Keys::named);
+}
+
+std::string label_of(const Varied& varied, const std::vector<std::string>& pointers) {
+  return label(only(varied, pointers), Keys::named);
+}
+
+std::string brief_label_of(const Varied& varied, const std::vector<std::string>& pointers) {
+  return label(only(varied, pointers), Keys::brief);
 }
 
 const Json* value_of(const Varied& varied, const std::string& pointer) {

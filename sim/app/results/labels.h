@@ -13,6 +13,9 @@ std::string value_text(const Json& value);  // of a varied key: short, without q
 // Ranks of parallelism that are 1 are left out, unless all are.
 std::string label_of(const Varied& varied);
 std::string label_of(const Varied& varied, const std::vector<std::string>& pointers);  // of these alone
+// The same without the keys' names: "TP4 PP2, 2048".
+std::string brief_label_of(const Varied& varied, const std::vector<std::string>& pointers);
+bool is_layout(const std::string& pointer);  // one of the keys that TP, PP, EP and DP stand for
 const Json* value_of(const Varied& varied, const std::string& pointer);  // null if it is none of them
 
 }  // namespace weir

@@ -23,6 +23,16 @@ ResultSet read_run(const fs::path& directory) {
   return run;
 }
 
+ResultSet read_sweep_results(const fs::path& file) try {
+  return read_store(file);
+} catch (const ConfigError&) {
+  throw;
+} catch (const std::runtime_error& e) {  // SQLite's complaints: it is no database, or a damaged one
+  throw ConfigError(file.string(), "", std::string("cannot be read: ") + e.what());
+} catch (const Json::exception& e) {
+  throw ConfigError(file.string(), "", std::string("cannot be read: ") + e.what());
+}
+
 void append_scalars(const Json& object, const std::string& prefix,
                     std::vector<std::pair<std::string, double>>& metrics) {
   for (const auto& [key, value] : object.items()) {
@@ -45,7 +55,7 @@ ResultSet read_results(const fs::path& directory) {
                           : "no such directory");
   ResultSet results;
   if (fs::exists(directory / "results.sqlite"))
-    results = read_store(directory / "results.sqlite");
+    results = read_sweep_results(directory / "results.sqlite");
   else if (fs::exists(directory / "summary.json"))
     results = read_run(directory);
   else

@@ -154,6 +154,19 @@ void ResultStore::put(const Point& point, const EndedPoint& result) {
   }
 }
 
+void ResultStore::update_summaries(const std::vector<PointResult>& points) {
+  Connection& c = *connection_;
+  c.database.run("BEGIN IMMEDIATE");
+  Statement update(c.database, "UPDATE points SET summary = ? WHERE point = ? AND status = 'done'");
+  for (const PointResult& point : points) {
+    if (point.status != "done") continue;
+    const std::string summary = dumped(point.summary);
+    update.bind(summary).bind(point.index).step();
+    update.reset();
+  }
+  c.database.run("COMMIT");
+}
+
 bool is_store(const fs::path& file) {
   std::array<unsigned char, 72> head{};
   std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(head.data()), head.size());

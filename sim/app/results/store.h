@@ -40,6 +40,8 @@ class ResultStore {
 
   std::vector<bool> done() const;                          // [index of a point]
   void put(const Point& point, const EndedPoint& result);  // replaces; committed when it returns
+  // Of points that are done already: columns that only all points together give. All or none.
+  void update_summaries(const std::vector<PointResult>& points);
 
  private:
   struct Connection;

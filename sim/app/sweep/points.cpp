@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "sim/app/sweep/sweep_spec.h"
 #include "sim/app/sweep/where.h"
-#include "sim/engine/scenario.h"
 
 namespace weir {
 
@@ -34,76 +34,11 @@ namespace {
 
 constexpr std::size_t most_points = 100'000;  // a process each; a grid beyond that is a mistake
 
-// Why `pointer` cannot be set in `document`; "" if it can. Objects on the way are made, list items are not,
-// but for one at the end.
-std::string why_not_settable(const Json& document, const Json::json_pointer& pointer) {
-  const Json* at = &document;
-  std::vector<std::string> parts;
-  for (Json::json_pointer p = pointer; !p.empty(); p.pop_back()) parts.insert(parts.begin(), p.back());
-  for (const std::string& part : parts) {
-    if (at->is_null()) return "";
-    if (at->is_object()) {
-      const auto it = at->find(part);
-      if (it == at->end()) return "";
-      at = &*it;
-    } else if (at->is_array()) {
-      const bool number =
-          !part.empty() && part.size() < 9 && part.find_first_not_of("0123456789") == std::string::npos;
-      const std::size_t index = number ? std::stoul(part) : at->size() + 1;
-      if (index > at->size())
-        return fmt::format("no such place in the scenario: a list of {} has no {}", at->size(), part);
-      if (index == at->size()) return "";
-      at = &(*at)[index];
-    } else {
-      return fmt::format("no such place in the scenario: {} lies in {}", part, at->dump().substr(0, 40));
-    }
-  }
-  return "";
-}
-
-// Reads scenarios for their problems. Reading the requests takes nearly all of the time, and what is wrong
-// with them does not depend on the rest: each workload is read once.
-class Validator {
- public:
-  explicit Validator(std::string file) : file_(std::move(file)) {}
-
-  const std::vector<Problem>& problems(Json scenario) {
-    static const std::vector<Problem> none;
-    if (!scenario.contains("workload")) return remember(scenario);
-    const std::string workload = scenario["workload"].dump();
-    if (workloads_.contains(workload)) {
-      static const Json one_request = parse_json(
-          R"({"requests": {"kind": "fixed", "count": 1, "input_tokens": 1, "output_tokens": 1},
-              "arrivals": {"kind": "all_at_once"}})",
-          "");
-      scenario["workload"] = one_request;
-      return remember(scenario);
-    }
-    const std::vector<Problem>& found = remember(scenario);
-    if (found.empty()) workloads_.insert(workload);
-    return found;
-  }
-
- private:
-  const std::vector<Problem>& remember(const Json& scenario) {
-    const auto [it, fresh] = seen_.try_emplace(scenario.dump());
-    if (fresh) try {
-        read_scenario(scenario, file_);
-      } catch (const ConfigError& e) {
-        it->second = e.problems();
-      }
-    return it->second;
-  }
-
-  std::string file_;
-  std::set<std::string> workloads_;  // right ones
-  std::map<std::string, std::vector<Problem>> seen_;
-};
-
 struct Candidate {
   Varied varied;
   Json scenario;
-  std::string layout;  // in words
+  std::string layout;   // in words
+  bool broken = false;  // an axis could not be set: that was said
 };
 
 class Expansion {
@@ -117,9 +52,9 @@ class Expansion {
       } catch (const std::exception& e) {
         reading_.problem(fmt::format("/where/{}", i), e.what());
       }
-    check_places();
+    list_places();
     if (reading_.failed()) return;
-    grid(0, {{}, spec_.scenario, ""});
+    grid(0, {{}, spec_.scenario, "", false});
     if (too_many_) return;
     report_errors();
     report_left_out();
@@ -132,29 +67,23 @@ class Expansion {
   }
 
  private:
-  void check_places() {
-    Json scenario = spec_.scenario;
+  void list_places() {
     for (const Axis& axis : spec_.axes)
-      for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
-        const Json::json_pointer pointer(axis.pointers[i]);
-        given_at_[axis.pointers[i]] = axis.given_at[i];
-        if (const std::string why = why_not_settable(scenario, pointer); !why.empty())
-          reading_.problem(axis.given_at[i], why);
-        else
-          scenario[pointer] = axis.choices[0][i];
-      }
-    for (const char* pointer : {"/serving/replicas/0/parallelism/tensor", "/serving/replicas/0/count"})
-      if (const std::string why = why_not_settable(scenario, Json::json_pointer(pointer));
-          spec_.layouts && !why.empty())
-        reading_.problem("/layouts", why);
+      for (std::size_t i = 0; i < axis.pointers.size(); ++i) given_at_[axis.pointers[i]] = axis.given_at[i];
     if (spec_.seeds) given_at_["/seed"] = "/seeds";
   }
 
-  static Candidate with(const Candidate& base, const Axis& axis, std::size_t choice) {
+  Candidate with(const Candidate& base, const Axis& axis, std::size_t choice) {
     Candidate next = base;
     for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
+      const Json::json_pointer pointer(axis.pointers[i]);
+      if (const std::string why = why_not_settable(next.scenario, pointer); !why.empty()) {
+        remember_error(axis.given_at[i], why, next);
+        next.broken = true;
+        continue;
+      }
       next.varied.emplace_back(axis.pointers[i], axis.choices[choice][i]);
-      next.scenario[Json::json_pointer(axis.pointers[i])] = axis.choices[choice][i];
+      next.scenario[pointer] = axis.choices[choice][i];
     }
     return next;
   }
@@ -189,7 +118,7 @@ class Expansion {
       too_many_ = true;
       return reading_.problem("", fmt::format("more than {} points", most_points));
     }
-    if (!meets_constraints(candidate)) return;
+    if (candidate.broken || !meets_constraints(candidate)) return;
     const std::vector<Problem>& problems = validator_.problems(candidate.scenario);
     if (problems.empty()) {
       const auto index = static_cast<std::int64_t>(spec_.sweep.points.size());
@@ -207,15 +136,15 @@ class Expansion {
   }
 
   bool meets_constraints(const Candidate& candidate) {
+    bool meets = true;
     for (std::size_t i = 0; i < constraints_.size(); ++i) try {
         if (constraints_[i].holds(candidate.varied, candidate.scenario)) continue;
-        ++excluded_[i];
-        return false;
+        if (std::exchange(meets, false)) ++excluded_[i];  // by the first that does not hold
       } catch (const std::exception& e) {
-        errors_.try_emplace({fmt::format("/where/{}", i), e.what()});
-        return false;
+        meets = false;
+        if (broken_.insert(i).second) reading_.problem(fmt::format("/where/{}", i), e.what());
       }
-    return true;
+    return meets;
   }
 
   static std::string listing(const std::vector<Problem>& problems) {
@@ -236,9 +165,12 @@ class Expansion {
         at = given_at_[pointer];
         what = p.pointer == pointer ? p.what : p.pointer + ": " + p.what;
       }
-    const auto [it, fresh] = errors_.try_emplace({at, what});
-    if (fresh) it->second.first_point = in_words(candidate.varied);
-    ++it->second.points;
+    remember_error(at, what, candidate);
+  }
+
+  void remember_error(const std::string& at, const std::string& what, const Candidate& candidate) {
+    Seen& seen = errors_[{at, what}];
+    if (++seen.points == 1) seen.first_point = in_words(candidate.varied);
   }
 
   void report_errors() {
@@ -286,11 +218,12 @@ class Expansion {
 
   SweepSpec& spec_;
   Reading& reading_;
-  Validator validator_;
+  ScenarioValidator validator_;
   std::vector<Constraint> constraints_;
   std::map<std::string, std::string> given_at_;  // of a varied pointer
   std::size_t grid_points_ = 0;
   bool too_many_ = false;
+  std::set<std::size_t> broken_;                                // constraints that cannot be evaluated
   std::map<std::size_t, int> excluded_;                         // by constraint
   std::map<std::pair<std::string, std::string>, Seen> errors_;  // by place and text
   std::map<std::string, int> kept_layouts_;

@@ -7,6 +7,7 @@
 #include "sim/app/interruption.h"
 #include "sim/app/progress_bar.h"
 #include "sim/app/sweep/point_run.h"
+#include "sim/app/sweep/search/conclude.h"
 #include "sim/app/sweep/sweep_directory.h"
 
 namespace weir {
@@ -104,8 +105,9 @@ int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoin
     fmt::print(stderr, "weir: interrupted; --resume runs the points that {} lacks\n", arguments.out);
     return exit_interrupted;
   }
+  ResultSet results = read_store(directory.file("results.sqlite"));
+  if (conclude(sweep.searches, results.points)) directory.store().update_summaries(results.points);
   directory.close();
-  const ResultSet results = read_store(directory.file("results.sqlite"));
   write_results_csv(csv, results);
   tell_failures(results);
   if (arguments.quiet) return exit_done;

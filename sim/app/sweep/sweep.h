@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/app/sweep/search/search_spec.h"
 #include "sim/core/params.h"
 
 namespace weir {
@@ -40,7 +41,8 @@ struct Sweep {
   std::vector<Point> points;
   std::vector<LeftOut> left_out;
   PointLimits limits;
-  Json resolved;  // the file with its defaults; its text tells a resumed sweep from another one
+  Searches searches;  // what run_point() does at each point, and conclude() after the last one
+  Json resolved;      // the file with its defaults; its text tells a resumed sweep from another one
 };
 
 // Throws ConfigErrors with every problem of the file and of the points' scenarios.

@@ -9,56 +9,7 @@
 namespace weir {
 namespace {
 
-constexpr std::int64_t most_values = 100'000;  // of one axis
-
-struct ValueRange {
-  double from = 0, to = 0;
-  std::int64_t steps = 0;
-  bool log = false;
-
-  static ValueRange from_params(Params& params) {
-    ValueRange r;
-    r.from = params.number({"from", "First value."}, {});
-    r.to = params.number({"to", "Last value."}, {});
-    r.steps = params.integer({"steps", "How many values, both ends among them."}, {2, most_values});
-    r.log = params.choice({"scale", "linear: equal differences; log: equal ratios."}, {"linear", "log"},
-                          "linear") == "log";
-    if (r.log && !params.describing() && (r.from <= 0 || r.to <= 0))
-      params.fail("scale", fmt::format("a log range has ends > 0, got {} and {}", r.from, r.to));
-    params.close();
-    return r;
-  }
-
-  // Twelve digits: what lies beyond them is the noise of pow, and 512 is to be an integer.
-  std::vector<Json> values() const {
-    std::vector<Json> all;
-    for (std::int64_t i = 0; i < steps; ++i) {
-      const double at = static_cast<double>(i) / static_cast<double>(steps - 1);
-      const double exact = log ? from * std::pow(to / from, at) : std::lerp(from, to, at);
-      const double value = std::strtod(fmt::format("{:.12g}", exact).c_str(), nullptr);
-      const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
-      all.push_back(whole ? Json(static_cast<std::int64_t>(value)) : Json(value));
-    }
-    return all;
-  }
-};
-
-Json range_schema() {
-  Reading reading = Reading::describe();
-  const Json nothing = Json::object();
-  Params params(reading, nothing);
-  ValueRange::from_params(params);
-  return reading.schema;
-}
-
-const Json list_schema = {{"type", "array"}, {"minItems", 1}, {"maxItems", most_values}};
-
-Json axes_schema() {
-  return {{"type", "object"},
-          {"minProperties", 1},
-          {"propertyNames", {{"pattern", "^/"}}},
-          {"additionalProperties", {{"oneOf", Json::array({list_schema, range_schema()})}}}};
-}
+constexpr std::size_t most_pointers = 64;  // that vary; more is no experiment
 
 class Reader {
  public:
@@ -69,10 +20,8 @@ class Reader {
     sweep.file = reading_.file();
     sweep.name = params_.text({"name", "Title of tables and figures."}, sweep.file.stem().string());
     read_scenario_key();
-    read_vary();
-    read_zip();
+    read_axes(params_, spec_);
     read_layouts();
-    read_seeds();
     read_where();
     spec_.skip_invalid =
         params_.choice({"invalid",
@@ -80,7 +29,8 @@ class Reader {
                         "and says why."},
                        {"error", "skip"}, "error") == "skip";
     read_limits(params_.object({"limits", "Of each point; one that exceeds them fails."}));
-    check_pointers();
+    sweep.searches = Searches::from(params_);
+    if (!reading_.describing()) check_pointers();
     return std::move(spec_);
   }
 
@@ -109,90 +59,6 @@ class Reader {
     }
   }
 
-  bool is_pointer(const std::string& pointer, const std::string& at) {
-    if (pointer.starts_with("/")) try {
-        const Json::json_pointer parsed(pointer);
-        return true;
-      } catch (const Json::exception&) {
-      }
-    problem(at, fmt::format("expected a JSON pointer into the scenario, such as "
-                            "/workload/arrivals/rate_per_s, got \"{}\"",
-                            pointer));
-    return false;
-  }
-
-  std::vector<Json> range_values(const Json& given, const std::string& at) {
-    Reading part(reading_.file());
-    Params params(part, given);
-    const ValueRange range = ValueRange::from_params(params);
-    try {
-      part.finish();
-      return range.values();
-    } catch (const ConfigError& e) {
-      for (const Problem& p : e.problems()) problem(at + p.pointer, p.what);
-      return {};
-    }
-  }
-
-  std::vector<Json> values(const Json& given, const std::string& at) {
-    if (given.is_object()) return range_values(given, at);
-    if (given.is_array() && !given.empty() && given.size() <= most_values)
-      return {given.begin(), given.end()};
-    problem(at,
-            "expected a list of values or {\"from\", \"to\", \"steps\"}, got " + given.dump().substr(0, 60));
-    return {};
-  }
-
-  void read_vary() {
-    const Json* given = params_.value({"vary",
-                                       "What varies, every value with every other: a JSON pointer into the "
-                                       "scenario, and its values as a list or "
-                                       "a range. The last one varies fastest."},
-                                      axes_schema(), Json::object());
-    if (!given) return;
-    if (!given->is_object() || given->empty())
-      return problem("/vary", "expected an object of pointers and values");
-    for (const auto& [pointer, list] : given->items()) {
-      const std::string at = "/vary/" + escaped(pointer);
-      Axis axis{{pointer}, {}, {at}};
-      for (Json& value : values(list, at)) axis.choices.push_back({std::move(value)});
-      if (is_pointer(pointer, at) && !axis.choices.empty()) spec_.axes.push_back(std::move(axis));
-    }
-  }
-
-  void read_zip() {
-    Json item = axes_schema();
-    const Json* given = params_.value(
-        {"zip", "Lists that go together: each object is one axis of the grid, its lists of one length."},
-        {{"type", "array"}, {"items", item}}, Json::array());
-    if (!given) return;
-    if (!given->is_array()) return problem("/zip", "expected a list of objects of pointers and values");
-    for (std::size_t i = 0; i < given->size(); ++i) read_zipped((*given)[i], fmt::format("/zip/{}", i));
-  }
-
-  void read_zipped(const Json& given, const std::string& place) {
-    if (!given.is_object() || given.empty())
-      return problem(place, "expected an object of pointers and values");
-    Axis axis;
-    bool right = true;
-    for (const auto& [pointer, list] : given.items()) {
-      const std::string at = place + "/" + escaped(pointer);
-      std::vector<Json> column = values(list, at);
-      right = is_pointer(pointer, at) && !column.empty() && right;
-      if (axis.pointers.empty()) axis.choices.resize(column.size());
-      if (column.size() != axis.choices.size() && !column.empty()) {
-        problem(at, fmt::format("{} values, where the first list of this zip has {}", column.size(),
-                                axis.choices.size()));
-        right = false;
-      }
-      for (std::size_t i = 0; right && i < column.size(); ++i)
-        axis.choices[i].push_back(std::move(column[i]));
-      axis.pointers.push_back(pointer);
-      axis.given_at.push_back(at);
-    }
-    if (right && !axis.pointers.empty()) spec_.axes.push_back(std::move(axis));
-  }
-
   void read_layouts() {
     const Json* given = params_.value({"layouts",
                                        "\"all\": every tensor x pipeline (x expert) x replicas of replica "
@@ -202,33 +68,6 @@ class Reader {
     if (!given || given->is_null()) return;
     if (*given != "all") return problem("/layouts", "expected \"all\", got " + given->dump().substr(0, 60));
     spec_.layouts = true;
-  }
-
-  void read_seeds() {
-    const Json count = {{"type", "integer"}, {"minimum", 1}, {"maximum", most_values}};
-    Json list = list_schema;
-    list["items"] = {{"type", "integer"}, {"minimum", 0}};
-    const Json* given =
-        params_.value({"seeds",
-                       "Every point again with each of these seeds; a number: so many, from "
-                       "the scenario's own on."},
-                      {{"oneOf", Json::array({count, list, {{"type", "null"}}})}}, Json(nullptr));
-    if (!given || given->is_null()) return;
-    Axis axis{{"/seed"}, {}, {"/seeds"}};
-    const auto natural = [](const Json& v) { return v.is_number_integer() && v.get<double>() >= 0; };
-    if (given->is_array() && !given->empty() && std::all_of(given->begin(), given->end(), natural)) {
-      for (const Json& seed : *given) axis.choices.push_back({seed});
-    } else if (natural(*given) && *given >= 1 && *given <= most_values) {
-      const Json first = spec_.scenario.is_object() ? spec_.scenario.value("seed", Json(1)) : Json(1);
-      if (!natural(first)) return;  // the scenario's own reading says so
-      for (std::int64_t i = 0; i < given->get<std::int64_t>(); ++i)
-        axis.choices.push_back({first.get<std::int64_t>() + i});
-    } else {
-      return problem("/seeds",
-                     fmt::format("expected a number of seeds >= 1 and <= {}, or a list of seeds >= 0, got {}",
-                                 most_values, given->dump().substr(0, 60)));
-    }
-    spec_.seeds = std::move(axis);
   }
 
   void read_where() {
@@ -256,6 +95,13 @@ class Reader {
     limits.close();
   }
 
+  void check_per(const char* search, const std::vector<std::string>& per,
+                 const std::vector<std::pair<std::string, std::string>>& varied) {
+    for (std::size_t i = 0; i < per.size(); ++i)
+      if (std::none_of(varied.begin(), varied.end(), [&](const auto& v) { return v.first == per[i]; }))
+        problem(fmt::format("/{}/per/{}", search, i), fmt::format("{} does not vary in this sweep", per[i]));
+  }
+
   // A pointer is set once, and nothing is set and then overwritten by what holds it.
   void check_pointers() {
     std::vector<std::pair<std::string, std::string>> all;  // pointer, where it is given
@@ -268,6 +114,8 @@ class Reader {
             "/serving/replicas/0/parallelism/expert", "/serving/replicas/0/count"})
         all.emplace_back(set, "/layouts");
     if (spec_.seeds) all.emplace_back("/seed", "/seeds");
+    if (all.size() > most_pointers)
+      return problem("/vary", fmt::format("{} pointers vary, at most {} may", all.size(), most_pointers));
     for (std::size_t i = 0; i < all.size(); ++i)
       for (std::size_t j = 0; j < i; ++j) {
         if (all[i].first == all[j].first)
@@ -276,12 +124,38 @@ class Reader {
           problem(all[i].second,
                   fmt::format("{} would overwrite what {} sets; put it first", all[i].first, all[j].second));
       }
+    const Searches& searches = spec_.sweep.searches;
+    if (searches.pareto) check_per("pareto", searches.pareto->per, all);
+    if (searches.cheapest) check_per("cheapest", searches.cheapest->per, all);
+    for (const auto& [pointer, at] : all)
+      if (searches.capacity && pointer == "/workload/arrivals/rate_per_s")
+        problem(at, "varies what capacity searches for");
   }
 
   Params& params_;
   Reading& reading_;
   SweepSpec spec_;
 };
+
+// A capacity search sets the rate of every point, and perhaps the number of requests.
+void check_capacity(const Sweep& sweep, Reading& reading) {
+  if (!sweep.searches.capacity) return;
+  for (const Point& point : sweep.points) {
+    const Json& workload = point.scenario.at("workload");
+    const std::string arrivals = workload.at("arrivals").at("kind"),
+                      requests = workload.at("requests").at("kind");
+    if (arrivals != "poisson" && arrivals != "gamma" && arrivals != "constant")
+      return reading.problem(
+          "/capacity", fmt::format("needs arrivals with a rate_per_s (poisson, gamma, constant), got {} "
+                                   "(point {})",
+                                   arrivals, in_words(point.varied)));
+    if (sweep.searches.capacity->duration_s && requests != "fixed" && requests != "lognormal" &&
+        requests != "gamma" && requests != "named")
+      return reading.problem(
+          "/capacity/duration_s",
+          fmt::format("needs requests that are drawn (fixed, lognormal, gamma, named), got {}", requests));
+  }
+}
 
 }  // namespace
 
@@ -304,6 +178,7 @@ Sweep read_sweep(const std::filesystem::path& file) {
   Params params(reading, document);
   SweepSpec spec = read_sweep_spec(params);
   if (!reading.failed()) expand(spec, reading);
+  if (!reading.failed()) check_capacity(spec.sweep, reading);
   reading.finish();
   spec.sweep.resolved = std::move(reading.resolved);
   spec.sweep.resolved["scenario"] = std::move(spec.scenario);

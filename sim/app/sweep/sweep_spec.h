@@ -1,5 +1,8 @@
 #pragma once
 // A sweep file as it was read (sweep_file.cpp), before points.cpp expands it. Nobody else includes this.
+#include <map>
+#include <set>
+
 #include "sim/app/sweep/sweep.h"
 
 namespace weir {
@@ -14,7 +17,8 @@ struct SweepSpec {
   Sweep sweep;  // all but its points
   Json scenario;
   bool scenario_inside = false;  // the sweep file, instead of a file of its own
-  std::vector<Axis> axes;        // in the file's order, last one fastest; then layouts, then seeds
+  std::vector<Axis>
+      axes;  // of vary, then of zip, each in the file's order; then layouts, then seeds, fastest of all
   bool layouts = false;
   std::optional<Axis> seeds;
   std::vector<std::string> where;
@@ -22,6 +26,7 @@ struct SweepSpec {
 };
 
 SweepSpec read_sweep_spec(Params& params);
+void read_axes(Params& params, SweepSpec& spec);  // axes.cpp: vary, zip and seeds
 
 // Sets the points, what is left out, and the pointers that vary; reports what is wrong with them.
 void expand(SweepSpec& spec, Reading& reading);
@@ -31,6 +36,24 @@ void expand(SweepSpec& spec, Reading& reading);
 Axis layouts_of(const Json& scenario, const std::filesystem::path& scenario_file);
 // Is this what is wrong with a layout, rather than with the rest of the scenario?
 bool speaks_of_layout(const Problem& problem);
+
+// Why `pointer` cannot be set in `document`; "" if it can. Objects on the way are made, list items are not,
+// but for one at the end.
+std::string why_not_settable(const Json& document, const Json::json_pointer& pointer);
+
+// Reads scenarios for their problems (validator.cpp). Reading the requests takes nearly all of the time, and
+// what is wrong with them does not depend on the rest: each workload is read once.
+class ScenarioValidator {
+ public:
+  explicit ScenarioValidator(std::string file) : file_(std::move(file)) {}
+  const std::vector<Problem>& problems(Json scenario);
+
+ private:
+  const std::vector<Problem>& remember(const Json& scenario);
+  std::string file_;
+  std::set<std::string> workloads_;  // right ones
+  std::map<std::string, std::vector<Problem>> seen_;
+};
 
 std::string escaped(const std::string& key);  // as a part of a JSON pointer: ~1 for /
 std::string last_part(const std::string& pointer);

@@ -126,7 +126,11 @@ bool Constraint::holds(const Varied& varied, const Json& scenario) const {
       const auto it = known.find(name);
       if (it == known.end()) {
         std::vector<std::string> list;
-        for (const auto& [word, meaning] : known) list.push_back(word);
+        for (const auto& [word, value] : scenario_names(scenario)) list.push_back(word);
+        for (const auto& [pointer, value] : varied)
+          if (as_number(value) && !ends_of(pointer).empty()) list.push_back(ends_of(pointer)[0]);
+        std::sort(list.begin(), list.end());
+        list.erase(std::unique(list.begin(), list.end()), list.end());
         throw std::runtime_error(no_such("number", name, list));
       }
       if (it->second.pointers > 1)

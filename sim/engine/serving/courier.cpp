@@ -17,20 +17,12 @@ void send_and_wait(const std::vector<Flow>& flows) {
   sg4::Comm::wait_all(comms);
 }
 
-void play_collective(Collective op, Bytes bytes, const std::vector<sg4::Host*>& ranks) {
-  const std::size_t n = ranks.size();
-  if (n < 2) return;
-  const Bytes part = bytes / static_cast<double>(n);
-  const std::size_t rounds = op == Collective::all_reduce     ? 2 * (n - 1)
-                             : op == Collective::send_receive ? 1
-                                                              : n - 1;
-  for (std::size_t round = 0; round < rounds; ++round) {
+void play_collective(Collective op, Bytes bytes, LinkShape shape, const std::vector<sg4::Host*>& ranks) {
+  for (const auto& round : plain_rounds(op, bytes, static_cast<int>(ranks.size()), shape)) {
     std::vector<Flow> flows;
-    // All-to-all: in round r every rank sends its part to the r-th next one. The others pass parts round a
-    // ring.
-    const std::size_t step = op == Collective::all_to_all ? round + 1 : 1;
-    for (std::size_t i = 0; i < n; ++i) flows.push_back({ranks[i], ranks[(i + step) % n], part});
-    if (op == Collective::send_receive) flows = {{ranks[0], ranks[1], bytes}};
+    for (const Message& m : round)
+      flows.push_back(
+          {ranks[static_cast<std::size_t>(m.from)], ranks[static_cast<std::size_t>(m.to)], m.bytes});
     send_and_wait(flows);
   }
 }

@@ -15,8 +15,10 @@ namespace weir {
 
 void send_and_wait(const std::vector<Flow>& flows);  // blocks the calling actor until all have arrived
 
-// Plays a collective round by round over its ranks; blocks. The oracle of the closed forms, and slow.
-void play_collective(Collective op, Bytes bytes, const std::vector<simgrid::s4u::Host*>& ranks);
+// Plays the plain algorithm on links of that shape round by round over its ranks; blocks. The oracle of the
+// closed forms, and slow.
+void play_collective(Collective op, Bytes bytes, LinkShape shape,
+                     const std::vector<simgrid::s4u::Host*>& ranks);
 
 class Courier {
  public:

@@ -25,7 +25,8 @@ Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool
       cluster_(std::move(cluster)),
       wake_(sg4::Semaphore::create(0)),
       pipe_(stages_.size()),
-      inboxes_(stages_.size()) {}
+      inboxes_(stages_.size()),
+      drawn_(stages_.size()) {}
 
 void Server::start() {
   const auto name = [this](std::size_t stage) {
@@ -128,7 +129,7 @@ void Server::run_alone(Iteration& iteration) {
   }
   runs_.clear();
   run_start_ = start;
-  stages_[0].model->decode_run(iteration.shape, run_steps_, runs_);
+  run_steps_ = stages_[0].model->decode_run(iteration.shape, run_steps_, runs_);
   in_run_ = sleeping_ = true;
   const bool timed_out = wake_->acquire_timeout(run_time(run_steps_).value());
   if (!timed_out) {  // cut at the next step boundary
@@ -156,12 +157,15 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
   StepCost cost = stages_[stage].model->step(iteration.shape);
   sg4::this_actor::sleep_for(cost.time.value());
   if (collective_flows_) {
-    for (const auto& call : stages_[stage].model->collectives(iteration.shape))
+    for (const auto& call : stages_[stage].model->collectives(iteration.shape)) {
+      const Seconds begin = now();
       for (std::int64_t i = 0; i < call.times; ++i)
-        play_collective(call.op, call.bytes, stages_[stage].ranks);
-    const Seconds played = now() - start - cost.time;
-    cost.time += played;
-    cost.link_bound += played;
+        play_collective(call.op, call.bytes, replica_->spec().links.shape, stages_[stage].ranks);
+      const Seconds played = now() - begin;
+      cost.time += played;
+      cost.link_bound += played;
+      cost.busy[call.unit] += played;
+    }
   }
   note(stage, iteration, start, now(), cost, 1);
 }
@@ -180,6 +184,19 @@ void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, 
                   .requests = static_cast<std::int64_t>(iteration.members.size()),
                   .tokens = iteration.shape.tokens(),
                   .steps = steps});
+  if (!stages_[stage].unit_tracks.empty() && drawn_[stage].insert(kind).second)
+    draw_operators(stage, iteration, start);
+}
+
+// Of the first step of each kind: all of them would be a thousand boxes a step.
+void Server::draw_operators(std::size_t stage, const Iteration& iteration, Seconds start) {
+  for (const auto& op : stages_[stage].model->operators(iteration.shape))
+    recorder_.span({.track = stages_[stage].unit_tracks[static_cast<std::size_t>(op.unit)],
+                    .start = start + op.start,
+                    .duration = op.finish - op.start,
+                    .name = std::string(op.name),
+                    .requests = static_cast<std::int64_t>(iteration.members.size()),
+                    .tokens = iteration.shape.tokens()});
 }
 
 void Server::forward(std::size_t stage, Iteration* iteration) {

@@ -3,6 +3,7 @@
 // tensor-parallel group move in lockstep, so one actor stands for the group). The first stage's actor runs
 // the scheduler as well, as vLLM's engine core drives its workers.
 #include <memory>
+#include <set>
 #include <simgrid/s4u/Semaphore.hpp>
 #include <vector>
 
@@ -20,7 +21,8 @@ class Server {
     Bytes kv_per_token;                         // of one rank
     std::size_t device;                         // in the recorder
     std::int32_t track;
-    Bytes activation_per_token;  // each rank sends this to the next stage
+    std::vector<std::int32_t> unit_tracks;  // empty: its operators are not drawn
+    Bytes activation_per_token;             // each rank sends this to the next stage
   };
   struct Cluster {  // what it needs of the rest of the run
     std::function<bool()> stopping;
@@ -52,6 +54,7 @@ class Server {
   void serve_stage(std::size_t stage);
   void note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end, const StepCost& cost,
             std::int64_t steps);
+  void draw_operators(std::size_t stage, const Iteration& iteration, Seconds start);
   std::int64_t steps_done(Seconds elapsed) const;  // of runs_, whole ones
   Seconds run_time(std::int64_t steps) const;
 
@@ -79,6 +82,7 @@ class Server {
     std::unique_ptr<Courier> from_previous;
   };
   std::vector<Inbox> inboxes_;
+  std::vector<std::set<std::string>> drawn_;  // by stage: kinds of steps whose operators were
 };
 
 }  // namespace weir

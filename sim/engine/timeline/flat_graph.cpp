@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -33,7 +32,6 @@ FlatGraph::FlatGraph(const StepGraph& graph) {
   for (int part = 0; part < size(graph.parts); ++part) add_part(graph, part);
   for (const Operator& op : operators) find_undrawable(op);
   add_successors(graph);
-  chain = is_chain(graph);
 }
 
 void FlatGraph::add_part(const StepGraph& graph, int index) {
@@ -158,37 +156,6 @@ void FlatGraph::add_successors(const StepGraph& graph) {
       if (part.next_waits[i] == 0) part.next_roots.push_back(part.first_operator + local);
     }
   }
-}
-
-bool FlatGraph::is_chain(const StepGraph& graph) const {
-  std::set<std::pair<std::size_t, std::size_t>>
-      joined[2];  // in a layer or to a later part; to the next layer
-  std::vector<int> waits(operators.size(), 0);
-  for (const auto& edge : graph.edges) {
-    const auto from = static_cast<std::size_t>(edge.from), to = static_cast<std::size_t>(edge.to);
-    if (joined[edge.next_layer].insert({from, to}).second && !edge.next_layer) ++waits[to];
-  }
-  std::vector<std::size_t> order, ready;  // any topological order: a chain has only one
-  for (std::size_t op = 0; op < operators.size(); ++op)
-    if (waits[op] == 0) ready.push_back(op);
-  while (!ready.empty()) {
-    order.push_back(ready.back());
-    ready.pop_back();
-    for (const auto& [from, to] : joined[0])
-      if (from == order.back() && --waits[to] == 0) ready.push_back(to);
-  }
-  std::size_t first = 0;  // of the part at hand, in that order
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::size_t op = order[i];
-    const int part = operators[op].part;
-    if (operators[op].alternatives != 1) return false;
-    if (i > 0 && !joined[0].contains({order[i - 1], op})) return false;
-    if (i == 0 || operators[order[i - 1]].part != part) first = op;
-    const bool last = i + 1 == order.size() || operators[order[i + 1]].part != part;
-    const bool again = parts[static_cast<std::size_t>(part)].layers > 1;
-    if (last && again && !joined[1].contains({op, first})) return false;
-  }
-  return true;
 }
 
 }  // namespace weir

@@ -60,7 +60,6 @@ struct FlatGraph {
   std::vector<BytesPerSecond> capacities;
   std::vector<int> portion_members, draw_resources, successors;
   int members = 0, instances = 0;
-  bool chain = false;  // each instance waits for the one before: never two at once, nothing to choose
 
   std::vector<std::string> names;     // of the operators
   std::vector<Seconds> times;         // refilled
@@ -71,7 +70,6 @@ struct FlatGraph {
   void add_alternative(const StepGraph::Alternative& way);
   void find_undrawable(const Operator& op);
   void add_successors(const StepGraph& graph);
-  bool is_chain(const StepGraph& graph) const;
   [[noreturn]] void refuse_values() const;
 
   std::vector<std::size_t> undrawable_;  // rates from resources of no capacity

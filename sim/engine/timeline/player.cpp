@@ -42,10 +42,7 @@ const StepResult& Timeline::Player::evaluate(const EvaluateOptions& options) {
   now_ = skipped_ = 0;
   graph.check_values();
   result_.skipped_layers = 0;
-  if (graph.chain && options.closed_form && options.trace == nullptr)
-    sum_chain();
-  else
-    play(options);
+  play(options);
   write_result();
   return result_;
 }
@@ -210,13 +207,16 @@ Timeline::Player::Waiting Timeline::Player::placed(const Instance& instance, int
 void Timeline::Player::update_speeds() {
   speeds_stale_ = false;
   std::fill(demand_.begin(), demand_.end(), 0.0);
+  bool enough = true;
   for (const Running& running : running_) {
     const int* resources = graph.draw_resources.data() + running.way->first_draw;
-    for (int d = 0; d < running.way->draws; ++d)
-      demand_[static_cast<std::size_t>(resources[d])] += running.rates[d].value() * running.scale;
+    for (int d = 0; d < running.way->draws; ++d) {
+      const auto r = static_cast<std::size_t>(resources[d]);
+      demand_[r] += running.rates[d].value() * running.scale;
+      enough &= demand_[r] <= graph.capacities[r].value();
+    }
   }
-  for (std::size_t r = 0; r < demand_.size(); ++r)
-    if (demand_[r] > graph.capacities[r].value()) return share_bandwidth();
+  if (!enough) return share_bandwidth();
   for (Running& running : running_) change_velocity(running, running.scale);
 }
 

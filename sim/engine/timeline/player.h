@@ -3,7 +3,7 @@
 // at one moment is one round: operators end (finish_due), what became ready is placed and queued
 // (place_ready), units start what they can (start_waiting), speeds follow (update_speeds), and a layer that
 // began is compared with an earlier one (fold). player.cpp says what happens when, units.cpp who may start
-// where; fold.cpp folds, chain.cpp sums.
+// where; fold.cpp folds.
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -111,8 +111,6 @@ class Timeline::Player {
   static bool same_state(const Snapshot& a, const Snapshot& b);
   void skip(const Snapshot& from, const Snapshot& to);
 
-  void sum_chain();
-  void sum_layer(const FlatGraph::Part& part, std::int64_t layer, double times);
   void write_result();
 
   Waiting placed(const Instance& instance, int alternative) const;

@@ -1,5 +1,6 @@
 #include "sim/engine/timeline/stage_step.h"
 
+#include <algorithm>
 #include <boost/range/iterator_range.hpp>
 #include <stdexcept>
 
@@ -65,11 +66,14 @@ StageStep stage_step(std::span<const StageGraph> chains, const std::vector<std::
   return step;
 }
 
-void set_cost(Timeline& timeline, int op, const KernelCost& cost) {
+void set_cost(Timeline& timeline, const StepGraph& graph, int op, const KernelCost& cost) {
   timeline.times(op)[0] = cost.time;
-  const bool takes_time = cost.time > Seconds(0);
-  timeline.rates(op)[memory] = takes_time ? cost.memory / cost.time : BytesPerSecond(0);
-  timeline.rates(op)[link] = takes_time ? cost.link / cost.time : BytesPerSecond(0);
+  const auto rate = [&](Resource resource, Bytes bytes) {
+    if (cost.time <= Seconds(0)) return BytesPerSecond(0);
+    return std::min(bytes / cost.time, graph.resources[resource].capacity);
+  };
+  timeline.rates(op)[memory] = rate(memory, cost.memory);
+  timeline.rates(op)[link] = rate(link, cost.link);
 }
 
 }  // namespace weir

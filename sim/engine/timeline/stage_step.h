@@ -27,7 +27,8 @@ struct StageStep {
 StageStep stage_step(std::span<const StageGraph> chains, const std::vector<std::string>& units,
                      BytesPerSecond memory_bandwidth, BytesPerSecond link_bandwidth);
 
-// An operator moves its bytes evenly over its time.
-void set_cost(Timeline& timeline, int op, const KernelCost& cost);
+// An operator moves its bytes evenly over its time. That time is its own with nothing beside it, so it never
+// draws more than there is, even where a measured kernel is faster than its bytes over the nominal bandwidth.
+void set_cost(Timeline& timeline, const StepGraph& graph, int op, const KernelCost& cost);
 
 }  // namespace weir

@@ -1,5 +1,6 @@
 #include "sim/engine/timeline/step_graph.h"
 
+#include <boost/dynamic_bitset.hpp>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -114,6 +115,51 @@ void check_cycles(const StepGraph& graph, Problems& out) {
   if (!stuck.empty()) out.push_back("a cycle: each of these waits for another: " + stuck);
 }
 
+using Set = boost::dynamic_bitset<>;
+
+// The operators that come after each one in its layer or in a later part, itself included.
+std::vector<Set> all_later(const StepGraph& graph) {
+  const std::size_t size = graph.operators.size();
+  std::vector<Set> later(size, Set(size));
+  std::vector<std::vector<std::size_t>> before(size);
+  std::vector<int> pending(size, 0);  // successors whose set is not complete
+  for (const auto& edge : graph.edges) {
+    if (edge.next_layer) continue;
+    before[static_cast<std::size_t>(edge.to)].push_back(static_cast<std::size_t>(edge.from));
+    ++pending[static_cast<std::size_t>(edge.from)];
+  }
+  std::vector<std::size_t> complete;
+  for (std::size_t op = 0; op < size; ++op)
+    if (pending[op] == 0) complete.push_back(op);
+  while (!complete.empty()) {
+    const std::size_t op = complete.back();
+    complete.pop_back();
+    later[op].set(op);
+    for (const std::size_t from : before[op]) {
+      later[from] |= later[op];
+      if (--pending[from] == 0) complete.push_back(from);
+    }
+  }
+  return later;
+}
+
+bool all_of_layer_before_next(const StepGraph& graph, const std::vector<Set>& later) {
+  const std::size_t size = graph.operators.size();
+  std::vector<Set> next(size, Set(size));  // of the next layer, what waits for each operator
+  for (const auto& edge : graph.edges)
+    if (edge.next_layer)
+      for (std::size_t op = 0; op < size; ++op)
+        if (later[op][static_cast<std::size_t>(edge.from)])
+          next[op] |= later[static_cast<std::size_t>(edge.to)];
+  for (std::size_t a = 0; a < size; ++a) {
+    const int part = graph.operators[a].part;
+    if (graph.parts[static_cast<std::size_t>(part)].layers == 1) continue;
+    for (std::size_t b = 0; b < size; ++b)
+      if (graph.operators[b].part == part && !next[a][b]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int StepGraph::add_unit(std::string name, int members) {
@@ -168,6 +214,20 @@ std::vector<std::string> StepGraph::problems() const {
   check_edges(*this, out);
   if (out.empty()) check_cycles(*this, out);
   return out;
+}
+
+bool StepGraph::serial() const {
+  for (const auto& op : operators)
+    if (op.alternatives.size() != 1) return false;
+  const std::vector<Set> later = all_later(*this);
+  const auto take_turns = [&](const Operator& a, const Operator& b) {
+    const auto& unit = units[static_cast<std::size_t>(a.alternatives[0].unit)];
+    return a.alternatives[0].unit == b.alternatives[0].unit && unit.members == 1 && unit.amount == 0;
+  };
+  for (std::size_t a = 0; a < operators.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (!later[a][b] && !later[b][a] && !take_turns(operators[a], operators[b])) return false;
+  return all_of_layer_before_next(*this, later);
 }
 
 }  // namespace weir

@@ -95,6 +95,10 @@ struct StepGraph {
   // Why this cannot run (cycles, members that do not exist, more than a pool has ...), in words; empty if it
   // can.
   std::vector<std::string> problems() const;
+  // True if only one operator can ever run at a time, whatever the times are: each two wait for one another
+  // or for the same unit, nothing is left to choose, and a layer waits for all of the one before. Its step
+  // then takes the sum of its operators, and nobody needs to play it. Not every such graph is recognised.
+  bool serial() const;
 };
 
 }  // namespace weir

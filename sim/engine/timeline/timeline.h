@@ -3,9 +3,9 @@
 // configuration, refills times and rates each step and evaluates; it owns all scratch memory and allocates
 // nothing once warm. Plain deterministic C++ without SimGrid. Not thread-safe; two Timelines are independent.
 //
-// A graph in which only one operator ever runs (a chain) is summed. Otherwise layers are played until the
-// state at the start of one repeats that of an earlier one, the repeated layers are skipped, and the last
-// ones are played. Chains that drift apart, or layers declared unlike, never repeat and are played in full.
+// Layers are played until the state at the start of one repeats that of an earlier one, the repeated layers
+// are skipped, and the last ones are played. Chains that drift apart, or layers declared unlike, never repeat
+// and are played in full.
 #include <functional>
 #include <memory>
 #include <span>
@@ -55,7 +55,6 @@ struct StepResult {
 };
 
 struct EvaluateOptions {
-  bool closed_form = true;                       // sum chains
   bool fold = true;                              // skip layers that repeat
   std::vector<OperatorRecord>* trace = nullptr;  // filled in order of finish; plays every layer
 };

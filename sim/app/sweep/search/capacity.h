@@ -1,0 +1,21 @@
+#pragma once
+// The highest rate that meets a condition, by bracketing and bisection.
+#include <functional>
+#include <vector>
+
+#include "sim/app/sweep/search/search_spec.h"
+
+namespace weir {
+
+struct CapacityFound {
+  double rate = 0;       // the highest that was met; 0: not even the lowest was
+  bool limited = false;  // it is the highest that may be tried
+  int probes = 0;
+};
+
+// `met(rate)` is asked of rates from `start` on, doubled or halved until one is met and the next is not, then
+// of geometric means until they lie within the precision. Assumes that what is met at a rate is met below.
+CapacityFound find_capacity(const CapacitySearch& search, double start,
+                            const std::function<bool(double)>& met);
+
+}  // namespace weir

@@ -1,0 +1,123 @@
+#include "sim/app/sweep/search/conclude.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+namespace weir {
+namespace {
+
+// Points that differ in nothing but their seed.
+struct Configuration {
+  std::string group;  // values of the pointers in "per"
+  std::vector<PointResult*> points;
+  bool done = true;  // all of them
+};
+
+std::vector<Configuration> configurations(std::vector<PointResult>& points,
+                                          const std::vector<std::string>& per) {
+  std::map<std::string, std::size_t> index;
+  std::vector<Configuration> all;
+  for (PointResult& point : points) {
+    Json rest = Json::array(), group = Json::array();
+    for (const auto& [pointer, value] : point.varied) {
+      if (pointer != "/seed") rest.push_back(value);
+      if (std::find(per.begin(), per.end(), pointer) != per.end()) group.push_back(value);
+    }
+    const auto [it, fresh] = index.try_emplace(rest.dump(), all.size());
+    if (fresh) all.push_back({group.dump(), {}, true});
+    Configuration& c = all[it->second];
+    c.points.push_back(&point);
+    c.done = c.done && point.status == "done";
+  }
+  return all;
+}
+
+void mark(const Configuration& configuration, const char* column, bool value) {
+  for (PointResult* point : configuration.points)
+    if (point->status == "done") point->summary[column] = value ? 1 : 0;
+}
+
+double mean(const Configuration& configuration, const std::string& metric) {
+  double sum = 0;
+  for (const PointResult* point : configuration.points) {
+    double value = std::numeric_limits<double>::quiet_NaN();
+    if (configuration.done)
+      for (const auto& [name, number] : scalar_metrics(point->summary))
+        if (name == metric) value = number;
+    sum += value;
+  }
+  return sum / static_cast<double>(configuration.points.size());
+}
+
+void mark_front(std::vector<PointResult>& points, const ParetoSearch& search) {
+  const std::vector<std::string>& higher = higher_is_better();
+  std::map<std::string, std::vector<Configuration>> groups;
+  for (Configuration& c : configurations(points, search.per)) groups[c.group].push_back(std::move(c));
+  for (const auto& [name, group] : groups) {
+    std::vector<std::vector<double>> rows;
+    for (const Configuration& c : group) {
+      rows.emplace_back();
+      for (const std::string& metric : search.metrics) {
+        const bool negate = std::find(higher.begin(), higher.end(), metric) != higher.end();
+        rows.back().push_back(negate ? -mean(c, metric) : mean(c, metric));
+      }
+    }
+    const std::vector<bool> best = non_dominated(rows);
+    for (std::size_t i = 0; i < group.size(); ++i) mark(group[i], "pareto", best[i]);
+  }
+}
+
+bool meets_slo(const Configuration& c) {
+  return c.done && std::all_of(c.points.begin(), c.points.end(),
+                               [](const PointResult* p) { return p->summary.at("meets_slo") == 1; });
+}
+
+// Fewest devices, then fewest dollars: of equally many devices, the cheaper kind.
+std::pair<double, double> price(const Configuration& c) {
+  return {mean(c, "device_count"), mean(c, "cost_dollars")};
+}
+
+void mark_cheapest(std::vector<PointResult>& points, const CheapestSearch& search) {
+  std::vector<Configuration> all = configurations(points, search.per);
+  std::map<std::string, std::pair<double, double>> least;  // by group
+  for (const Configuration& c : all)
+    if (meets_slo(c)) {
+      const auto [it, fresh] = least.try_emplace(c.group, price(c));
+      it->second = std::min(it->second, price(c));
+    }
+  for (const Configuration& c : all) mark(c, "cheapest", meets_slo(c) && price(c) == least.at(c.group));
+}
+
+}  // namespace
+
+bool conclude(const Searches& searches, std::vector<PointResult>& points) {
+  if (searches.pareto) mark_front(points, *searches.pareto);
+  if (searches.cheapest) mark_cheapest(points, *searches.cheapest);
+  return searches.pareto || searches.cheapest;
+}
+
+std::vector<bool> non_dominated(const std::vector<std::vector<double>>& points) {
+  std::vector<std::size_t> order(points.size()), front;
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::erase_if(order, [&](std::size_t i) {
+    return std::any_of(points[i].begin(), points[i].end(), [](double v) { return std::isnan(v); });
+  });
+  // Whatever beats a point comes before it in this order, and if it is no front itself, is beaten by one.
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
+  std::vector<bool> best(points.size(), false);
+  for (const std::size_t i : order) {
+    const auto beats = [&](std::size_t f) {
+      return points[f] != points[i] && std::equal(points[f].begin(), points[f].end(), points[i].begin(),
+                                                  [](double a, double b) { return a <= b; });
+    };
+    if (std::any_of(front.begin(), front.end(), beats)) continue;
+    front.push_back(i);
+    best[i] = true;
+  }
+  return best;
+}
+
+}  // namespace weir

@@ -1,0 +1,53 @@
+#pragma once
+// What a sweep looks for beside running its grid: keys "capacity", "pareto" and "cheapest" of a sweep file.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/params.h"
+
+namespace weir {
+
+// So many in a hundred requests are served within these times.
+struct SloTarget {
+  std::optional<double> ttft_ms, tpot_ms;
+  std::int64_t percentile = 99;
+
+  static SloTarget from(Params& params);
+  // Of a summary.json: the percentiles, and no more requests failed than may miss the SLO.
+  bool met_by(const Json& summary) const;
+};
+
+// Each point is not one simulation but the search of its highest rate within the SLO.
+struct CapacitySearch {
+  SloTarget slo;
+  double precision = 0.02;  // the rate found is met, this much more is not
+  double lowest = 0, highest = 0;
+  std::optional<double> duration_s;  // of the arrivals of a probe; otherwise the scenario's count
+  static CapacitySearch from(Params& params);
+};
+
+struct ParetoSearch {
+  std::vector<std::string> metrics;
+  std::vector<std::string> per;  // varied pointers: a front for each of their values
+  static ParetoSearch from(Params& params);
+};
+
+struct CheapestSearch {
+  SloTarget slo;
+  std::vector<std::string> per;
+  static CheapestSearch from(Params& params);
+};
+
+struct Searches {
+  std::optional<CapacitySearch> capacity;
+  std::optional<ParetoSearch> pareto;
+  std::optional<CheapestSearch> cheapest;
+  static Searches from(Params& params);  // of the sweep file itself
+};
+
+// Metrics of a summary that are better when they are higher, or lower: what a front may be over.
+const std::vector<std::string>& higher_is_better();
+const std::vector<std::string>& lower_is_better();
+
+}  // namespace weir

@@ -1,0 +1,59 @@
+#include "sim/app/sweep/sweep_spec.h"
+#include "sim/engine/scenario.h"
+
+#include <fmt/format.h>
+
+namespace weir {
+
+std::string why_not_settable(const Json& document, const Json::json_pointer& pointer) {
+  const Json* at = &document;
+  std::vector<std::string> parts;
+  for (Json::json_pointer p = pointer; !p.empty(); p.pop_back()) parts.insert(parts.begin(), p.back());
+  for (const std::string& part : parts) {
+    if (at->is_null()) return "";
+    if (at->is_object()) {
+      const auto it = at->find(part);
+      if (it == at->end()) return "";
+      at = &*it;
+    } else if (at->is_array()) {
+      const bool number =
+          !part.empty() && part.size() < 9 && part.find_first_not_of("0123456789") == std::string::npos;
+      const std::size_t index = number ? std::stoul(part) : at->size() + 1;
+      if (index > at->size())
+        return fmt::format("no such place in the scenario: a list of {} has no {}", at->size(), part);
+      if (index == at->size()) return "";
+      at = &(*at)[index];
+    } else {
+      return fmt::format("no such place in the scenario: {} lies in {}", part, at->dump().substr(0, 40));
+    }
+  }
+  return "";
+}
+
+const std::vector<Problem>& ScenarioValidator::problems(Json scenario) {
+  if (!scenario.contains("workload")) return remember(scenario);
+  const std::string workload = scenario["workload"].dump();
+  const bool seen = workloads_.contains(workload);
+  if (seen) {
+    static const Json one_request = parse_json(
+        R"({"requests": {"kind": "fixed", "count": 1, "input_tokens": 1, "output_tokens": 1},
+            "arrivals": {"kind": "all_at_once"}})",
+        "");
+    scenario["workload"] = one_request;
+  }
+  const std::vector<Problem>& found = remember(scenario);
+  if (found.empty() && !seen) workloads_.insert(workload);
+  return found;
+}
+
+const std::vector<Problem>& ScenarioValidator::remember(const Json& scenario) {
+  const auto [it, fresh] = seen_.try_emplace(scenario.dump());
+  if (fresh) try {
+      read_scenario(scenario, file_);
+    } catch (const ConfigError& e) {
+      it->second = e.problems();
+    }
+  return it->second;
+}
+
+}  // namespace weir
