@@ -30,6 +30,7 @@ test: all
 bench: all
 	@$(BUILD)/test/weir_bench_timeline; echo
 	$(BUILD)/test/weir_bench
+	$(BUILD)/test/weir_bench_sweep 60
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp')
 format:

@@ -26,10 +26,12 @@ std::string contents(const fs::path& path) {
   ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
   if (::chdir(how.folder.c_str()) != 0) ::_exit(126);
   for (const std::string& assignment : how.environment) ::putenv(const_cast<char*>(assignment.c_str()));
-  std::vector<char*> argv = {const_cast<char*>("weir")};
+  std::vector<char*> argv;
+  for (const std::string& word : how.under) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(const_cast<char*>(WEIR_BINARY));
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
-  ::execv(WEIR_BINARY, argv.data());
+  ::execvp(argv[0], argv.data());
   ::_exit(127);
 }
 

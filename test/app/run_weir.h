@@ -17,6 +17,7 @@ struct Ended {
 struct HowToRun {
   std::filesystem::path folder = ".";                   // to run in
   std::vector<std::string> environment = {};            // NAME=value, on top of ours
+  std::vector<std::string> under = {};                  // what starts weir: mpirun -n 4
   std::function<void(pid_t)> meanwhile = [](pid_t) {};  // while it runs: send it a signal, say
 };
 

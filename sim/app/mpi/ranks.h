@@ -1,0 +1,51 @@
+#pragma once
+// How ranks of MPI share the points of a sweep. Rank 0 hands them out by their index, as the others get free,
+// and is told the results; it runs points itself, too. A rank sleeps between messages: MPI's own waiting
+// would burn the core that the points need.
+//
+// Every rank says once a second that it lives. One that is silent for long is given up, and its points go to
+// the others: so a sweep outlives a dead rank where mpirun lets it (docs/sweeps_on_a_cluster.md); elsewhere
+// mpirun ends all, and --resume goes on.
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "sim/app/mpi/point_server.h"
+
+namespace weir {
+
+class Ranks {  // as rank 0 sees them
+ public:
+  Ranks(PointServer& own, int ranks, int jobs);
+  ~Ranks();                // sends home those that wait for points still
+  RunPoints run_points();  // to be called once
+  bool all_alive() const;  // if not, nobody may call MPI_Finalize: it would wait for the dead
+
+ private:
+  struct Rank {
+    std::vector<std::size_t> running;
+    std::chrono::steady_clock::time_point heard;
+    bool lost = false;
+  };
+  void hand_out();
+  void take(int rank, const std::string& bytes,
+            const std::function<void(std::size_t, const EndedPoint&)>& ended);
+  bool receive(const std::function<void(std::size_t, const EndedPoint&)>& ended);  // was there anything?
+  void exchange_signs_of_life();
+  void send_home();
+
+  PointServer& own_;
+  std::vector<Rank> ranks_;
+  std::size_t jobs_;
+  std::deque<std::size_t> waiting_;
+  std::vector<bool> ended_;  // [point]
+  std::size_t left_ = 0;
+  std::chrono::steady_clock::time_point signed_;
+  bool sent_home_ = false;
+};
+
+// What any other rank does, until rank 0 sends it home. False if MPI_Finalize would wait for a dead rank.
+bool serve_rank_0(PointServer& own);
+
+}  // namespace weir

@@ -1,0 +1,107 @@
+// weir sweep under mpirun, where there is one.
+#include <catch2/catch.hpp>
+
+#include <signal.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "test/app/run_weir.h"
+#include "test/app/scratch_directory.h"
+#include "test/app/small_sweep.h"
+
+using namespace weir;
+using test::contents;
+using test::Ended;
+using test::run_weir;
+using test::write_small_sweep;
+namespace fs = std::filesystem;
+
+namespace {
+
+bool there_is_mpi() {
+  const bool there = fs::exists(fs::path(WEIR_BINARY).replace_filename("weir_mpi")) &&
+                     std::system("mpirun --version > /dev/null 2>&1") == 0;  // NOLINT: nothing of the user's
+  if (!there) WARN("skipped: no mpirun here");
+  return there;
+}
+
+const std::vector<std::string> mpirun = {"mpirun", "--oversubscribe", "--allow-run-as-root", "-n", "4"};
+
+int parent_of(const fs::path& process) {
+  const std::string stat = contents(process / "stat");
+  const auto name_end = stat.rfind(')');
+  return name_end == std::string::npos ? 0 : std::atoi(stat.c_str() + name_end + 4);
+}
+
+pid_t rank_of(pid_t launcher, const std::string& rank) {
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    if (pid <= 0 || parent_of(entry.path()) != launcher) continue;
+    const std::string wanted = "OMPI_COMM_WORLD_RANK=" + rank + std::string(1, '\0');
+    if (contents(entry.path() / "environ").find(wanted) != std::string::npos) return pid;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("weir sweep under mpirun: the rows of a local run, failed points included") {
+  if (!there_is_mpi()) return;
+  const ScratchDirectory scratch;
+  const std::string file = write_small_sweep(scratch / "small.json", 30);
+  REQUIRE(run_weir({"sweep", file, "--out", (scratch / "local").string(), "--jobs", "2"}).code == 0);
+  const Ended ended = run_weir({"sweep", file, "--out", (scratch / "mpi").string()}, {.under = mpirun});
+  INFO(ended.err);
+  CHECK(ended.code == 0);
+  CHECK_THAT(ended.out, Catch::Contains("30 points done"));
+  CHECK(contents(scratch / "mpi/results.csv") == contents(scratch / "local/results.csv"));
+  CHECK(test::rows(scratch / "mpi") == test::rows(scratch / "local"));
+
+  const std::string slow = write_small_sweep(scratch / "slow.json", 5, 1'000'000, R"({"time_s": 0.2})");
+  const Ended failed = run_weir({"sweep", slow, "--out", (scratch / "slow").string()}, {.under = mpirun});
+  CHECK(failed.code == 0);
+  CHECK_THAT(failed.out, Catch::Contains("5 failed"));
+}
+
+TEST_CASE("weir sweep under mpirun: bad input is said once, and ends every rank") {
+  if (!there_is_mpi()) return;
+  const ScratchDirectory scratch;
+  const std::string file = write_small_sweep(scratch / "small.json", 3);
+  fs::create_directory(scratch / "theirs");
+  std::ofstream(scratch / "theirs/thesis.tex") << "years of work";
+  const Ended refused = run_weir({"sweep", file, "--out", (scratch / "theirs").string()}, {.under = mpirun});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("not a result of weir"));
+  const Ended missing =
+      run_weir({"sweep", "none.json", "--out", (scratch / "out").string()}, {.under = mpirun});
+  CHECK(missing.code == 2);
+  const auto first = missing.err.find("none.json");
+  REQUIRE(first != std::string::npos);
+  CHECK(missing.err.find("none.json", first + 1) == std::string::npos);
+}
+
+TEST_CASE("weir sweep under mpirun: a rank that is killed loses what it ran, and --resume completes") {
+  if (!there_is_mpi()) return;
+  const ScratchDirectory scratch;
+  const std::string file = write_small_sweep(scratch / "small.json", 40, 20'000);
+  const fs::path out = scratch / "out";
+  std::string kept;
+  const Ended ended = run_weir({"sweep", file, "--out", out.string()},
+                               {.under = mpirun, .meanwhile = [&](pid_t launcher) {
+                                  while (test::points_done(out) < 5)
+                                    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                                  const pid_t rank = rank_of(launcher, "2");
+                                  REQUIRE(rank > 0);
+                                  kept = test::rows(out);
+                                  ::kill(rank, SIGKILL);
+                                }});
+  CHECK(ended.code != 0);
+  for (std::istringstream lines(kept); std::getline(lines, kept);)
+    CHECK(test::rows(out).find(kept) != std::string::npos);
+  REQUIRE(run_weir({"sweep", file, "--out", out.string(), "--resume"}, {.under = mpirun}).code == 0);
+  REQUIRE(run_weir({"sweep", file, "--out", (scratch / "whole").string(), "--jobs", "2"}).code == 0);
+  CHECK(contents(out / "results.csv") == contents(scratch / "whole/results.csv"));
+  CHECK(test::rows(out) == test::rows(scratch / "whole"));
+}
