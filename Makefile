@@ -32,7 +32,7 @@ bench: all
 	$(BUILD)/test/weir_bench
 	$(BUILD)/test/weir_bench_sweep 60
 
-SOURCES = $(shell git ls-files '*.h' '*.cpp')
+SOURCES = $(shell git ls-files '*.h' '*.cpp' '*.js')
 format:
 	@clang-format-14 -i $(SOURCES)
 

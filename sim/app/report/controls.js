@@ -107,6 +107,4 @@ function showTip(x, y, title, ...blocks) {
   tip.style.left = Math.max(4, left) + 'px';
   tip.style.top = Math.max(4, Math.min(y + 12, innerHeight - tip.offsetHeight - 8)) + 'px';
 }
-function hideTip() {
-  $('tip').hidden = true;
-}
+function hideTip() { $('tip').hidden = true; }

@@ -253,9 +253,7 @@ class Figure {
   }
 }
 
-function addFigure(options) {
-  figures.push(new Figure(options, $('figures')));
-}
+function addFigure(options) { figures.push(new Figure(options, $('figures'))); }
 
 // The confidence intervals of means over seeds, as bars through their points.
 function drawIntervals(chart) {

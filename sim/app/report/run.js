@@ -58,9 +58,7 @@ class Curves {
 }
 
 class Distribution extends Curves {
-  get byY() {
-    return true;
-  }
+  get byY() { return true; }
 }
 
 function showCurves() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/replace.hpp>
 #include <map>
 #include <string_view>
 
@@ -18,7 +19,10 @@ Words words_of(const std::string& pointer) {
   Words words;
   for (std::size_t at = 0; at < pointer.size();) {
     const std::size_t end = std::min(pointer.find('/', at + 1), pointer.size());
-    words.push_back(pointer.substr(at + 1, end - at - 1));
+    std::string word = pointer.substr(at + 1, end - at - 1);
+    boost::replace_all(word, "~1", "/");
+    boost::replace_all(word, "~0", "~");
+    words.push_back(std::move(word));
     at = end;
   }
   return words;

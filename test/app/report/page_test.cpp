@@ -309,6 +309,33 @@ TEST_CASE("report page: the Pareto front is what brute force finds, whichever wa
   }
 }
 
+TEST_CASE("report page: keys may have any name and vary over anything that JSON has") {
+  NEEDS_CHROMIUM
+  ResultSet results = sample_sweep({.rates = 1});
+  const std::string odd = "/a~1b/__proto__/<i>~0";
+  const Json values = {nullptr,         true,           "8",   8,     "",    "<b>&\"", {1, {2}},
+                       {{"kind", "x"}}, Json::object(), 1e300, -1e-9, "auto"};
+  results.varied.push_back(odd);
+  for (std::size_t i = 0; i < results.points.size(); ++i)
+    if (i > 0) {  // the first has no such key
+      results.points[i].varied.emplace_back(odd, values[i]);
+      results.points[i].summary["scenario"][Json::json_pointer(odd)] = values[i];
+    }
+  OpenPage page(results);
+  CHECK(page.ask("varied.at(-1).label") == "<i>~");
+  CHECK(page.ask("varied.at(-1).values.slice(1)") == Json(values.begin() + 1, values.end()));
+  CHECK(page.ask("JSON.stringify(points.map((_, i) => summaryOf(i).scenario))")
+            .get<std::string>()
+            .find("\"auto\"") != std::string::npos);
+  for (const char* control : {"x", "y", "colour", "lines"}) page.choose(0, control, odd);
+  CHECK(page.shown(0).size() == 11);
+  for (std::size_t i = 0; i < results.points.size(); ++i) {
+    page.ask("tab = 'scenario'; change('selected', {selected: " + std::to_string(i) + "})");
+    CHECK(Json::parse(page.text_of("#detail pre.json")) == results.points[i].summary["scenario"]);
+  }
+  CHECK(page.browser.complaints() == std::vector<std::string>{});
+}
+
 TEST_CASE("report page: a sweep whose points all failed, and one of no points, still open") {
   NEEDS_CHROMIUM
   OpenPage failed(sample_sweep({.rates = 1, .fail_each = 1}));
