@@ -32,7 +32,13 @@ function coordinate(f, point, log) {
 
 const seed = varied.find(f => f.id === '/seed' && distinct(f).length > 1);  // repetitions, not configurations
 const lineKeys = join => varied.filter(f => f.id !== join && f !== seed && distinct(f).length > 1);
-const lineName = (point, keys) => keys.map(f => textOf(f, point)).join(' · ');
+// TP4 of /serving/replicas/0/parallelism/tensor: what people call a layout.
+const ranks = [
+  [/\/parallelism\/tensor$/, 'TP'], [/\/parallelism\/pipeline$/, 'PP'], [/\/parallelism\/expert$/, 'EP'],
+  [/^\/serving\/replicas\/\d+\/count$/, 'DP']
+];
+for (const f of varied) f.prefix = ranks.find(([pointer]) => pointer.test(f.id))?.[1] || '';
+const lineName = (point, keys) => keys.map(f => f.prefix + textOf(f, point)).join(' · ');
 
 function colourOf(f, rank, theme) {
   const count = distinct(f).length;
