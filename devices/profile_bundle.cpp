@@ -55,16 +55,17 @@ void read_table(const std::filesystem::path& file, const std::vector<std::string
                 const std::function<void(const std::string&, const std::vector<double>&)>& row,
                 std::vector<Problem>& problems) {
   const auto problem = [&](std::size_t line, const std::string& what) {
-    problems.push_back({"", fmt::format("{}:{}: {}", file.string(), line, what)});
+    const std::string at = line > 0 ? fmt::format(":{}", line) : "";
+    problems.push_back({"", fmt::format("{}{}: {}", file.string(), at, what)});
   };
   std::ifstream in(file);
   std::string line, missing;
-  if (!in || !std::getline(in, line)) return problem(0, "cannot be read");
+  if (!in || !std::getline(in, line)) return problem(0, in.is_open() ? "is empty" : "cannot be opened");
   const auto trim = [](std::string& s) { s.erase(s.find_last_not_of(" \r\t") + 1); };
   trim(line);
   const std::vector<std::string> header = split(line);
   const auto at = find_columns(header, columns, missing);
-  if (!at) return problem(1, fmt::format("no column {} (there are {})", missing, line));
+  if (!at) return problem(1, fmt::format("no column {} (there are {})", missing, line.substr(0, 200)));
   std::vector<double> values;
   for (std::size_t n = 2; std::getline(in, line); ++n) {
     trim(line);

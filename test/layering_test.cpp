@@ -98,3 +98,26 @@ TEST_CASE("layering: a room has at most eight headers, and no room or file is ca
     CHECK(count <= 8);
   }
 }
+
+// Two types of one name in two sources compile and link, and then share whatever the compiler did not inline:
+// a std::vector of the one grows by the size of the other. (It happened: AddressSanitizer found it.)
+TEST_CASE("layering: no type of ours has its name twice") {
+  const std::regex type(R"re(^(?:struct|class|enum class) (\w+)(?: final)?(?: : [^;]*)?\s*\{)re");
+  std::map<std::string, std::string> defined;
+  for (const auto& [room, allowed] : may_include) {
+    for (const fs::path& file : sources(room)) {
+      bool unnamed = false;
+      std::ifstream in(file);
+      for (std::string line; std::getline(in, line);) {
+        if (line == "namespace {") unnamed = true;
+        if (line == "}  // namespace") unnamed = false;
+        std::smatch match;
+        if (unnamed || !std::regex_search(line, match, type)) continue;
+        const auto [first, added] = defined.emplace(match[1], file.string());
+        INFO(match[1].str() << " in " << file.string() << " and " << first->second);
+        CHECK(added);
+      }
+    }
+  }
+  CHECK(defined.size() > 50);
+}

@@ -1,8 +1,14 @@
 #include "sim/app/command_line.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
 
 #include "sim/core/catalog.h"
 #include "sim/core/errors.h"
@@ -48,6 +54,21 @@ void reject_unknown_command(int argc, const char* const* argv) {
     throw ConfigError("weir", "", no_such("command", argv[1], known));
 }
 
+// Until a command takes the signals itself (interruption.h) there is nothing to tidy up.
+void end_interrupted(int) {
+  constexpr std::string_view said = "weir: interrupted, nothing written\n";
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, said.data(), said.size());
+  ::_exit(exit_interrupted);
+}
+
+// A result file must not be given the number of a standard stream that the caller closed: what is printed
+// would end in it.
+void open_standard_streams() {
+  int descriptor = 0;
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDWR);
+  if (descriptor > STDERR_FILENO) ::close(descriptor);
+}
+
 int parse_and_run(int argc, const char* const* argv) {
   reject_unknown_command(argc, argv);
   CLI::App app(about, "weir");
@@ -63,12 +84,17 @@ int parse_and_run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? exit_done : exit_bad_input;  // prints help or what is wrong
   }
-  return chosen();
+  const int code = chosen();
+  if (std::fflush(stdout) != 0)
+    throw std::system_error(errno, std::generic_category(), "cannot write to stdout");
+  return code;
 }
 
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv) try {
+  open_standard_streams();
+  for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, end_interrupted);
   return parse_and_run(argc, argv);
 } catch (const ConfigError& e) {
   fmt::print(stderr, "{}\n", e.what());

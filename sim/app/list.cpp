@@ -4,20 +4,41 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 
 #include "sim/app/command_line.h"
+#include "sim/app/key_help.h"
 #include "sim/core/embedded.h"
 #include "sim/engine/scenario.h"
 
 namespace weir {
 
-extern const EmbeddedFiles device_catalog, model_catalog, interconnect_catalog;
+extern const EmbeddedFiles device_catalog, model_catalog, interconnect_catalog, named_length_files;
 
 namespace {
 
 struct Entry {
   std::string family, name, summary;  // family: the key that takes the name
 };
+
+// Where in a scenario a family's names are written.
+std::string place_of(const std::string& family) {
+  static const std::map<std::string, std::string> places = {
+      {"devices", "/cluster/nodes/0/devices/0/kind"},
+      {"model", "/model"},
+      {"batching", "/serving/replicas/0/batching/kind"},
+      {"partitioning", "/serving/replicas/0/partitioning/kind"},
+      {"prefetch", "/serving/replicas/0/prefetch/kind"},
+      {"engine", "/serving/replicas/0/engine/kind"},
+      {"routing", "/serving/routing/kind"},
+      {"requests", "/workload/requests/kind"},
+      {"name", "/workload/requests/name, of kind named"},
+      {"arrivals", "/workload/arrivals/kind"},
+      {"interconnect", "/cluster/nodes/0/interconnect"},
+      {"topology", "/cluster/network/topology"},
+  };
+  return places.at(family);
+}
 
 template <class Row>
 void append(std::vector<Entry>& entries, const std::string& family, const std::vector<Row>& table) {
@@ -55,6 +76,8 @@ std::vector<Entry> models() {
 std::vector<Entry> policies() {
   std::vector<Entry> entries;
   append(entries, "batching", batching_policies());
+  append(entries, "partitioning", partitioning_policies());
+  append(entries, "prefetch", prefetch_policies());
   append(entries, "routing", routing_policies());
   append(entries, "engine", engines());
   return entries;
@@ -91,27 +114,34 @@ struct Subject {
   const char* name;
   std::vector<Entry> (*entries)();
   const EmbeddedFiles* catalog = nullptr;  // the numbers behind the names
+  const char* in_catalog = nullptr;        // the family that it is of; null: all
 };
 const Subject subjects[] = {
     {"devices", devices, &device_catalog},
     {"models", models, &model_catalog},
     {"policies", policies},
-    {"workloads", workloads},
+    {"workloads", workloads, &named_length_files, "name"},
     {"interconnects", interconnects, &interconnect_catalog},
     {"topologies", networks},
 };
 
-// The keys of a tagged union's kind: of the alternative called `name` under the key `family`, wherever that
-// stands.
-Json keys_of(const Json& schema, const Entry& entry) {
-  if (schema.is_object() && schema.contains("properties") && schema["properties"].contains(entry.family))
-    for (const Json& kind : schema["properties"][entry.family].value("oneOf", Json::array()))
-      if (kind.contains("properties") && kind["properties"].contains("kind") &&
-          kind["properties"]["kind"]["const"] == entry.name)
-        return kind["properties"];
+bool takes(const Json& schema, const std::string& name) {
+  const Json names = schema.value("enum", Json::array());
+  return schema.value("const", "") == name || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The object that the name is written in, with its keys: an alternative of a tagged union under the key
+// `family`, or whatever has that key or `kind` among its own, wherever it stands.
+Json object_of(const Json& schema, const Entry& entry) {
+  const Json properties = schema.is_object() ? schema.value("properties", Json::object()) : Json::object();
+  if (const auto at = properties.find(entry.family); at != properties.end()) {
+    if (takes(*at, entry.name)) return schema;
+    for (const Json& kind : at->value("oneOf", Json::array({*at})))
+      if (takes(kind.value(Json::json_pointer("/properties/kind"), Json::object()), entry.name)) return kind;
+  }
   if (schema.is_structured())
     for (const Json& below : schema)
-      if (Json keys = keys_of(below, entry); !keys.empty()) return keys;
+      if (Json found = object_of(below, entry); !found.empty()) return found;
   return Json::object();
 }
 
@@ -124,7 +154,8 @@ void print(const std::vector<Entry>& entries) {
   for (const Entry& e : entries) width = std::max(width, e.name.size());
   std::string family;
   for (const Entry& e : entries) {
-    if (e.family != family) fmt::print("{}{}:\n", family.empty() ? "" : "\n", e.family);
+    if (e.family != family)
+      fmt::print("{}{} ({}):\n", family.empty() ? "" : "\n", e.family, place_of(e.family));
     family = e.family;
     fmt::print("  {:<{}}  {}\n", e.name, width, e.summary);
   }
@@ -133,28 +164,32 @@ void print(const std::vector<Entry>& entries) {
 // What else there is to say of a name: its catalog file and the keys it takes.
 Json details(const Subject& subject, const Entry& entry) {
   Json all = as_json(entry);
-  if (subject.catalog)
+  if (subject.catalog && (!subject.in_catalog || subject.in_catalog == entry.family))
     for (const auto& [name, text] : *subject.catalog)
       if (name == entry.name) all["catalog"] = parse_json(std::string(text), entry.name);
-  all["keys"] = keys_of(scenario_schema(), entry);
+  const Json object = object_of(scenario_schema(), entry);
+  all["keys"] = object.value("properties", Json::object());
+  all["required"] = object.value("required", Json::array());
   return all;
 }
 
+// One line of it; a hundred quantiles are for programs (--json).
+std::string shown(const Json& value) {
+  constexpr std::size_t longest = 100;
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  return text.size() <= longest || value.is_string() ? text : text.substr(0, longest - 3) + "...";
+}
+
 void print_one(const Json& details) {
-  fmt::print("{} \"{}\": {}\n", details["family"].get<std::string>(), details["name"].get<std::string>(),
+  const std::string family = details["family"].get<std::string>();
+  fmt::print("{} ({})\n  {}\n", details["name"].get<std::string>(), place_of(family),
              details["summary"].get<std::string>());
   const Json catalog = details.value("catalog", Json::object()),
              sources = catalog.value("sources", Json::object());
-  for (const auto& [key, value] : catalog.items()) {
-    if (key == "sources") continue;
-    const std::string source = sources.value(key, "");
-    fmt::print("  {:<26} {:<10} {}\n", key, value.dump(), source);
-  }
-  for (const auto& [key, schema] : details["keys"].items()) {
-    if (key == "kind" || key == "about") continue;
-    fmt::print("  {:<26} {}{}\n", key, schema.value("description", ""),
-               schema.contains("default") ? fmt::format(" (default {})", schema["default"].dump()) : "");
-  }
+  for (const auto& [key, value] : catalog.items())
+    if (key != "sources" && key != "summary" && key != "title")
+      fmt::print("  {:<26} {:<10} {}\n", key, shown(value), sources.value(key, ""));
+  fmt::print("{}", key_help({{"properties", details["keys"]}, {"required", details["required"]}}));
 }
 
 int list(const std::string& subject, const std::string& name, bool json) {

@@ -20,16 +20,16 @@ namespace weir {
 namespace {
 
 struct RunArguments {
-  std::string file, out;
+  std::string file;
   std::vector<std::string> assignments;
-  std::optional<std::uint64_t> seed;
+  std::optional<std::string> out, seed;
   bool figures = false, timeline = false, quiet = false;
 };
 
 Scenario scenario_of(const RunArguments& arguments) {
   Json document = read_json_file(arguments.file);
   for (const std::string& assignment : arguments.assignments) set_pointer(document, assignment);
-  if (arguments.seed) set_pointer(document, fmt::format("/seed={}", *arguments.seed));
+  if (arguments.seed) set_pointer(document, "/seed=" + *arguments.seed);
   return read_scenario(document, arguments.file);
 }
 
@@ -60,10 +60,10 @@ void show(ProgressBar& bar, const Progress& p) {
 
 int run(const RunArguments& arguments) {
   const auto started = std::chrono::steady_clock::now();
-  const Interruption interruption;
   const Scenario scenario = scenario_of(arguments);
+  const Interruption interruption;  // from here on there is something to tidy up
   const std::filesystem::path stem = std::filesystem::path(arguments.file).stem();
-  ResultDirectory directory(arguments.out.empty() ? "out" / stem : std::filesystem::path(arguments.out));
+  ResultDirectory directory(arguments.out ? std::filesystem::path(*arguments.out) : "out" / stem);
   if (arguments.figures) require_gnuplot();
   if (!arguments.quiet) tell(scenario.notes);
   if (interruption) return interrupted();

@@ -19,6 +19,9 @@ std::string listing(const std::string& file, const std::vector<Problem>& problem
     if (!p.pointer.empty()) text += p.pointer + ": ";
     text += p.what;
   }
+  // What a file holds must not steer the terminal.
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ' && c != '\n') || c == 0x7f; }, '?');
   return text;
 }
 

@@ -16,6 +16,17 @@ constexpr int max_depth = 64;
 constexpr std::uintmax_t max_document_bytes = 64u << 20;
 constexpr std::size_t max_keys = 10'000;  // of one object: ordered_json looks them up one by one
 
+// Does the pointer go through a place behind the next free one of a list? nlohmann would fill the gap with
+// nulls, whatever it takes.
+bool leaves_a_gap(const Json& document, Json::json_pointer pointer) {
+  for (; !pointer.empty(); pointer.pop_back()) {
+    const Json::json_pointer above = pointer.parent_pointer();
+    if (!document.contains(above) || !document[above].is_array() || pointer.back() == "-") continue;
+    return !document.contains(pointer) && pointer.back() != std::to_string(document[above].size());
+  }
+  return false;
+}
+
 }  // namespace
 
 Json parse_json(const std::string& text, const std::string& file) {
@@ -71,7 +82,10 @@ void set_pointer(Json& document, const std::string& assignment) {
     throw ConfigError(where, "", "expected POINTER=JSON, such as /serving/replicas/0/count=2");
   const Json value = parse_json(assignment.substr(equals + 1), where);
   try {
-    document[Json::json_pointer(assignment.substr(0, equals))] = value;
+    const Json::json_pointer pointer(assignment.substr(0, equals));
+    if (leaves_a_gap(document, pointer))
+      throw ConfigError(where, "", "no such place in the file: its list is shorter");
+    document[pointer] = value;
   } catch (const Json::exception&) {
     throw ConfigError(where, "", "no such place in the file");
   }

@@ -37,6 +37,20 @@ bool inside(T value, Range<T> range) {
   return (range.open ? value > range.min : value >= range.min) && value <= range.max;
 }
 
+// Beyond these no unit of ours means anything, and sums and products of what is read would leave a double.
+constexpr double smallest = 1e-12, largest = 1e15;
+
+// What is wrong with a number; empty: nothing.
+std::string why_not(const Json& value, Range<double> range) {
+  const double v = value.is_number() ? value.get<double>() : NAN;
+  if (!std::isfinite(v) || !inside(v, range))
+    return fmt::format("expected a number{}, got {}", shown(range), shown(value));
+  if (v != 0 && (std::abs(v) < smallest || std::abs(v) > largest))
+    return fmt::format("expected a number of a size between {} and {}, got {}", smallest, largest,
+                       shown(value));
+  return "";
+}
+
 template <class T>
 T harmless(Range<T> range, std::optional<T> fallback) {
   if (fallback) return *fallback;
@@ -155,8 +169,8 @@ double Params::number(Key key, Range<double> range, std::optional<double> fallba
   declare(declaration, range);
   const Json* v = find(key, declaration, as_json(fallback));
   if (!v) return harmless(range, fallback);
-  if (!v->is_number() || !std::isfinite(v->get<double>()) || !inside(v->get<double>(), range)) {
-    fail(key.name, fmt::format("expected a number{}, got {}", shown(range), shown(*v)));
+  if (const std::string why = why_not(*v, range); !why.empty()) {
+    fail(key.name, why);
     return harmless(range, fallback);
   }
   resolve(key.name, *v);
@@ -284,12 +298,11 @@ std::vector<double> Params::numbers(Key key, std::size_t min_items, Range<double
   }
   std::vector<double> values;
   for (std::size_t i = 0; i < v->size(); ++i) {
-    const Json& n = (*v)[i];
-    if (n.is_number() && std::isfinite(n.get<double>()) && inside(n.get<double>(), range))
-      values.push_back(n.get<double>());
+    const std::string why = why_not((*v)[i], range);
+    if (why.empty())
+      values.push_back((*v)[i].get<double>());
     else
-      fail(fmt::format("{}/{}", key.name, i),
-           fmt::format("expected a number{}, got {}", shown(range), shown(n)));
+      fail(fmt::format("{}/{}", key.name, i), why);
   }
   resolve(key.name, *v);
   return values;

@@ -27,7 +27,7 @@ class Cluster {
   std::vector<Node> nodes_;
 };
 
-struct Flow {
+struct LinkFlow {
   simgrid::s4u::Host* from;
   simgrid::s4u::Host* to;
   Bytes bytes;

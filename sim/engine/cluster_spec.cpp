@@ -16,13 +16,17 @@ std::vector<NamedSummary> topologies() {
 
 namespace {
 
+// SimGrid looks every link up by name in every node's zone: 8,192 devices take 3 s, 16,384 take 20 s.
+constexpr std::int64_t most_nodes = 4096, most_in_a_node = 1024, most_devices = 16384;
+constexpr int most_in_a_mesh = 1024;  // a million links
+
 DeviceGroup read_group(Params params) {
   DeviceGroup group;
   std::string kind =
       params.choice({"kind", "What the devices are; see `weir list devices`."}, device_names());
   if (params.describing()) kind = device_names().front();  // any one: all take the same keys
-  group.count =
-      static_cast<int>(params.integer({"count", "Devices of this kind in the node."}, {1, 4096}, 1));
+  group.count = static_cast<int>(
+      params.integer({"count", "Devices of this kind in the node."}, {1, most_in_a_node}, 1));
   if (!kind.empty()) group.device = make_device(kind, params);
   if (kind.empty())
     params.close_ignoring_rest();
@@ -55,24 +59,39 @@ LinkSpec read_interconnect(Params& node) {
 
 std::vector<NodeSpec> read_nodes(Params& cluster) {
   std::vector<NodeSpec> nodes;
+  std::int64_t total_nodes = 0, total_devices = 0;
   for (Params& params : cluster.list({"nodes", "The nodes, alike ones together."}, 1)) {
     NodeSpec node;
-    node.count = static_cast<int>(params.integer({"count", "Nodes like this one."}, {1, 65536}, 1));
+    node.count = static_cast<int>(params.integer({"count", "Nodes like this one."}, {1, most_nodes}, 1));
     for (Params& group : params.list({"devices", "The node's devices, alike ones together."}, 1))
       node.devices.push_back(read_group(std::move(group)));
     node.interconnect = read_interconnect(params);
     params.close();
+    std::int64_t in_node = 0;
+    for (const DeviceGroup& group : node.devices) in_node += group.count;
+    if (in_node > most_in_a_node)
+      params.fail("devices", fmt::format("expected at most {} in a node, got {}", most_in_a_node, in_node));
+    total_nodes += node.count;
+    total_devices += node.count * in_node;
     nodes.push_back(std::move(node));
   }
+  if (total_nodes > most_nodes || total_devices > most_devices)
+    cluster.fail("nodes", fmt::format("expected at most {} nodes and {} devices in all, got {} and {}",
+                                      most_nodes, most_devices, total_nodes, total_devices));
   return nodes;
 }
 
-NetworkSpec read_network(Params params) {
+NetworkSpec read_network(Params params, const std::vector<NodeSpec>& nodes) {
   std::vector<std::string> known;
   for (const NamedSummary& t : topologies()) known.push_back(t.name);
   NetworkSpec network;
   network.topology =
       params.choice({"topology", "Between nodes; see `weir list topologies`."}, known, "fat_tree");
+  int joined = 0;
+  for (const NodeSpec& node : nodes) joined += node.count;
+  if (network.topology == "full_mesh" && joined > most_in_a_mesh)
+    params.fail("topology", fmt::format("full_mesh joins at most {} nodes, each to each, got {}",
+                                        most_in_a_mesh, joined));
   network.link_bandwidth = params.quantity<BytesPerSecond>(
       {"link_bandwidth_gb_per_s",
        "Of each link and direction; a node has one into the network (400 Gbit/s)."},

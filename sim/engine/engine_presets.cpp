@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/engine/scenario_parts.h"
@@ -30,7 +32,9 @@ const std::vector<Preset> presets = {
 
 std::vector<NamedSummary> engines() {
   std::vector<NamedSummary> list;
-  for (const Preset& p : presets) list.push_back({p.name, p.summary});
+  for (const Preset& p : presets)
+    list.push_back({p.name, fmt::format("{}; {:g} us a step, {:g} us a sequence", p.summary, p.per_step_us,
+                                        p.per_sequence_us)});
   return list;
 }
 

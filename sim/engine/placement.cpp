@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "sim/engine/scenario_parts.h"
@@ -96,15 +97,18 @@ class Placer {
     const std::vector<std::string> problems = sharding_problems(s_.model, cut);
     for (const std::string& problem : problems) reading_.problem(pointer + "/parallelism", problem);
     if (!problems.empty() || !spec.batching || !spec.partitioning || !spec.prefetch) return;
+    if (const auto kinds = device_kinds(); spec.device && !kinds.contains(*spec.device))
+      return reading_.problem(pointer + "/device",
+                              no_such("device in the cluster", *spec.device, {kinds.begin(), kinds.end()}));
     const auto per_replica = static_cast<std::size_t>(cut.tensor) * static_cast<std::size_t>(cut.pipeline);
     for (int i = 0; i < spec.count; ++i) {
       const std::vector<Slot*> devices = find_devices(slots_, spec.device, per_replica);
       if (devices.empty()) {
         reading_.problem(
-            pointer, fmt::format("no room for replica {} of {}: it needs {} {} devices (tensor {} x "
+            pointer, fmt::format("no room for replica {} of {}: it needs {} {} (tensor {} x "
                                  "pipeline {}), the cluster has {} left",
-                                 i + 1, spec.count, per_replica, spec.device.value_or("alike"), cut.tensor,
-                                 cut.pipeline, free_devices(spec.device)));
+                                 i + 1, spec.count, per_replica, spec.device.value_or("devices of one kind"),
+                                 cut.tensor, cut.pipeline, free_devices(spec.device)));
         return;
       }
       take(spec, devices);
@@ -119,6 +123,12 @@ class Placer {
   }
 
  private:
+  std::set<std::string> device_kinds() const {
+    std::set<std::string> kinds;
+    for (const Slot& slot : slots_) kinds.insert(slot.group->device->spec().kind);
+    return kinds;
+  }
+
   void take(ReplicaSpec& spec, const std::vector<Slot*>& devices) {
     const auto tensor = static_cast<std::size_t>(spec.parallelism.tensor);
     ReplicaPlace place(static_cast<std::size_t>(spec.parallelism.pipeline));
@@ -182,10 +192,10 @@ class Placer {
       const auto fits = static_cast<std::int64_t>(std::floor(std::max(0.0, room / block)));
       if (cache.blocks ? fits < blocks : fits < 1) {
         reading_.problem(
-            pointer,
+            pointer + (cache.blocks ? "/kv_cache/blocks" : ""),
             cache.blocks
-                ? fmt::format("{} KV blocks of {} do not fit: stage {} of {} leaves room for {}", blocks,
-                              gib(block), stage, s_.model.name, fits)
+                ? fmt::format("{} KV blocks of {:.2f} MiB do not fit: stage {} of {} leaves room for {}",
+                              blocks, block.value() / 1048576., stage, s_.model.name, fits)
                 : fmt::format(
                       "{} does not fit on {}: stage {} has {} of weights a device and {} of activations and "
                       "runtime, {} of {} may be used",
@@ -196,6 +206,21 @@ class Placer {
       if (!cache.blocks) blocks = std::min(blocks, fits);
     }
     spec.kv_blocks = blocks;
+    check_longest(spec, pointer);
+  }
+
+  // As vLLM does at its start: whoever allows a length must be able to serve it.
+  void check_longest(const ReplicaSpec& spec, const std::string& pointer) {
+    const auto serves = [&](std::int64_t length) {
+      return spec.batching->serves({Seconds(0), length - 1, 1}, spec.kv_blocks, spec.kv_cache.block_tokens);
+    };
+    if (!spec.max_model_len || serves(*spec.max_model_len)) return;
+    std::int64_t fits = 0, too_long = *spec.max_model_len;
+    while (too_long - fits > 1) (serves((fits + too_long) / 2) ? fits : too_long) = (fits + too_long) / 2;
+    reading_.problem(pointer + "/max_model_len",
+                     fmt::format("a request of {} tokens could not run even alone: the longest that {} KV "
+                                 "blocks of {} tokens and the batching serve is {}",
+                                 *spec.max_model_len, spec.kv_blocks, spec.kv_cache.block_tokens, fits));
   }
 
   Scenario& s_;

@@ -19,12 +19,17 @@ Slo read_slo(Params params) {
   return slo;
 }
 
+// The file's stem; a file name need not be UTF-8, and JSON must.
+std::string title_of(const std::string& file) {
+  const Json stem = std::filesystem::path(file).stem().string();
+  return Json::parse(stem.dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
 Scenario read(Params params) {
   Scenario s;
   Reading& reading = params.reading();
   s.file = reading.file();
-  s.name =
-      params.text({"name", "Title of tables and figures."}, std::filesystem::path(s.file).stem().string());
+  s.name = params.text({"name", "Title of tables and figures."}, title_of(s.file));
   s.seed = static_cast<std::uint64_t>(
       params.integer({"seed", "Of every random draw; same scenario and seed, same output."}, {0}, 1));
   const std::string model =
@@ -37,7 +42,7 @@ Scenario read(Params params) {
 
   Params cluster = params.object({"cluster", "The hardware."}, Params::Presence::required);
   s.nodes = read_nodes(cluster);
-  s.network = read_network(cluster.object({"network", "Between nodes."}));
+  s.network = read_network(cluster.object({"network", "Between nodes."}), s.nodes);
   cluster.close();
 
   Params serving = params.object({"serving", "How the model is served."});

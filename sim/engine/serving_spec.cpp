@@ -28,6 +28,8 @@ KvCacheSpec read_kv_cache(Params params) {
       fraction);
   cache.blocks = params.integer_or_null({"blocks", "Exact number of blocks; instead of the fractions."},
                                         {1, std::int64_t{1} << 40});
+  if (cache.blocks && cache.free_memory_fraction)
+    params.fail("blocks", "cannot stand beside free_memory_fraction, which is another way to say it");
   const std::string admission = params.choice(
       {"admission", "A waiting request joins when its next chunk, its prompt, or prompt and output fit."},
       {"chunk", "prompt", "sequence"}, "chunk");

@@ -36,11 +36,12 @@ class Simulation {
   Server* route(std::int32_t request, const Group& group, std::int64_t& routed);
   void hand_over(std::int32_t request, int from);
   void transfer(Server& to, const KvTransfer& transfer, std::function<void()> arrived);
-  std::vector<Flow> kv_flows(const Server& from, const Server& to, std::int64_t tokens) const;
-  std::vector<Flow> swap_flows(const Server& server, std::int64_t tokens, bool out) const;
+  std::vector<LinkFlow> kv_flows(const Server& from, const Server& to, std::int64_t tokens) const;
+  std::vector<LinkFlow> swap_flows(const Server& server, std::int64_t tokens, bool out) const;
   bool stopping();
   void stop();
   void fail();  // remembers the exception being handled, and stops
+  [[noreturn]] void rethrow() const;
   void charge(RunResult& result) const;
 
   const Scenario& scenario_;
@@ -205,7 +206,7 @@ void Simulation::hand_over(std::int32_t request, int from) {
   to->arrival(mattered);
 }
 
-std::vector<Flow> Simulation::kv_flows(const Server& from, const Server& to, std::int64_t tokens) const {
+std::vector<LinkFlow> Simulation::kv_flows(const Server& from, const Server& to, std::int64_t tokens) const {
   std::vector<sg4::Host*> sources, sinks;
   for (const auto& stage : from.stages())
     sources.insert(sources.end(), stage.ranks.begin(), stage.ranks.end());
@@ -214,17 +215,17 @@ std::vector<Flow> Simulation::kv_flows(const Server& from, const Server& to, std
   const std::size_t shares = std::max(sources.size(), sinks.size());
   const double bytes = static_cast<double>(scenario_.model.kv_elements_per_token() * tokens) *
                        bytes_per_element(scenario_.precision.kv_cache) / static_cast<double>(shares);
-  std::vector<Flow> flows;
+  std::vector<LinkFlow> flows;
   for (std::size_t i = 0; i < shares; ++i)
     flows.push_back({sources[i * sources.size() / shares], sinks[i * sinks.size() / shares], Bytes(bytes)});
   return flows;
 }
 
-std::vector<Flow> Simulation::swap_flows(const Server& server, std::int64_t tokens, bool out) const {
-  std::vector<Flow> flows;
+std::vector<LinkFlow> Simulation::swap_flows(const Server& server, std::int64_t tokens, bool out) const {
+  std::vector<LinkFlow> flows;
   for (const auto& stage : server.stages())
     for (std::size_t i = 0; i < stage.ranks.size(); ++i) {
-      Flow flow{stage.ranks[i], stage.memories[i], static_cast<double>(tokens) * stage.kv_per_token};
+      LinkFlow flow{stage.ranks[i], stage.memories[i], static_cast<double>(tokens) * stage.kv_per_token};
       if (!out) std::swap(flow.from, flow.to);
       flows.push_back(flow);
     }
@@ -314,6 +315,12 @@ void Simulation::clients() {
     for (const auto& server : servers_) server->commit_until(now());
 }
 
+void Simulation::rethrow() const try {
+  std::rethrow_exception(failure_);
+} catch (const ConfigError& e) {  // of a key whose value only the run could tell to be wrong
+  throw ConfigError(scenario_.file, e.problems());
+}
+
 RunResult Simulation::run(sg4::Engine& engine) {
   sg4::Actor::create("clients", cluster_.node(0), [this] {
     try {
@@ -324,12 +331,14 @@ RunResult Simulation::run(sg4::Engine& engine) {
   });
   for (const auto& server : servers_) server->start();
   engine.run();
-  if (failure_) std::rethrow_exception(failure_);
+  if (failure_) rethrow();
   RunResult& result = recorder_.result();
   Seconds end(0);
   for (const RequestRecord& r : result.requests) end = std::max({end, r.finished, r.first_token});
   for (const auto& server : servers_) {
     const KvCache& cache = server->replica().cache();
+    if (cache.used() != 0 && !result.out_of_time && !result.interrupted)
+      throw std::logic_error(fmt::format("{} KV blocks are held when nothing runs", cache.used()));
     if (cache.total() > 0 && cache.peak() * std::max<std::int64_t>(1, result.kv_blocks_total) >=
                                  result.kv_blocks_peak * cache.total()) {
       result.kv_blocks_total = cache.total();

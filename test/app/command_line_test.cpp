@@ -1,31 +1,22 @@
 #include <catch2/catch.hpp>
 
-#include <signal.h>
-
-#include <chrono>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
-#include <thread>
 
 #include "sim/core/params.h"
 #include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
 
 using namespace weir;
+using test::contents;
 using test::Ended;
 using test::run_weir;
 using test::shipped;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string contents(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 std::string write(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
@@ -43,10 +34,6 @@ Ended run_small(const ScratchDirectory& scratch, const std::string& name,
 
 int lines(const std::string& text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
-}
-
-void wait(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
 }  // namespace
@@ -179,105 +166,6 @@ TEST_CASE("weir run: results are replaced whole") {
   REQUIRE(run_small(scratch, "a").code == 0);
   CHECK_FALSE(fs::exists(scratch / "out/a/timeline.json"));
   CHECK(std::distance(fs::directory_iterator(scratch / "out"), {}) == 1);
-}
-
-TEST_CASE("weir run: a bad place for the results is known before the run, and nothing is made") {
-  const ScratchDirectory scratch;
-  write(scratch / "notes.txt", "mine");
-  fs::create_directory(scratch / "theirs");
-  write(scratch / "theirs/notes.txt", "mine");
-  for (const std::string place : {"notes.txt", "theirs", "notes.txt/below", "/proc/weir"}) {
-    // A million requests: it would not be back at once if it ran.
-    const Ended ended =
-        run_weir({"run", shipped("bench/million.json"), "--out", place}, {.folder = scratch.path()});
-    INFO(place << ": " << ended.err);
-    CHECK(ended.code == 2);
-    CHECK_THAT(ended.err, Catch::StartsWith("--out " + place + ": "));
-    CHECK(ended.out == "");
-  }
-  CHECK(scratch.names() == std::set<std::string>{"notes.txt", "theirs"});
-  CHECK(contents(scratch / "theirs/notes.txt") == "mine");
-}
-
-TEST_CASE("weir run: every problem of a scenario is one line, with its file and pointer") {
-  const ScratchDirectory scratch;
-  const Ended ended =
-      run_small(scratch, "a", {"--set", "/model=\"llama9\"", "--set", "/sed=3", "--set", "/slo/ttft_ms=-1"});
-  CHECK(ended.code == 2);
-  CHECK(lines(ended.err) == 3);
-  const std::string file = shipped("quickstart.json");
-  CHECK_THAT(ended.err, Catch::Contains(file + ": /model: ") &&
-                            Catch::Contains(file + ": /sed: unknown key; did you mean \"seed\"?") &&
-                            Catch::Contains(file + ": /slo/ttft_ms: expected a number > 0, got -1"));
-  CHECK_FALSE(fs::exists(scratch / "out"));
-}
-
-TEST_CASE("weir run: hostile and broken files are bad input, never a crash") {
-  const ScratchDirectory scratch;
-  const std::string nest(10 << 20, '[');
-  const std::vector<std::pair<std::string, std::string>> files = {
-      {"", "not valid JSON"},
-      {"{", "not valid JSON"},
-      {"[]", "expected an object"},
-      {"{\"model\": NaN}", "not valid JSON"},
-      {"{\"model\": \"\xff\xfe\"}", "not valid JSON"},
-      {nest, "nested deeper"},
-      {"{\"seed\": 1, \"seed\": 2}", "given twice"},
-      {"{\"model\": \"llama3.1-8b\"}", "required, but missing"},
-      {"{\"seed\": 1e400}", ""},
-  };
-  for (const auto& [text, complaint] : files) {
-    const Ended ended =
-        run_weir({"run", write(scratch / "x.json", text), "--out", (scratch / "out").string()});
-    INFO(text.substr(0, 40) << ": " << ended.err);
-    CHECK(ended.code == 2);
-    CHECK_THAT(ended.err, Catch::Contains("x.json") && Catch::Contains(complaint));
-    CHECK_FALSE(fs::exists(scratch / "out"));
-  }
-  CHECK(run_weir({"run", scratch.path().string()}).code == 2);
-  CHECK(run_weir({"run", (scratch / "absent.json").string()}).code == 2);
-  for (const char* assignment :
-       {"seed=1", "/seed", "/seed=", "/seed={", "/serving/replicas/99/count=1", "/name/x=1", "/seed=2.5"}) {
-    INFO(assignment);
-    CHECK(run_small(scratch, "a", {"--set", assignment}).code == 2);
-  }
-}
-
-TEST_CASE("weir run: Ctrl-C and SIGTERM end it with 130 and leave nothing") {
-  for (const int signal : {SIGINT, SIGTERM}) {
-    const ScratchDirectory scratch;
-    const auto started = std::chrono::steady_clock::now();
-    const Ended ended =
-        run_weir({"run", shipped("bench/million.json"), "--out", "out/a", "--set", "/fast_forward=false"},
-                 {.folder = scratch.path(), .meanwhile = [&](pid_t child) {
-                    wait(0.7);
-                    ::kill(child, signal);
-                  }});
-    INFO(ended.err);
-    CHECK(ended.code == 130);
-    CHECK(ended.out == "");
-    CHECK(std::chrono::steady_clock::now() - started <
-          std::chrono::seconds(30));  // not when it would have ended
-    if (fs::exists(scratch / "out")) CHECK(fs::is_empty(scratch / "out"));
-  }
-}
-
-TEST_CASE("weir run: killed at any moment, it leaves the old results or the new ones") {
-  const ScratchDirectory scratch;
-  REQUIRE(run_small(scratch, "a").code == 0);
-  const std::string before = contents(scratch / "out/a/requests.csv");
-  for (int i = 0; i < 10; ++i) {
-    run_weir({"run", shipped("quickstart.json"), "--set", "/workload/requests/count=20000", "--out", "out/a",
-              "--quiet"},
-             {.folder = scratch.path(), .meanwhile = [&](pid_t child) {
-                wait(0.05 * i);
-                ::kill(child, SIGKILL);
-              }});
-    const Json summary = read_json_file(scratch / "out/a/summary.json");
-    const std::string requests = contents(scratch / "out/a/requests.csv");
-    CHECK(lines(requests) == summary["completed"].get<int>() + summary["failed"].get<int>() + 1);
-    CHECK((requests == before || lines(requests) == 20001));
-  }
 }
 
 TEST_CASE("weir run --figures: draws the figures and keeps their scripts and data") {

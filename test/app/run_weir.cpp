@@ -14,12 +14,6 @@ namespace weir::test {
 namespace fs = std::filesystem;
 namespace {
 
-std::string contents(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 [[noreturn]] void become_weir(const std::vector<std::string>& arguments, const HowToRun& how,
                               const fs::path& out, const fs::path& err) {
   ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
@@ -36,6 +30,12 @@ std::string contents(const fs::path& path) {
 }
 
 }  // namespace
+
+std::string contents(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
 
 Ended run_weir(std::vector<std::string> arguments, const HowToRun& how) {
   const ScratchDirectory scratch;

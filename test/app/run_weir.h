@@ -21,6 +21,8 @@ struct HowToRun {
   std::function<void(pid_t)> meanwhile = [](pid_t) {};  // while it runs: send it a signal, say
 };
 
+std::string contents(const std::filesystem::path& file);
+
 Ended run_weir(std::vector<std::string> arguments, const HowToRun& how = {});
 
 // A scenario shipped with Weir, by its path below scenarios/.

@@ -202,10 +202,27 @@ TEST_CASE("set_pointer: sets a value, makes the objects on its way, and refuses 
   set_pointer(document, "/c/d={\"e\": 2}");
   set_pointer(document, "/list/1=[3]");
   CHECK(document == Json{{"a", {{"b", "x=y"}}}, {"list", Json::array({1, {3}})}, {"c", {{"d", {{"e", 2}}}}}});
-  for (const char* wrong : {"", "a=1", "/a", "/a/b/c=1", "/list/x=1", "/a=", "/a={"}) {
+  set_pointer(document, "/list/2=4");  // the next free place, and none behind it
+  set_pointer(document, "/list/-=5");
+  CHECK(document["list"].size() == 4);
+  for (const char* wrong : {"", "a=1", "/a", "/a/b/c=1", "/list/x=1", "/list/5=1", "/list/5/deeper=1",
+                            "/list/99999999999=1", "/a=", "/a={"}) {
     INFO(wrong);
     CHECK(complaint([&] { set_pointer(document, wrong); }).starts_with("--set "));
   }
+}
+
+TEST_CASE("params: a number of no size that anything has is refused, whatever its range") {
+  for (const auto& [value, good] :
+       {std::pair{1e-12, true}, {0.9e-12, false}, {1e15, true}, {1.1e15, false}}) {
+    INFO(value);
+    CHECK(read({{"count", 1}, {"latency_us", value}, {"sides", Json::array({Json::object()})}})
+              .problems.empty() == good);
+  }
+}
+
+TEST_CASE("errors: what a file holds does not steer the terminal") {
+  CHECK(std::string(ConfigError("f", "/a", "got \x1b[2J\t\xc3\xa9").what()) == "f: /a: got ?[2J?\xc3\xa9");
 }
 
 TEST_CASE("errors: a name that only goes on, or is one slip away, is the one that was meant") {

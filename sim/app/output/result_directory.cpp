@@ -62,8 +62,9 @@ void exchange(const fs::path& from, const fs::path& to) {
 ResultDirectory::ResultDirectory(const fs::path& place) : place_(place) {
   if (place.empty()) refuse(place, "expected a directory");
   const fs::path plain = fs::absolute(place).lexically_normal();
-  target_ = fs::weakly_canonical(plain.has_filename() ? plain : plain.parent_path());  // a link is followed
   try {
+    target_ = fs::weakly_canonical(plain.has_filename() ? plain : plain.parent_path());  // a link is followed
+    if (fs::is_symlink(target_)) refuse(place, "is a link to nowhere");
     if (fs::exists(target_) && !fs::is_directory(target_)) refuse(place, "is a file, not a directory");
     if (fs::exists(target_) && !fs::is_empty(target_) && !is_result(target_))
       refuse(

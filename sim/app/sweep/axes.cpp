@@ -118,7 +118,7 @@ class AxesReader {
       return problem("/vary", "expected an object of pointers and values");
     for (const auto& [pointer, list] : given->items()) {
       const std::string at = "/vary/" + escaped(pointer);
-      Axis axis{{pointer}, {}, {at}};
+      SweepAxis axis{{pointer}, {}, {at}};
       for (Json& value : values(list, at)) axis.choices.push_back({std::move(value)});
       if (is_pointer(pointer, at) && !axis.choices.empty()) spec_.axes.push_back(std::move(axis));
     }
@@ -139,7 +139,7 @@ class AxesReader {
   void read_zipped(const Json& given, const std::string& place) {
     if (!given.is_object() || given.empty())
       return problem(place, "expected an object of pointers and values");
-    Axis axis;
+    SweepAxis axis;
     bool right = true;
     for (const auto& [pointer, list] : given.items()) {
       const std::string at = place + "/" + escaped(pointer);
@@ -169,7 +169,7 @@ class AxesReader {
                        "the scenario's own on."},
                       {{"oneOf", Json::array({count, list, {{"type", "null"}}})}}, Json(nullptr));
     if (!given || given->is_null()) return;
-    Axis axis{{"/seed"}, {}, {"/seeds"}};
+    SweepAxis axis{{"/seed"}, {}, {"/seeds"}};
     const auto natural = [](const Json& v) { return v.is_number_integer() && v.get<double>() >= 0; };
     if (given->is_array() && !given->empty() && std::all_of(given->begin(), given->end(), natural)) {
       for (const Json& seed : *given) axis.choices.push_back({seed});

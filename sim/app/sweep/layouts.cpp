@@ -55,8 +55,8 @@ bool has_experts(const Json& scenario, const std::filesystem::path& file) {
 
 }  // namespace
 
-Axis layouts_of(const Json& scenario, const std::filesystem::path& scenario_file) {
-  Axis axis;
+SweepAxis layouts_of(const Json& scenario, const std::filesystem::path& scenario_file) {
+  SweepAxis axis;
   axis.pointers = {group + "/parallelism/tensor", group + "/parallelism/pipeline",
                    group + "/parallelism/expert", group + "/count"};
   axis.given_at.assign(axis.pointers.size(), "/layouts");

@@ -68,12 +68,12 @@ class Expansion {
 
  private:
   void list_places() {
-    for (const Axis& axis : spec_.axes)
+    for (const SweepAxis& axis : spec_.axes)
       for (std::size_t i = 0; i < axis.pointers.size(); ++i) given_at_[axis.pointers[i]] = axis.given_at[i];
     if (spec_.seeds) given_at_["/seed"] = "/seeds";
   }
 
-  Candidate with(const Candidate& base, const Axis& axis, std::size_t choice) {
+  Candidate with(const Candidate& base, const SweepAxis& axis, std::size_t choice) {
     Candidate next = base;
     for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
       const Json::json_pointer pointer(axis.pointers[i]);
@@ -96,7 +96,7 @@ class Expansion {
 
   void layouts(const Candidate& base) {
     if (!spec_.layouts) return seeds(base);
-    const Axis axis = layouts_of(base.scenario, spec_.sweep.scenario_file);
+    const SweepAxis axis = layouts_of(base.scenario, spec_.sweep.scenario_file);
     if (axis.choices.empty()) return seeds(base);  // no cluster to lay out on: the reading says so
     for (std::size_t i = 0; i < axis.choices.size() && !too_many_; ++i) {
       Candidate next = with(base, axis, i);

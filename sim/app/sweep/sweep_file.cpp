@@ -105,7 +105,7 @@ class Reader {
   // A pointer is set once, and nothing is set and then overwritten by what holds it.
   void check_pointers() {
     std::vector<std::pair<std::string, std::string>> all;  // pointer, where it is given
-    for (const Axis& axis : spec_.axes)
+    for (const SweepAxis& axis : spec_.axes)
       for (std::size_t i = 0; i < axis.pointers.size(); ++i)
         all.emplace_back(axis.pointers[i], axis.given_at[i]);
     if (spec_.layouts)

@@ -7,7 +7,7 @@
 
 namespace weir {
 
-struct Axis {  // of the grid: values that go together
+struct SweepAxis {  // of the grid: values that go together
   std::vector<std::string> pointers;
   std::vector<std::vector<Json>> choices;  // [choice][pointer]
   std::vector<std::string> given_at;       // where in the sweep file, one a pointer
@@ -17,10 +17,10 @@ struct SweepSpec {
   Sweep sweep;  // all but its points
   Json scenario;
   bool scenario_inside = false;  // the sweep file, instead of a file of its own
-  std::vector<Axis>
+  std::vector<SweepAxis>
       axes;  // of vary, then of zip, each in the file's order; then layouts, then seeds, fastest of all
   bool layouts = false;
-  std::optional<Axis> seeds;
+  std::optional<SweepAxis> seeds;
   std::vector<std::string> where;
   bool skip_invalid = false;
 };
@@ -33,7 +33,7 @@ void expand(SweepSpec& spec, Reading& reading);
 
 // layouts.cpp: every way to put replica group 0 on all devices that the other groups leave. The pointers are
 // those of tensor, pipeline, expert and count.
-Axis layouts_of(const Json& scenario, const std::filesystem::path& scenario_file);
+SweepAxis layouts_of(const Json& scenario, const std::filesystem::path& scenario_file);
 // Is this what is wrong with a layout, rather than with the rest of the scenario?
 bool speaks_of_layout(const Problem& problem);
 

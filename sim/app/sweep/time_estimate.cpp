@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <set>
 #include <thread>
 
 #include "sim/app/sweep/point_run.h"
@@ -12,8 +14,17 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t points_to_time = 5;
-constexpr double longest_s = 4;  // of one of them: what a user waits for before anything has begun
+// What a user waits for before anything has begun. Points of a sweep differ tenfold in their time, so that
+// many are timed, not a few.
+constexpr double patience_s = 3;
+constexpr double longest_s = 6;  // of one point
+
+// The n-th of a sequence that covers [0, count) ever more finely, without the regular steps that would meet
+// only some values of an axis: multiples of the golden ratio.
+std::size_t nth_place(std::size_t n, std::size_t count) {
+  const double turns = static_cast<double>(n) * 0.6180339887498949;
+  return static_cast<std::size_t>((turns - std::floor(turns)) * static_cast<double>(count));
+}
 
 std::string duration_in_words(double s) {
   if (s < 100) return fmt::format("{:.{}f} s", s, s < 10 ? 1 : 0);
@@ -24,24 +35,30 @@ std::string duration_in_words(double s) {
 }  // namespace
 
 TimeEstimate estimate_time(const Sweep& sweep) {
+  using Clock = std::chrono::steady_clock;
   TimeEstimate estimate;
   estimate.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const std::size_t all = sweep.points.size(), count = std::min(points_to_time, all);
+  const std::size_t all = sweep.points.size();
+  const auto started = Clock::now();
+  const auto patient = [&] { return Clock::now() - started < std::chrono::duration<double>(patience_s); };
+  Children children({.time_s = longest_s, .memory_bytes = sweep.limits.memory_bytes});
+  std::set<std::size_t> begun;
   double total_s = 0;
-  for (std::size_t i = 0; i < count && !estimate.at_least; ++i) {
-    const Point& point = sweep.points[count == 1 ? 0 : i * (all - 1) / (count - 1)];
-    Children child({.time_s = longest_s, .memory_bytes = sweep.limits.memory_bytes});
-    child.start(i, [&] { return run_point(sweep, point).dump(); });
-    while (child.running() > 0)
-      for (const auto& [id, result] : child.wait(std::chrono::milliseconds(100))) {
-        total_s += result.wall_s;
-        ++estimate.timed;
-        estimate.at_least = result.wall_s >= longest_s;  // the others may take as long: time no more
-        if (!estimate.at_least && !result.error.empty()) estimate.failed = result.error;
-      }
+  for (std::size_t n = 0; children.running() > 0 || (begun.size() < all && n < 2 * all && patient());) {
+    while (children.running() < static_cast<std::size_t>(estimate.jobs) && n < 2 * all && patient())
+      if (const std::size_t i = nth_place(n++, all); begun.insert(i).second)
+        children.start(i, [&] { return run_point(sweep, sweep.points[i]).dump(); });
+    for (const auto& [i, result] : children.wait(std::chrono::milliseconds(100))) {
+      total_s += result.wall_s;
+      ++estimate.timed;
+      const bool stopped = result.wall_s >= longest_s;
+      estimate.at_least = estimate.at_least || stopped;
+      if (!stopped && !result.error.empty()) estimate.failed = result.error;
+    }
   }
   estimate.point_s = total_s / std::max(1, estimate.timed);
-  estimate.sweep_s = estimate.point_s * static_cast<double>(all) / estimate.jobs;
+  estimate.sweep_s =
+      estimate.point_s * static_cast<double>(all) / std::min(estimate.jobs, static_cast<int>(all));
   return estimate;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// About how long a sweep will take, for `weir check`: a few of its points are run and timed.
+// About how long a sweep will take, for `weir check`: some of its points are run and timed.
 #include <string>
 
 #include "sim/app/sweep/sweep.h"
@@ -8,7 +8,7 @@ namespace weir {
 
 struct TimeEstimate {
   double point_s = 0;     // mean wall clock of those that were timed
-  int timed = 0;          // points, spread evenly over the sweep
+  int timed = 0;          // points, spread over the sweep
   bool at_least = false;  // one was stopped: it took longer
   std::string failed;     // why a point failed
   double sweep_s = 0;     // on `jobs` cores

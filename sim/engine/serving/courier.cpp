@@ -8,9 +8,9 @@
 namespace weir {
 namespace sg4 = simgrid::s4u;
 
-void send_and_wait(const std::vector<Flow>& flows) {
+void send_and_wait(const std::vector<LinkFlow>& flows) {
   std::vector<sg4::CommPtr> comms;
-  for (const Flow& f : flows)
+  for (const LinkFlow& f : flows)
     if (f.bytes > Bytes(0) && f.from != f.to)
       comms.push_back(
           sg4::Comm::sendto_async(f.from, f.to, static_cast<std::uint64_t>(std::llround(f.bytes.value()))));
@@ -19,7 +19,7 @@ void send_and_wait(const std::vector<Flow>& flows) {
 
 void play_collective(Collective op, Bytes bytes, LinkShape shape, const std::vector<sg4::Host*>& ranks) {
   for (const auto& round : plain_rounds(op, bytes, static_cast<int>(ranks.size()), shape)) {
-    std::vector<Flow> flows;
+    std::vector<LinkFlow> flows;
     for (const Message& m : round)
       flows.push_back(
           {ranks[static_cast<std::size_t>(m.from)], ranks[static_cast<std::size_t>(m.to)], m.bytes});
@@ -41,12 +41,12 @@ Courier::Courier(const std::string& name, sg4::Host* host) : work_(sg4::Semaphor
   })->daemonize();
 }
 
-void Courier::send(std::vector<Flow> flows, std::function<void()> arrived) {
+void Courier::send(std::vector<LinkFlow> flows, std::function<void()> arrived) {
   jobs_.push_back({std::move(flows), std::move(arrived)});
   work_->release();
 }
 
-void CourierPool::send(std::vector<Flow> flows, std::function<void()> arrived) {
+void CourierPool::send(std::vector<LinkFlow> flows, std::function<void()> arrived) {
   for (auto& courier : couriers_)
     if (courier->idle()) return courier->send(std::move(flows), std::move(arrived));
   couriers_.push_back(std::make_unique<Courier>(fmt::format("courier {}", couriers_.size()), host_));

@@ -13,7 +13,7 @@
 
 namespace weir {
 
-void send_and_wait(const std::vector<Flow>& flows);  // blocks the calling actor until all have arrived
+void send_and_wait(const std::vector<LinkFlow>& flows);  // blocks the calling actor until all have arrived
 
 // Plays the plain algorithm on links of that shape round by round over its ranks; blocks. The oracle of the
 // closed forms, and slow.
@@ -23,12 +23,12 @@ void play_collective(Collective op, Bytes bytes, LinkShape shape,
 class Courier {
  public:
   Courier(const std::string& name, simgrid::s4u::Host* host);  // starts its actor
-  void send(std::vector<Flow> flows, std::function<void()> arrived);
+  void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
   bool idle() const { return !busy_ && jobs_.empty(); }
 
  private:
   struct Job {
-    std::vector<Flow> flows;
+    std::vector<LinkFlow> flows;
     std::function<void()> arrived;
   };
   std::deque<Job> jobs_;
@@ -39,7 +39,7 @@ class Courier {
 class CourierPool {
  public:
   explicit CourierPool(simgrid::s4u::Host* host) : host_(host) {}
-  void send(std::vector<Flow> flows, std::function<void()> arrived);
+  void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
 
  private:
   simgrid::s4u::Host* host_;

@@ -1,12 +1,17 @@
 #include "sim/engine/serving/recorder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "sim/core/errors.h"
 
 namespace weir {
 namespace {
 
 constexpr std::size_t most_buckets = 400;  // of an adaptive series: 200 to 400 samples a run
+constexpr int most_given = 1'000'000;      // of a period that the user gives: every series holds as many
 const Seconds first_period(1e-3);
 
 }  // namespace
@@ -28,6 +33,10 @@ void TimeBuckets::coarsen_to(Seconds period) {
 
 void TimeBuckets::add(Seconds from, Seconds to, double integral) {
   while (adaptive_ && to / period_ >= most_buckets) halve();
+  if (to / period_ >= most_given)
+    throw ConfigError("", "/timeseries_period_s",
+                      fmt::format("more than {} samples: {} s is too short for a run this long", most_given,
+                                  period_.value()));
   const auto last = static_cast<std::size_t>(to / period_);
   if (last >= sums_.size()) sums_.resize(last + 1, 0.0);
   const auto first = static_cast<std::size_t>(from / period_);

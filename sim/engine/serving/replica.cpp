@@ -25,7 +25,13 @@ Replica::Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks,
 bool Replica::fits(const Request& r) const {
   const std::int64_t tokens = r.input_tokens + r.output_tokens;
   return tokens <= spec_->max_model_len.value_or(tokens) &&
-         spec_->batching->serves(r, cache_.total(), cache_.block_tokens());
+         spec_->batching->serves({r.arrival, r.input_tokens, generated_here(r)}, cache_.total(),
+                                 cache_.block_tokens());
+}
+
+// A prefill replica hands over with the first token: the others never lie in its cache.
+std::int64_t Replica::generated_here(const Request& r) const {
+  return spec_->role == Role::prefill ? 1 : r.output_tokens;
 }
 
 bool Replica::enqueue(std::int32_t request, Seconds now) {
@@ -39,7 +45,7 @@ bool Replica::enqueue(std::int32_t request, Seconds now) {
   account(now);
   SequenceView view{};
   view.input_tokens = view.known_tokens = view.prefill_target = r.input_tokens;
-  view.output_tokens = r.output_tokens;
+  view.output_tokens = generated_here(r);
   view.request = request;
   waiting_.push_back(view);
   waiting_live_.emplace_back();
@@ -293,7 +299,7 @@ bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
     record.first_token = now;
     outstanding_tokens_ -= view.input_tokens;
   }
-  const std::int64_t left = view.output_tokens - (view.known_tokens - view.input_tokens);
+  const std::int64_t left = record.request.output_tokens - (view.known_tokens - view.input_tokens);
   if (left > 0 && !(first && spec_->role == Role::prefill)) return false;
   --outstanding_requests_;
   outstanding_tokens_ -= left;

@@ -76,6 +76,7 @@ class Replica {
     int resident_at = -1;       // the replica that holds them; -1: host memory
   };
 
+  std::int64_t generated_here(const Request& request) const;
   void account(Seconds now);  // what the queue looked like since the last call
   std::span<const SequenceView> waiting() const { return {waiting_.data() + head_, waiting_.size() - head_}; }
   std::size_t waiting_count() const { return waiting_.size() - head_; }

@@ -210,7 +210,7 @@ void Server::forward(std::size_t stage, Iteration* iteration) {
   }
   const Stage& from = stages_[stage];
   const Stage& to = stages_[stage + 1];
-  std::vector<Flow> flows;
+  std::vector<LinkFlow> flows;
   const Bytes bytes = static_cast<double>(iteration->shape.tokens()) * from.activation_per_token;
   for (std::size_t rank = 0; rank < from.ranks.size(); ++rank)
     flows.push_back({from.ranks[rank], to.ranks[rank], bytes});

@@ -1,0 +1,13 @@
+#pragma once
+// What a JSON Schema object of ours says of its keys, as lines for people: name, help, what it takes,
+// default.
+#include <string>
+
+#include "sim/core/params.h"
+
+namespace weir {
+
+// A line a key, those of nested objects as `input.mean`; `kind` and `about` are left out.
+std::string key_help(const Json& object, const std::string& prefix = "");
+
+}  // namespace weir

@@ -1,0 +1,14 @@
+#pragma once
+// Scenarios drawn at random, and the laws that every run keeps (docs/design.md, section 10). KV blocks are
+// also counted by the engine itself: it throws when one is promised twice or held at the end.
+#include "test/engine/run_in_child.h"
+
+namespace weir::test {
+
+// Any batching, cache pressure, layout, role, routing and arrival process; single-stage replicas if
+// `one_stage`.
+Json random_scenario(unsigned seed, bool one_stage);
+
+void check_laws(const Json& scenario, const Outcome& outcome);
+
+}  // namespace weir::test
