@@ -27,7 +27,7 @@ Json point_summary(double load, double speed) {
                   {"output_throughput", 100 * std::min(load, 10 * speed)},
                   {"output_tokens_per_joule", speed}};
   for (const auto& [q, f] :
-       {std::pair{"mean", 1.1}, {"p50", 1.0}, {"p90", 1.5}, {"p95", 2.0}, {"p99", 3.0}}) {
+       {std::pair{"mean", 1.1}, {"p50", 1.0}, {"median", 1.0}, {"p90", 1.5}, {"p95", 2.0}, {"p99", 3.0}}) {
     metrics[std::string(q) + "_ttft_ms"] = ttft * f;
     metrics[std::string(q) + "_tpot_ms"] = tpot * f;
   }
@@ -214,7 +214,7 @@ TEST_CASE("canvas: an axis holds its data and its tics, whatever the data") {
       {1, 2, 3}, {0.001, 1000}, {5, 5}, {0, 0}, {}, {-3, 7}, {1e-7, 2e-7}, {9.9e8, 1e9}, {std::nan(""), 4}};
   for (const auto& values : cases)
     for (const From from : {From::data, From::zero}) {
-      const Axis axis = axis_over(values, from);
+      const ChartAxis axis = axis_over(values, from);
       CHECK(axis.high > axis.low);
       CHECK(axis.tics.size() >= 2);
       CHECK(axis.tics.size() <= 12);

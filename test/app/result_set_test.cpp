@@ -5,33 +5,11 @@
 
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/pareto.h"
 #include "sim/app/results/repetitions.h"
 #include "test/app/made_results.h"
 
 using namespace weir;
 using namespace weir::test;
-
-namespace {
-
-std::vector<std::size_t> brute_force_front(const std::vector<std::vector<double>>& rows) {
-  std::vector<std::size_t> front;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    bool beaten = false;
-    for (std::size_t j = 0; j < rows.size(); ++j) {
-      bool as_good = true, better = false;
-      for (std::size_t k = 0; k < rows[i].size(); ++k) {
-        as_good &= rows[j][k] >= rows[i][k];
-        better |= rows[j][k] > rows[i][k];
-      }
-      beaten |= as_good && better;
-    }
-    if (!beaten) front.push_back(i);
-  }
-  return front;
-}
-
-}  // namespace
 
 TEST_CASE("results: a run's and a sweep's directory are read as what was put there") {
   const ScratchDirectory scratch;
@@ -96,11 +74,11 @@ TEST_CASE(
 
 TEST_CASE("metrics: derived ones follow from those of the summary") {
   const Json s = {{"output_throughput", 100},
-                  {"mean_tpot_ms", 20},
+                  {"median_tpot_ms", 20},
                   {"output_tokens_per_joule", 4},
                   {"devices", {{{"devices", 2}}, {{"devices", 3}}}}};
-  CHECK(metric_of(s, "output_throughput_per_device") == 20);
-  CHECK(metric_of(s, "output_tokens_per_s_per_user") == 50);
+  CHECK(metric_of(s, "tokens_per_s_per_device") == 20);
+  CHECK(metric_of(s, "tokens_per_s_per_user") == 50);
   CHECK(metric_of(s, "joules_per_output_token") == 0.25);
   CHECK(std::isnan(metric_of(s, "nothing")));
 }
@@ -150,21 +128,6 @@ TEST_CASE("repetitions: points that differ in their seed alone are one") {
   CHECK(repeated[0].metric("duration").mean == 1);
   CHECK(repeated[1].metric("duration").count == 2);  // one failed
   CHECK(repeated[1].metric("duration").mean == 10.5);
-}
-
-TEST_CASE("pareto: the front is that of brute force, over random rows with ties") {
-  std::mt19937_64 random(2);
-  for (int trial = 0; trial < 300; ++trial) {
-    const std::size_t objectives = 1 + random() % 4;
-    std::vector<std::vector<double>> rows(random() % 40);
-    for (auto& row : rows)
-      for (std::size_t k = 0; k < objectives; ++k) row.push_back(static_cast<double>(random() % 6));
-    CHECK(non_dominated(rows) == brute_force_front(rows));
-  }
-}
-
-TEST_CASE("pareto: a row with a NaN is never on the front, nor does it keep others off") {
-  CHECK(non_dominated({{1, 1}, {std::nan(""), 9}, {0, 2}}) == std::vector<std::size_t>{0, 2});
 }
 
 TEST_CASE("labels: a layout by its ranks above one, other keys by name and value") {

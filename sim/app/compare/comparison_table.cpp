@@ -19,7 +19,8 @@ std::string letter(std::size_t set) {  // A, B, ... Z, A1, ...
 std::string number(double value, int digits) {
   if (!std::isfinite(value)) return "-";
   const double size = std::abs(value);
-  if (size < std::pow(10, digits) - 0.5 || size >= 1e12) return fmt::format("{:.{}g}", value, digits);
+  if (size < std::min(1000.0, std::pow(10, digits)) - 0.5 || size >= 1e12)
+    return fmt::format("{:.{}g}", value, digits);
   std::string text = fmt::format("{:.0f}", value);
   for (std::size_t i = text.size(); i > 3 + (value < 0); text.insert(i, ",")) i -= 3;
   return text;
@@ -178,6 +179,25 @@ std::vector<std::string> spread(const Comparison& c, const std::string& name, st
           known ? fmt::format("{} of {}", real, known) : "-"};
 }
 
+// The points' names; where they would be too long, their keys are told once, above.
+std::vector<std::string> point_labels(const Comparison& c, std::size_t most, std::string& out) {
+  std::vector<std::string> labels, brief, pointers;
+  std::string keys;
+  for (const auto& [pointer, value] : c.points[0].varied) {
+    pointers.push_back(pointer);
+    if (!is_layout(pointer)) keys += (keys.empty() ? "" : ", ") + short_name(pointer);
+  }
+  bool too_long = false;
+  for (const ComparedPoint& point : c.points) {
+    labels.push_back(label_of(point.varied));
+    brief.push_back(cut(brief_label_of(point.varied, pointers), most));
+    too_long |= labels.back().size() > most;
+  }
+  if (!too_long) return labels;
+  out += "\n  Points by " + keys + "\n";
+  return brief;
+}
+
 void many_points(std::string& out, const Comparison& c, const std::vector<std::string>& metrics) {
   std::vector<std::string> names;
   for (const ComparedPoint& point : c.points)
@@ -196,15 +216,16 @@ void many_points(std::string& out, const Comparison& c, const std::vector<std::s
     out += "\n";
     grid.print(out);
   }
+  constexpr std::size_t most = 44;
+  std::vector<std::string> labels = point_labels(c, most, out);
   std::size_t label = 12;
-  for (const ComparedPoint& point : c.points) label = std::max(label, label_of(point.varied).size());
-  label = std::min<std::size_t>(label, 44);
+  for (const std::string& text : labels) label = std::max(label, text.size());
   const std::size_t value = c.repetitions() ? 19 : 11;
   for (const std::string& name : metrics)
     for (const auto& lot : lots(c.sets.size(), label, value, value + 11)) {
       Grid grid{{header(name, lot)}};
-      for (const ComparedPoint& point : c.points)
-        grid.rows.push_back(line(cut(label_of(point.varied), label), point, find(point, name), lot));
+      for (std::size_t i = 0; i < labels.size(); ++i)
+        grid.rows.push_back(line(labels[i], c.points[i], find(c.points[i], name), lot));
       out += "\n";
       grid.print(out);
     }

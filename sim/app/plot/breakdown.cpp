@@ -142,16 +142,16 @@ Figure breakdown(const PlotRequest& request) {
   }
   const Legend legend =
       legend_of({{"compute", "#0072B2"}, {"memory", "#E69F00"}, {"links", "#009E73"}, {"host", "#CC79A7"}},
-                Sample::box, note);
+                Swatch::box, note);
   const double left = 20 + std::min(240.0, label), right = canvas_width - 24, gap = 34,
                top = legend.height + 12, bottom = top + bar * static_cast<double>(bars.size()),
                split = left + 0.58 * (right - left);
   const int height = static_cast<int>(bottom + 84);
   const Frame time{left, split - gap / 2, top, bottom, height},
       energy{split + gap / 2, right, top, bottom, height};
-  const Axis percent{.low = 0, .high = 100, .log = false, .tics = {0, 50, 100}};
-  const Axis joules = axis_over({0, most}, From::zero, false);
-  const Axis rows{.low = static_cast<double>(bars.size()) - 0.5, .high = -0.5, .log = false, .tics = {}};
+  const ChartAxis percent{.low = 0, .high = 100, .log = false, .tics = {0, 50, 100}};
+  const ChartAxis joules = axis_over({0, most}, From::zero, false);
+  const ChartAxis rows{.low = static_cast<double>(bars.size()) - 0.5, .high = -0.5, .log = false, .tics = {}};
   std::string body =
       "set multiplot\n" + legend.settings(height) + names(bars, time, bar) + time.axes(percent, rows) +
       time.x_title("Share of the run (%)") +

@@ -50,7 +50,7 @@ std::vector<double> log_tics(double low, double high) {
 }
 
 // Fewer tics, until their labels keep clear of each other along `length` px: powers of ten stay longest.
-Axis thinned(Axis axis, double length) {
+ChartAxis thinned(ChartAxis axis, double length) {
   const auto crowded = [&] {
     for (std::size_t i = 1; i < axis.tics.size(); ++i) {
       const double widths = text_width(short_number(axis.tics[i - 1]), letter_px) +
@@ -112,18 +112,18 @@ const Look& look(std::size_t i) {
   return look_table[i % looks];
 }
 
-double Axis::place(double value) const {
+double ChartAxis::place(double value) const {
   if (log) return std::log(value / low) / std::log(high / low);
   return (value - low) / (high - low);
 }
 
-double Axis::widest_tic() const {
+double ChartAxis::widest_tic() const {
   double widest = 0;
   for (const double tic : tics) widest = std::max(widest, text_width(short_number(tic), letter_px));
   return widest;
 }
 
-std::string Axis::settings(const char* name, bool labels) const {
+std::string ChartAxis::settings(const char* name, bool labels) const {
   if (tics.empty())
     return fmt::format("unset logscale {0}\nset {0}range [{1}:{2}]\nunset {0}tics\n", name, low, high);
   std::string list;
@@ -133,12 +133,12 @@ std::string Axis::settings(const char* name, bool labels) const {
                      name, low, high, list);
 }
 
-Axis axis_over(const std::vector<double>& values, From from, bool may_be_log) {
+ChartAxis axis_over(const std::vector<double>& values, From from, bool may_be_log) {
   double low = 1e300, high = -1e300;
   for (const double v : values)
     if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
   if (low > high) low = 0, high = 1;
-  Axis axis;
+  ChartAxis axis;
   axis.log = may_be_log && low > 0 && high / low > 12;
   if (axis.log) {
     axis.low = low / std::pow(high / low, 0.05), axis.high = high * std::pow(high / low, 0.05);
@@ -173,19 +173,19 @@ std::string Frame::y_title(const std::string& text) const {
   return text_at(20, (top + bottom) / 2, height, shown, "center rotate by 90", letter_px);
 }
 
-std::string Frame::axes(const Axis& x, const Axis& y, bool x_labels) const {
+std::string Frame::axes(const ChartAxis& x, const ChartAxis& y, bool x_labels) const {
   return settings() + thinned(x, right - left).settings("x", x_labels) + y.settings("y");
 }
 
-double left_margin(const Axis& y) {
+double left_margin(const ChartAxis& y) {
   return 62 + y.widest_tic();
 }
 
-Legend legend_of(std::vector<LegendEntry> entries, Sample sample, const std::string& title) {
+Legend legend_of(std::vector<LegendEntry> entries, Swatch sample, const std::string& title) {
   Legend legend;
   legend.sample = sample;
   legend.title = title;
-  const double mark = sample == Sample::line ? 44 : 24, gap = 22;
+  const double mark = sample == Swatch::line ? 44 : 24, gap = 22;
   for (LegendEntry& entry : entries) {
     entry.text = cut_to(entry.text, canvas_width - 80, small_px + 1);
     legend.column = std::max(legend.column, mark + text_width(entry.text, small_px + 1) + gap);
@@ -209,11 +209,11 @@ std::string Legend::settings(int canvas_height) const {
     const double x = 14 + column * static_cast<double>(i % columns),
                  y = first + 26 * static_cast<double>(i / columns);
     const double screen = 1 - y / canvas_height;
-    if (sample == Sample::line && !e.dash.empty())
+    if (sample == Swatch::line && !e.dash.empty())
       out += fmt::format(
           "set arrow from screen {:.5f},{:.5f} to screen {:.5f},{:.5f} nohead lw 3.5 dt {} lc rgb '{}'\n",
           x / canvas_width, screen, (x + 36) / canvas_width, screen, e.dash, e.colour);
-    if (sample == Sample::box)
+    if (sample == Swatch::box)
       out += fmt::format(
           "set object rectangle from screen {:.5f},{:.5f} to screen {:.5f},{:.5f} fillcolor rgb '{}' "
           "fillstyle solid 1.0 "
@@ -223,7 +223,7 @@ std::string Legend::settings(int canvas_height) const {
     if (e.point)
       out += fmt::format("set label '' at screen {:.5f},{:.5f} point pt {} ps 0.9 lc rgb '{}'\n",
                          (x + 18) / canvas_width, screen, e.point, e.colour);
-    out += text_at(x + (sample == Sample::line ? 44 : 24), y, canvas_height, e.text, "left", small_px + 1);
+    out += text_at(x + (sample == Swatch::line ? 44 : 24), y, canvas_height, e.text, "left", small_px + 1);
   }
   return out;
 }

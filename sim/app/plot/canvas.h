@@ -25,7 +25,7 @@ constexpr std::size_t looks = 7;
 const Look& look(std::size_t i);
 constexpr const char* grey = "#b0b0b0";
 
-struct Axis {
+struct ChartAxis {
   double low = 0, high = 1;
   bool log = false;
   std::vector<double> tics;
@@ -35,23 +35,23 @@ struct Axis {
   std::string settings(const char* name, bool labels = true) const;  // of "x", "y"
 };
 enum class From { data, zero };
-Axis axis_over(const std::vector<double>& values, From from,
-               bool may_be_log = true);  // finite ones; log beyond a decade
+ChartAxis axis_over(const std::vector<double>& values, From from,
+                    bool may_be_log = true);  // finite ones; log beyond a decade
 
 struct Frame {  // the data's own box, y downwards
   double left, right, top, bottom;
   int height;  // of the canvas
 
-  double x(const Axis& axis, double value) const { return left + axis.place(value) * (right - left); }
-  double y(const Axis& axis, double value) const { return bottom - axis.place(value) * (bottom - top); }
+  double x(const ChartAxis& axis, double value) const { return left + axis.place(value) * (right - left); }
+  double y(const ChartAxis& axis, double value) const { return bottom - axis.place(value) * (bottom - top); }
   std::string settings() const;
   std::string x_title(const std::string& text) const;  // below the tics
   std::string y_title(const std::string& text) const;
-  std::string axes(const Axis& x, const Axis& y, bool x_labels = true) const;
+  std::string axes(const ChartAxis& x, const ChartAxis& y, bool x_labels = true) const;
 };
-double left_margin(const Axis& y);  // room for the tics and the title
+double left_margin(const ChartAxis& y);  // room for the tics and the title
 
-enum class Sample { line, box };
+enum class Swatch { line, box };
 struct LegendEntry {
   std::string text;
   std::string colour;
@@ -64,11 +64,11 @@ struct Legend {
 
   std::string title;
   std::vector<LegendEntry> entries;
-  Sample sample = Sample::line;
+  Swatch sample = Swatch::line;
   double column = 0;
   std::size_t columns = 1;
 };
-Legend legend_of(std::vector<LegendEntry> entries, Sample sample = Sample::line,
+Legend legend_of(std::vector<LegendEntry> entries, Swatch sample = Swatch::line,
                  const std::string& title = "");
 
 // A text at pixels of the canvas; `anchor` is left, center or right, and anything more that set label takes.

@@ -112,8 +112,8 @@ std::string plot_of(const std::vector<Curve>& curves, bool sweep, int column) {
   return plot + "\n";
 }
 
-Axis share_axis(bool sweep) {
-  Axis axis{.low = 0, .high = 1, .log = false, .tics = {0, 0.25, 0.5, 0.75, 1}};
+ChartAxis share_axis(bool sweep) {
+  ChartAxis axis{.low = 0, .high = 1, .log = false, .tics = {0, 0.25, 0.5, 0.75, 1}};
   if (sweep) axis = {.low = tail(0.5) - 0.06, .high = 2.06, .log = false, .tics = {}};
   return axis;
 }
@@ -128,7 +128,7 @@ std::string tail_tics(bool labels) {
 }
 
 // Where the SLO is, if it is in sight.
-std::string slo_line(const PlotRequest& request, const char* key, const Frame& frame, const Axis& x) {
+std::string slo_line(const PlotRequest& request, const char* key, const Frame& frame, const ChartAxis& x) {
   for (const PointResult& point : request.results.points) {
     const Json::json_pointer at(std::string("/scenario/slo/") + key);
     if (point.status != "done") continue;
@@ -171,9 +171,9 @@ Figure cdf(const PlotRequest& request) {
   const std::string note =
       all.along.empty() ? "" : fmt::format("{}: {:g}", pointer_title(all.along), middle_load(all));
   if (entries.size() == 1) entries.clear();
-  const Legend legend = legend_of(entries, Sample::line, entries.empty() ? "" : all.title);
+  const Legend legend = legend_of(entries, Swatch::line, entries.empty() ? "" : all.title);
   const int note_height = note.empty() ? 0 : 24, height = legend.height + note_height + 20 + 300 + 84;
-  const Axis y = share_axis(sweep);
+  const ChartAxis y = share_axis(sweep);
   const double top = legend.height + note_height + 20, bottom = top + 300, left = 100, gap = 34,
                right = canvas_width - 26;
   const double width = (right - left - gap) / 2;
@@ -192,7 +192,7 @@ Figure cdf(const PlotRequest& request) {
       values.insert(values.end(), of.begin(), of.end());
     }
     if (std::none_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) continue;
-    const Axis x = axis_over(values, From::data);
+    const ChartAxis x = axis_over(values, From::data);
     body += frames[i].axes(x, y) + frames[i].x_title(panels[i].title) +
             slo_line(request, panels[i].slo, frames[i], x);
     body += sweep ? tail_tics(i == 0) : y.settings("y", i == 0);

@@ -29,8 +29,9 @@ struct Side {
   }
   std::string label(const Repeated& r) const {
     const Json* value = pointers.size() == 1 ? value_of(r.varied, pointers[0]) : nullptr;
-    return value && pointers[0].find("/parallelism/") == std::string::npos ? value_text(*value)
-                                                                           : label_of(r.varied, pointers);
+    return value && pointers[0].find("/parallelism/") == std::string::npos
+               ? value_text(*value)
+               : brief_label_of(r.varied, pointers);
   }
 };
 
@@ -49,9 +50,10 @@ bool go_together(const std::vector<Repeated>& points, const std::string& a, cons
 }
 
 void set_labels(Side& side, const std::vector<Repeated>& points) {
-  side.title = side.pointers.size() == 1     ? pointer_title(side.pointers[0])
-               : is_layout(side.pointers[0]) ? "layout"
-                                             : pointer_title(side.pointers[0]);
+  for (const std::string& pointer : side.pointers)
+    if (side.pointers.size() == 1 || !is_layout(pointer))
+      side.title += (side.title.empty() ? "" : ", ") + pointer_title(pointer);
+  if (side.title.empty()) side.title = "layout";
   std::vector<std::pair<double, std::string>> numbers;
   for (const Repeated& r : points) {
     const std::string label = side.label(r);
@@ -116,7 +118,7 @@ Cells cells_of(const PlotRequest& request, const Side& x, const Side& y, const s
     cell.tried = true;
     const double value = r.metric(metric).mean;
     if (!std::isfinite(value)) continue;
-    const bool better = lower_is_better(metric) ? value < cell.value : value > cell.value;
+    const bool better = less_is_better(metric) ? value < cell.value : value > cell.value;
     if (std::isnan(cell.value) || better) cell.value = value;
   }
   return cells;
@@ -163,7 +165,7 @@ struct Written {
 };
 
 // Columns: x, y, value, is the cell dark, did it fail, text.
-Written write_cells(const PlotRequest& request, const Cells& cells, const Axis& colour, bool reversed,
+Written write_cells(const PlotRequest& request, const Cells& cells, const ChartAxis& colour, bool reversed,
                     double& best) {
   OutputFile data(request.folder / "figures" / "heatmap.csv");
   data.text("x,y,value,on_dark,failed,text\n");
@@ -185,12 +187,12 @@ Written write_cells(const PlotRequest& request, const Cells& cells, const Axis& 
   return written;
 }
 
-Axis colour_axis(const Cells& cells) {
+ChartAxis colour_axis(const Cells& cells) {
   std::vector<double> values;
   for (const auto& row : cells)
     for (const Cell& cell : row)
       if (std::isfinite(cell.value)) values.push_back(cell.value);
-  Axis axis = axis_over(values, From::data);
+  ChartAxis axis = axis_over(values, From::data);
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   if (*high > *low) axis.low = *low, axis.high = *high;
   std::erase_if(axis.tics, [&](double tic) { return tic < axis.low || tic > axis.high; });
@@ -233,8 +235,8 @@ Figure heatmap(const PlotRequest& request) {
   const std::vector<Side> sides = sides_of(request.points);
   const auto [x, y] = choose(sides, request);
   const Cells cells = cells_of(request, *x, *y, metric);
-  const bool reversed = lower_is_better(metric);
-  const Axis colour = colour_axis(cells);
+  const bool reversed = less_is_better(metric);
+  const ChartAxis colour = colour_axis(cells);
   double best = std::nan("");
   const Written written = write_cells(request, cells, colour, reversed, best);
 

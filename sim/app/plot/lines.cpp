@@ -9,7 +9,7 @@
 #include "sim/app/plot/plot.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/pareto.h"
+#include "sim/app/sweep/search/conclude.h"
 
 namespace weir {
 namespace {
@@ -26,6 +26,19 @@ std::size_t values_of(const std::vector<Repeated>& points, const std::string& po
   for (const Repeated& r : points)
     if (const Json* value = value_of(r.varied, pointer)) values.insert(value->dump());
   return values.size();
+}
+
+// Is the value of `pointer` known from those of `words`? A kind of device zipped with its count, say.
+bool follows(const std::vector<Repeated>& points, const std::string& pointer,
+             const std::vector<std::string>& words) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const Repeated& r : points) {
+    std::string key;
+    for (const std::string& word : words)
+      if (const Json* value = value_of(r.varied, word)) key += value->dump() + "\n";
+    if (const Json* value = value_of(r.varied, pointer)) values[key].insert(value->dump());
+  }
+  return std::all_of(values.begin(), values.end(), [](const auto& v) { return v.second.size() == 1; });
 }
 
 // The load; failing that, the number with the most values that is no part of a layout.
@@ -56,10 +69,15 @@ std::string title_of(const std::vector<Repeated>& points, const std::vector<std:
 }  // namespace
 
 std::vector<std::string> changing(const std::vector<Repeated>& points) {
-  std::vector<std::string> pointers;
+  std::vector<std::string> pointers, words;
   if (points.empty()) return pointers;
-  for (const auto& [pointer, value] : points[0].varied)
-    if (values_of(points, pointer) > 1) pointers.push_back(pointer);
+  for (const auto& [pointer, value] : points[0].varied) {
+    if (values_of(points, pointer) < 2) continue;
+    pointers.push_back(pointer);
+    if (!all_numbers(points, pointer)) words.push_back(pointer);
+  }
+  std::erase_if(pointers,
+                [&](const std::string& p) { return all_numbers(points, p) && follows(points, p, words); });
   return pointers;
 }
 
@@ -97,21 +115,22 @@ void choose_shown(Lines& all, const std::string& x, const std::string& y) {
   if (all.lines.size() <= looks) return;
   std::vector<std::vector<double>> rows;
   std::vector<std::size_t> line_of;
-  const auto good = [](const Repeated& r, const std::string& name) {
-    return lower_is_better(name) ? -r.metric(name).mean : r.metric(name).mean;
+  const auto cost = [](const Repeated& r, const std::string& name) {
+    return less_is_better(name) ? r.metric(name).mean : -r.metric(name).mean;
   };
   for (std::size_t i = 0; i < all.lines.size(); ++i)
     for (const Repeated* point : all.lines[i].points)
-      rows.push_back({good(*point, x), good(*point, y)}), line_of.push_back(i);
+      rows.push_back({cost(*point, x), cost(*point, y)}), line_of.push_back(i);
   struct Rank {
     int wins = 0;
     double best = -1e300;
   };
   std::vector<Rank> ranks(all.lines.size());
-  for (const std::size_t row : non_dominated(rows)) ++ranks[line_of[row]].wins;
+  const std::vector<bool> front = non_dominated(rows);
+  for (std::size_t row = 0; row < rows.size(); ++row) ranks[line_of[row]].wins += front[row];
   for (std::size_t row = 0; row < rows.size(); ++row)
     if (std::isfinite(rows[row][0]))
-      ranks[line_of[row]].best = std::max(ranks[line_of[row]].best, rows[row][0]);
+      ranks[line_of[row]].best = std::max(ranks[line_of[row]].best, -rows[row][0]);
   std::vector<std::size_t> order(all.lines.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {

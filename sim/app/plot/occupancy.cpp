@@ -39,8 +39,8 @@ Series read_series(const PlotRequest& request) {
   return s;
 }
 
-Axis time_axis(const std::vector<double>& time) {
-  Axis axis = axis_over(time, From::zero, false);
+ChartAxis time_axis(const std::vector<double>& time) {
+  ChartAxis axis = axis_over(time, From::zero, false);
   axis.high = std::max(time.back(), 1e-9);
   std::erase_if(axis.tics, [&](double tic) { return tic > axis.high; });
   return axis;
@@ -67,8 +67,8 @@ Figure occupancy(const PlotRequest& request) {
 
   std::vector<double> requests = s.running;
   requests.insert(requests.end(), s.waiting.begin(), s.waiting.end());
-  const Axis x = time_axis(s.time), counts = axis_over(requests, From::zero, false),
-             used = axis_over(s.used, From::zero, false);
+  const ChartAxis x = time_axis(s.time), counts = axis_over(requests, From::zero, false),
+                  used = axis_over(s.used, From::zero, false);
   const Legend legend =
       legend_of({{"running", look(0).colour, 0, "1"}, {"waiting", look(1).colour, 0, look(1).dash}});
   const int height = legend.height + 12 + 210 + 22 + 210 + 84;

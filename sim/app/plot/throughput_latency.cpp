@@ -72,7 +72,7 @@ Legend legend_over(const Lines& all) {
   }
   if (entries.size() == 1) entries.clear();  // one line needs no name
   if (others) entries.push_back({fmt::format("{} others", others), grey, 7});
-  return legend_of(entries, Sample::line, entries.empty() ? "" : all.title);
+  return legend_of(entries, Swatch::line, entries.empty() ? "" : all.title);
 }
 
 bool repeated(const PlotRequest& request) {
@@ -100,8 +100,8 @@ Figure throughput_latency(const PlotRequest& request) {
   metrics.insert(metrics.end(), ys.begin(), ys.end());
   const auto values = write_data(request, all, metrics);
   const Legend legend = legend_over(all);
-  const Axis x_axis = axis_over(values[0], From::zero);
-  std::vector<Axis> y_axes;
+  const ChartAxis x_axis = axis_over(values[0], From::zero);
+  std::vector<ChartAxis> y_axes;
   double left = 0;
   for (std::size_t i = 1; i < values.size(); ++i) {
     y_axes.push_back(axis_over(values[i], From::zero));

@@ -25,10 +25,10 @@ struct Derived {
   const char* name;
   double (*of)(const Json& summary);
 };
+// As sweep/point_run.cpp puts them into the summaries of points; those of runs do without.
 constexpr Derived derived[] = {
-    {"output_throughput_per_device",
-     [](const Json& s) { return plain(s, "output_throughput") / devices_of(s); }},
-    {"output_tokens_per_s_per_user", [](const Json& s) { return 1e3 / plain(s, "mean_tpot_ms"); }},
+    {"tokens_per_s_per_device", [](const Json& s) { return plain(s, "output_throughput") / devices_of(s); }},
+    {"tokens_per_s_per_user", [](const Json& s) { return 1e3 / plain(s, "median_tpot_ms"); }},
     {"joules_per_output_token", [](const Json& s) { return 1 / plain(s, "output_tokens_per_joule"); }},
 };
 
@@ -41,13 +41,15 @@ constexpr Title titles[] = {
     {"request_goodput", "Goodput (requests/s)"},
     {"output_throughput", "Output tokens/s"},
     {"total_token_throughput", "Tokens/s, in and out"},
-    {"output_throughput_per_device", "Output tokens/s/device"},
-    {"output_tokens_per_s_per_user", "Output tokens/s/user"},
+    {"tokens_per_s_per_device", "Output tokens/s/device"},
+    {"tokens_per_s_per_user", "Output tokens/s/user"},
     {"output_tokens_per_joule", "Output tokens/J"},
     {"joules_per_output_token", "J/output token"},
     {"energy_j", "Energy (J)"},
     {"cost_dollars", "Cost ($)"},
     {"cost_dollars_per_million_output_tokens", "$/million output tokens"},
+    {"capacity_rate_per_s", "Capacity (requests/s)"},
+    {"device_count", "Devices"},
     {"kv_cache_peak", "Peak KV cache use (share)"},
     {"kv_cache_preemptions", "Preemptions"},
 };
@@ -60,7 +62,7 @@ constexpr Title latencies[] = {{"_ttft_ms", "TTFT (ms)"},
 
 double metric_of(const Json& summary, const std::string& name) {
   for (const Derived& d : derived)
-    if (d.name == name) return d.of(summary);
+    if (d.name == name && !summary.contains(name)) return d.of(summary);
   return plain(summary, name);
 }
 
@@ -69,7 +71,8 @@ std::vector<std::string> metric_names(const ResultSet& results) {
   for (const PointResult& point : results.points) {
     if (point.status != "done") continue;
     for (const auto& [name, value] : scalar_metrics(point.summary)) names.push_back(name);
-    for (const Derived& d : derived) names.emplace_back(d.name);
+    for (const Derived& d : derived)
+      if (!point.summary.contains(d.name)) names.emplace_back(d.name);
     break;
   }
   return names;
@@ -86,7 +89,7 @@ std::string metric_title(const std::string& name) {
   return title;
 }
 
-bool lower_is_better(const std::string& name) {
+bool less_is_better(const std::string& name) {
   for (const char* word : {"_ms", "duration", "energy_j", "joules_per", "dollars", "device_hours",
                            "preemptions", "failed", "rejected", "unfinished", "limited_s", "simulated_s"})
     if (name.find(word) != std::string::npos) return true;

@@ -7,11 +7,11 @@
 
 namespace weir {
 
-// Also output_throughput_per_device, output_tokens_per_s_per_user (1000 / mean_tpot_ms) and
+// Also tokens_per_s_per_device, tokens_per_s_per_user (1000 / median_tpot_ms) and
 // joules_per_output_token. NaN where the summary does not define it.
 double metric_of(const Json& summary, const std::string& name);
 std::vector<std::string> metric_names(const ResultSet& results);  // of the first point that is done
 std::string metric_title(const std::string& name);                // "p99 TTFT (ms)"
-bool lower_is_better(const std::string& name);
+bool less_is_better(const std::string& name);
 
 }  // namespace weir
