@@ -15,8 +15,9 @@ Sweep sweep_of(std::int64_t points) {
   sweep.varied = {"/a/rate", "/b"};
   sweep.resolved = {{"points", points}};
   for (std::int64_t i = 0; i < points; ++i)
-    sweep.points.push_back(
-        {i, {{"/a/rate", static_cast<double>(i) * 0.5}, {"/b", "x,\"y\""}}, {{"seed", i + 7}, {"a", {{"rate", i}}}}});
+    sweep.points.push_back({i,
+                            {{"/a/rate", static_cast<double>(i) * 0.5}, {"/b", "x,\"y\""}},
+                            {{"seed", i + 7}, {"a", {{"rate", i}}}}});
   return sweep;
 }
 

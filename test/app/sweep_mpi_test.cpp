@@ -82,6 +82,30 @@ TEST_CASE("weir sweep under mpirun: bad input is said once, and ends every rank"
   CHECK(missing.err.find("none.json", first + 1) == std::string::npos);
 }
 
+TEST_CASE("weir sweep under mpirun: where mpirun recovers, the others take the points of a dead rank") {
+  if (!there_is_mpi()) return;
+  if (std::system("ompi_info --param orte all --level 9 2> /dev/null | grep -q orte_enable_recovery") != 0) {
+    WARN("skipped: not an OpenMPI 4");
+    return;
+  }
+  const ScratchDirectory scratch;
+  const std::string file = write_small_sweep(scratch / "small.json", 40, 20'000);
+  const fs::path out = scratch / "out";
+  std::vector<std::string> under = mpirun;
+  under.insert(under.begin() + 1, {"--mca", "orte_enable_recovery", "1"});
+  const Ended ended = run_weir({"sweep", file, "--out", out.string()},
+                               {.under = under, .meanwhile = [&](pid_t launcher) {
+                                  while (test::points_done(out) < 5)
+                                    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                                  ::kill(rank_of(launcher, "2"), SIGKILL);
+                                }});
+  INFO(ended.err);
+  CHECK(ended.code == 0);
+  CHECK_THAT(ended.out, Catch::Contains("40 points done"));
+  REQUIRE(run_weir({"sweep", file, "--out", (scratch / "whole").string(), "--jobs", "2"}).code == 0);
+  CHECK(test::rows(out) == test::rows(scratch / "whole"));
+}
+
 TEST_CASE("weir sweep under mpirun: a rank that is killed loses what it ran, and --resume completes") {
   if (!there_is_mpi()) return;
   const ScratchDirectory scratch;

@@ -34,10 +34,6 @@ class Nap {  // ever longer while nothing happens, up to 5 ms
   long nanoseconds_ = shortest;
 };
 
-void say(int rank, std::int64_t word) {
-  MPI_Send(&word, 1, MPI_INT64_T, rank, from_rank_0, MPI_COMM_WORLD);
-}
-
 }  // namespace
 
 Ranks::Ranks(PointServer& own, int ranks, int jobs)
@@ -53,6 +49,14 @@ bool Ranks::all_alive() const {
   return std::none_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.lost; });
 }
 
+// Does not wait: a dead rank would never take it.
+void Ranks::say(std::size_t rank, std::int64_t word) {
+  MPI_Request request;
+  MPI_Isend(&said_.emplace_back(word), 1, MPI_INT64_T, static_cast<int>(rank), from_rank_0, MPI_COMM_WORLD,
+            &request);
+  MPI_Request_free(&request);
+}
+
 // A point to each rank first, then a second one to each, so that few points are spread.
 void Ranks::hand_out() {
   for (std::size_t round = 0; round < jobs_; ++round)
@@ -62,7 +66,7 @@ void Ranks::hand_out() {
       const std::size_t point = waiting_.front();
       waiting_.pop_front();
       rank.running.push_back(point);
-      i == 0 ? own_.start(point) : say(static_cast<int>(i), static_cast<std::int64_t>(point));
+      i == 0 ? own_.start(point) : say(i, static_cast<std::int64_t>(point));
     }
 }
 
@@ -99,7 +103,7 @@ void Ranks::exchange_signs_of_life() {
     Rank& rank = ranks_[i];
     if (rank.lost) continue;
     if (now - rank.heard < patience) {
-      say(static_cast<int>(i), sign_of_life);
+      say(i, sign_of_life);
       continue;
     }
     rank.lost = true;
@@ -128,7 +132,7 @@ void Ranks::send_home() {
   if (sent_home_) return;
   sent_home_ = true;
   for (std::size_t i = 1; i < ranks_.size(); ++i)
-    if (!ranks_[i].lost) say(static_cast<int>(i), all_alive() ? go_home : go_home_at_once);
+    if (!ranks_[i].lost) say(i, all_alive() ? go_home : go_home_at_once);
 }
 
 bool serve_rank_0(PointServer& own) {

@@ -28,6 +28,7 @@ class Ranks {  // as rank 0 sees them
     std::chrono::steady_clock::time_point heard;
     bool lost = false;
   };
+  void say(std::size_t rank, std::int64_t word);
   void hand_out();
   void take(int rank, const std::string& bytes,
             const std::function<void(std::size_t, const EndedPoint&)>& ended);
@@ -39,7 +40,8 @@ class Ranks {  // as rank 0 sees them
   std::vector<Rank> ranks_;
   std::size_t jobs_;
   std::deque<std::size_t> waiting_;
-  std::vector<bool> ended_;  // [point]
+  std::deque<std::int64_t> said_;  // messages may be under way still
+  std::vector<bool> ended_;        // [point]
   std::size_t left_ = 0;
   std::chrono::steady_clock::time_point signed_;
   bool sent_home_ = false;
