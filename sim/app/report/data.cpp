@@ -110,7 +110,7 @@ Json metrics_of(const ResultSet& results, Columns& columns) {
   for (Json& metric : list) {
     const std::string name = metric[0];
     metric.push_back(metric_title(name));
-    metric.push_back(lower_is_better(name));
+    metric.push_back(less_is_better(name));
   }
   return list;
 }

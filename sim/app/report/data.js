@@ -112,11 +112,12 @@ const varied = fields.filter(f => f.group === 'varied');
 const metrics = fields.filter(f => f.group === 'metric' && f.numeric);
 const mainMetrics =
     [
-      'capacity',
+      'capacity_rate_per_s',
+      'meets_slo',
       'output_throughput',
       'request_goodput',
-      'output_tokens_per_s_per_user',
-      'output_throughput_per_device',
+      'tokens_per_s_per_user',
+      'tokens_per_s_per_device',
       'median_ttft_ms',
       'p99_ttft_ms',
       'median_tpot_ms',

@@ -168,13 +168,14 @@ function defaultFigures() {
         join: along
       });
   };
-  add(first(['output_tokens_per_s_per_user']), first(['output_throughput_per_device', 'output_throughput']),
+  add(first(['tokens_per_s_per_user']), first(['tokens_per_s_per_device', 'output_throughput']),
       {pareto: true});
   const other = varied.find(f => f.numeric && f !== seed && distinct(f).length > 1);
   if (load)
     add(first(['output_throughput']), first(['p99_ttft_ms', 'median_ttft_ms']), {logY: true});
   else
-    add((other || byId.get('index')).id, first(['output_throughput']), {join: other ? other.id : ''});
+    add((other || byId.get('index')).id, first(['capacity_rate_per_s', 'output_throughput']),
+        {join: other ? other.id : ''});
   if (!figures.length && metrics.length > 0) add('index', metrics[0].id, {});
   return figures;
 }
