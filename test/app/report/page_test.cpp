@@ -288,7 +288,7 @@ TEST_CASE("report page: the Pareto front is what brute force finds, whichever wa
     INFO(x << " " << y);
     page.choose(0, "x", x);
     page.choose(0, "y", y);
-    const double sx = less_is_better(x) ? -1 : 1, sy = lower_is_better(y) ? -1 : 1;
+    const double sx = less_is_better(x) ? -1 : 1, sy = less_is_better(y) ? -1 : 1;
     std::set<std::int64_t> expected;
     for (const PointResult& a : page.results.points) {
       if (a.status != "done") continue;
