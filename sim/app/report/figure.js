@@ -112,13 +112,18 @@ class Figure {
     this.onFront = new Set(front.map(p => p.i));
     this.chart.data.datasets =
         [this.frontSet(front), this.pointSet(visible, groups), ...this.lineSets(visible, groups)];
-    const ends = which => {  // of a logarithmic axis, which would end at whole decades
-      const values = visible.map(p => p[which]);
-      return values.length ? {min: Math.min(...values) / 1.15, max: Math.max(...values) * 1.15} : {};
+    const ends = (which, log) => {  // intervals too; a logarithmic axis would end at whole decades
+      const values = visible.flatMap(({[which]: at, estimates}) => {
+        const half = estimates ? estimates[which].half : 0;
+        return log ? [at] : [at - half, at + half];
+      });
+      if (!values.length) return {};
+      const least = Math.min(...values), most = Math.max(...values);
+      return log ? {min: least / 1.15, max: most * 1.15} : {suggestedMin: least, suggestedMax: most};
     };
     this.chart.options.scales = {
-      x: this.axis(byId.get(o.x), o.logX && ends('x'), 'x'),
-      y: this.axis(byId.get(o.y), o.logY && ends('y'), 'y')
+      x: this.axis(byId.get(o.x), o.logX, ends('x', o.logX), 'x'),
+      y: this.axis(byId.get(o.y), o.logY, ends('y', o.logY), 'y')
     };
     this.chart.update('none');
     this.drawLegend(groups);
@@ -187,13 +192,10 @@ class Figure {
     };
   }
 
-  axis(f, log, which) {  // log: where to start and end
+  axis(f, log, ends, which) {
     const categories = f.numeric ? null : distinct(f);
     return {
-      ...(this.range           ? this.range[which] :
-              log && f.numeric ? log :
-              categories       ? {min: -0.5, max: categories.length - 0.5} :
-                                 {}),
+      ...(this.range?.[which] || (categories ? {min: -0.5, max: categories.length - 0.5} : ends)),
       ...axisStyle(f.label, log && f.numeric ? 'logarithmic' : 'linear', categories),
     };
   }
@@ -257,8 +259,12 @@ function addFigure(options) { figures.push(new Figure(options, $('figures'))); }
 
 // The confidence intervals of means over seeds, as bars through their points.
 function drawIntervals(chart) {
-  const {ctx, scales: {x, y}} = chart, set = chart.data.datasets.find(d => d.ours === 'points');
+  const {ctx, chartArea: area, scales: {x, y}} = chart,
+                                           set = chart.data.datasets.find(d => d.ours === 'points');
   ctx.save();
+  ctx.beginPath();
+  ctx.rect(area.left, area.top, area.width, area.height);
+  ctx.clip();
   ctx.lineWidth = 1.2;
   set?.data.forEach((p, k) => {
     if (!p.estimates) return;

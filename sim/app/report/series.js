@@ -170,11 +170,13 @@ function defaultFigures() {
   };
   add(first(['tokens_per_s_per_user']), first(['tokens_per_s_per_device', 'output_throughput']),
       {pareto: true});
-  const other = varied.find(f => f.numeric && f !== seed && distinct(f).length > 1);
+  // A key that makes lines, or else the first there is.
+  const count = keys => new Set(points.map((_, i) => lineName(i, keys))).size;
+  const keys = lineKeys(''), other = keys.find(f => f.numeric && count(lineKeys(f.id)) < count(keys));
   if (load)
     add(first(['output_throughput']), first(['p99_ttft_ms', 'median_ttft_ms']), {logY: true});
   else
-    add((other || byId.get('index')).id, first(['capacity_rate_per_s', 'output_throughput']),
+    add((other || keys[0] || byId.get('index')).id, first(['capacity_rate_per_s', 'output_throughput']),
         {join: other ? other.id : ''});
   if (!figures.length && metrics.length > 0) add('index', metrics[0].id, {});
   return figures;
