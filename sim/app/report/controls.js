@@ -39,6 +39,12 @@ function axisOptions() {
 function axisStyle(label, type, categories) {
   return {
     type,
+    ...(categories && {
+      afterBuildTicks: axis => {
+        axis.ticks =
+            categories.map((_, value) => ({value})).filter(t => t.value >= axis.min && t.value <= axis.max);
+      }
+    }),
     title: {
       display: true,
       text: label,
@@ -50,7 +56,6 @@ function axisStyle(label, type, categories) {
       color: css('--muted'),
       font: {family: css('--font'), size: 11.5},
       maxRotation: 40,
-      ...(categories ? {stepSize: 1, autoSkip: false} : {}),
       callback: function(value) {
         if (categories) return shortened(categories[value]?.shown ?? '', 18);
         if (type === 'linear') return number(value);

@@ -240,6 +240,9 @@ TEST_CASE(
     for (const Json& key : page.ask("['', ...varied.map(f => f.id)]")) page.choose(1, control, key);
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 
+  page.choose(1, "x", "/serving/replicas/0/batching/kind");
+  CHECK(page.ask("figures[1].chart.scales.x.ticks.map(t => t.label)") ==
+        Json({"chunked_prefill", "orca", "static"}));
   page.choose(1, "x", "/workload/arrivals/rate_per_s");
   page.choose(1, "y", "p99_ttft_ms");
   page.choose(1, "lines", "/workload/arrivals/rate_per_s");
