@@ -1,7 +1,7 @@
 # The usual errands. The build itself is CMake's: cmake -S . -B build -G Ninja && cmake --build build
 PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboost-dev libboost-graph-dev libfmt-dev \
             nlohmann-json3-dev libcli11-dev libicu-dev libmuparser-dev libsqlite3-dev libopenmpi-dev openmpi-bin \
-            catch2 libvalijson-dev gnuplot-nox clang-format-14
+            libjs-chart.js chromium catch2 libvalijson-dev gnuplot-nox clang-format-14
 JOBS ?= $(shell nproc)
 BUILD := build
 .PHONY: all setup demo test bench format check-format sanitize
@@ -32,7 +32,7 @@ bench: all
 	$(BUILD)/test/weir_bench
 	$(BUILD)/test/weir_bench_sweep 60
 
-SOURCES = $(shell git ls-files '*.h' '*.cpp')
+SOURCES = $(shell git ls-files '*.h' '*.cpp' '*.js')
 format:
 	@clang-format-14 -i $(SOURCES)
 

@@ -22,6 +22,7 @@ std::function<int()> declare_list(CLI::App& app);
 std::function<int()> declare_compare(CLI::App& app);
 std::function<int()> declare_plot(CLI::App& app);
 std::function<int()> declare_reproduce(CLI::App& app);
+std::function<int()> declare_report(CLI::App& app);
 std::function<int()> declare_sweep(CLI::App& app);
 
 const std::vector<Command>& commands() {
@@ -33,6 +34,7 @@ const std::vector<Command>& commands() {
       {"compare", "Runs or sweeps side by side: what differs, and every metric", declare_compare},
       {"plot", "Figures of a run or a sweep", declare_plot},
       {"reproduce", "Measured and published figures beside simulated ones", declare_reproduce},
+      {"report", "A run's or a sweep's results as one HTML page with a table and charts", declare_report},
   };
   return table;
 }

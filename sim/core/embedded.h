@@ -1,6 +1,6 @@
 #pragma once
-// JSON files compiled into the binary by embed_json (cmake/embed.cmake). Declare the one you want with
-// `extern const EmbeddedFiles device_catalog;` in the .cpp that reads it.
+// Text files compiled into the binary by embed_files and embed_json (cmake/embed.cmake). Declare the one you
+// want with `extern const EmbeddedFiles device_catalog;` in the .cpp that reads it.
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -8,6 +8,7 @@
 namespace weir {
 
 using EmbeddedFiles =
-    std::vector<std::pair<std::string_view, std::string_view>>;  // (stem, text), sorted by stem
+    std::vector<std::pair<std::string_view, std::string_view>>;  // (name, of JSON without .json; text), in
+                                                                 // the order given
 
 }  // namespace weir

@@ -1,0 +1,152 @@
+// What the page is about: data, as report_data() wrote it, and fields, the things a point has a value of.
+const data = JSON.parse(document.getElementById('data').textContent);
+const points = data.points;
+
+function columnOf(number) {
+  const column = data.columns[number];
+  if ('all' in column) return new Array(points.length).fill(column.all);
+  for (const i of column.absent || []) column.each[i] = undefined;
+  return column.each;
+}
+
+// The whole summary.json of a point, put together from its leaves; null if it has none.
+function summaryOf(point) {
+  const root = {};
+  let some = false;
+  for (const [pointer, number] of data.leaves) {
+    const value = columnOf(number)[point];
+    if (value === undefined) continue;
+    some = true;
+    const words = pointer.slice(1).split('/').map(w => w.replaceAll('~1', '/').replaceAll('~0', '~'));
+    let at = root;
+    words.forEach((word, i) => {
+      if (i + 1 === words.length)
+        define(at, word, value);
+      else if (!Object.hasOwn(at, word))
+        define(at, word, /^(0|[1-9]\d*)$/.test(words[i + 1]) ? [] : {});
+      at = at[word];
+    });
+  }
+  return some ? root : null;
+}
+
+function define(object, key, value) {  // "__proto__" is a key like any other
+  Object.defineProperty(object, key, {value, enumerable: true, writable: true, configurable: true});
+}
+
+// --- Values and names for people ---
+
+const decimals =
+    Array.from({length: 9}, (_, digits) => new Intl.NumberFormat('en', {maximumFractionDigits: digits}));
+
+function number(value) {  // four digits
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size >= 1e7 || size < 1e-4) return value.toExponential(3).replace(/\.?0+e/, 'e').replace('e+', 'e');
+  return decimals[Math.min(Math.max(0, 3 - Math.floor(Math.log10(size))), 8)].format(value);
+}
+
+// All the digits there are.
+const exact = value =>
+    (typeof value === 'number' ? value.toLocaleString('en', {maximumSignificantDigits: 15}) : text(value));
+
+function text(value) {
+  if (value === undefined || value === null) return '–';
+  if (typeof value === 'number') return number(value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+// +1 if more of it is better, -1 if less is; of what has no better, less: devices, say.
+const better = f => (f.lower === false ? 1 : -1);
+const judged = f => f.lower || /throughput|goodput|per_|capacity|completed/.test(f.id);
+
+// --- Fields ---
+
+function field(id, label, group, values) {
+  const known = values.filter(v => v !== undefined && v !== null);
+  return {
+    id,
+    label,
+    group,
+    values,
+    texts: [],
+    numeric: known.length > 0 && known.every(v => typeof v === 'number')
+  };
+}
+
+const textOf = (f, point) => (f.texts[point] ??= text(f.values[point]));
+
+// The values a field has, in order: numbers by size, others as they come in the sweep.
+function distinct(f) {
+  if (!f.distinct) {
+    const seen = new Map();
+    f.values.forEach((v, i) => {
+      if (v !== undefined) seen.set(textOf(f, i), v);
+    });
+    f.distinct = [...seen].map(([shown, value]) => ({shown, value}));
+    if (f.numeric) f.distinct.sort((a, b) => a.value - b.value);
+    f.rank = new Map(f.distinct.map((d, i) => [d.shown, i]));
+  }
+  return f.distinct;
+}
+function rankOf(f, point) {
+  distinct(f);
+  return f.rank.get(textOf(f, point));
+}
+
+function allFields() {
+  const varied =
+      data.varied.map(([pointer, c], i) => field(pointer, data.short_names[i], 'varied', columnOf(c)));
+  const metrics =
+      data.metrics.map(([name, c, title, lower]) => ({...field(name, title, 'metric', columnOf(c)), lower}));
+  const own = [
+    field('index', 'point', 'point', points.map(p => p.index)),
+    field('status', 'status', 'point', points.map(p => p.status))
+  ];
+  return [...own, ...varied, ...metrics];
+}
+
+const fields = allFields();
+const byId = new Map(fields.map(f => [f.id, f]));
+const varied = fields.filter(f => f.group === 'varied');
+const metrics = fields.filter(f => f.group === 'metric' && f.numeric);
+const mainMetrics =
+    [
+      'capacity_rate_per_s',
+      'meets_slo',
+      'output_throughput',
+      'request_goodput',
+      'tokens_per_s_per_user',
+      'tokens_per_s_per_device',
+      'median_ttft_ms',
+      'p99_ttft_ms',
+      'median_tpot_ms',
+      'p99_tpot_ms',
+      'cost_dollars_per_million_output_tokens',
+      'output_tokens_per_joule',
+      'kv_cache_peak',
+    ].map(id => byId.get(id))
+        .filter(f => f && f.numeric);
+
+const nameOf = (point, but) => varied.filter(f => f !== but && distinct(f).length > 1)
+                                   .map(f => `${f.label}=${textOf(f, point)}`)
+                                   .join('  ');
+
+// --- The document ---
+
+const $ = id => document.getElementById(id);
+
+// element('td', {class: 'x', onclick: f}, 'text', child, ...)
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key.startsWith('on'))
+      made.addEventListener(key.slice(2), value);
+    else if (typeof value === 'boolean')
+      made[key] = value;
+    else if (value !== undefined)
+      made.setAttribute(key, value);
+  }
+  made.append(...children.filter(c => c !== undefined && c !== null));
+  return made;
+}

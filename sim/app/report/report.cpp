@@ -1,0 +1,42 @@
+// weir report: the results of a run or a sweep as a page to explore and to pass around.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <system_error>
+
+#include "sim/app/command_line.h"
+#include "sim/app/output/output_file.h"
+#include "sim/app/report/page.h"
+
+namespace weir {
+namespace {
+
+int report(const std::filesystem::path& directory, const std::string& out) {
+  const ResultSet results = read_results(directory);
+  const std::filesystem::path file = out.empty() ? directory / "report.html" : std::filesystem::path(out);
+  if (std::filesystem::is_directory(file))
+    throw ConfigError(file.string(), "", "is a directory; --out takes the page's file, such as report.html");
+  const std::string page = report_page(results);
+  try {
+    write_file(file, page);
+  } catch (const std::system_error& e) {
+    throw ConfigError(file.string(), "", "cannot be written: " + e.code().message());
+  }
+  fmt::print(stderr, "report in {}: open it in a browser\n", file.string());
+  return exit_done;
+}
+
+}  // namespace
+
+std::function<int()> declare_report(CLI::App& app) {
+  struct Arguments {
+    std::string directory, out;
+  };
+  const auto a = std::make_shared<Arguments>();
+  app.add_option("DIR", a->directory, "results of weir run or weir sweep")->required();
+  app.add_option("--out", a->out, "the page, one file that needs no network (default: DIR/report.html)")
+      ->type_name("FILE.html");
+  return [a] { return report(a->directory, a->out); };
+}
+
+}  // namespace weir

@@ -1,0 +1,103 @@
+// The page of a single run: cards of its main metrics, its latencies' distribution and its course in time, in
+// place of the table.
+class Curves {
+  constructor(title, xLabel, yLabel, lines, parent) {  // lines: {name, points: [{x, y}]}
+    Object.assign(this, {xLabel, yLabel, lines});
+    this.canvas = element('canvas', {role: 'img', 'aria-label': title});
+    this.legend = element('div', {class: 'legend'});
+    parent.append(element(
+        'figure', {class: 'card'}, element('h2', null, title), element('div', {class: 'canvas'}, this.canvas),
+        this.legend));
+    const options = {
+      animation: false,
+      responsive: true,
+      maintainAspectRatio: false,
+      normalized: true,
+      interaction: {mode: 'nearest', axis: 'x', intersect: false},
+      plugins: {legend: {display: false}, tooltip: {enabled: false}},
+      onHover: (event, found) => this.hover(event.native, found)
+    };
+    this.chart = new Chart(this.canvas, {type: 'scatter', data: {datasets: []}, options});
+    this.canvas.addEventListener('mouseleave', hideTip);
+    this.draw();
+  }
+
+  hover(native, found) {
+    if (!found.length || !native) return hideTip();
+    const at = found[0].index;
+    const rows = this.lines.filter(l => at < l.points.length)
+                     .map(l => [l.name, this.byY ? number(l.points[at].x) : number(l.points[at].y)]);
+    const p = this.lines[found[0].datasetIndex].points[at];
+    showTip(
+        native.clientX, native.clientY, this.byY ? `${number(100 * p.y)} % within` : `${number(p.x)} s`,
+        rows);
+  }
+
+  draw() {
+    const theme = currentTheme();
+    this.chart.data.datasets = this.lines.map((l, i) => ({
+                                                data: l.points,
+                                                showLine: true,
+                                                pointRadius: 0,
+                                                pointHoverRadius: 4,
+                                                borderWidth: 2,
+                                                borderColor: palettes[theme][i % palettes[theme].length],
+                                                backgroundColor: palettes[theme][i % palettes[theme].length],
+                                              }));
+    const logX = this.byY && Math.min(...this.lines.map(l => l.points[0].x)) > 0;
+    this.chart.options.scales = {
+      x: axisStyle(this.xLabel, logX ? 'logarithmic' : 'linear'),
+      y: {...axisStyle(this.yLabel, 'linear'), min: 0}
+    };
+    this.legend.replaceChildren(...this.lines.map(
+        (l, i) => element(
+            'span', null, swatch({shape: 'circle', colour: palettes[theme][i % palettes[theme].length]}),
+            ' ' + l.name)));
+    this.chart.update('none');
+  }
+}
+
+class Distribution extends Curves {
+  get byY() { return true; }
+}
+
+function showCurves() {
+  const {latencies, course} = data.curves, parent = $('figures');
+  const cdf =
+      Object.entries(latencies)
+          .filter(([, q]) => q.length > 1)
+          .map(([name, q]) => ({name: spelt[name], points: q.map((x, i) => ({x, y: i / (q.length - 1)}))}));
+  if (cdf.length) figures.push(new Distribution('Latencies', 'ms', 'share of requests', cdf, parent));
+  const time = course.time_s || [];
+  const add = (title, label, names) => {
+    const lines = Object.entries(names)
+                      .filter(([id]) => id in course)
+                      .map(([id, name]) => ({name, points: time.map((x, i) => ({x, y: course[id][i]}))}));
+    if (lines.length && time.length > 1) figures.push(new Curves(title, 'time (s)', label, lines, parent));
+  };
+  const busy = Object.keys(course)
+                   .filter(id => id.endsWith('_utilisation') && !id.endsWith('link_utilisation'))
+                   .slice(0, 8);
+  add('Requests', 'requests', {running: 'running', waiting: 'waiting'});
+  add('Output', 'tokens/s', {output_tokens_per_s: 'output tokens/s'});
+  add('KV cache', 'blocks', {kv_blocks_used: 'blocks used'});
+  add('Utilisation', 'share of time',
+      Object.fromEntries(busy.map(id => [id, id.replace(/_utilisation$/, '').replaceAll('_', ' ')])));
+}
+const spelt = {
+  ttft_ms: 'TTFT',
+  tpot_ms: 'TPOT',
+  e2el_ms: 'end to end'
+};
+
+function showRun() {
+  document.body.classList.add('run');
+  $('points').hidden = true;
+  $('cards').hidden = false;
+  for (const f of mainMetrics.filter(f => f.values[0] != null))
+    $('cards').append(element(
+        'div', {class: 'card', title: f.id}, element('b', null, text(f.values[0])),
+        element('span', null, f.label)));
+  showCurves();
+  change('selected', {selected: 0});
+}

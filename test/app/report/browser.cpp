@@ -1,0 +1,218 @@
+#include "test/app/report/browser.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <stdexcept>
+
+namespace weir::test {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* program = "/usr/bin/chromium";  // Debian's package
+constexpr int silence_ms = 60'000;
+
+// --no-sandbox: containers have no user namespaces, and the page is our own.
+[[noreturn]] void become_chromium(int commands, int answers, const fs::path& profile, const Screen& screen) {
+  ::setpgid(0, 0);
+  const int in = ::fcntl(commands, F_DUPFD, 10), out = ::fcntl(answers, F_DUPFD, 10);
+  ::dup2(in, 3);  // where --remote-debugging-pipe expects them
+  ::dup2(out, 4);
+  ::close(in);
+  ::close(out);
+  const int nowhere = ::open("/dev/null", O_RDWR);
+  ::dup2(nowhere, STDOUT_FILENO);
+  ::dup2(nowhere, STDERR_FILENO);
+  const std::string size = fmt::format("--window-size={},{}", screen.width, screen.height);
+  const std::string data = "--user-data-dir=" + profile.string();
+  ::execl(program, program, "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
+          "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
+          "--disable-extensions", data.c_str(), size.c_str(), "about:blank", nullptr);
+  ::_exit(127);
+}
+
+std::string decoded(const std::string& base64) {
+  static const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  unsigned bits = 0;
+  int count = 0;
+  for (const char c : base64) {
+    const std::size_t digit = digits.find(c);
+    if (digit == std::string::npos) break;  // the padding
+    bits = bits << 6 | static_cast<unsigned>(digit);
+    if ((count += 6) >= 8) bytes += static_cast<char>(bits >> (count -= 8) & 0xff);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+bool Browser::installed() {
+  return fs::exists(program);
+}
+
+Browser::Browser(const Screen& screen) {
+  std::array<int, 2> commands{}, answers{};
+  if (::pipe2(commands.data(), O_CLOEXEC) != 0 || ::pipe2(answers.data(), O_CLOEXEC) != 0)
+    throw std::runtime_error("no pipes");
+  std::signal(SIGPIPE, SIG_IGN);
+  process_ = ::fork();
+  if (process_ == 0) become_chromium(commands[0], answers[1], profile_.path(), screen);
+  ::close(commands[0]);
+  ::close(answers[1]);
+  to_ = commands[1];
+  from_ = answers[0];
+  const Json target = call("Target.createTarget", {{"url", "about:blank"}});
+  session_ =
+      call("Target.attachToTarget", {{"targetId", target["targetId"]}, {"flatten", true}})["sessionId"];
+  for (const char* domain : {"Page", "Runtime", "Log", "Network"}) call(std::string(domain) + ".enable");
+  call("Emulation.setDeviceMetricsOverride",
+       {{"width", screen.width}, {"height", screen.height}, {"deviceScaleFactor", 1}, {"mobile", false}});
+  const Json scheme = {{"name", "prefers-color-scheme"}, {"value", screen.dark ? "dark" : "light"}};
+  call("Emulation.setEmulatedMedia", {{"features", Json::array({scheme})}});
+}
+
+Browser::~Browser() {
+  ::kill(-process_, SIGKILL);
+  ::waitpid(process_, nullptr, 0);
+  ::close(to_);
+  ::close(from_);
+}
+
+Json Browser::call(const std::string& method, Json parameters) {
+  Json message = {{"id", ++last_call_}, {"method", method}, {"params", std::move(parameters)}};
+  if (!session_.empty()) message["sessionId"] = session_;
+  const std::string text = message.dump() + '\0';
+  for (std::size_t sent = 0; sent < text.size();) {
+    const ssize_t written = ::write(to_, text.data() + sent, text.size() - sent);
+    if (written <= 0) throw std::runtime_error("the browser is gone, before " + method);
+    sent += static_cast<std::size_t>(written);
+  }
+  for (;;) {
+    const Json answer = receive();
+    if (answer.value("id", 0) != last_call_) continue;
+    if (answer.contains("error")) throw std::runtime_error(method + ": " + answer["error"].dump());
+    return answer["result"];
+  }
+}
+
+Json Browser::receive() {
+  std::size_t end;
+  while ((end = received_.find('\0')) == std::string::npos) {
+    pollfd ready{from_, POLLIN, 0};
+    std::array<char, 65536> buffer;
+    if (::poll(&ready, 1, silence_ms) <= 0) throw std::runtime_error("the browser says nothing");
+    const ssize_t count = ::read(from_, buffer.data(), buffer.size());
+    if (count <= 0) throw std::runtime_error("the browser is gone");
+    received_.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  Json message = Json::parse(received_.substr(0, end));
+  received_.erase(0, end + 1);
+  if (message.contains("method")) note(message);
+  return message;
+}
+
+void Browser::note(const Json& event) {
+  const std::string method = event["method"];
+  const Json& what = event["params"];
+  events_.push_back(method);
+  if (method == "Runtime.exceptionThrown") complaints_.push_back(what.dump());
+  if (method == "Runtime.consoleAPICalled" && (what["type"] == "error" || what["type"] == "warning"))
+    complaints_.push_back(what["args"].dump());
+  if (method == "Log.entryAdded" &&
+      (what["entry"]["level"] == "error" || what["entry"]["level"] == "warning"))
+    complaints_.push_back(what["entry"].dump());
+  if (method == "Network.requestWillBeSent") {
+    const std::string url = what["request"]["url"];
+    if (url.substr(0, url.find('#')) != page_ && !url.starts_with("data:"))
+      complaints_.push_back("asked for " + url);
+  }
+}
+
+void Browser::wait_for(const std::string& event) {
+  while (std::find(events_.begin(), events_.end(), event) == events_.end()) receive();
+}
+
+void Browser::open(const fs::path& page, const std::string& fragment) {
+  page_ = "file://" + fs::absolute(page).string();
+  events_.clear();
+  call("Page.navigate", {{"url", "about:blank"}});  // a new fragment alone would not load the page again
+  wait_for("Page.loadEventFired");
+  events_.clear();
+  complaints_.clear();
+  call("Page.navigate", {{"url", page_ + fragment}});
+  wait_for("Page.loadEventFired");
+}
+
+Json Browser::evaluate(const std::string& expression) {
+  const Json answer =
+      call("Runtime.evaluate", {{"expression", expression}, {"returnByValue", true}, {"awaitPromise", true}});
+  if (answer.contains("exceptionDetails"))
+    throw std::runtime_error(expression + ": " + answer["exceptionDetails"].dump());
+  return answer["result"].value("value", Json());
+}
+
+void Browser::wait_for_frame() {  // Chart.js takes events then
+  evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+}
+
+void Browser::mouse(const std::string& what, double x, double y, int clicks) {
+  call(
+      "Input.dispatchMouseEvent",
+      {{"type", what}, {"x", x}, {"y", y}, {"button", clicks > 0 ? "left" : "none"}, {"clickCount", clicks}});
+}
+
+void Browser::hover(double x, double y) {
+  mouse("mouseMoved", x, y, 0);
+  wait_for_frame();
+}
+
+void Browser::click(double x, double y) {
+  hover(x, y);
+  mouse("mousePressed", x, y, 1);
+  mouse("mouseReleased", x, y, 1);
+  wait_for_frame();
+}
+
+void Browser::click(const std::string& selector) {
+  const Json box = evaluate("(() => { const e = document.querySelector(" + Json(selector).dump() +
+                            "); e.scrollIntoView({block: 'nearest'}); const b = e.getBoundingClientRect(); "
+                            "return [b.x + b.width / 2, b.y + b.height / "
+                            "2]; })()");
+  click(box[0].get<double>(), box[1].get<double>());
+}
+
+void Browser::drag(double from_x, double from_y, double to_x, double to_y) {
+  hover(from_x, from_y);
+  mouse("mousePressed", from_x, from_y, 1);
+  mouse("mouseMoved", to_x, to_y, 1);
+  mouse("mouseReleased", to_x, to_y, 1);
+  wait_for_frame();
+}
+
+void Browser::type(const std::string& text) {
+  call("Input.insertText", {{"text", text}});
+}
+
+void Browser::press(const std::string& key) {
+  for (const char* what : {"keyDown", "keyUp"})
+    call("Input.dispatchKeyEvent", {{"type", what}, {"key", key}});
+}
+
+void Browser::print_as_pdf(const fs::path& file) {
+  const Json answer = call("Page.printToPDF", {{"landscape", true}, {"printBackground", true}});
+  std::ofstream(file, std::ios::binary) << decoded(answer["data"]);
+}
+
+void Browser::take_screenshot(const fs::path& file) {
+  std::ofstream(file, std::ios::binary) << decoded(call("Page.captureScreenshot")["data"]);
+}
+
+}  // namespace weir::test

@@ -1,0 +1,60 @@
+#pragma once
+// A headless Chromium, driven over its DevTools protocol (chromedevtools.github.io/devtools-protocol) by a
+// pair of pipes: JSON ended by a zero byte, so that neither node nor a WebSocket is needed. Every call throws
+// when the browser fails, or says nothing for a minute.
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/core/params.h"
+#include "test/app/scratch_directory.h"
+
+namespace weir::test {
+
+struct Screen {
+  int width = 1280, height = 800;
+  bool dark = false;  // prefers-color-scheme
+};
+
+class Browser {
+ public:
+  static bool installed();
+
+  explicit Browser(const Screen& screen = {});
+  ~Browser();
+  Browser(const Browser&) = delete;
+  Browser& operator=(const Browser&) = delete;
+
+  void open(const std::filesystem::path& page, const std::string& fragment = "");  // as file://, until loaded
+  Json evaluate(const std::string& expression);                                    // JavaScript in the page
+  void hover(double x, double y);
+  void click(double x, double y);
+  void click(const std::string& selector);  // the middle of the first such element
+  void drag(double from_x, double from_y, double to_x, double to_y);
+  void type(const std::string& text);
+  void press(const std::string& key);  // "Escape", "ArrowDown"
+  void print_as_pdf(const std::filesystem::path& file);
+  void take_screenshot(const std::filesystem::path& file);
+
+  // Console errors and warnings, uncaught exceptions, and requests for anything but the page, so far.
+  const std::vector<std::string>& complaints() const { return complaints_; }
+
+ private:
+  Json call(const std::string& method, Json parameters = Json::object());
+  void wait_for(const std::string& event);
+  void wait_for_frame();
+  Json receive();
+  void note(const Json& event);
+  void mouse(const std::string& what, double x, double y, int clicks);
+
+  ScratchDirectory profile_;
+  pid_t process_ = -1;
+  int to_ = -1, from_ = -1;
+  std::string received_, session_, page_;
+  int last_call_ = 0;
+  std::vector<std::string> complaints_, events_;
+};
+
+}  // namespace weir::test
