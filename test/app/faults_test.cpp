@@ -37,6 +37,23 @@ void wait(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
+// Until weir takes SIGINT, by a handler or a thread that waits for it: with sanitizers, on a busy machine,
+// its start takes a while.
+void wait_for_start(pid_t weir) {
+  const std::string process = "/proc/" + std::to_string(weir);
+  const auto takes_it = [&] {
+    if (fs::read_symlink(process + "/exe") != fs::canonical(WEIR_BINARY)) return false;  // not executed yet
+    std::istringstream status(contents(process + "/status"));
+    for (std::string line; std::getline(status, line);)
+      if ((line.starts_with("SigCgt:") || line.starts_with("SigBlk:")) &&
+          (std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1) & 1) != 0)
+        return true;
+    return false;
+  };
+  while (!takes_it()) wait(0.01);
+  wait(0.1);
+}
+
 using Settings = std::vector<std::string>;
 
 // The quickstart with few requests and these settings, into out/NAME below the scratch directory.
@@ -258,7 +275,7 @@ TEST_CASE("weir: a signal while a trace is being read ends it at once") {
   for (const char* command : {"run", "check"}) {
     const Ended stopped =
         run_weir({command, scenario}, {.folder = scratch.path(), .meanwhile = [&](pid_t child) {
-                                         wait(0.5);
+                                         wait_for_start(child);
                                          ::kill(child, SIGINT);
                                        }});
     CHECK(stopped.code == 130);
@@ -274,7 +291,7 @@ TEST_CASE("weir run: Ctrl-C and SIGTERM end it with 130 and leave nothing") {
     const Ended ended =
         run_weir({"run", shipped("bench/million.json"), "--out", "out/a", "--set", "/fast_forward=false"},
                  {.folder = scratch.path(), .meanwhile = [&](pid_t child) {
-                    wait(0.7);
+                    wait_for_start(child);
                     ::kill(child, signal);
                   }});
     INFO(ended.err);
