@@ -42,6 +42,8 @@ struct SequenceView {
   // was computed on a prefill replica. Means nothing for one that waits to be computed from its beginning.
   std::int64_t prefill_target;
   std::int32_t request = -1;  // the engine's name for it
+  // Its KV cache lies elsewhere (swapped out, or at a prefill replica) and is fetched once it is admitted.
+  bool elsewhere = false;
 };
 
 struct ServingView {

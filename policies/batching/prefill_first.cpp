@@ -39,9 +39,9 @@ class PrefillFirst final : public LimitedBatching {
  private:
   // From the front of the queue either those whose KV cache exists elsewhere (swapped out, or sent by a
   // prefill replica), or new prompts.
-  static void admit(Step& step, bool computed, std::int64_t spare) {
+  static void admit(Step& step, bool elsewhere, std::int64_t spare) {
     while (const SequenceView* head = step.head())
-      if ((head->computed_tokens > 0) != computed || !step.add(*head, head->pending(), spare)) break;
+      if (head->elsewhere != elsewhere || !step.add(*head, head->pending(), spare)) break;
   }
 };
 

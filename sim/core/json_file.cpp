@@ -80,7 +80,12 @@ void set_pointer(Json& document, const std::string& assignment) {
   const std::string where = "--set " + assignment;
   if (assignment.empty() || assignment[0] != '/' || equals == std::string::npos)
     throw ConfigError(where, "", "expected POINTER=JSON, such as /serving/replicas/0/count=2");
-  const Json value = parse_json(assignment.substr(equals + 1), where);
+  const std::string text = assignment.substr(equals + 1);
+  if (!Json::accept(text) && text.find_first_of("{}[]\":,") == std::string::npos)
+    throw ConfigError(where, "",
+                      fmt::format("the value is JSON, where a text has quotes: --set '{}=\"{}\"'",
+                                  assignment.substr(0, equals), text));
+  const Json value = parse_json(text, where);
   try {
     const Json::json_pointer pointer(assignment.substr(0, equals));
     if (leaves_a_gap(document, pointer))

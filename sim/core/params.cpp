@@ -105,6 +105,8 @@ Params::Params(Reading& reading, const Json* object, std::string pointer, std::s
     Json& node = schema_node();
     node["type"] = "object";
     node["properties"]["about"] = {{"type", "string"}, {"description", "A comment for people; not used."}};
+    if (schema_path_.empty())
+      node["properties"]["$schema"] = {{"type", "string"}, {"description", "For editors; not used."}};
     node["additionalProperties"] = false;
   } else if (auto about = object_->find("about"); about != object_->end() && !about->is_string()) {
     fail("about", fmt::format("expected a string, got {}", shown(*about)));
@@ -348,7 +350,9 @@ void Params::close() {
   if (closed_ || describing()) return;
   closed_ = true;
   for (const auto& [key, value] : object_->items()) {
-    if (key == "about" || std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    if (key == "about" || (key == "$schema" && pointer_.empty()) ||
+        std::find(known_.begin(), known_.end(), key) != known_.end())
+      continue;
     const std::string nearest = nearest_name(key, known_);
     fail(key, nearest.empty() ? fmt::format("unknown key (known: {})", fmt::join(known_, ", "))
                               : fmt::format("unknown key; did you mean \"{}\"?", nearest));

@@ -15,18 +15,26 @@ struct Slot {
   DevicePlace place;
   const DeviceGroup* group;
   const NodeSpec* node;
+  Json::json_pointer described;  // the group in the resolved scenario
   bool taken = false;
 };
 
 std::vector<Slot> slots_of(const std::vector<NodeSpec>& nodes) {
   std::vector<Slot> slots;
   int node = 0;
-  for (const NodeSpec& spec : nodes)
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const NodeSpec& spec = nodes[n];
     for (int i = 0; i < spec.count; ++i, ++node) {
       int slot = 0;
-      for (const DeviceGroup& group : spec.devices)
-        for (int d = 0; d < group.count; ++d) slots.push_back({{node, slot++}, &group, &spec, false});
+      for (std::size_t g = 0; g < spec.devices.size(); ++g)
+        for (int d = 0; d < spec.devices[g].count; ++d)
+          slots.push_back({{node, slot++},
+                           &spec.devices[g],
+                           &spec,
+                           Json::json_pointer(fmt::format("/cluster/nodes/{}/devices/{}", n, g)),
+                           false});
     }
+  }
   return slots;
 }
 
@@ -101,6 +109,7 @@ class Placer {
       return reading_.problem(pointer + "/device",
                               no_such("device in the cluster", *spec.device, {kinds.begin(), kinds.end()}));
     const auto per_replica = static_cast<std::size_t>(cut.tensor) * static_cast<std::size_t>(cut.pipeline);
+    std::vector<Slot*> first;
     for (int i = 0; i < spec.count; ++i) {
       const std::vector<Slot*> devices = find_devices(slots_, spec.device, per_replica);
       if (devices.empty()) {
@@ -109,6 +118,14 @@ class Placer {
                                  "pipeline {}), the cluster has {} left",
                                  i + 1, spec.count, per_replica, spec.device.value_or("devices of one kind"),
                                  cut.tensor, cut.pipeline, free_devices(spec.device)));
+        return;
+      }
+      if (first.empty()) first = devices;
+      if (const std::string what = differs(first, devices); !what.empty()) {
+        reading_.problem(pointer,
+                         fmt::format("replica {} of {} would have {} than the first: give it an entry of its "
+                                     "own in replicas, with \"device\" where kinds differ",
+                                     i + 1, spec.count, what));
         return;
       }
       take(spec, devices);
@@ -127,6 +144,25 @@ class Placer {
     std::set<std::string> kinds;
     for (const Slot& slot : slots_) kinds.insert(slot.group->device->spec().kind);
     return kinds;
+  }
+
+  // The replicas of a group are simulated with one model of their steps, so that their machines must be
+  // alike.
+  std::string differs(const std::vector<Slot*>& first, const std::vector<Slot*>& other) const {
+    const auto device = [&](const Slot* slot) {
+      Json json = reading_.resolved[slot->described];
+      json.erase("count");
+      return json;
+    };
+    if (first[0]->group != other[0]->group && device(first[0]) != device(other[0])) return "other devices";
+    const LinkSpec &a = first[0]->node->interconnect, &b = other[0]->node->interconnect;
+    if (a.name != b.name || a.shape != b.shape || a.bandwidth != b.bandwidth || a.latency != b.latency)
+      return "another interconnect";
+    if (crosses_nodes(first) != crosses_nodes(other)) return "more or fewer nodes";
+    return "";
+  }
+  static bool crosses_nodes(const std::vector<Slot*>& devices) {
+    return devices.front()->place.node != devices.back()->place.node;
   }
 
   void take(ReplicaSpec& spec, const std::vector<Slot*>& devices) {

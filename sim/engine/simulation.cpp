@@ -74,7 +74,7 @@ Simulation::Simulation(const Scenario& scenario, const RunOptions& options)
       options_(options),
       cluster_(scenario),
       recorder_(scenario.workload, scenario.sample_period, options.timeline),
-      couriers_(cluster_.node(0)),
+      couriers_(cluster_.node(0), [this] { fail(); }),
       positions_(scenario.workload.requests.size(), -1),
       all_done_(sg4::Semaphore::create(0)) {
   for (const ReplicaSpec& spec : scenario.replicas)
@@ -347,6 +347,7 @@ RunResult Simulation::run(sg4::Engine& engine) {
     }
   }
   RunResult finished = recorder_.finish(result.out_of_time ? now() : end);
+  finished.events = ticks_;
   charge(finished);
   return finished;
 }

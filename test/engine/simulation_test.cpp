@@ -148,3 +148,38 @@ TEST_CASE("simulation: a time limit leaves the rest unfinished", "[engine]") {
   CHECK(unfinished > 0);
   CHECK(unfinished < static_cast<std::ptrdiff_t>(o.requests.size()));
 }
+
+TEST_CASE("simulation: a time limit at the end of a run of steps counts them once", "[engine]") {
+  Json scenario = small_scenario();
+  scenario["workload"]["requests"] = {
+      {"kind", "fixed"}, {"count", 1}, {"input_tokens", 100}, {"output_tokens", 50}};
+  scenario["workload"]["arrivals"] = {{"kind", "all_at_once"}};
+  const Outcome whole = test::run(scenario);
+  for (const double off : {-5e-10, 0., 5e-10}) {
+    scenario["simulated_time_limit_s"] = whole.end + off;
+    const Outcome cut = test::run(scenario);
+    INFO(off);
+    REQUIRE(cut.error == "");
+    CHECK(cut.iterations <= whole.iterations);
+    CHECK(cut.iterations >= whole.iterations - 1);
+    CHECK(cut.energy <= whole.energy * (1 + 1e-9));
+  }
+}
+
+TEST_CASE("simulation: alike replicas need alike machines", "[engine]") {
+  Json scenario = small_scenario();
+  const auto node = [](Json device, const char* interconnect) {
+    return Json{{"devices", Json::array({std::move(device)})}, {"interconnect", interconnect}};
+  };
+  const Json h100 = {{"kind", "h100_sxm"}};
+  scenario["serving"]["replicas"][0]["count"] = 2;
+  const auto error = [&](const Json& second) {
+    scenario["cluster"]["nodes"] = Json::array({node(h100, "nvlink4_switch"), second});
+    return test::run(scenario).error;
+  };
+  CHECK(error(node(h100, "nvlink4_switch")) == "");
+  CHECK_THAT(error(node({{"kind", "rtx4090"}}, "nvlink4_switch")), Catch::Contains("other devices"));
+  CHECK_THAT(error(node({{"kind", "h100_sxm"}, {"tdp_w", 500}}, "nvlink4_switch")),
+             Catch::Contains("other devices"));
+  CHECK_THAT(error(node(h100, "pcie5_x16")), Catch::Contains("another interconnect"));
+}

@@ -187,6 +187,7 @@ void NaiveEngine::preempt(const Batch& batch) {
           if (f.requests[k] == id && f.epochs[k] == epoch_[static_cast<std::size_t>(id)])
             lost += f.decision.slices[k].tokens;
       sequence.computed_tokens -= lost;
+      sequence.elsewhere = sequence.computed_tokens > 0;
       chunks_[static_cast<std::size_t>(id)] -= std::min(lost, chunks_[static_cast<std::size_t>(id)]);
     } else {
       sequence.computed_tokens = 0;
@@ -218,6 +219,7 @@ void NaiveEngine::carry_out(const Batch& batch) {
       chunks_[static_cast<std::size_t>(id)] = 0;
     }
     if (epoch_[static_cast<std::size_t>(id)] == 0) admission_order.push_back(id);
+    sequence.elsewhere = false;
     running_.push_back(sequence);
     running_ids_.push_back(id);
     waiting_.erase(waiting_.begin());

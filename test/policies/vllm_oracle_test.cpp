@@ -180,6 +180,7 @@ struct RandomState {
     for (std::int64_t n = dice(0, 6); n > 0; --n, --swapped) {
       const std::int64_t known = dice(1, 40);
       waiting.push_back({known, 60, known, swapped > 0 ? known - 1 : 0, 0, false, 0});
+      waiting.back().elsewhere = waiting.back().computed_tokens > 0;
     }
     const std::int64_t free = dice(0, dice(0, 1) ? 3 : 20), others = dice(0, 2) ? 0 : dice(0, 600);
     view = {running,

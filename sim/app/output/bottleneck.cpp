@@ -78,6 +78,9 @@ double kv_limited(const Scenario& scenario, const RunResult& result, Seconds dur
 
 Bottleneck find_bottleneck(const Scenario& scenario, const RunResult& result, const Metrics& metrics) {
   if (metrics.completed == 0) return {"nothing", "no request completed"};
+  if (metrics.rejected > metrics.completed)
+    return {"KV capacity",
+            fmt::format("{} requests can never fit, {} completed", metrics.rejected, metrics.completed)};
   const Shares s = shares(result, metrics.duration);
   const Load l = load(result, metrics.duration);
   const std::size_t largest = s.largest();

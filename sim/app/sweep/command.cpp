@@ -36,7 +36,8 @@ bool under_mpi() {
                   program.string()));
 }
 
-int sweep(const SweepArguments& arguments) {
+int sweep(SweepArguments arguments) {
+  if (arguments.out.empty()) arguments.out = ("out" / std::filesystem::path(arguments.file).stem()).string();
   if (under_mpi()) become_weir_mpi(arguments);
   const Sweep points = read_sweep(arguments.file);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -49,8 +50,9 @@ int sweep(const SweepArguments& arguments) {
 
 void declare_sweep_arguments(CLI::App& app, SweepArguments& a) {
   app.add_option("SWEEP", a.file, "sweep file (JSON)")->required();
-  app.add_option("--out", a.out, "directory for the results, replaced whole unless --resume is given")
-      ->required()
+  app.add_option(
+         "--out", a.out,
+         "directory for the results, replaced whole unless --resume is given (default: out/<file's stem>)")
       ->type_name("DIR");
   app.add_option("--jobs", a.jobs, "points run at once (default: one a core; under mpirun: one a rank)")
       ->type_name("N")

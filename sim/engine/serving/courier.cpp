@@ -27,8 +27,9 @@ void play_collective(Collective op, Bytes bytes, LinkShape shape, const std::vec
   }
 }
 
-Courier::Courier(const std::string& name, sg4::Host* host) : work_(sg4::Semaphore::create(0)) {
-  sg4::Actor::create(name, host, [this] {
+Courier::Courier(const std::string& name, sg4::Host* host, std::function<void()> failed)
+    : work_(sg4::Semaphore::create(0)) {
+  sg4::Actor::create(name, host, [this, failed = std::move(failed)] {
     while (true) {
       work_->acquire();
       const Job job = std::move(jobs_.front());
@@ -36,7 +37,11 @@ Courier::Courier(const std::string& name, sg4::Host* host) : work_(sg4::Semaphor
       busy_ = true;
       send_and_wait(job.flows);
       busy_ = false;
-      job.arrived();
+      try {
+        job.arrived();
+      } catch (const std::exception&) {
+        failed();
+      }
     }
   })->daemonize();
 }
@@ -49,7 +54,7 @@ void Courier::send(std::vector<LinkFlow> flows, std::function<void()> arrived) {
 void CourierPool::send(std::vector<LinkFlow> flows, std::function<void()> arrived) {
   for (auto& courier : couriers_)
     if (courier->idle()) return courier->send(std::move(flows), std::move(arrived));
-  couriers_.push_back(std::make_unique<Courier>(fmt::format("courier {}", couriers_.size()), host_));
+  couriers_.push_back(std::make_unique<Courier>(fmt::format("courier {}", couriers_.size()), host_, failed_));
   couriers_.back()->send(std::move(flows), std::move(arrived));
 }
 

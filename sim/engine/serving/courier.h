@@ -22,7 +22,8 @@ void play_collective(Collective op, Bytes bytes, LinkShape shape,
 
 class Courier {
  public:
-  Courier(const std::string& name, simgrid::s4u::Host* host);  // starts its actor
+  // Starts its actor; failed: called while an exception of arrived() is being handled.
+  Courier(const std::string& name, simgrid::s4u::Host* host, std::function<void()> failed);
   void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
   bool idle() const { return !busy_ && jobs_.empty(); }
 
@@ -38,11 +39,13 @@ class Courier {
 
 class CourierPool {
  public:
-  explicit CourierPool(simgrid::s4u::Host* host) : host_(host) {}
+  CourierPool(simgrid::s4u::Host* host, std::function<void()> failed)
+      : host_(host), failed_(std::move(failed)) {}
   void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
 
  private:
   simgrid::s4u::Host* host_;
+  std::function<void()> failed_;
   std::vector<std::unique_ptr<Courier>> couriers_;
 };
 

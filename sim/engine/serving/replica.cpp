@@ -62,6 +62,7 @@ void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds n
   view.known_tokens = r.input_tokens + 1;
   view.output_tokens = r.output_tokens;
   view.request = request;
+  view.elsewhere = true;
   waiting_.push_back(view);
   waiting_live_.push_back({.last_token = now, .resident = r.input_tokens, .resident_at = from_replica});
   recorder_.record(request).replica = index_;
@@ -79,7 +80,7 @@ void Replica::account(Seconds now) {
 
 void Replica::push_waiting_front(const SequenceView& view, const Live& live) {
   if (head_ == 0) {
-    const std::size_t room = waiting_.size() + 16;
+    const std::size_t room = waiting_.size() / 2 + 16;  // less than admit() tidies away
     waiting_.insert(waiting_.begin(), room, SequenceView{});
     waiting_live_.insert(waiting_live_.begin(), room, Live{});
     head_ = room;
@@ -103,7 +104,7 @@ void Replica::admit(std::int32_t count, Seconds now) {
       running_.back().blocks = cache_.blocks_for(found);
     }
   }
-  if (head_ > 64 && 2 * head_ > waiting_.size()) {
+  if (head_ > 64 && 4 * head_ > 3 * waiting_.size()) {
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(head_));
     waiting_live_.erase(waiting_live_.begin(), waiting_live_.begin() + static_cast<std::ptrdiff_t>(head_));
     head_ = 0;
@@ -121,6 +122,7 @@ void Replica::compute(SequenceView& view, Live& live, std::int64_t tokens, Itera
     iteration.transfers.push_back({remote ? KvTransfer::Kind::handover : KvTransfer::Kind::swap_in,
                                    view.request, live.resident, live.resident_at});
     view.in_flight = true;
+    view.elsewhere = false;
     live.resident = 0;
     return;
   }
@@ -154,6 +156,7 @@ void Replica::preempt(const std::vector<std::int32_t>& preempted, Iteration& ite
       iteration.transfers.push_back({KvTransfer::Kind::swap_out, view.request, view.computed_tokens, -1});
       live.resident = view.computed_tokens;
       live.resident_at = -1;
+      view.elsewhere = true;
       cache_.give(blocks);
     } else {
       if (spec_->kv_cache.prefix_caching)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <simgrid/s4u.hpp>
+#include <utility>
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
@@ -34,7 +35,8 @@ void Server::start() {
   };
   for (std::size_t s = 1; s < stages_.size(); ++s) {
     inboxes_[s].ready = sg4::Semaphore::create(0);
-    inboxes_[s].from_previous = std::make_unique<Courier>(name(s) + " in", stages_[s - 1].ranks[0]);
+    inboxes_[s].from_previous =
+        std::make_unique<Courier>(name(s) + " in", stages_[s - 1].ranks[0], cluster_.failed);
     sg4::Actor::create(name(s), stages_[s].ranks[0], [this, s] {
       guard([this, s] { serve_stage(s); });
     })->daemonize();
@@ -136,7 +138,8 @@ void Server::run_alone(Iteration& iteration) {
     run_steps_ = std::min(run_steps_, steps_done(now() - start) + 1);
     sg4::this_actor::sleep_until((start + run_time(run_steps_)).value());
   }
-  in_run_ = sleeping_ = false;
+  sleeping_ = false;
+  if (!std::exchange(in_run_, false)) return;  // the time limit came at this instant and committed it
   commit_run(iteration, now(), run_steps_);
 }
 
