@@ -108,8 +108,11 @@ Params::Params(Reading& reading, const Json* object, std::string pointer, std::s
     if (schema_path_.empty())
       node["properties"]["$schema"] = {{"type", "string"}, {"description", "For editors; not used."}};
     node["additionalProperties"] = false;
-  } else if (auto about = object_->find("about"); about != object_->end() && !about->is_string()) {
-    fail("about", fmt::format("expected a string, got {}", shown(*about)));
+  } else {
+    for (const char* comment : {"about", "$schema"})
+      if (const auto it = object_->find(comment);
+          it != object_->end() && !it->is_string() && (pointer_.empty() || *comment == 'a'))
+        fail(comment, fmt::format("expected a string, got {}", shown(*it)));
   }
 }
 

@@ -114,7 +114,7 @@ TEST_CASE("weir sweep: the same bytes for any number of jobs, and a table on std
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 13);
   CHECK(csv == contents(scratch / "three/results.csv"));
   CHECK(test::rows(scratch / "one") == test::rows(scratch / "three"));
-  CHECK_THAT(run_weir({"sweep", file}).err, Catch::Contains("--out"));
+  CHECK_THAT(run_weir({"sweep", file}, {.folder = scratch.path()}).err, Catch::Contains("results in out/"));
 }
 
 TEST_CASE("weir sweep: a point over its time limit fails, the others are done, and the exit code is 0") {

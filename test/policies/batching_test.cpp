@@ -170,6 +170,7 @@ TEST_CASE("prefill_first: prompts alone while any fit, decodes otherwise", "[bat
 TEST_CASE("prefill_first: one swapped out comes back with the decodes and before any prompt", "[batching]") {
   State state{{decodes(8, 9, 10)}, {decodes(8, 9, 12), waits(4, 4)}};
   state.waiting[0].blocks = 0;  // 12 tokens: 3 blocks
+  state.waiting[0].elsewhere = true;
   state.free_blocks = 4;
   const Batch batch = state.next("prefill_first", 8, 32);
   CHECK(batch.admitted == 1);
