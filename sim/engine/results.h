@@ -66,12 +66,20 @@ struct DeviceUsage {
   double cost_dollars = 0;
 };
 
+// A link of the cluster that flows crossed: KV transfers, activations between stages, swapping.
+struct LinkUsage {
+  std::string name;
+  BytesPerSecond bandwidth;
+  Bytes carried;
+};
+
 struct Sample {
   Seconds time;             // end of the period
   double running, waiting;  // means over the period
   double kv_blocks;
   double tokens_per_s;                                       // output
   std::vector<double> device_utilisation, link_utilisation;  // in the order of RunResult::devices
+  std::vector<double> flow_utilisation = {};                 // in the order of RunResult::links
 };
 
 // For timeline.json: a box on a track.
@@ -87,6 +95,7 @@ struct RunResult {
   std::int64_t warmup_requests = 0;
   GapHistogram gaps;
   std::vector<DeviceUsage> devices;
+  std::vector<LinkUsage> links;  // those that a flow crossed, in the order of the first one
   std::vector<Sample> samples;
   std::vector<std::string> tracks;
   std::vector<Span> spans;  // only when a timeline was asked for

@@ -48,6 +48,7 @@ class Simulation {
   const RunOptions& options_;
   Cluster cluster_;
   Recorder recorder_;
+  LinkTraffic traffic_{recorder_};
   CourierPool couriers_;
   std::vector<std::int32_t> positions_;
   std::vector<std::unique_ptr<Server>> servers_;
@@ -74,7 +75,7 @@ Simulation::Simulation(const Scenario& scenario, const RunOptions& options)
       options_(options),
       cluster_(scenario),
       recorder_(scenario.workload, scenario.sample_period, options.timeline),
-      couriers_(cluster_.node(0), [this] { fail(); }),
+      couriers_(cluster_.node(0), traffic_, [this] { fail(); }),
       positions_(scenario.workload.requests.size(), -1),
       all_done_(sg4::Semaphore::create(0)) {
   for (const ReplicaSpec& spec : scenario.replicas)
@@ -147,8 +148,9 @@ void Simulation::build_replica(const ReplicaSpec& spec, const ReplicaPlace& plac
                              std::function<void()> arrived) { transfer(to, t, std::move(arrived)); },
           .swap_out =
               [this, index](const KvTransfer& t) {
-                send_and_wait(swap_flows(*servers_[index], t.tokens, true));
-              }}));
+                send_and_wait(swap_flows(*servers_[index], t.tokens, true), &traffic_);
+              },
+          .traffic = &traffic_}));
 }
 
 Server* Simulation::route(std::int32_t request, const Group& group, std::int64_t& routed) {

@@ -219,3 +219,27 @@ TEST_CASE("weir list: every subject lists names, and every name has its details"
   CHECK_THAT(run_weir({"list", "device"}).err, Catch::Contains("did you mean \"devices\"?"));
   CHECK_THAT(run_weir({"list", "devices", "h100"}).err, Catch::Contains("did you mean \"h100_sxm\"?"));
 }
+
+TEST_CASE("weir run: links carry every byte of KV that is handed over, and the time series shows when") {
+  const ScratchDirectory scratch;
+  const std::vector<std::string> arguments = {
+      "run",
+      shipped("parallelism/disaggregated.json"),
+      "--quiet",
+      "--out",
+      "out",
+      "--set",
+      R"(/workload/requests={"kind": "fixed", "count": 50, "input_tokens": 1000, "output_tokens": 20})"};
+  REQUIRE(run_weir(arguments, {.folder = scratch.path()}).code == 0);
+  const Json summary = read_json_file(scratch / "out/summary.json");
+  double out = 0, in = 0;
+  for (const Json& link : summary["links"])
+    (link["name"].get<std::string>().ends_with(".out") ? out : in) += link["carried_gb"].get<double>();
+  // llama3.1-8b in bf16: 2 x 32 layers x 8 KV heads x 128 x 2 bytes a token.
+  CHECK(out == Approx(50. * 1000 * 131072 / 1e9).epsilon(1e-6));
+  CHECK(in == Approx(out));
+  std::ifstream series(scratch / "out/timeseries.csv");
+  std::string header;
+  std::getline(series, header);
+  CHECK_THAT(header, Catch::Contains("node0_h100_sxm_0_out_utilisation"));
+}

@@ -51,6 +51,19 @@ Json devices_json(const RunResult& result, Seconds duration) {
   return devices;
 }
 
+// Of the flows alone: KV transfers, activations between stages, swapping.
+Json links_json(const RunResult& result, Seconds duration) {
+  Json links = Json::array();
+  for (const LinkUsage& link : result.links) {
+    const double rate = share(link.carried.value(), duration.value());
+    links.push_back({{"name", link.name},
+                     {"carried_gb", link.carried.value() / 1e9},
+                     {"gb_per_s", rate / 1e9},
+                     {"utilisation", share(rate, link.bandwidth.value())}});
+  }
+  return links;
+}
+
 Json cost_json(const Metrics& m) {
   const double per_token = m.output_tokens > 0 ? m.cost_dollars / static_cast<double>(m.output_tokens) : 0;
   return {{"dollars", m.cost_dollars},
@@ -90,6 +103,7 @@ Json summary_json(const FinishedRun& run) {
   add(s, "itl_ms", m.itl_ms);
   add(s, "e2el_ms", m.e2el_ms);
   s["devices"] = devices_json(run.result, m.duration);
+  s["links"] = links_json(run.result, m.duration);
   s["energy_j"] = m.energy.value();
   s["output_tokens_per_joule"] = share(static_cast<double>(m.output_tokens), m.energy.value());
   s["cost"] = cost_json(m);

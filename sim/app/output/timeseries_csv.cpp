@@ -16,6 +16,7 @@ void write_timeseries_csv(const std::filesystem::path& path, const RunResult& re
   file.text("time_s,running,waiting,kv_blocks_used,output_tokens_per_s");
   for (const DeviceUsage& usage : result.devices) file.print(",{}_utilisation", column_name(usage.name));
   for (const DeviceUsage& usage : result.devices) file.print(",{}_link_utilisation", column_name(usage.name));
+  for (const LinkUsage& link : result.links) file.print(",{}_utilisation", column_name(link.name));
   file.line_done();
   for (const Sample& s : result.samples) {
     fmt::memory_buffer& line = file.buffer();
@@ -30,6 +31,7 @@ void write_timeseries_csv(const std::filesystem::path& path, const RunResult& re
     cell(s.tokens_per_s, 3);
     for (const double utilisation : s.device_utilisation) cell(utilisation, 4);
     for (const double utilisation : s.link_utilisation) cell(utilisation, 4);
+    for (const double utilisation : s.flow_utilisation) cell(utilisation, 4);
     file.line_done();
   }
   file.close();

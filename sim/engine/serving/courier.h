@@ -9,21 +9,23 @@
 #include <vector>
 
 #include "models/latency/collectives.h"
-#include "sim/engine/cluster.h"
+#include "sim/engine/serving/link_traffic.h"
 
 namespace weir {
 
-void send_and_wait(const std::vector<LinkFlow>& flows);  // blocks the calling actor until all have arrived
+// Blocks the calling actor until all have arrived; `traffic`, if any, hears of them.
+void send_and_wait(const std::vector<LinkFlow>& flows, LinkTraffic* traffic);
 
 // Plays the plain algorithm on links of that shape round by round over its ranks; blocks. The oracle of the
 // closed forms, and slow.
 void play_collective(Collective op, Bytes bytes, LinkShape shape,
-                     const std::vector<simgrid::s4u::Host*>& ranks);
+                     const std::vector<simgrid::s4u::Host*>& ranks, LinkTraffic* traffic = nullptr);
 
 class Courier {
  public:
   // Starts its actor; failed: called while an exception of arrived() is being handled.
-  Courier(const std::string& name, simgrid::s4u::Host* host, std::function<void()> failed);
+  Courier(const std::string& name, simgrid::s4u::Host* host, LinkTraffic& traffic,
+          std::function<void()> failed);
   void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
   bool idle() const { return !busy_ && jobs_.empty(); }
 
@@ -39,12 +41,13 @@ class Courier {
 
 class CourierPool {
  public:
-  CourierPool(simgrid::s4u::Host* host, std::function<void()> failed)
-      : host_(host), failed_(std::move(failed)) {}
+  CourierPool(simgrid::s4u::Host* host, LinkTraffic& traffic, std::function<void()> failed)
+      : host_(host), traffic_(traffic), failed_(std::move(failed)) {}
   void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
 
  private:
   simgrid::s4u::Host* host_;
+  LinkTraffic& traffic_;
   std::function<void()> failed_;
   std::vector<std::unique_ptr<Courier>> couriers_;
 };

@@ -74,6 +74,12 @@ std::size_t Recorder::add_device(DeviceUsage usage) {
   return result_.devices.size() - 1;
 }
 
+std::size_t Recorder::add_link(LinkUsage usage) {
+  result_.links.push_back(std::move(usage));
+  flow_bytes_.emplace_back(running_.period(), running_.adaptive());
+  return result_.links.size() - 1;
+}
+
 std::int32_t Recorder::add_track(std::string name) {
   result_.tracks.push_back(std::move(name));
   return static_cast<std::int32_t>(result_.tracks.size()) - 1;
@@ -116,6 +122,11 @@ void Recorder::busy(std::size_t device, Seconds from, Seconds to, const StepCost
   link_bytes_[device].add(from, to, cost.link.value());
 }
 
+void Recorder::carried(std::size_t link, Seconds from, Seconds to, Bytes bytes) {
+  result_.links[link].carried += counted(from, to) * bytes;
+  flow_bytes_[link].add(from, to, bytes.value());
+}
+
 void Recorder::span(Span span) {
   if (wants_spans_) result_.spans.push_back(std::move(span));
 }
@@ -128,6 +139,7 @@ void Recorder::sample() {
   std::vector<TimeBuckets*> all = {&running_, &waiting_, &blocks_, &tokens_};
   for (auto& series : device_busy_) all.push_back(&series);
   for (auto& series : link_bytes_) all.push_back(&series);
+  for (auto& series : flow_bytes_) all.push_back(&series);
   Seconds period(0);
   std::size_t periods = 0;
   for (const TimeBuckets* series : all) period = std::max(period, series->period());
@@ -146,12 +158,15 @@ void Recorder::sample() {
              .kv_blocks = blocks_[i] / dt,
              .tokens_per_s = tokens_[i] / dt,
              .device_utilisation = {},
-             .link_utilisation = {}};
+             .link_utilisation = {},
+             .flow_utilisation = {}};
     for (std::size_t d = 0; d < device_busy_.size(); ++d) {
       s.device_utilisation.push_back(device_busy_[d][i] / dt);
       const double link = result_.devices[d].link_bandwidth.value();
       s.link_utilisation.push_back(link > 0 ? link_bytes_[d][i] / dt / link : 0);
     }
+    for (std::size_t l = 0; l < flow_bytes_.size(); ++l)
+      s.flow_utilisation.push_back(flow_bytes_[l][i] / dt / result_.links[l].bandwidth.value());
     result_.samples.push_back(std::move(s));
   }
 }

@@ -18,6 +18,7 @@ class TimeBuckets {
   void add(Seconds from, Seconds to, double integral);  // spread evenly over [from, to]
   void coarsen_to(Seconds period);  // adaptive ones only; a power of two times today's period
   Seconds period() const { return period_; }
+  bool adaptive() const { return adaptive_; }
   double operator[](std::size_t i) const { return i < sums_.size() ? sums_[i] : 0; }
   std::size_t size() const { return sums_.size(); }
 
@@ -33,6 +34,7 @@ class Recorder {
   Recorder(const Workload& workload, std::optional<Seconds> sample_period, bool spans);
 
   std::size_t add_device(DeviceUsage usage);  // a pipeline stage's devices; returns its index
+  std::size_t add_link(LinkUsage usage);
   std::int32_t add_track(std::string name);
 
   // A replica's queue and cache held these values over [from, to]; blocks may grow evenly.
@@ -40,6 +42,7 @@ class Recorder {
              bool kv_limited);
   void tokens(Seconds from, Seconds to, double count);
   void busy(std::size_t device, Seconds from, Seconds to, const StepCost& cost);
+  void carried(std::size_t link, Seconds from, Seconds to, Bytes bytes);
   void span(Span span);
   bool wants_spans() const { return wants_spans_; }
   bool kept(std::int32_t request) const { return request >= warmup_; }
@@ -59,7 +62,7 @@ class Recorder {
   bool wants_spans_;
   std::optional<Seconds> start_;
   TimeBuckets running_, waiting_, blocks_, tokens_;
-  std::vector<TimeBuckets> device_busy_, link_bytes_;
+  std::vector<TimeBuckets> device_busy_, link_bytes_, flow_bytes_;
 };
 
 }  // namespace weir

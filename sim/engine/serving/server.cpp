@@ -35,8 +35,8 @@ void Server::start() {
   };
   for (std::size_t s = 1; s < stages_.size(); ++s) {
     inboxes_[s].ready = sg4::Semaphore::create(0);
-    inboxes_[s].from_previous =
-        std::make_unique<Courier>(name(s) + " in", stages_[s - 1].ranks[0], cluster_.failed);
+    inboxes_[s].from_previous = std::make_unique<Courier>(name(s) + " in", stages_[s - 1].ranks[0],
+                                                          *cluster_.traffic, cluster_.failed);
     sg4::Actor::create(name(s), stages_[s].ranks[0], [this, s] {
       guard([this, s] { serve_stage(s); });
     })->daemonize();
@@ -163,7 +163,8 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
     for (const auto& call : stages_[stage].model->collectives(iteration.shape)) {
       const Seconds begin = now();
       for (std::int64_t i = 0; i < call.times; ++i)
-        play_collective(call.op, call.bytes, replica_->spec().links.shape, stages_[stage].ranks);
+        play_collective(call.op, call.bytes, replica_->spec().links.shape, stages_[stage].ranks,
+                        cluster_.traffic);
       const Seconds played = now() - begin;
       cost.time += played;
       cost.link_bound += played;

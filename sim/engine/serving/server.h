@@ -29,6 +29,7 @@ class Server {
     std::function<void()> failed;  // called while an exception is being handled
     std::function<void(Server& to, const KvTransfer&, std::function<void()> arrived)> transfer;
     std::function<void(const KvTransfer&)> swap_out;  // blocks
+    LinkTraffic* traffic;
   };
 
   Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward,
