@@ -1,6 +1,8 @@
 // The page in a real browser. Each case asks the page what it shows, and the results what it should.
 #include <catch2/catch.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -47,14 +49,26 @@ class OpenPage {
   }
   // The points a chart shows: [{x, y, i}]
   Json shown(int chart) { return ask("figures[" + std::to_string(chart) + "].chart.data.datasets[1].data"); }
-  // Where a point lies in the window.
+  // Where a point lies in the window, once the layout stands still: charts follow their cards by a frame or
+  // two.
   std::pair<double, double> place(int chart, std::int64_t point) {
+    const std::string figure = "figures[" + std::to_string(chart) + "]";
+    ask(figure + ".canvas.scrollIntoView({block: 'center'})");
     const Json at =
-        ask("(() => { const f = figures[" + std::to_string(chart) +
-            "], k = f.chart.data.datasets[1].data.findIndex(p => p.i === " + std::to_string(point) +
-            "); f.canvas.scrollIntoView({block: 'center'}); const b = f.canvas.getBoundingClientRect(), " +
-            "e = f.chart.getDatasetMeta(1).data[k]; return [b.x + e.x, b.y + e.y]; })()");
+        ask("new Promise(done => { let before, still = 0; const look = () => { const f = " + figure +
+            ", k = f.chart.data.datasets[1].data.findIndex(p => p.i === " + std::to_string(point) +
+            "), b = f.canvas.getBoundingClientRect(), e = f.chart.getDatasetMeta(1).data[k], " +
+            "now = [b.x + e.x, b.y + e.y]; still = String(now) === before ? still + 1 : 0; " +
+            "before = String(now); still < 5 ? requestAnimationFrame(look) : done(now); }; look(); })");
     return {at[0], at[1]};
+  }
+  // The point of a chart that is farthest from the next one: others may lie on top of each other.
+  std::size_t loneliest(int chart) {
+    place(chart, shown(chart)[0]["i"]);
+    return ask(
+        "(() => { const c = figures[" + std::to_string(chart) + "].chart, e = c.getDatasetMeta(1).data, " +
+        "gaps = e.map(a => Math.min(...e.filter(b => b !== a).map(b => Math.hypot(a.x - b.x, a.y - b.y))));"
+        " return c.data.datasets[1].data[gaps.indexOf(Math.max(...gaps))].i; })()");
   }
   void wrote(const std::string& filter) {
     browser.click("#filter");
@@ -174,32 +188,38 @@ TEST_CASE(
 
 TEST_CASE("report page: hovering a point shows its configuration, clicking it everything about it") {
   NEEDS_CHROMIUM
-  OpenPage page(sample_sweep({.fail_each = 13}));
-  const auto [x, y] = page.place(0, 69);
+  OpenPage page(sample_sweep({.rates = 8, .fail_each = 13}));
+  const std::size_t point = page.loneliest(0);
+  const std::string heading = fmt::format("Point {}", point);
+  const auto [x, y] = page.place(0, static_cast<std::int64_t>(point));
   page.browser.hover(x, y);
   CHECK(page.ask("$('tip').hidden") == false);
   const std::string tip = page.text_of("#tip");
-  for (const char* word :
-       {"point 69", "tensor", "8", "batching/kind", "static", "rate_per_s", "66.67", "p99 TTFT (ms)"}) {
+  const Varied& varied = page.results.points[point].varied;
+  for (const std::string& word :
+       {fmt::format("point {}", point), std::string("tensor"), varied[0].second.dump(),
+        std::string("batching/kind"), varied[1].second.get<std::string>(), std::string("rate_per_s"),
+        fmt::format("{}", varied[2].second.get<double>()), std::string("p99 TTFT (ms)")}) {
     INFO(tip << " lacks " << word);
     CHECK(tip.find(word) != std::string::npos);
   }
-  CHECK(page.ask("document.querySelector('tr.hovered').dataset.point") == "69");
+  CHECK(page.ask("document.querySelector('tr.hovered').dataset.point") == std::to_string(point));
   page.browser.hover(2, 2);
   CHECK(page.ask("$('tip').hidden") == true);
 
   page.browser.click(x, y);
-  CHECK(page.ask("view.selected") == 69);
-  CHECK(page.ask("document.querySelector('tr[aria-selected]').dataset.point") == "69");
-  CHECK(page.text_of("#detail h2") == "Point 69");
+  CHECK(page.ask("view.selected") == point);
+  CHECK(page.ask("document.querySelector('tr[aria-selected]').dataset.point") == std::to_string(point));
+  CHECK(page.text_of("#detail h2") == heading);
   page.ask("[...document.querySelectorAll('[role=tab]')].find(t => t.innerText === 'scenario').click()");
-  const Json& scenario = page.results.points[69].summary["scenario"];
+  const Json& scenario = page.results.points[point].summary["scenario"];
   CHECK(Json::parse(page.text_of("#detail pre.json")) == scenario);  // in its order
   CHECK(page.ask("[...document.querySelectorAll('#detail mark')].map(m => m.innerText.trim())") ==
-        Json({"\"tensor\": 8", "\"kind\": \"static\"",
+        Json({"\"tensor\": " + varied[0].second.dump(), "\"kind\": " + varied[1].second.dump(),
               "\"rate_per_s\": " + scenario["workload"]["arrivals"]["rate_per_s"].dump()}));
-  page.browser.press("ArrowDown");
-  CHECK(page.text_of("#detail h2") == "Point 70");
+  const bool last = point + 1 == page.results.points.size();
+  page.browser.press(last ? "ArrowUp" : "ArrowDown");
+  CHECK(page.text_of("#detail h2") == fmt::format("Point {}", last ? point - 1 : point + 1));
   page.browser.press("Escape");
   CHECK(page.ask("$('detail').hidden") == true);
   CHECK(page.browser.complaints() == std::vector<std::string>{});
