@@ -15,16 +15,16 @@ struct Preset {
 };
 
 // per_step: what shows of scheduler, input preparation and launches beside the kernels. per_sequence: what
-// grows with the batch: sampling, detokenisation, streaming. It depends on how a server is asked: 45-60 us on
-// H100 where vLLM sorts logits for top-p (Qwen3-32B), 0-10 us where it does not (H200; RTX runs). Calibrated
-// on the mean TPOT of the H100 and H200 servers of AIConfigurator's silicon_sample.csv, on every second row
-// (TensorRT-LLM) and as the mean of six groups of servers (vLLM): docs/calibration/README.md. vllm_v0:
-// ESTIMATE, its scheduler runs between steps (1.4-4 ms a step at batch 8-64 on A100, Vidur's CPU overhead
-// profiles).
+// grows with the batch: sampling, detokenisation, streaming. Evidence: docs/calibration/README.md, "Servers".
+// trtllm: the least mean TPOT error over every second of its servers in AIConfigurator's silicon_sample.csv.
+// vllm_v1: ESTIMATE. 500 us is near what its vLLM servers there fit (600); 20 us a sequence lies between them
+// (50 to 80 us: they sort logits for top-p and stream over HTTP) and the RTX servers whose clients call the
+// engine in its own process (about none). vllm_v0: ESTIMATE, its scheduler runs between steps (1.4-4 ms a
+// step at batch 8-64 on A100, Vidur's CPU overhead profiles).
 const std::vector<Preset> presets = {
     {"vllm_v1", "vLLM 0.8 and later: CUDA graphs, scheduler in a process of its own", 500, 20, "vllm", true},
     {"vllm_v0", "vLLM up to 0.7: the scheduler runs between steps", 1500, 20, "vllm", false},
-    {"trtllm", "TensorRT-LLM: C++ runtime, overlapped scheduling", 300, 20, "trtllm", true},
+    {"trtllm", "TensorRT-LLM: C++ runtime, overlapped scheduling", 300, 15, "trtllm", true},
     {"ideal", "no host time at all, plain ring collectives", 0, 0, "", true},
 };
 
