@@ -1,4 +1,4 @@
-// The table of rooms (docs/design.md, section 1), held over every #include there is.
+// The table of rooms, held over every #include there is.
 #include <catch2/catch.hpp>
 
 #include <filesystem>

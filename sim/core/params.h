@@ -123,6 +123,8 @@ class Params {
   Params(Reading& reading, const Json* object, std::string pointer, std::string schema_path);
   // Declares the key, checks presence; null if absent (fallback recorded) or a problem.
   const Json* find(const Key& key, Json declaration, const std::optional<Json>& fallback);
+  void null_by_default(const Key& key, Json declaration);  // declares a key that is not given, or is null
+  void expected(const std::string& key, const std::string& what, const Json& got);  // a Problem
   void resolve(const std::string& key, const Json& value);
   Json& schema_node(const std::string& below = "");
 

@@ -97,7 +97,7 @@ struct Scenario {
   bool collective_flows = false;
   bool fast_forward = true;
   std::optional<Seconds> time_limit;
-  std::optional<Seconds> sample_period;  // of timeseries.csv; null: about 200 samples
+  std::optional<Seconds> sample_period;  // of timeseries.csv; null: 200 to 400 samples
   Json resolved;                         // the whole input with its defaults
   std::vector<std::string> notes;
 };
