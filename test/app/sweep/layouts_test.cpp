@@ -74,7 +74,7 @@ TEST_CASE(
   CHECK(left_out().at(two).find("a request of 100000 tokens could not run even alone") == 0);
   group["max_model_len"] = nullptr;
   group["kv_cache"]["blocks"] = 10'000;
-  CHECK(left_out().at(two).find("10000 KV blocks of 5.00 MiB do not fit") != std::string::npos);
+  CHECK(left_out().at(two).find("10000 KV blocks of 2.50 MiB do not fit") != std::string::npos);
   group["kv_cache"]["blocks"] = -1;
   CHECK(places(problems_of(with(R"({"layouts": "all"})", scenario))) ==
         std::set<std::string>{"/scenario/serving/replicas/0/kv_cache/blocks"});

@@ -1,6 +1,8 @@
 // When a percentile of requests is served in time: counted, not interpolated.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 #include "sim/app/sweep/search/search_spec.h"
 
 using namespace weir;
