@@ -12,12 +12,16 @@ Reading Reading::describe() {
   return reading;
 }
 
-std::filesystem::path Reading::relative(const std::string& path) const {
-  return std::filesystem::path(file_).parent_path() / path;
+std::filesystem::path Reading::relative(const std::string& path) {
+  return *files_.insert(std::filesystem::path(file_).parent_path() / path).first;
 }
 
 void Reading::problem(std::string pointer, std::string what) {
   problems_.push_back({std::move(pointer), std::move(what)});
+}
+
+void Reading::misfit(std::string pointer, std::string what) {
+  problems_.push_back({std::move(pointer), std::move(what), true});
 }
 
 void Reading::finish() const {

@@ -1,8 +1,10 @@
 #pragma once
 // A scenario, read and validated whole before anything runs: every default filled in, every name looked up,
 // the model cut and fitted onto devices. docs: `weir list`, scenarios/schema.json, scenarios/reference.json.
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -100,6 +102,7 @@ struct Scenario {
   std::optional<Seconds> sample_period;  // of timeseries.csv; null: 200 to 400 samples
   Json resolved;                         // the whole input with its defaults
   std::vector<std::string> notes;
+  std::set<std::filesystem::path> files;  // that it names and results depend on: traces, profiles, ...
 };
 
 // Throws ConfigError with every problem there is.

@@ -43,6 +43,7 @@ TEST_CASE(
       CHECK(row.contains(key));
     CHECK(row["simulated"].is_number());
     CHECK(row["accept_max"].is_null());
+    CHECK(row["within"].is_null());
     CHECK_THAT(ended.out, Catch::Contains(row["id"].get<std::string>()));
     ids.insert(row["id"]);
   }

@@ -12,6 +12,8 @@ void add_traces(const ReproduceOptions& options,
                 std::vector<ReproducedRow>& rows);  // real vLLM runs, by request
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // Vidur's runs
 
+// The study: all of these, and the servers.
+std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options);
 void draw_validation(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 
 }  // namespace weir
