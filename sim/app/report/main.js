@@ -20,9 +20,12 @@ function describePage() {
       varied.filter(f => distinct(f).length > 1).map(f => `${f.label} (${distinct(f).length})`).join(', ');
   $('about').textContent = data.sweep ?
       `${points.length} points${failed ? `, ${failed} failed` : ''}` +
-          `${data.missing ? `, ${data.missing} have no result yet (the sweep was interrupted or is running)` : ''}` +
+          `${
+              data.missing ?
+                  `, ${data.missing} have no result yet (the sweep was interrupted or is running)` :
+                  ''}` +
           `${keys ? ' over ' + keys : ''}` :
-                                         summaryOf(0)?.bound?.reason || '';
+      summaryOf(0)?.bound?.reason || '';
   $('version').textContent = data.version;
 }
 
