@@ -117,7 +117,7 @@ TEST_CASE("weir plot: a sweep whose points all failed has no figure, and says wh
   CHECK_THAT(asked.err, Catch::Contains("fewer than two points"));
 }
 
-TEST_CASE("weir plot: a real run is drawn in every format; the CDF's data are the requests' quantiles") {
+TEST_CASE("weir plot: a real run is drawn in every format, and the CDF's data are the requests' quantiles") {
   const ScratchDirectory scratch;
   REQUIRE(run_weir({"run", shipped("quickstart.json"), "--quiet", "--out", scratch / "run"}).code == 0);
   for (const std::string format : {"svg", "pdf", "png"}) {

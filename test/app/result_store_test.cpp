@@ -136,7 +136,7 @@ TEST_CASE("result store: somebody else's file is no store") {
   CHECK_THROWS_AS(read_store(scratch / "theirs"), ConfigError);
 }
 
-TEST_CASE("results.csv: a column a varied pointer, status, then the metrics; empty where there is none") {
+TEST_CASE("results.csv: a column a varied pointer, status, then the metrics, empty where there is none") {
   const ScratchDirectory scratch;
   const SweepRecord sweep = sweep_of(2);
   ResultStore::create(scratch / "results.sqlite", sweep);

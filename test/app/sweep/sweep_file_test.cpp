@@ -92,7 +92,8 @@ TEST_CASE("sweep: what would overwrite, or lies nowhere, is refused") {
 }
 
 TEST_CASE(
-    "sweep: weir check counts the points, gives the reasons and estimates the time; a scenario is no sweep") {
+    "sweep: weir check counts the points, gives the reasons and estimates the time, and a scenario is no "
+    "sweep") {
   const ScratchDirectory scratch;
   std::ofstream(scratch / "scenario.json") << small_scenario().dump();
   std::ofstream(scratch / "sweep.json") << R"({"scenario": "scenario.json", "layouts": "all"})";
