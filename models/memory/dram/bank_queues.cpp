@@ -24,9 +24,10 @@ void BankQueues::recount(int bank) {
   for (const QueuedAccess& access : waiting(bank))
     if (access.row == b.open_row) ++(access.is_write ? b.write_hits : b.read_hits);
   b.front_misses = b.size > 0 && queue(bank)[0].row != b.open_row;
-  const Cycles when = earliest(bank);
+  const bool held = held_[static_cast<std::size_t>(bank / banks_per_rank_)];
+  const Cycles when = held ? never : earliest(bank);
   when_[static_cast<std::size_t>(bank)] = when;
-  if (!held_[static_cast<std::size_t>(bank / banks_per_rank_)]) next_time_ = std::min(next_time_, when);
+  next_time_ = std::min(next_time_, when);
 }
 
 void BankQueues::push(const QueuedAccess& access) {
@@ -64,19 +65,16 @@ std::optional<NextCommand> BankQueues::first_ready(int bank, Cycles now) {
 
 std::optional<NextCommand> BankQueues::choose(Cycles now) {
   if (now < next_time_) return {};
-  const int banks = static_cast<int>(banks_.size());
+  const int banks = static_cast<int>(when_.size());
   next_time_ = never;
   for (int i = 0, bank = last_; i < banks; ++i) {
     if (++bank == banks) bank = 0;
     Cycles& when = when_[static_cast<std::size_t>(bank)];
-    if (when == never || held_[static_cast<std::size_t>(bank / banks_per_rank_)]) continue;
+    if (when <= now) when = earliest(bank);  // others' commands may have moved it
     if (when <= now) {
-      when = earliest(bank);  // others' commands may have moved it
-      if (when <= now) {
-        last_ = bank;
-        next_time_ = now;  // what comes after it was not looked at
-        return first_ready(bank, now);
-      }
+      last_ = bank;
+      next_time_ = now;  // what comes after it was not looked at
+      return first_ready(bank, now);
     }
     next_time_ = std::min(next_time_, when);
   }
@@ -103,7 +101,7 @@ void BankQueues::issued(const NextCommand& next) {
 
 void BankQueues::hold_rank(int rank, bool held) {
   held_[static_cast<std::size_t>(rank)] = held;
-  if (!held) next_time_ = 0;  // look again
+  for (int bank = rank * banks_per_rank_; bank < (rank + 1) * banks_per_rank_; ++bank) recount(bank);
 }
 
 }  // namespace weir

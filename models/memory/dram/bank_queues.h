@@ -68,7 +68,7 @@ class BankQueues {
   int last_ = 0, waiting_ = 0;
   std::vector<Bank> banks_;
   std::vector<QueuedAccess> entries_;
-  std::vector<Cycles> when_;  // a bank has nothing to issue before; never: it is empty
+  std::vector<Cycles> when_;  // a bank has nothing to issue before; never: empty or held
   std::vector<bool> held_;    // by rank
   Cycles next_time_ = never;
 };

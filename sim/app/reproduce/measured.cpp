@@ -17,9 +17,12 @@ namespace {
 
 std::vector<std::string> split(const std::string& line) {
   std::vector<std::string> cells(1);
+  bool quoted = false;  // commas within are text
   for (const char c : line) {
     if (c == '\r') continue;
-    if (c == ',')
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
       cells.emplace_back();
     else
       cells.back() += c;
