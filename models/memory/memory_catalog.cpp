@@ -49,6 +49,7 @@ DramOrganisation read_organisation(Params& params) {
   o.rows = power_of_two(params, "rows", 1 << 24);
   o.row_bytes = power_of_two(params, "row_bytes", 1 << 20);
   o.access_bytes = power_of_two(params, "access_bytes", 1 << 10);
+  if (o.banks() > 1024) params.fail("banks_per_group", "more than 1024 banks a channel");
   if (o.access_bytes > o.row_bytes) params.fail("access_bytes", "more than row_bytes");
   return o;
 }

@@ -24,6 +24,7 @@ class Channel {
         refresh_(memory, timing_, banks_, options.refresh),
         open_banks_(static_cast<std::size_t>(memory.organisation.ranks)),
         active_since_(open_banks_.size()),
+        sharing_(requests.size(), none),
         unfinished_(requests.size()) {
     run_.requests.resize(requests.size());
     run_.rank_active.resize(open_banks_.size());
@@ -68,15 +69,20 @@ class Channel {
     if (const QueuedAccess* write = transactions_.find(true, access)) {
       ++run_.merged;
       if (access.is_write)
-        followers_.push_back({write->request, access.request});
+        share_data(write->request, access.request);
       else
         finish(access.request, now_ + 1);
     } else if (const QueuedAccess* read = access.is_write ? nullptr : transactions_.find(false, access)) {
       ++run_.merged;
-      followers_.push_back({read->request, access.request});
+      share_data(read->request, access.request);
     } else {
       transactions_.push(access);
     }
+  }
+
+  void share_data(std::uint32_t waiting, std::uint32_t request) {
+    sharing_[request] = sharing_[waiting];
+    sharing_[waiting] = request;
   }
 
   void finish(std::uint32_t request, Cycles data_end) {
@@ -115,12 +121,7 @@ class Channel {
     if (banks_.hits(next.bank) > 0) ++run_.row_hits;
     settled_ = false;
     transactions_.issued(located(next.request));
-    finish(next.request, data_end);
-    std::erase_if(followers_, [&](const Follower& f) {
-      if (f.leader != next.request) return false;
-      finish(f.request, data_end);
-      return true;
-    });
+    for (std::uint32_t r = next.request; r != none; r = sharing_[r]) finish(r, data_end);
   }
 
   Cycles next_time() const {
@@ -130,10 +131,6 @@ class Channel {
       next = std::min(next, requests_[offered_].arrival);
     return std::max(next, now_ + 1);
   }
-
-  struct Follower {
-    std::uint32_t leader, request;
-  };
 
   const MemorySpec& memory_;
   std::span<const MemoryRequest> requests_;
@@ -148,9 +145,10 @@ class Channel {
   std::size_t offered_ = 0;
   bool settled_ = true;  // no transaction can move until one is accepted or a bank's queue shrinks
   DramCommand first_ = DramCommand::refresh;  // of this cycle
-  std::vector<Follower> followers_;           // of a waiting request, whose data they share
   std::vector<int> open_banks_;               // by rank
   std::vector<Cycles> active_since_;
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  std::vector<std::uint32_t> sharing_;  // by request: the next one that shares its data
   std::size_t unfinished_;
   ChannelRun run_;
 };

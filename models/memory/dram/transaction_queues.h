@@ -23,7 +23,7 @@ class TransactionQueues {
  private:
   using Queue = std::vector<QueuedAccess>;
   static constexpr std::size_t buckets = 1024;
-  std::uint16_t& count(bool is_write, std::uint64_t block) { return counts_[is_write][block % buckets]; }
+  std::uint32_t& count(bool is_write, std::uint64_t block) { return counts_[is_write][block % buckets]; }
   bool drain_due(bool more) const;
   bool move_first(Queue& queue);
 
@@ -31,7 +31,7 @@ class TransactionQueues {
   std::size_t read_capacity_, write_capacity_, drain_above_;
   Queue reads_, writes_;
   std::size_t draining_ = 0;                                    // so many writes are still to move
-  std::array<std::array<std::uint16_t, buckets>, 2> counts_{};  // waiting anywhere, by block: mostly none
+  std::array<std::array<std::uint32_t, buckets>, 2> counts_{};  // waiting anywhere, by block: mostly none
 };
 
 }  // namespace weir

@@ -104,6 +104,17 @@ TEST_CASE("DRAM channel: after four hits a waiting row closes the open one, thou
   CHECK(capped[2] < capped[5]);
 }
 
+TEST_CASE("DRAM channel: writes to one place are merged for as long as they wait, however many") {
+  const MemorySpec m = find_memory("hbm2_neupims");
+  std::vector<MemoryRequest> requests;
+  for (int i = 0; i < 100000; ++i)
+    requests.push_back({0, i % 2 == 0 ? 0 : 4096 + 64 * std::uint64_t(i), i % 2 == 0});
+  const ChannelRun run = play(m, requests);
+  CHECK(run.count(DramCommand::write) == 1);
+  CHECK(run.merged == 49999);
+  CHECK(run.requests[0].data_end == run.requests[99998].data_end);
+}
+
 TEST_CASE("DRAM channel: no requests are no time") {
   const ChannelRun run = play(find_memory("hbm3"), {});
   CHECK(run.span() == 0);
