@@ -1,6 +1,9 @@
 #pragma once
-// The tables of one profile folder, in the layout of LLMServingSim's profiler (design.md section 5). Read by
-// profiled.cpp.
+// The tables of one profile folder, in the layout of LLMServingSim's profiler: dense.csv
+// (layer,tokens,time_us), per_sequence.csv (layer,sequences,time_us), attention.csv
+// (prefill_chunk,kv_prefill,n_decode,kv_decode,time_us) and, of experts, moe.csv
+// (tokens,activated_experts,time_us). Times are of one layer on one rank, at the folder's tensor parallelism;
+// other files are ignored. Read by profiled.cpp.
 #include <filesystem>
 #include <map>
 #include <string>

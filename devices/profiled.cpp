@@ -12,10 +12,10 @@ namespace weir {
 namespace {
 
 // Decodes of unequal length cost their mean plus a share of the way to the longest. LLMServingSim measured
-// that share (github.com/casys-kaist/LLMServingSim,
-// profiler/perf/{RTX4090,RTXPRO6000}/meta-llama/Llama-3.1-8B/bf16/ tp1/skew_fit.csv): alone mostly 0.01-0.06
-// (median 0.025) at any number of decodes; beside a prefill, where a long request is one long tile of the
-// last wave, 0.7-1 of 2 decodes, 0.3-0.5 of 8, 0.1-0.2 of 16, 0.05-0.1 of 32, 0.02-0.05 of 64 and 128.
+// that share (github.com/casys-kaist/LLMServingSim, skew_fit.csv in
+// profiler/perf/{RTX4090,RTXPRO6000}/meta-llama/Llama-3.1-8B/bf16/tp1): alone mostly 0.01-0.06 (median
+// 0.025) at any number of decodes; beside a prefill, where a long request is one long tile of the last wave,
+// 0.7-1 of 2 decodes, 0.3-0.5 of 8, 0.1-0.2 of 16, 0.05-0.1 of 32, 0.02-0.05 of 64 and 128.
 constexpr double skew_alone = 0.025;
 double skew_beside_prefill(double decodes) {
   return std::min(1.0, 2.6 / decodes);

@@ -1,7 +1,7 @@
 #pragma once
-// A device that reads measured kernel times instead of calculating them: a folder in the layout of
-// LLMServingSim's profiler (design.md section 5). Flops, bytes and energy stay those of the analytic device
-// it stands on, and so do the links.
+// A device that reads measured kernel times instead of calculating them, from a folder in the layout of
+// profile_bundle.h. Flops, bytes and energy stay those of the analytic device it stands on, and so do the
+// links.
 #include <filesystem>
 
 #include "devices/device.h"

@@ -1,4 +1,4 @@
-// The table of rooms (docs/design.md, section 1), held over every #include there is.
+// The table of rooms, held over every #include there is.
 #include <catch2/catch.hpp>
 
 #include <filesystem>
@@ -21,6 +21,25 @@ const std::map<std::string, std::set<std::string>> may_include = {
     {"sim/engine", {"sim/core", "models", "workloads", "policies", "devices", "simgrid"}},
     {"sim/app", {"sim/core", "models", "workloads", "policies", "devices", "sim/engine"}},
 };
+
+// The same within sim/app, of its folders. What lies beside them (sim/app/*.h) is everyone's.
+const std::map<std::string, std::set<std::string>> app_may_include = {
+    {"output", {}},
+    {"results", {"output"}},
+    {"sweep", {"output", "results"}},
+    {"compare", {"output", "results"}},
+    {"plot", {"output", "results"}},
+    {"report", {"output", "results"}},
+    {"memory", {"output"}},
+    {"reproduce", {"output", "results", "memory"}},  // memory: reads the recorded requests of DRAM cases
+    {"mpi", {"sweep"}},
+};
+
+std::string app_folder_of(const std::string& path) {
+  static const std::regex folder("^sim/app/(\\w+)/");
+  std::smatch match;
+  return std::regex_search(path, match, folder) ? match[1].str() : "";
+}
 
 // The room a path belongs to; "" for the libraries we use.
 std::string room_of(const std::string& path) {
@@ -66,6 +85,27 @@ TEST_CASE("layering: every include follows the table of rooms") {
     }
     CHECK(includes > 0);
   }
+}
+
+TEST_CASE("layering: within sim/app, commands stand on results and output, and never these on a command") {
+  const std::regex include(R"re(^\s*#\s*include\s*"([^"]+)")re");
+  std::set<std::string> seen;
+  for (const fs::path& file : sources("sim/app")) {
+    const std::string folder = app_folder_of(fs::relative(file, WEIR_SOURCE_DIR).string());
+    if (folder.empty()) continue;
+    INFO(file.string());
+    REQUIRE(app_may_include.contains(folder));
+    seen.insert(folder);
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+      std::smatch match;
+      if (!std::regex_search(line, match, include)) continue;
+      const std::string included = app_folder_of(match[1]);
+      INFO(line);
+      CHECK((included.empty() || included == folder || app_may_include.at(folder).contains(included)));
+    }
+  }
+  CHECK(seen.size() == app_may_include.size());
 }
 
 TEST_CASE("layering: a forbidden, relative or indirect include is seen") {

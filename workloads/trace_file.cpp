@@ -38,9 +38,9 @@ class TraceFile : public RequestSource {
     return read_(read_text_file(path_), path_.string());
   } catch (const ConfigError& e) {
     std::vector<Problem> problems;
-    for (const auto& [pointer, what] : e.problems())
+    for (const Problem& p : e.problems())
       problems.push_back(
-          {"file", fmt::format("{}: {}{}{}", e.file(), pointer, pointer.empty() ? "" : ": ", what)});
+          {"file", fmt::format("{}: {}{}{}", e.file(), p.pointer, p.pointer.empty() ? "" : ": ", p.what)});
     throw ConfigError("", problems);
   }
 

@@ -32,7 +32,7 @@ enum class Rows {
 };
 
 struct Operator {
-  // The profiler's layer (design.md section 5), the collective's kind, or of a mixture of experts:
+  // The layer as profiles name it (devices/profile_bundle.h), the collective's kind, or of experts:
   // moe_router, moe_gate_up, moe_act, moe_down, moe_sum (adding up a token's experts).
   std::string name;
   OperatorKind kind = OperatorKind::elementwise;

@@ -8,20 +8,15 @@
 namespace weir {
 namespace {
 
-class Orca final : public LimitedBatching {
+class Orca final : public WholePromptBatching {
  public:
-  using LimitedBatching::LimitedBatching;
+  using WholePromptBatching::WholePromptBatching;
 
   void next(const ServingView& view, Batch& batch) const override {
     Step step(view, limits_, Admission::sequence, batch);
     step.run();
     while (const SequenceView* head = step.head())
       if (!step.add(*head, head->pending())) break;
-  }
-
-  bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override {
-    return request.input_tokens <= limits_.max_batch_tokens &&
-           LimitedBatching::serves(request, total_blocks, block_tokens);
   }
 };
 

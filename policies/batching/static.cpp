@@ -9,9 +9,9 @@
 namespace weir {
 namespace {
 
-class StaticBatching final : public LimitedBatching {
+class StaticBatching final : public WholePromptBatching {
  public:
-  using LimitedBatching::LimitedBatching;
+  using WholePromptBatching::WholePromptBatching;
 
   void next(const ServingView& view, Batch& batch) const override {
     Step step(view, limits_, Admission::sequence, batch);
@@ -19,11 +19,6 @@ class StaticBatching final : public LimitedBatching {
       while (const SequenceView* head = step.head())
         if (!step.admit(*head, head->pending())) break;
     if (!prompts(view, batch.admitted, step)) step.run();
-  }
-
-  bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override {
-    return request.input_tokens <= limits_.max_batch_tokens &&
-           LimitedBatching::serves(request, total_blocks, block_tokens);
   }
 
  private:

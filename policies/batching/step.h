@@ -69,4 +69,14 @@ class LimitedBatching : public BatchingPolicy {
   const BatchLimits limits_;
 };
 
+// Those that compute a prompt whole, in one step.
+class WholePromptBatching : public LimitedBatching {
+ public:
+  using LimitedBatching::LimitedBatching;
+  bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override {
+    return request.input_tokens <= limits_.max_batch_tokens &&
+           LimitedBatching::serves(request, total_blocks, block_tokens);
+  }
+};
+
 }  // namespace weir

@@ -7,8 +7,7 @@
 
 namespace weir {
 
-using EmbeddedFiles =
-    std::vector<std::pair<std::string_view, std::string_view>>;  // (name, of JSON without .json; text), in
-                                                                 // the order given
+// Name (of JSON without its .json) and text, in the order given.
+using EmbeddedFiles = std::vector<std::pair<std::string_view, std::string_view>>;
 
 }  // namespace weir

@@ -12,6 +12,7 @@ namespace weir {
 struct Problem {
   std::string pointer;  // JSON pointer into the file, or "line 12" in a trace; "" is the whole file
   std::string what;     // what was expected, what was got, what exists
+  bool misfit = false;  // each value is right by itself, but what it asks for finds no room beside the rest
 };
 
 class ConfigError : public std::runtime_error {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,10 @@ class Reading {
 
   bool describing() const { return describing_; }
   const std::string& file() const { return file_; }
-  std::filesystem::path relative(const std::string& path) const;  // against the file's own directory
+  std::filesystem::path relative(const std::string& path);                 // against the file's own directory
+  const std::set<std::filesystem::path>& files() const { return files_; }  // that relative() was asked for
   void problem(std::string pointer, std::string what);
+  void misfit(std::string pointer, std::string what);  // see Problem
   bool failed() const { return !problems_.empty(); }
   void finish() const;  // throws ConfigError if anything was wrong
 
@@ -56,6 +59,7 @@ class Reading {
 
  private:
   std::string file_;
+  std::set<std::filesystem::path> files_;
   bool describing_ = false;
   std::vector<Problem> problems_;
 };
@@ -123,6 +127,8 @@ class Params {
   Params(Reading& reading, const Json* object, std::string pointer, std::string schema_path);
   // Declares the key, checks presence; null if absent (fallback recorded) or a problem.
   const Json* find(const Key& key, Json declaration, const std::optional<Json>& fallback);
+  void null_by_default(const Key& key, Json declaration);  // declares a key that is not given, or is null
+  void expected(const std::string& key, const std::string& what, const Json& got);  // a Problem
   void resolve(const std::string& key, const Json& value);
   Json& schema_node(const std::string& below = "");
 

@@ -227,7 +227,7 @@ class Placer {
                                                       : cache.memory_fraction * memory - weights - reserve;
       const auto fits = static_cast<std::int64_t>(std::floor(std::max(0.0, room / block)));
       if (cache.blocks ? fits < blocks : fits < 1) {
-        reading_.problem(
+        reading_.misfit(
             pointer + (cache.blocks ? "/kv_cache/blocks" : ""),
             cache.blocks
                 ? fmt::format("{} KV blocks of {:.2f} MiB do not fit: stage {} of {} leaves room for {}",
@@ -253,10 +253,10 @@ class Placer {
     if (!spec.max_model_len || serves(*spec.max_model_len)) return;
     std::int64_t fits = 0, too_long = *spec.max_model_len;
     while (too_long - fits > 1) (serves((fits + too_long) / 2) ? fits : too_long) = (fits + too_long) / 2;
-    reading_.problem(pointer + "/max_model_len",
-                     fmt::format("a request of {} tokens could not run even alone: the longest that {} KV "
-                                 "blocks of {} tokens and the batching serve is {}",
-                                 *spec.max_model_len, spec.kv_blocks, spec.kv_cache.block_tokens, fits));
+    reading_.misfit(pointer + "/max_model_len",
+                    fmt::format("a request of {} tokens could not run even alone: the longest that {} KV "
+                                "blocks of {} tokens and the batching serve is {}",
+                                *spec.max_model_len, spec.kv_blocks, spec.kv_cache.block_tokens, fits));
   }
 
   Scenario& s_;

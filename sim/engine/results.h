@@ -10,11 +10,8 @@
 
 namespace weir {
 
-enum class RequestStatus {
-  unfinished,
-  completed,
-  rejected
-};  // rejected: can never fit the KV cache or max_model_len
+// Rejected: it can never fit the KV cache or max_model_len.
+enum class RequestStatus { unfinished, completed, rejected };
 
 struct RequestRecord {
   Request request;
@@ -24,8 +21,8 @@ struct RequestRecord {
   RequestStatus status = RequestStatus::unfinished;
 };
 
-// Gaps between a request's tokens, pooled: log-spaced bins (1e-3 wide), because 121 M gaps as numbers are 1
-// GB.
+// Gaps between a request's tokens, pooled: log-spaced bins (1e-3 wide), because 121 M gaps as numbers would
+// be 1 GB.
 class GapHistogram {
  public:
   void add(Seconds gap, double count);

@@ -98,6 +98,7 @@ Scenario read_scenario(const Json& document, const std::string& file) {
   }
   reading.finish();
   s.resolved = std::move(reading.resolved);
+  s.files = reading.files();
   return s;
 }
 

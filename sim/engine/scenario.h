@@ -1,8 +1,10 @@
 #pragma once
 // A scenario, read and validated whole before anything runs: every default filled in, every name looked up,
 // the model cut and fitted onto devices. docs: `weir list`, scenarios/schema.json, scenarios/reference.json.
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -97,9 +99,10 @@ struct Scenario {
   bool collective_flows = false;
   bool fast_forward = true;
   std::optional<Seconds> time_limit;
-  std::optional<Seconds> sample_period;  // of timeseries.csv; null: about 200 samples
+  std::optional<Seconds> sample_period;  // of timeseries.csv; null: 200 to 400 samples
   Json resolved;                         // the whole input with its defaults
   std::vector<std::string> notes;
+  std::set<std::filesystem::path> files;  // that it names and results depend on: traces, profiles, ...
 };
 
 // Throws ConfigError with every problem there is.

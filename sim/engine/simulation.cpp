@@ -7,7 +7,8 @@
 #include <map>
 #include <simgrid/s4u.hpp>
 
-#include "sim/engine/serving/server.h"
+#include "sim/engine/serving/router.h"
+#include "sim/engine/stages.h"
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
@@ -23,21 +24,14 @@ class Simulation {
   RunResult run(sg4::Engine& engine);
 
  private:
-  using Group = std::vector<Server*>;
-
   void build_replica(const ReplicaSpec& spec, const ReplicaPlace& place);
-  std::vector<Server::Stage> build_stages(const ReplicaSpec& spec, const ReplicaPlace& place,
-                                          std::size_t index);
   void clients();
   void open_loop();
   void submit(std::int32_t request);
   void submit_next();
   void finished();
-  Server* route(std::int32_t request, const Group& group, std::int64_t& routed);
   void hand_over(std::int32_t request, int from);
   void transfer(Server& to, const KvTransfer& transfer, std::function<void()> arrived);
-  std::vector<LinkFlow> kv_flows(const Server& from, const Server& to, std::int64_t tokens) const;
-  std::vector<LinkFlow> swap_flows(const Server& server, std::int64_t tokens, bool out) const;
   bool stopping();
   void stop();
   void fail();  // remembers the exception being handled, and stops
@@ -52,13 +46,10 @@ class Simulation {
   CourierPool couriers_;
   std::vector<std::int32_t> positions_;
   std::vector<std::unique_ptr<Server>> servers_;
-  Group front_, back_;  // where prompts go, and where a prefill replica hands over to
-  std::int64_t routed_front_ = 0, routed_back_ = 0;
-  std::vector<ReplicaLoad> loads_;
-  std::vector<std::size_t> able_;
-  std::map<std::pair<const ReplicaSpec*, int>, std::shared_ptr<const StepModel>> models_;
+  Router router_;
+  StepModels step_models_;
   std::map<std::pair<int, int>, std::int32_t> transfer_tracks_;
-  std::vector<std::shared_ptr<const Device>> used_;  // in the order of the recorder's devices
+  std::vector<const DeviceSpec*> charged_;  // in the order of the recorder's devices
   sg4::SemaphorePtr all_done_;
   std::int32_t next_ = 0;  // closed loop: the next request to send
   std::int64_t owed_ = 0;  // and how many places are free
@@ -77,58 +68,10 @@ Simulation::Simulation(const Scenario& scenario, const RunOptions& options)
       recorder_(scenario.workload, scenario.sample_period, options.timeline),
       couriers_(cluster_.node(0), traffic_, [this] { fail(); }),
       positions_(scenario.workload.requests.size(), -1),
+      router_(*scenario.routing),
       all_done_(sg4::Semaphore::create(0)) {
   for (const ReplicaSpec& spec : scenario.replicas)
     for (const ReplicaPlace& place : spec.places) build_replica(spec, place);
-  for (const auto& server : servers_) {
-    const Role role = server->replica().spec().role;
-    (role == Role::decode ? back_ : front_).push_back(server.get());
-  }
-}
-
-std::vector<Server::Stage> Simulation::build_stages(const ReplicaSpec& spec, const ReplicaPlace& place,
-                                                    std::size_t index) {
-  const DeviceSpec& device = spec.on->spec();
-  std::vector<Server::Stage> stages;
-  for (std::size_t s = 0; s < place.size(); ++s) {
-    auto& model = models_[{&spec, static_cast<int>(s)}];
-    const bool first_of_its_kind = !model;
-    if (!model)
-      model = std::make_shared<StepModel>(spec, placed_stage(scenario_, spec, static_cast<int>(s)),
-                                          scenario_.collective_flows);
-    const std::string name = fmt::format("replica {} stage {}", index, s);
-    DeviceUsage usage;
-    usage.name = name;
-    usage.kind = device.kind;
-    usage.devices = static_cast<int>(place[s].size());
-    usage.peak = device.peak(scenario_.precision.activations);
-    usage.memory_bandwidth = device.memory_bandwidth;
-    usage.link_bandwidth = spec.links.bandwidth;
-    for (const std::string& unit : device.units) usage.units.push_back({unit, Seconds(0)});
-    std::vector<sg4::Host*> ranks, memories;
-    for (const DevicePlace& at : place[s]) {
-      ranks.push_back(cluster_.device(at));
-      memories.push_back(cluster_.node(at.node));
-    }
-    used_.push_back(spec.on);
-    // vLLM sends hidden states and residual, each rank its share (distributed/parallel_state.py,
-    // send_tensor_dict with all_gather_group).
-    const double activations = 2 * static_cast<double>(scenario_.model.hidden) *
-                               bytes_per_element(scenario_.precision.hidden()) / spec.parallelism.tensor;
-    stages.push_back({.model = model,
-                      .ranks = std::move(ranks),
-                      .memories = std::move(memories),
-                      .kv_per_token = kv_bytes_per_token(scenario_.model, scenario_.precision,
-                                                         spec.parallelism, static_cast<int>(s)),
-                      .device = recorder_.add_device(std::move(usage)),
-                      .track = recorder_.add_track(name),
-                      .unit_tracks = {},
-                      .activation_per_token = Bytes(activations)});
-    if (recorder_.wants_spans() && first_of_its_kind)
-      for (const std::string& unit : device.units)
-        stages.back().unit_tracks.push_back(recorder_.add_track(fmt::format("{} {}", name, unit)));
-  }
-  return stages;
 }
 
 void Simulation::build_replica(const ReplicaSpec& spec, const ReplicaPlace& place) {
@@ -138,9 +81,12 @@ void Simulation::build_replica(const ReplicaSpec& spec, const ReplicaPlace& plac
       number, spec, spec.kv_blocks, positions_, recorder_,
       Replica::Events{.finished = [this](std::int32_t) { finished(); },
                       .hand_over = [this, number](std::int32_t request) { hand_over(request, number); }});
+  charged_.insert(charged_.end(), place.size(), &spec.on->spec());
   servers_.push_back(std::make_unique<Server>(
-      std::move(replica), build_stages(spec, place, index), scenario_.fast_forward,
-      scenario_.collective_flows, recorder_,
+      std::move(replica),
+      build_stages(scenario_, spec, place, fmt::format("replica {}", index), cluster_, recorder_,
+                   step_models_),
+      scenario_.fast_forward, scenario_.collective_flows, recorder_,
       Server::Cluster{
           .stopping = [this] { return stopping(); },
           .failed = [this] { fail(); },
@@ -148,24 +94,10 @@ void Simulation::build_replica(const ReplicaSpec& spec, const ReplicaPlace& plac
                              std::function<void()> arrived) { transfer(to, t, std::move(arrived)); },
           .swap_out =
               [this, index](const KvTransfer& t) {
-                send_and_wait(swap_flows(*servers_[index], t.tokens, true), &traffic_);
+                send_and_wait(swap_flows(servers_[index]->stages(), t.tokens, true), &traffic_);
               },
           .traffic = &traffic_}));
-}
-
-Server* Simulation::route(std::int32_t request, const Group& group, std::int64_t& routed) {
-  const Request& r = recorder_.record(request).request;
-  const bool tokens = scenario_.routing->reads_tokens();
-  loads_.clear();
-  able_.clear();
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    if (!group[i]->replica().fits(r)) continue;
-    able_.push_back(i);
-    loads_.push_back(
-        {group[i]->replica().outstanding_requests(), tokens ? group[i]->outstanding_tokens(now()) : 0});
-  }
-  if (able_.empty()) return nullptr;
-  return group[able_[scenario_.routing->route(r, {.replicas = loads_, .routed = routed++})]];
+  router_.add(*servers_.back());
 }
 
 void Simulation::submit(std::int32_t request) {
@@ -173,9 +105,7 @@ void Simulation::submit(std::int32_t request) {
   // An open loop's actor may wake a rounding of the clock early.
   if (scenario_.workload.closed_loop || record.request.arrival > now()) record.request.arrival = now();
   if (request == scenario_.workload.warmup_requests) recorder_.measure_from(now());
-  bool can_end = back_.empty() || record.request.output_tokens == 1;
-  for (Server* server : back_) can_end = can_end || server->replica().fits(record.request);
-  Server* server = can_end ? route(request, front_, routed_front_) : nullptr;
+  Server* server = router_.for_prompt(record.request, now());
   if (!server) {
     record.status = RequestStatus::rejected;
     finished();
@@ -202,44 +132,21 @@ void Simulation::finished() {
 }
 
 void Simulation::hand_over(std::int32_t request, int from) {
-  Server* to = route(request, back_, routed_back_);
-  const bool mattered = to->replica().arrival_matters();
-  to->replica().enqueue_handover(request, from, now());
-  to->arrival(mattered);
-}
-
-std::vector<LinkFlow> Simulation::kv_flows(const Server& from, const Server& to, std::int64_t tokens) const {
-  std::vector<sg4::Host*> sources, sinks;
-  for (const auto& stage : from.stages())
-    sources.insert(sources.end(), stage.ranks.begin(), stage.ranks.end());
-  for (const auto& stage : to.stages()) sinks.insert(sinks.end(), stage.ranks.begin(), stage.ranks.end());
-  // Layers and heads lie in the same order on both sides, so equal shares of them meet.
-  const std::size_t shares = std::max(sources.size(), sinks.size());
-  const double bytes = static_cast<double>(scenario_.model.kv_elements_per_token() * tokens) *
-                       bytes_per_element(scenario_.precision.kv_cache) / static_cast<double>(shares);
-  std::vector<LinkFlow> flows;
-  for (std::size_t i = 0; i < shares; ++i)
-    flows.push_back({sources[i * sources.size() / shares], sinks[i * sinks.size() / shares], Bytes(bytes)});
-  return flows;
-}
-
-std::vector<LinkFlow> Simulation::swap_flows(const Server& server, std::int64_t tokens, bool out) const {
-  std::vector<LinkFlow> flows;
-  for (const auto& stage : server.stages())
-    for (std::size_t i = 0; i < stage.ranks.size(); ++i) {
-      LinkFlow flow{stage.ranks[i], stage.memories[i], static_cast<double>(tokens) * stage.kv_per_token};
-      if (!out) std::swap(flow.from, flow.to);
-      flows.push_back(flow);
-    }
-  return flows;
+  Server& to = router_.for_handover(recorder_.record(request).request, now());
+  const bool mattered = to.replica().arrival_matters();
+  to.replica().enqueue_handover(request, from, now());
+  to.arrival(mattered);
 }
 
 void Simulation::transfer(Server& to, const KvTransfer& t, std::function<void()> arrived) {
   if (t.kind == KvTransfer::Kind::swap_in)
-    return couriers_.send(swap_flows(to, t.tokens, false), std::move(arrived));
+    return couriers_.send(swap_flows(to.stages(), t.tokens, false), std::move(arrived));
   Server* from = servers_[static_cast<std::size_t>(t.from_replica)].get();
   const Seconds start = now();
-  couriers_.send(kv_flows(*from, to, t.tokens), [this, from, &to, t, start, done = std::move(arrived)] {
+  const Bytes kv = Bytes(static_cast<double>(scenario_.model.kv_elements_per_token() * t.tokens) *
+                         bytes_per_element(scenario_.precision.kv_cache));
+  couriers_.send(handover_flows(from->stages(), to.stages(), kv), [this, from, &to, t, start,
+                                                                   done = std::move(arrived)] {
     from->replica().release_handed_over(t.request, now());
     from->wake();
     if (recorder_.wants_spans()) {
@@ -277,9 +184,9 @@ void Simulation::fail() {
 
 void Simulation::charge(RunResult& result) const {
   const Seconds window = result.end - result.start;
-  for (std::size_t i = 0; i < used_.size(); ++i) {
+  for (std::size_t i = 0; i < charged_.size(); ++i) {
     DeviceUsage& usage = result.devices[i];
-    const DeviceSpec& spec = used_[i]->spec();
+    const DeviceSpec& spec = *charged_[i];
     usage.energy +=
         usage.devices * (spec.power.idle * window);  // what the kernels drew above idle is there already
     usage.cost_dollars = usage.devices * spec.dollars_per_hour * window.value() / 3600;

@@ -7,36 +7,10 @@
 
 #include "sim/core/params.h"
 #include "test/app/run_weir.h"
-#include "test/app/scratch_directory.h"
 
 using namespace weir;
-using test::contents;
-using test::Ended;
-using test::run_weir;
-using test::shipped;
+using namespace weir::test;
 namespace fs = std::filesystem;
-
-namespace {
-
-std::string write(const fs::path& path, const std::string& text) {
-  std::ofstream(path) << text;
-  return path.string();
-}
-
-// The quickstart with few requests, into out/NAME below the scratch directory.
-Ended run_small(const ScratchDirectory& scratch, const std::string& name,
-                std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments = {
-      "run", shipped("quickstart.json"), "--set", "/workload/requests/count=40", "--out", "out/" + name};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_weir(arguments, {.folder = scratch.path()});
-}
-
-int lines(const std::string& text) {
-  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
-}
-
-}  // namespace
 
 TEST_CASE("weir: help and version are answers, anything unknown is bad input") {
   CHECK(run_weir({"--help"}).code == 0);

@@ -132,6 +132,16 @@ TEST_CASE("compare: the table fits 100 columns, for two sets and for nine") {
   }
 }
 
+TEST_CASE("weir compare: sweeps that have no point in common are refused") {
+  const ScratchDirectory scratch;
+  make_sweep(scratch / "a", {{{{"/rate", 1}}, made_summary({{"rate", 1}}, {{"duration", 1}})}});
+  make_sweep(scratch / "b", {{{{"/rate", 2}}, made_summary({{"rate", 2}}, {{"duration", 1}})}});
+  const Ended ended = run_weir({"compare", scratch / "a", scratch / "b"});
+  CHECK(ended.code == 2);
+  CHECK(ended.out.empty());
+  CHECK_THAT(ended.err, Catch::Contains("no point in common"));
+}
+
 TEST_CASE("weir compare: prints a table or JSON, and refuses what is no result with exit 2") {
   const ScratchDirectory scratch;
   make_run(scratch / "a", made_summary(scenario(1, 5), {{"output_throughput", 10}}));

@@ -24,17 +24,14 @@ struct MadePoint {
   Json summary;  // null: it failed
 };
 
-inline void make_sweep(const std::filesystem::path& directory, const std::vector<MadePoint>& points) {
+// `missing` more points have not ended.
+inline void make_sweep(const std::filesystem::path& directory, const std::vector<MadePoint>& points,
+                       std::size_t missing = 0) {
   std::filesystem::create_directories(directory);
-  Sweep sweep;
+  SweepRecord sweep;
   sweep.name = "made";
+  sweep.points = points.size() + missing;
   for (const auto& [pointer, value] : points.at(0).varied) sweep.varied.push_back(pointer);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    sweep.points.emplace_back();
-    sweep.points.back().index = static_cast<std::int64_t>(i);
-    sweep.points.back().varied = points[i].varied;
-    sweep.points.back().scenario = Json::object();
-  }
   ResultStore::create(directory / "results.sqlite", sweep);
   ResultStore store(directory / "results.sqlite", sweep);
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -43,7 +40,7 @@ inline void make_sweep(const std::filesystem::path& directory, const std::vector
       ended.error = "out of memory";
     else
       ended.summary = points[i].summary.dump();
-    store.put(sweep.points[i], ended);
+    store.put({static_cast<std::int64_t>(i), points[i].varied}, ended, Json::object());
   }
 }
 

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "sim/app/plot/canvas.h"
-#include "sim/app/plot/columns.h"
+#include "sim/app/results/csv.h"
 #include "test/app/made_results.h"
 #include "test/app/run_weir.h"
 

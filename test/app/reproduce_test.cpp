@@ -45,7 +45,7 @@ TEST_CASE(
     CHECK(row["simulated"].is_number());
     const bool dram = row["id"].get<std::string>().starts_with("dram_");  // no sample: judged
     CHECK(row["accept_max"].is_null() != dram);
-    CHECK(row["within"].get<bool>());
+    CHECK(row["within"] == (dram ? Json(true) : Json()));
     CHECK_THAT(ended.out, Catch::Contains(row["id"].get<std::string>()));
     ids.insert(row["id"]);
   }

@@ -7,6 +7,7 @@
 #include "sim/app/results/metric.h"
 #include "sim/app/results/repetitions.h"
 #include "test/app/made_results.h"
+#include "test/app/run_weir.h"
 
 using namespace weir;
 using namespace weir::test;
@@ -31,6 +32,20 @@ TEST_CASE("results: a run's and a sweep's directory are read as what was put the
   CHECK(sweep.points[1].status == "failed");
   CHECK(sweep.points[1].error == "out of memory");
   CHECK(sweep.points[1].varied == Varied{{"/a", 2}, {"/seed", 7}});
+}
+
+TEST_CASE("results: of an interrupted sweep, plot and report tell how many points are missing") {
+  const ScratchDirectory scratch;
+  const Json summary = made_summary({{"rate", 1}}, {{"duration", 2}, {"output_throughput", 3}});
+  make_sweep(scratch / "whole", {{{{"/rate", 1}}, summary}});
+  make_sweep(scratch / "cut", {{{{"/rate", 1}}, summary}}, 3);
+  CHECK(what_is_missing(read_results(scratch / "whole")) == "");
+  const std::string told = what_is_missing(read_results(scratch / "cut"));
+  CHECK_THAT(told, Catch::StartsWith("3 of 4 points have no result yet"));
+  for (const char* command : {"plot", "report"}) {
+    CHECK_THAT(run_weir({command, scratch / "cut"}).err, Catch::Contains("note: " + told));
+    CHECK_THAT(run_weir({command, scratch / "whole"}).err, !Catch::Contains("no result yet"));
+  }
 }
 
 TEST_CASE("results: what is no result directory is refused with its name") {

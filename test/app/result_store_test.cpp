@@ -2,23 +2,27 @@
 
 #include "sim/app/results/sqlite.h"
 #include "test/app/scratch_directory.h"
-#include "test/app/small_sweep.h"
+#include "test/app/sweep/small_sweep.h"
 
 using namespace weir;
 using test::contents;
 
 namespace {
 
-Sweep sweep_of(std::int64_t points) {
-  Sweep sweep;
-  sweep.name = "three, \"quoted\"";
-  sweep.varied = {"/a/rate", "/b"};
-  sweep.resolved = {{"points", points}};
-  for (std::int64_t i = 0; i < points; ++i)
-    sweep.points.push_back({i,
-                            {{"/a/rate", static_cast<double>(i) * 0.5}, {"/b", "x,\"y\""}},
-                            {{"seed", i + 7}, {"a", {{"rate", i}}}}});
-  return sweep;
+SweepRecord sweep_of(std::size_t points) {
+  return {"three, \"quoted\"",
+          {"/a/rate", "/b"},
+          points,
+          {{"points", points}},
+          {{"scenario", "of " + std::to_string(points)}, {"file trace.csv", "12ab"}}};
+}
+
+Point point(std::int64_t i) {
+  return {i, {{"/a/rate", static_cast<double>(i) * 0.5}, {"/b", "x,\"y\""}}};
+}
+
+Json given(std::int64_t i) {
+  return {{"seed", i + 7}, {"a", {{"rate", i}}}};
 }
 
 EndedPoint done(double throughput) {
@@ -41,15 +45,15 @@ std::string query(const std::filesystem::path& file, const std::string& sql) {
 TEST_CASE("result store: what is put is read back, by index, and a second result replaces the first") {
   const ScratchDirectory scratch;
   const std::filesystem::path file = scratch / "results.sqlite";
-  const Sweep sweep = sweep_of(3);
+  const SweepRecord sweep = sweep_of(3);
   ResultStore::create(file, sweep);
   {
     ResultStore store(file, sweep);
     CHECK(store.done().empty());
-    store.put(sweep.points[2], done(20));
-    store.put(sweep.points[0], {"killed by signal 6: \xff", "", 0.1, 0.1, 10});
-    store.put(sweep.points[1], {"late", "", 0.1, 0.1, 10});
-    store.put(sweep.points[1], done(10));
+    store.put(point(2), done(20), given(2));
+    store.put(point(0), {"killed by signal 6: \xff", "", 0.1, 0.1, 10}, given(0));
+    store.put(point(1), {"late", "", 0.1, 0.1, 10}, given(1));
+    store.put(point(1), done(10), given(1));
     CHECK(store.done() == std::vector<bool>{false, true, true});
     CHECK(read_store(file).points.size() == 3);  // while it is written
   }
@@ -60,7 +64,7 @@ TEST_CASE("result store: what is put is read back, by index, and a second result
   CHECK(results.points[0].status == "failed");
   CHECK_THAT(results.points[0].error, Catch::StartsWith("killed by signal 6"));
   CHECK(results.points[1].summary["output_throughput"] == 10);
-  CHECK(results.points[2].varied == sweep.points[2].varied);
+  CHECK(results.points[2].varied == point(2).varied);
   CHECK(query(file, "SELECT seed FROM points WHERE point = 0") == "7");  // of the scenario it was given
   CHECK(query(file, "SELECT scenario FROM points WHERE point = 2") == R"({"seed":1})");
   CHECK(query(file, "SELECT count(*) FROM costs") == "3");
@@ -73,9 +77,53 @@ TEST_CASE("result store: one made for another sweep, or for a changed scenario, 
   ResultStore::create(file, sweep_of(3));
   CHECK_NOTHROW(ResultStore(file, sweep_of(3)));
   CHECK_THROWS_AS(ResultStore(file, sweep_of(4)), ConfigError);
-  Sweep changed = sweep_of(3);
-  changed.points[1].scenario["a"]["rate"] = 99;
+  SweepRecord changed = sweep_of(3);
+  changed.identity["scenario"] = "another";
   CHECK_THROWS_WITH(ResultStore(file, changed), Catch::Contains("another sweep: its scenario differs"));
+  changed = sweep_of(3);
+  changed.identity["file trace.csv"] = "12ac";
+  CHECK_THROWS_WITH(ResultStore(file, changed), Catch::Contains("another sweep: its file trace.csv differs"));
+}
+
+TEST_CASE("result store: a name, and what results do not depend on, becomes that of who goes on") {
+  const ScratchDirectory scratch;
+  const std::filesystem::path file = scratch / "results.sqlite";
+  ResultStore::create(file, sweep_of(3));
+  SweepRecord renamed = sweep_of(3);
+  renamed.name = "three";
+  renamed.resolved = {{"limits", {{"time_s", 9}}}};
+  {
+    ResultStore store(file, renamed);
+    store.put(point(1), done(1), given(1));
+  }
+  CHECK(read_store(file).name == "three");
+  CHECK(read_store(file).missing == 2);
+  CHECK(query(file, "SELECT value FROM sweep WHERE key = 'resolved'") == R"({"limits":{"time_s":9}})");
+}
+
+TEST_CASE("result store: some metrics alone are those of the whole summaries") {
+  const ScratchDirectory scratch;
+  const std::filesystem::path file = scratch / "results.sqlite";
+  ResultStore::create(file, sweep_of(3));
+  {
+    ResultStore store(file, sweep_of(3));
+    store.put(point(0), done(1), given(0));
+    store.put(point(1), {"crashed", "", 0, 0, 0}, given(1));
+    store.put(point(2), done(2), given(2));
+    ResultSet some = read_store(file, {"cost_dollars", "output_throughput", "none"});
+    CHECK(some.points[2].summary == Json{{"output_throughput", 2.0}, {"cost_dollars", 2.0}});
+    CHECK(some.points[1].summary.is_null());
+    for (PointResult& p : some.points)
+      if (p.status == "done") p.summary["pareto"] = p.index;
+    store.add_columns(some.points, {"pareto"});
+  }
+  const ResultSet whole = read_store(file);
+  CHECK(whole.points[1].status == "failed");
+  for (const std::size_t i : {0u, 2u}) {
+    Json expected = Json::parse(done(i == 0 ? 1 : 2).summary);
+    expected["pareto"] = i;
+    CHECK(whole.points[i].summary.dump() == expected.dump());
+  }
 }
 
 TEST_CASE("result store: somebody else's file is no store") {
@@ -90,14 +138,14 @@ TEST_CASE("result store: somebody else's file is no store") {
 
 TEST_CASE("results.csv: a column a varied pointer, status, then the metrics; empty where there is none") {
   const ScratchDirectory scratch;
-  const Sweep sweep = sweep_of(2);
+  const SweepRecord sweep = sweep_of(2);
   ResultStore::create(scratch / "results.sqlite", sweep);
   {
     ResultStore store(scratch / "results.sqlite", sweep);
-    store.put(sweep.points[1], done(0.1));
-    store.put(sweep.points[0], {"crashed", "", 0, 0, 0});
+    store.put(point(1), done(0.1), given(1));
+    store.put(point(0), {"crashed", "", 0, 0, 0}, given(0));
   }
-  write_results_csv(scratch / "results.csv", read_store(scratch / "results.sqlite"));
+  write_results_csv(scratch / "results.csv", scratch / "results.sqlite", sweep.varied);
   CHECK(contents(scratch / "results.csv") ==
         "/a/rate,/b,status,output_throughput,request_goodput,cost_dollars\n"
         "0.0,\"x,\"\"y\"\"\",failed,,,\n"

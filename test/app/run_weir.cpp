@@ -48,6 +48,23 @@ Ended run_weir(std::vector<std::string> arguments, const HowToRun& how) {
           contents(scratch / "err")};
 }
 
+Ended run_small(const ScratchDirectory& scratch, const std::string& name,
+                const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {
+      "run", shipped("quickstart.json"), "--set", "/workload/requests/count=40", "--out", "out/" + name};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_weir(arguments, {.folder = scratch.path()});
+}
+
+std::string write(const fs::path& file, const std::string& text) {
+  std::ofstream(file) << text;
+  return file.string();
+}
+
+int lines(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
 std::string shipped(const std::string& name) {
   return WEIR_SOURCE_DIR "/scenarios/" + name;
 }

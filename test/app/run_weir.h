@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "test/app/scratch_directory.h"
+
 namespace weir::test {
 
 struct Ended {
@@ -23,7 +25,13 @@ struct HowToRun {
 
 std::string contents(const std::filesystem::path& file);
 
+std::string write(const std::filesystem::path& file, const std::string& text);  // returns its name
+int lines(const std::string& text);
+
 Ended run_weir(std::vector<std::string> arguments, const HowToRun& how = {});
+// The quickstart with few requests, into out/NAME below the scratch directory.
+Ended run_small(const ScratchDirectory& scratch, const std::string& name,
+                const std::vector<std::string>& more = {});
 
 // A scenario shipped with Weir, by its path below scenarios/.
 std::string shipped(const std::string& name);

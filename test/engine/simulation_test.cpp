@@ -11,6 +11,19 @@ using weir::test::Outcome;
 using weir::test::random_scenario;
 using weir::test::small_scenario;
 
+namespace {
+
+Json one_request(std::int64_t input_tokens, std::int64_t output_tokens) {
+  Json scenario = small_scenario();
+  scenario["workload"] = {
+      {"requests",
+       {{"kind", "fixed"}, {"count", 1}, {"input_tokens", input_tokens}, {"output_tokens", output_tokens}}},
+      {"arrivals", {{"kind", "all_at_once"}}}};
+  return scenario;
+}
+
+}  // namespace
+
 TEST_CASE("simulation: requests, tokens and blocks are conserved, whatever the policy, layout and load",
           "[engine]") {
   for (unsigned seed = 0; seed < 60; ++seed) {
@@ -76,10 +89,7 @@ TEST_CASE("simulation: a closed loop never has more requests in flight than its 
 
 TEST_CASE("simulation: one request alone takes its prefill and its decode steps, one after another",
           "[engine]") {
-  Json scenario = small_scenario();
-  scenario["workload"]["requests"] = {
-      {"kind", "fixed"}, {"count", 1}, {"input_tokens", 100}, {"output_tokens", 50}};
-  scenario["workload"]["arrivals"] = {{"kind", "all_at_once"}};
+  Json scenario = one_request(100, 50);
   scenario["serving"]["replicas"][0]["engine"] = {{"kind", "ideal"}};
   const Outcome o = test::run(scenario);
   REQUIRE(o.error == "");
@@ -95,10 +105,7 @@ TEST_CASE("simulation: one request alone takes its prefill and its decode steps,
 // Four stages of the same time each: pipelined, n chunks take n + 3 of them, one after another 4 n.
 TEST_CASE("simulation: chunks of a prompt follow each other into the pipeline, or wait for each other",
           "[engine]") {
-  Json scenario = small_scenario();
-  scenario["workload"]["requests"] = {
-      {"kind", "fixed"}, {"count", 1}, {"input_tokens", 8192}, {"output_tokens", 1}};
-  scenario["workload"]["arrivals"] = {{"kind", "all_at_once"}};
+  Json scenario = one_request(8192, 1);
   auto& replica = scenario["serving"]["replicas"][0];
   replica["parallelism"] = {{"pipeline", 4}};
   replica["batching"] = {{"kind", "chunked_prefill"}, {"max_batch_tokens", 512}};
@@ -150,10 +157,7 @@ TEST_CASE("simulation: a time limit leaves the rest unfinished", "[engine]") {
 }
 
 TEST_CASE("simulation: a time limit at the end of a run of steps counts them once", "[engine]") {
-  Json scenario = small_scenario();
-  scenario["workload"]["requests"] = {
-      {"kind", "fixed"}, {"count", 1}, {"input_tokens", 100}, {"output_tokens", 50}};
-  scenario["workload"]["arrivals"] = {{"kind", "all_at_once"}};
+  Json scenario = one_request(100, 50);
   const Outcome whole = test::run(scenario);
   for (const double off : {-5e-10, 0., 5e-10}) {
     scenario["simulated_time_limit_s"] = whole.end + off;

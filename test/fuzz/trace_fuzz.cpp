@@ -6,18 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "workloads/readers.h"
+#include "test/workloads/letters.h"
 
 using namespace weir;
 
 namespace {
 
-class Bytes : public TokenCounter {
- public:
-  std::int64_t count(std::string_view text) const override { return std::ssize(text); }
-  std::string note() const override { return "bytes"; }
-};
-const Bytes counter;
+const test::Letters counter;
 
 struct Target {
   std::string beginning;

@@ -2,19 +2,12 @@
 
 #include "policies/partitioning/partitioning.h"
 #include "policies/prefetch/prefetch.h"
+#include "test/policies/make_policy.h"
 
 using namespace weir;
+using test::make_policy;
 
 namespace {
-
-template <class Interface>
-std::shared_ptr<const Interface> make(const Catalog<Interface>& table, const std::string& kind) {
-  const Json json = {{"kind", kind}};
-  Reading reading("test");
-  auto made = make_from(table, Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return made;
-}
 
 Operator op(OperatorKind kind) {
   Operator made;
@@ -40,7 +33,7 @@ OperatorGraph every_kind() {
 TEST_CASE("device_only: kernels run on the device's first unit, collectives on its link", "[partitioning]") {
   const std::vector<std::string> units = {"gpu", "copy", "link"};
   const StageGraph stage{every_kind(), every_kind(), every_kind(), 12};
-  const StageGraph placed = make(partitioning_policies(), "device_only")->place(stage, units);
+  const StageGraph placed = make_policy(partitioning_policies(), "device_only")->place(stage, units);
   CHECK(placed.layers == 12);
   for (const OperatorGraph* graph : {&placed.prologue, &placed.block, &placed.epilogue}) {
     CHECK(boost::num_edges(*graph) == boost::num_edges(stage.block));
@@ -53,7 +46,7 @@ TEST_CASE("device_only: kernels run on the device's first unit, collectives on i
 TEST_CASE("device_only: a collective on a device without a link is refused, kernels alone are not",
           "[partitioning]") {
   const std::vector<std::string> units = {"gpu"};
-  const auto policy = make(partitioning_policies(), "device_only");
+  const auto policy = make_policy(partitioning_policies(), "device_only");
   CHECK_THROWS_WITH(policy->place({every_kind(), {}, {}, 1}, units), Catch::Contains("link"));
   OperatorGraph kernels;
   boost::add_vertex(op(OperatorKind::gemm), kernels);
@@ -61,7 +54,7 @@ TEST_CASE("device_only: a collective on a device without a link is refused, kern
 }
 
 TEST_CASE("prefetch: none leaves the graph as it was placed", "[prefetch]") {
-  const StageGraph same = make(prefetch_policies(), "none")->add_prefetches({{}, every_kind(), {}, 3});
+  const StageGraph same = make_policy(prefetch_policies(), "none")->add_prefetches({{}, every_kind(), {}, 3});
   CHECK(same.layers == 3);
   CHECK(boost::num_vertices(same.block) == 7);
   CHECK(boost::num_edges(same.block) == 6);

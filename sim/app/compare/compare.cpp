@@ -35,6 +35,10 @@ int compare_directories(const CompareArguments& a) {
   for (const std::string& directory : a.directories) sets.push_back(read_results(directory));
   check_metrics(sets, a.metrics);
   const Comparison comparison = compare(std::move(sets));
+  if (comparison.points.empty())
+    throw ConfigError("weir compare", "",
+                      "they have no point in common: no values of the varied keys are in every one of " +
+                          fmt::format("{}", fmt::join(a.directories, ", ")));
   const std::vector<std::string> shown =
       a.metrics.empty() ? std::vector<std::string>{"output_throughput", "p99_ttft_ms", "mean_tpot_ms"}
                         : a.metrics;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/app/compare/comparison.h"
+#include "sim/app/output/text_grid.h"
 #include "sim/app/results/labels.h"
 
 namespace weir {
@@ -16,19 +17,8 @@ std::string letter(std::size_t set) {  // A, B, ... Z, A1, ...
   return std::string(1, static_cast<char>('A' + set % 26)) + (set < 26 ? "" : std::to_string(set / 26));
 }
 
-std::string number(double value, int digits) {
-  if (!std::isfinite(value)) return "-";
-  const double size = std::abs(value);
-  if (size < std::min(1000.0, std::pow(10, digits)) - 0.5 || size >= 1e12)
-    return fmt::format("{:.{}g}", value, digits);
-  std::string text = fmt::format("{:.0f}", value);
-  for (std::size_t i = text.size(); i > 3 + (value < 0); text.insert(i, ",")) i -= 3;
-  return text;
-}
-
 std::string shown(const Estimate& e) {
-  if (!(e.half_width > 0)) return number(e.mean, 4);
-  return number(e.mean, 4) + " ±" + number(e.half_width, 2);
+  return shown_estimate(e.mean, e.half_width);
 }
 
 std::string shown_ratio(const ComparedMetric& metric, std::size_t set) {
@@ -45,33 +35,6 @@ std::string cut(const std::string& text, std::size_t width) {
   const std::size_t tail = (width - 2) * 2 / 3;
   return text.substr(0, width - 2 - tail) + ".." + text.substr(text.size() - tail);
 }
-
-std::size_t width_of(const std::string& text) {  // ± is two bytes and one column
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-std::string padded_left(const std::string& text, std::size_t width) {
-  return std::string(width - std::min(width, width_of(text)), ' ') + text;
-}
-
-struct Grid {  // first column to the left, the rest to the right; as wide as its cells, at least
-  std::vector<std::vector<std::string>> rows;
-
-  void print(std::string& out) const {
-    std::vector<std::size_t> widths;
-    for (const auto& row : rows)
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        if (widths.size() <= i) widths.push_back(0);
-        widths[i] = std::max(widths[i], width_of(row[i]));
-      }
-    for (const auto& row : rows) {
-      std::string line = "  " + row[0] + std::string(widths[0] - width_of(row[0]), ' ');
-      for (std::size_t i = 1; i < row.size(); ++i) line += "  " + padded_left(row[i], widths[i]);
-      out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-    }
-  }
-};
 
 // Sets 1.. in lots that fit beside set 0.
 std::vector<std::vector<std::size_t>> lots(std::size_t sets, std::size_t name, std::size_t first,
@@ -105,17 +68,19 @@ void differences(std::string& out, const Comparison& c) {
   }
   constexpr std::size_t pointer = 48, value = 22;
   for (const auto& lot : lots(c.sets.size(), pointer, value + 2, value + 2)) {
-    Grid grid{{{"What differs", "A"}}};
-    for (const std::size_t set : lot) grid.rows[0].push_back(letter(set));
+    std::vector<std::string> titles{"What differs", "A"};
+    for (const std::size_t set : lot) titles.push_back(letter(set));
+    TextGrid grid;
+    grid.add(std::move(titles));
     for (const Difference& d : c.differences) {
       std::vector<std::string> row{cut(d.pointer, pointer), cut(value_text(d.values[0]), value)};
       for (const std::size_t set : lot) row.push_back(cut(value_text(d.values[set]), value));
       for (std::string& cell : row)
         if (cell == "null") cell = "-";
-      grid.rows.push_back(std::move(row));
+      grid.add(std::move(row));
     }
     out += "\n";
-    grid.print(out);
+    out += grid.text();
   }
 }
 
@@ -150,12 +115,12 @@ void one_point(std::string& out, const Comparison& c) {
   const ComparedPoint& point = c.points[0];
   const std::size_t value = c.repetitions() ? 19 : 11;
   for (const auto& lot : lots(c.sets.size(), 38, value, value + 11)) {
-    Grid grid{{header("Metric", lot)}};
-    for (const ComparedMetric& metric : point.metrics)
-      grid.rows.push_back(line(metric.name, point, &metric, lot));
-    if (point.metrics.empty()) grid.rows.push_back(line("status", point, nullptr, lot));
+    TextGrid grid;
+    grid.add(header("Metric", lot));
+    for (const ComparedMetric& metric : point.metrics) grid.add(line(metric.name, point, &metric, lot));
+    if (point.metrics.empty()) grid.add(line("status", point, nullptr, lot));
     out += "\n";
-    grid.print(out);
+    out += grid.text();
   }
 }
 
@@ -204,17 +169,20 @@ void many_points(std::string& out, const Comparison& c, const std::vector<std::s
     if (names.empty())
       for (const ComparedMetric& metric : point.metrics) names.push_back(metric.name);
   for (std::size_t set = 1; set < c.sets.size(); ++set) {
-    Grid grid{{{fmt::format("{}/A over {} points", letter(set), c.points.size()), "geo. mean", "least",
-                "most", "points"}}};
-    if (c.repetitions()) grid.rows[0].push_back("not noise");
+    std::vector<std::string> titles{fmt::format("{}/A over {} points", letter(set), c.points.size()),
+                                    "geo. mean", "least", "most", "points"};
+    if (c.repetitions()) titles.push_back("not noise");
+    const std::size_t columns = titles.size();
+    TextGrid grid;
+    grid.add(std::move(titles));
     for (const std::string& name : names) {
       std::vector<std::string> row{name};
       for (std::string& text : spread(c, name, set)) row.push_back(std::move(text));
-      row.resize(grid.rows[0].size());
-      grid.rows.push_back(std::move(row));
+      row.resize(columns);
+      grid.add(std::move(row));
     }
     out += "\n";
-    grid.print(out);
+    out += grid.text();
   }
   constexpr std::size_t most = 44;
   std::vector<std::string> labels = point_labels(c, most, out);
@@ -223,11 +191,12 @@ void many_points(std::string& out, const Comparison& c, const std::vector<std::s
   const std::size_t value = c.repetitions() ? 19 : 11;
   for (const std::string& name : metrics)
     for (const auto& lot : lots(c.sets.size(), label, value, value + 11)) {
-      Grid grid{{header(name, lot)}};
+      TextGrid grid;
+      grid.add(header(name, lot));
       for (std::size_t i = 0; i < labels.size(); ++i)
-        grid.rows.push_back(line(labels[i], c.points[i], find(c.points[i], name), lot));
+        grid.add(line(labels[i], c.points[i], find(c.points[i], name), lot));
       out += "\n";
-      grid.print(out);
+      out += grid.text();
     }
 }
 

@@ -43,18 +43,29 @@ Ranks::Ranks(PointServer& own, int ranks, int jobs)
 
 Ranks::~Ranks() {
   send_home();
+  static std::deque<std::unique_ptr<Said>> under_way;  // MPI may read a word until it has gone
+  under_way.swap(said_);
 }
 
 bool Ranks::all_alive() const {
   return std::none_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.lost; });
 }
 
-// Does not wait: a dead rank would never take it.
-void Ranks::say(std::size_t rank, std::int64_t word) {
+struct Ranks::Said {
+  std::int64_t word;
   MPI_Request request;
-  MPI_Isend(&said_.emplace_back(word), 1, MPI_INT64_T, static_cast<int>(rank), from_rank_0, MPI_COMM_WORLD,
-            &request);
-  MPI_Request_free(&request);
+};
+
+// Does not wait: a dead rank would never take it. What has gone is forgotten; what a dead rank does not take
+// is a word a second until it is given up.
+void Ranks::say(std::size_t rank, std::int64_t word) {
+  std::erase_if(said_, [](const std::unique_ptr<Said>& said) {
+    int gone = 0;
+    MPI_Test(&said->request, &gone, MPI_STATUS_IGNORE);
+    return gone != 0;
+  });
+  Said& said = *said_.emplace_back(std::make_unique<Said>(word, MPI_REQUEST_NULL));
+  MPI_Isend(&said.word, 1, MPI_INT64_T, static_cast<int>(rank), from_rank_0, MPI_COMM_WORLD, &said.request);
 }
 
 // A point to each rank first, then a second one to each, so that few points are spread.

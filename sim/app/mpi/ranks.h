@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "sim/app/mpi/point_server.h"
@@ -40,8 +41,9 @@ class Ranks {  // as rank 0 sees them
   std::vector<Rank> ranks_;
   std::size_t jobs_;
   std::deque<std::size_t> waiting_;
-  std::deque<std::int64_t> said_;  // messages may be under way still
-  std::vector<bool> ended_;        // [point]
+  struct Said;
+  std::deque<std::unique_ptr<Said>> said_;  // messages that may be under way still
+  std::vector<bool> ended_;                 // [point]
   std::size_t left_ = 0;
   std::chrono::steady_clock::time_point signed_;
   bool sent_home_ = false;

@@ -5,13 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 
-#include "sim/app/results/store.h"
 #include "sim/core/errors.h"
 #include "sim/core/params.h"
 
@@ -97,6 +99,14 @@ void ResultDirectory::commit() {
   }
   fs::rename(staging_, target_);
   staging_.clear();
+}
+
+bool is_store(const fs::path& file) {
+  std::array<unsigned char, 72> head{};  // SQLite keeps an application's id at byte 68
+  std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(head.data()), head.size());
+  const auto id = std::uint32_t{head[68]} << 24 | std::uint32_t{head[69]} << 16 |
+                  std::uint32_t{head[70]} << 8 | std::uint32_t{head[71]};
+  return std::equal(head.begin(), head.begin() + 16, "SQLite format 3") && id == store_application_id;
 }
 
 }  // namespace weir

@@ -2,6 +2,7 @@
 // The directory a command leaves its results in: made whole beside its place and swapped in by commit(), so
 // that it holds one run or another, never a mixture and never half of one. Constructed before the run, so
 // that a place that cannot be written costs no simulation.
+#include <cstdint>
 #include <filesystem>
 
 namespace weir {
@@ -21,5 +22,9 @@ class ResultDirectory {
  private:
   std::filesystem::path place_, target_, staging_;
 };
+
+// Is it a results.sqlite of weir sweep's? Looks at the file's head only.
+bool is_store(const std::filesystem::path& file);
+inline constexpr std::uint32_t store_application_id = 0x57656972;  // "Weir"
 
 }  // namespace weir

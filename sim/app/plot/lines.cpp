@@ -9,7 +9,6 @@
 #include "sim/app/plot/plot.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/sweep/search/conclude.h"
 
 namespace weir {
 namespace {

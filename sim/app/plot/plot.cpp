@@ -118,6 +118,8 @@ int plot(const PlotArguments& a) {
   if (a.kind.empty() && (!a.x.empty() || !a.y.empty()))
     throw ConfigError("weir plot", "", "--x and --y need a --kind");
   const ResultSet results = read_results(a.directory);
+  if (const std::string missing = what_is_missing(results); !missing.empty())
+    fmt::print(stderr, "note: {}\n", missing);
   PlotRequest request{results, repetitions(results), {}, a.x, a.y, a.metric};
   for (const std::string& condition : a.where) keep(request.points, condition);
   if (a.kind != "heatmap") check_metric(results, "--x", a.x), check_metric(results, "--y", a.y);

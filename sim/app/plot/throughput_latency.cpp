@@ -6,8 +6,8 @@
 
 #include "sim/app/output/output_file.h"
 #include "sim/app/plot/canvas.h"
-#include "sim/app/plot/columns.h"
 #include "sim/app/plot/kinds.h"
+#include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
 

@@ -12,7 +12,6 @@
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
 #include "sim/app/results/repetitions.h"
-#include "sim/app/results/short_names.h"
 
 namespace weir {
 namespace {
@@ -147,6 +146,7 @@ Json report_data(const ResultSet& results) {
     if (!point.summary.is_null()) set_leaves(leaves, i, Json::json_pointer(), point.summary);
   }
   Json data = {{"name", results.name}, {"version", WEIR_VERSION}, {"sweep", results.sweep}};
+  data["missing"] = results.missing;
   data["short_names"] = names;
   data["varied"] = varied.add_to(columns);
   data["metrics"] = metrics_of(results, columns);

@@ -19,8 +19,13 @@ function describePage() {
   const keys =
       varied.filter(f => distinct(f).length > 1).map(f => `${f.label} (${distinct(f).length})`).join(', ');
   $('about').textContent = data.sweep ?
-      `${points.length} points${failed ? `, ${failed} failed` : ''}${keys ? ' over ' + keys : ''}` :
-                                         summaryOf(0)?.bound?.reason || '';
+      `${points.length} points${failed ? `, ${failed} failed` : ''}` +
+          `${
+              data.missing ?
+                  `, ${data.missing} have no result yet (the sweep was interrupted or is running)` :
+                  ''}` +
+          `${keys ? ' over ' + keys : ''}` :
+      summaryOf(0)?.bound?.reason || '';
   $('version').textContent = data.version;
 }
 

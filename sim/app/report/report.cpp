@@ -16,6 +16,8 @@ int report(const std::filesystem::path& directory, const std::string& out) {
   const std::filesystem::path file = out.empty() ? directory / "report.html" : std::filesystem::path(out);
   if (std::filesystem::is_directory(file))
     throw ConfigError(file.string(), "", "is a directory; --out takes the page's file, such as report.html");
+  if (const std::string missing = what_is_missing(results); !missing.empty())
+    fmt::print(stderr, "note: {}\n", missing);
   const std::string page = report_page(results);
   try {
     write_file(file, page);

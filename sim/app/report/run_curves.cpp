@@ -1,51 +1,15 @@
 // What the page of a single run shows beside its summary: the distribution of its latencies, from
 // requests.csv, and its course, from timeseries.csv; both thinned to what a chart can show.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <fstream>
 
 #include "sim/app/report/page.h"
+#include "sim/app/results/csv.h"
 
 namespace weir {
 namespace {
 
 constexpr std::size_t quantiles = 200, moments = 500;
-
-struct Column {
-  std::string name;
-  std::vector<double> values;  // NaN where a cell has no number
-};
-
-std::vector<std::string_view> cells(std::string_view line) {
-  std::vector<std::string_view> parts;
-  for (std::size_t from = 0; from <= line.size();) {
-    const std::size_t end = std::min(line.find(',', from), line.size());
-    parts.push_back(line.substr(from, end - from));
-    from = end + 1;
-  }
-  return parts;
-}
-
-// Weir's own files have no quotes. No column if there is no such file.
-std::vector<Column> read_columns(const std::filesystem::path& file) {
-  std::vector<Column> columns;
-  std::ifstream in(file);
-  std::string line;
-  if (!std::getline(in, line)) return columns;
-  for (const std::string_view name : cells(line)) columns.push_back({std::string(name), {}});
-  while (std::getline(in, line)) {
-    const std::vector<std::string_view> row = cells(line);
-    for (std::size_t i = 0; i < std::min(row.size(), columns.size()); ++i) {
-      double value = std::nan("");
-      std::from_chars(row[i].data(), row[i].data() + row[i].size(), value);
-      columns[i].values.push_back(value);
-    }
-  }
-  return columns;
-}
 
 Json quantiles_of(std::vector<double> values) {
   std::erase_if(values, [](double v) { return std::isnan(v); });
@@ -71,12 +35,18 @@ Json means_of(const std::vector<double>& values) {
 }  // namespace
 
 Json run_curves(const std::filesystem::path& directory) {
+  namespace fs = std::filesystem;
   Json latencies = Json::object(), course = Json::object();
-  for (const Column& column : read_columns(directory / "requests.csv"))
-    if (column.name == "ttft_ms" || column.name == "tpot_ms" || column.name == "e2el_ms")
-      latencies[column.name] = quantiles_of(column.values);
-  for (const Column& column : read_columns(directory / "timeseries.csv"))
-    course[column.name] = means_of(column.values);
+  if (const fs::path file = directory / "requests.csv"; fs::exists(file)) {
+    const std::vector<std::string> names = {"ttft_ms", "tpot_ms", "e2el_ms"};
+    auto columns = read_columns(file, names);
+    for (std::size_t i = 0; i < names.size(); ++i) latencies[names[i]] = quantiles_of(std::move(columns[i]));
+  }
+  if (const fs::path file = directory / "timeseries.csv"; fs::exists(file)) {
+    const std::vector<std::string> names = CsvReader(file).header();
+    const auto columns = read_columns(file, names);
+    for (std::size_t i = 0; i < names.size(); ++i) course[names[i]] = means_of(columns[i]);
+  }
   return {{"latencies", latencies}, {"course", course}};
 }
 

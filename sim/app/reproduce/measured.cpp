@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
-#include <fstream>
-
 #include "sim/core/embedded.h"
 #include "sim/core/params.h"
 
@@ -14,21 +10,6 @@ namespace weir {
 extern const EmbeddedFiles measured_files;
 
 namespace {
-
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;  // commas within are text
-  for (const char c : line) {
-    if (c == '\r') continue;
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      cells.emplace_back();
-    else
-      cells.back() += c;
-  }
-  return cells;
-}
 
 // The names that AIConfigurator's table uses.
 std::string weir_name(const std::string& model) {
@@ -39,50 +20,6 @@ std::string weir_name(const std::string& model) {
 }
 
 }  // namespace
-
-Table Table::read(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  if (!in) throw ConfigError(path.string(), "", "cannot be opened");
-  Table table;
-  table.file_ = path.string();
-  std::string line;
-  std::getline(in, line);
-  const std::vector<std::string> header = split(line);
-  for (std::size_t i = 0; i < header.size(); ++i) table.columns_[header[i]] = i;
-  while (std::getline(in, line)) {
-    if (line.empty()) continue;
-    table.cells_.push_back(split(line));
-    if (table.cells_.back().size() != header.size())
-      throw ConfigError(
-          table.file_, fmt::format("line {}", table.cells_.size() + 1),
-          fmt::format("expected {} columns, got {}", header.size(), table.cells_.back().size()));
-  }
-  return table;
-}
-
-const std::string& Table::text(std::size_t row, const std::string& column) const {
-  const auto at = columns_.find(column);
-  if (at == columns_.end()) throw ConfigError(file_, "", "has no column " + column);
-  return cells_[row][at->second];
-}
-
-double Table::number(std::size_t row, const std::string& column) const {
-  const std::string& cell = text(row, column);
-  double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size())
-    throw ConfigError(file_, fmt::format("line {}", row + 2),
-                      fmt::format("{}: expected a number, got \"{}\"", column, cell));
-  return value;
-}
-
-std::int64_t Table::integer(std::size_t row, const std::string& column) const {
-  const double value = number(row, column);
-  if (value != std::floor(value))
-    throw ConfigError(file_, fmt::format("line {}", row + 2),
-                      fmt::format("{}: expected a whole number, got {}", column, value));
-  return static_cast<std::int64_t>(value);
-}
 
 std::string MeasuredServer::group() const {
   return fmt::format("{}_{}_{}_{}_tp{}", device, engine, model, weights, tensor);

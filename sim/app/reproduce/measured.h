@@ -2,28 +2,13 @@
 // Measured figures that Weir is held against: the project's own small table (measured/*.json, embedded, each
 // with its source) or, with --reference, the folder they were taken from. Used by the validation study alone.
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "sim/app/results/csv.h"
 #include "sim/core/params.h"
 
 namespace weir {
-
-// A comma-separated file with a header, by column name. Throws ConfigError.
-class Table {
- public:
-  static Table read(const std::filesystem::path& path);
-  std::size_t rows() const { return cells_.size(); }
-  const std::string& text(std::size_t row, const std::string& column) const;
-  double number(std::size_t row, const std::string& column) const;
-  std::int64_t integer(std::size_t row, const std::string& column) const;
-
- private:
-  std::string file_;
-  std::map<std::string, std::size_t> columns_;
-  std::vector<std::vector<std::string>> cells_;
-};
 
 // A server measured in a closed loop with requests of fixed lengths.
 struct MeasuredServer {

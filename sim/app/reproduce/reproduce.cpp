@@ -12,12 +12,10 @@
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
+#include "sim/app/reproduce/validation.h"
 #include "sim/core/catalog.h"
 
 namespace weir {
-
-std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options);
-void draw_validation(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 
 const std::vector<Study>& studies() {
   static const std::vector<Study> table = {
@@ -47,7 +45,7 @@ Json to_json(const std::vector<ReproducedRow>& rows) {
                     {"simulated", or_null(r.simulated)},
                     {"accept_min", or_null(r.accept_min)},
                     {"accept_max", or_null(r.accept_max)},
-                    {"within", r.within()},
+                    {"within", r.judged() ? Json(r.within()) : Json(nullptr)},
                     {"physical", or_null(r.physical)},
                     {"physical_accept_min", or_null(r.physical_accept_min)},
                     {"physical_accept_max", or_null(r.physical_accept_max)},

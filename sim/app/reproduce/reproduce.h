@@ -19,8 +19,8 @@ struct ReproducedRow {
   std::optional<double> physical, physical_accept_min, physical_accept_max;  // the set with nothing fitted
   std::string note;
 
-  bool judged() const { return accept_min || accept_max; }
-  bool within() const;  // every bound there is holds
+  bool judged() const { return accept_min || accept_max || physical_accept_min || physical_accept_max; }
+  bool within() const;  // every bound there is holds; of a row that is judged
 };
 
 struct ReproduceOptions {

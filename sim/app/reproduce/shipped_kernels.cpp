@@ -18,24 +18,20 @@ std::shared_ptr<const Device> burst_device(const std::string& kind) {
 }
 
 Operator gemm_operator(std::int64_t in, std::int64_t out, DataType weights, DataType activations) {
-  Operator op;
-  op.name = "qkv_proj";
-  op.kind = OperatorKind::gemm;
-  op.in_features = in;
-  op.out_features = out;
-  op.weights = weights;
-  op.activations = activations;
-  return op;
+  return {.name = "qkv_proj",
+          .kind = OperatorKind::gemm,
+          .weights = weights,
+          .activations = activations,
+          .in_features = in,
+          .out_features = out};
 }
 
 Operator attention_operator(std::int64_t query_heads, std::int64_t kv_heads, std::int64_t head_dim) {
-  Operator op;
-  op.name = "attention";
-  op.kind = OperatorKind::attention;
-  op.query_heads = query_heads;
-  op.kv_heads = kv_heads;
-  op.head_dim = head_dim;
-  return op;
+  return {.name = "attention",
+          .kind = OperatorKind::attention,
+          .query_heads = query_heads,
+          .kv_heads = kv_heads,
+          .head_dim = head_dim};
 }
 
 BatchShape decode_batch(std::int64_t requests, std::int64_t context) {

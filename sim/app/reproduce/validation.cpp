@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 
+#include "sim/app/output/output_file.h"
 #include "sim/app/reproduce/case_runner.h"
 #include "sim/app/reproduce/measured.h"
 #include "sim/app/reproduce/validation.h"
@@ -72,17 +72,19 @@ Json server_scenario(const MeasuredServer& s) {
 
 void write_points(const ReproduceOptions& options, const std::vector<MeasuredServer>& servers,
                   const std::vector<CaseResult>& results) {
-  std::ofstream points(options.files / "servers.csv");
-  points << "device,engine,model,weights,tensor,input_tokens,output_tokens,concurrency,measured_ttft_ms,"
-            "simulated_ttft_ms,"
-            "measured_tpot_ms,simulated_tpot_ms\n";
+  OutputFile points(options.files / "servers.csv");
+  points.text(
+      "device,engine,model,weights,tensor,input_tokens,output_tokens,concurrency,measured_ttft_ms,"
+      "simulated_ttft_ms,"
+      "measured_tpot_ms,simulated_tpot_ms\n");
   for (std::size_t i = 0; i < servers.size(); ++i) {
     const MeasuredServer& s = servers[i];
     if (!results[i].error.empty()) continue;
-    points << fmt::format("{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.4f},{:.4f}\n", s.device, s.engine,
-                          s.model, s.weights, s.tensor, s.input_tokens, s.output_tokens, s.concurrency,
-                          s.ttft_ms, results[i].ttft_mean_ms, s.tpot_ms, results[i].tpot_mean_ms);
+    points.print("{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.4f},{:.4f}\n", s.device, s.engine, s.model,
+                 s.weights, s.tensor, s.input_tokens, s.output_tokens, s.concurrency, s.ttft_ms,
+                 results[i].ttft_mean_ms, s.tpot_ms, results[i].tpot_mean_ms);
   }
+  points.close();
 }
 
 void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) {

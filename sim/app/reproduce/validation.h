@@ -13,6 +13,8 @@ void add_traces(const ReproduceOptions& options,
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // Vidur's runs
 void add_dram(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);   // DRAMsim3's cases
 
+// The study: all of these, and the servers.
+std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options);
 void draw_validation(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 
 }  // namespace weir

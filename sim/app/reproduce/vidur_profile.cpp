@@ -1,11 +1,9 @@
 #include "sim/app/reproduce/vidur_profile.h"
 
-#include <fmt/format.h>
-
-#include <fstream>
 #include <set>
 #include <vector>
 
+#include "sim/app/output/output_file.h"
 #include "sim/app/reproduce/measured.h"
 
 namespace weir {
@@ -21,8 +19,8 @@ Times times_of(const Table& table, const std::string& model, const std::string& 
   return times;
 }
 
-void write_layer(std::ofstream& out, const char* layer, const Times& times) {
-  for (const auto& [rows, us] : times) out << fmt::format("{},{},{}\n", layer, rows, us);
+void write_layer(OutputFile& out, const char* layer, const Times& times) {
+  for (const auto& [rows, us] : times) out.print("{},{},{}\n", layer, rows, us);
 }
 
 // Vidur counts neither embedding nor LM head nor sampler.
@@ -32,8 +30,8 @@ void write_dense(const std::filesystem::path& reference, const std::string& mode
                  const std::filesystem::path& folder) {
   const Table gemms = Table::read(reference / "kernels" / "gemm_a100.csv");
   const Table others = Table::read(reference / "kernels" / "elementwise_a100.csv");
-  std::ofstream dense(folder / "dense.csv");
-  dense << "layer,tokens,time_us\n";
+  OutputFile dense(folder / "dense.csv");
+  dense.text("layer,tokens,time_us\n");
   write_layer(dense, "qkv_proj", times_of(gemms, model, "attn_pre_proj"));
   write_layer(dense, "o_proj", times_of(gemms, model, "attn_post_proj"));
   write_layer(dense, "gate_up_proj", times_of(gemms, model, "mlp_up_proj"));
@@ -42,11 +40,13 @@ void write_dense(const std::filesystem::path& reference, const std::string& mode
   write_layer(dense, "act_fn", times_of(others, model, "mlp_act"));
   const Times before = times_of(others, model, "input_layernorm"), add = times_of(others, model, "add");
   for (const auto& [tokens, after] : times_of(others, model, "post_attention_layernorm"))
-    dense << fmt::format("layernorm,{0},{1}\nembedding,{0},{2}\nfinal_layernorm,{0},{2}\n", tokens,
-                         (before.at(tokens) + after + add.at(tokens)) / 2, nothing_us);
-  std::ofstream sequences(folder / "per_sequence.csv");
-  sequences << "layer,sequences,time_us\n";
-  for (const int n : {1, 128}) sequences << fmt::format("lm_head,{0},{1}\nsampler,{0},{1}\n", n, nothing_us);
+    dense.print("layernorm,{0},{1}\nembedding,{0},{2}\nfinal_layernorm,{0},{2}\n", tokens,
+                (before.at(tokens) + after + add.at(tokens)) / 2, nothing_us);
+  dense.close();
+  OutputFile sequences(folder / "per_sequence.csv");
+  sequences.text("layer,sequences,time_us\n");
+  for (const int n : {1, 128}) sequences.print("lm_head,{0},{1}\nsampler,{0},{1}\n", n, nothing_us);
+  sequences.close();
 }
 
 struct Point {
@@ -71,16 +71,16 @@ void write_attention(const std::filesystem::path& reference, const std::filesyst
   std::erase_if(decodes, [&](const Point& d) { return !enough.contains(d.size); });
   // vidur/config: attention_decode_batching_overhead_fraction, for grouped-query models.
   for (Point& d : decodes) d.us *= d.size > 1 ? 1.1 : 1;
-  std::ofstream out(folder / "attention.csv");
-  out << "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n";
-  for (const Point& d : decodes) out << fmt::format("0,0,{},{},{}\n", d.size, d.kv, d.us);
+  OutputFile out(folder / "attention.csv");
+  out.text("prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n");
+  for (const Point& d : decodes) out.print("0,0,{},{},{}\n", d.size, d.kv, d.us);
   for (const Point& p :
        points(kernels / "attn_prefill_a100_h8192_q64_kv8_tp2.csv", "prefill_chunk_size", "kv_cache_size")) {
     if (p.size > 512) continue;  // the runs' chunk
-    out << fmt::format("{},{},0,0,{}\n", p.size, p.kv, p.us);
-    for (const Point& d : decodes)
-      out << fmt::format("{},{},{},{},{}\n", p.size, p.kv, d.size, d.kv, p.us + d.us);
+    out.print("{},{},0,0,{}\n", p.size, p.kv, p.us);
+    for (const Point& d : decodes) out.print("{},{},{},{},{}\n", p.size, p.kv, d.size, d.kv, p.us + d.us);
   }
+  out.close();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace weir {
 namespace {
@@ -90,10 +91,56 @@ std::string metric_title(const std::string& name) {
 }
 
 bool less_is_better(const std::string& name) {
-  for (const char* word : {"_ms", "duration", "energy_j", "joules_per", "dollars", "device_hours",
-                           "preemptions", "failed", "rejected", "unfinished", "limited_s", "simulated_s"})
+  for (const char* word :
+       {"_ms", "duration", "device_count", "energy_j", "joules_per", "dollars", "device_hours", "preemptions",
+        "failed", "rejected", "unfinished", "limited_s", "simulated_s"})
     if (name.find(word) != std::string::npos) return true;
   return false;
+}
+
+const std::vector<std::string>& ranked_metrics() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = {"tokens_per_s_per_device",
+                                    "tokens_per_s_per_user",
+                                    "output_tokens_per_joule",
+                                    "request_throughput",
+                                    "request_goodput",
+                                    "output_throughput",
+                                    "total_token_throughput",
+                                    "capacity_rate_per_s",
+                                    "cost_dollars_per_million_output_tokens",
+                                    "joules_per_output_token",
+                                    "device_count",
+                                    "duration",
+                                    "energy_j",
+                                    "cost_dollars"};
+    for (const char* metric : {"ttft_ms", "tpot_ms", "itl_ms", "e2el_ms"})
+      for (const char* statistic : {"mean", "median", "p90", "p95", "p99"})
+        all.push_back(fmt::format("{}_{}", statistic, metric));
+    return all;
+  }();
+  return names;
+}
+
+std::vector<bool> non_dominated(const std::vector<std::vector<double>>& points) {
+  std::vector<std::size_t> order(points.size()), front;
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::erase_if(order, [&](std::size_t i) {
+    return std::any_of(points[i].begin(), points[i].end(), [](double v) { return std::isnan(v); });
+  });
+  // Whatever beats a point comes before it in this order, and if it is no front itself, is beaten by one.
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
+  std::vector<bool> best(points.size(), false);
+  for (const std::size_t i : order) {
+    const auto beats = [&](std::size_t f) {
+      return points[f] != points[i] && std::equal(points[f].begin(), points[f].end(), points[i].begin(),
+                                                  [](double a, double b) { return a <= b; });
+    };
+    if (std::any_of(front.begin(), front.end(), beats)) continue;
+    front.push_back(i);
+    best[i] = true;
+  }
+  return best;
 }
 
 }  // namespace weir

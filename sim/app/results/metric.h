@@ -13,5 +13,10 @@ double metric_of(const Json& summary, const std::string& name);
 std::vector<std::string> metric_names(const ResultSet& results);  // of the first point that is done
 std::string metric_title(const std::string& name);                // "p99 TTFT (ms)"
 bool less_is_better(const std::string& name);
+const std::vector<std::string>& ranked_metrics();  // those that a sweep may search the best of
+
+// Which points no other beats: better in one number and not worse in any. Lower is better; a point with a
+// NaN is none.
+std::vector<bool> non_dominated(const std::vector<std::vector<double>>& points);
 
 }  // namespace weir

@@ -1,5 +1,7 @@
 #include "sim/app/results/result_set.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "sim/app/results/store.h"
@@ -64,6 +66,14 @@ ResultSet read_results(const fs::path& directory) {
         "holds no results: neither summary.json (of weir run) nor results.sqlite (of weir sweep)");
   results.directory = directory;
   return results;
+}
+
+std::string what_is_missing(const ResultSet& results) {
+  if (results.missing == 0) return "";
+  return fmt::format(
+      "{} of {} points have no result yet: the sweep was interrupted (--resume runs them), or "
+      "it is running",
+      results.missing, results.missing + results.points.size());
 }
 
 std::vector<std::pair<std::string, double>> scalar_metrics(const Json& summary) {

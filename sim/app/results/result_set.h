@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/sweep/sweep.h"
+#include "sim/app/results/varied.h"
 
 namespace weir {
 
@@ -23,7 +23,11 @@ struct ResultSet {
   bool sweep = false;
   std::vector<std::string> varied;  // pointers
   std::vector<PointResult> points;  // by index; of a run: one
+  std::size_t missing = 0;          // points of a sweep that have not ended: it was interrupted, or runs
 };
+
+// "3 of 8 points have no result yet: ..."; "" if every point has one.
+std::string what_is_missing(const ResultSet& results);
 
 // Throws ConfigError where the directory holds neither.
 ResultSet read_results(const std::filesystem::path& directory);

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <fstream>
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "sim/app/results/sqlite.h"
@@ -11,8 +11,6 @@
 namespace weir {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr std::uint32_t application_id = 0x57656972;  // "Weir"; SQLite keeps it at byte 68 of the file
 
 constexpr const char* schema = R"sql(
 CREATE TABLE sweep (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -38,17 +36,30 @@ std::string legible(const std::string& text) {
   return Json::parse(dumped(text)).get<std::string>();
 }
 
-std::map<std::string, std::string> facts(const Sweep& sweep) {
-  return {{"name", sweep.name},
-          {"varied", dumped(sweep.varied)},
-          {"resolved", dumped(sweep.resolved)},
-          {"points", std::to_string(sweep.points.size())},
-          {"fingerprint", fingerprint(sweep)},
-          {"version", WEIR_VERSION}};
+using Facts = std::map<std::string, std::string>;
+
+Facts identity(const SweepRecord& sweep) {
+  Facts facts = sweep.identity;
+  facts["varied"] = dumped(sweep.varied);
+  facts["points"] = std::to_string(sweep.points);
+  facts["version"] = WEIR_VERSION;
+  return facts;
 }
 
-std::map<std::string, std::string> facts(const Database& database) {
-  std::map<std::string, std::string> found;
+Facts description(const SweepRecord& sweep) {
+  return {{"name", sweep.name}, {"resolved", dumped(sweep.resolved)}};
+}
+
+void put(const Database& database, const Facts& facts) {
+  Statement insert(database, "INSERT OR REPLACE INTO sweep VALUES (?, ?)");
+  for (const auto& [key, value] : facts) {
+    insert.bind(key).bind(value).step();
+    insert.reset();
+  }
+}
+
+Facts facts(const Database& database) {
+  Facts found;
   Statement rows(database, "SELECT key, value FROM sweep");
   while (rows.step()) found[rows.text(0)] = rows.text(1);
   return found;
@@ -62,14 +73,6 @@ std::string to_json(const Varied& varied) {
 
 }  // namespace
 
-std::string fingerprint(const Sweep& sweep) {  // FNV-1a
-  std::uint64_t hash = 14695981039346656037u;
-  for (const Point& point : sweep.points)
-    for (const char c : dumped(point.scenario))
-      hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return fmt::format("{:016x}", hash);
-}
-
 struct ResultStore::Connection {
   explicit Connection(const fs::path& file)
       : database(file, Database::Access::write),
@@ -81,35 +84,31 @@ struct ResultStore::Connection {
   Statement point, costs;
 };
 
-void ResultStore::create(const fs::path& file, const Sweep& sweep) {
+void ResultStore::create(const fs::path& file, const SweepRecord& sweep) {
   Database database(file, Database::Access::create);
   database.run("BEGIN");
-  database.run(fmt::format("PRAGMA application_id = {}", application_id));
+  database.run(fmt::format("PRAGMA application_id = {}", store_application_id));
   database.run(schema);
-  Statement insert(database, "INSERT INTO sweep VALUES (?, ?)");
-  for (const auto& [key, value] : facts(sweep)) {
-    insert.bind(key).bind(value).step();
-    insert.reset();
-  }
+  weir::put(database, identity(sweep));
+  weir::put(database, description(sweep));
   database.run("COMMIT");
 }
 
-ResultStore::ResultStore(const fs::path& file, const Sweep& sweep)
+ResultStore::ResultStore(const fs::path& file, const SweepRecord& sweep)
     : synced_(std::chrono::steady_clock::now()) {
   connection_ = std::make_unique<Connection>(file);
-  const auto ours = facts(sweep), theirs = facts(connection_->database);
-  for (const auto& [key, value] : ours) {
+  const Facts theirs = facts(connection_->database);
+  for (const auto& [key, value] : identity(sweep)) {
     const auto found = theirs.find(key);
     if (found == theirs.end() || found->second != value)
       throw ConfigError(
           file.string(), "",
           fmt::format("holds the results of another sweep: its {} differs. Run without --resume "
                       "to replace them, or choose another directory",
-                      key == "resolved"      ? "sweep file"
-                      : key == "fingerprint" ? "scenario"
-                                             : key));
+                      key));
   }
   connection_->database.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+  weir::put(connection_->database, description(sweep));
 }
 
 ResultStore::~ResultStore() {
@@ -132,11 +131,11 @@ std::vector<bool> ResultStore::done() const {
   return done;
 }
 
-void ResultStore::put(const Point& point, const EndedPoint& result) {
+void ResultStore::put(const Point& point, const EndedPoint& result, const Json& scenario) {
   Connection& c = *connection_;
   const bool failed = !result.error.empty();
   const std::string varied = to_json(point.varied), error = legible(result.error),
-                    given = failed ? dumped(point.scenario) : "";
+                    given = failed ? dumped(scenario) : "";
   c.database.run("BEGIN IMMEDIATE");
   c.point.reset();
   c.point.bind(point.index).bind(std::string_view(failed ? "failed" : "done")).bind(error).bind(varied);
@@ -154,48 +153,82 @@ void ResultStore::put(const Point& point, const EndedPoint& result) {
   }
 }
 
-void ResultStore::update_summaries(const std::vector<PointResult>& points) {
+void ResultStore::add_columns(const std::vector<PointResult>& points,
+                              const std::vector<std::string>& columns) {
   Connection& c = *connection_;
   c.database.run("BEGIN IMMEDIATE");
-  Statement update(c.database, "UPDATE points SET summary = ? WHERE point = ? AND status = 'done'");
+  Statement find(c.database, "SELECT summary FROM points WHERE point = ? AND status = 'done'");
+  Statement update(c.database, "UPDATE points SET summary = ? WHERE point = ?");
   for (const PointResult& point : points) {
-    if (point.status != "done") continue;
-    const std::string summary = dumped(point.summary);
-    update.bind(summary).bind(point.index).step();
-    update.reset();
+    if (find.bind(point.index).step()) {
+      Json summary = Json::parse(find.text(0));
+      for (const std::string& column : columns)
+        if (point.summary.contains(column)) summary[column] = point.summary[column];
+      const std::string text = dumped(summary);
+      update.bind(text).bind(point.index).step();
+      update.reset();
+    }
+    find.reset();
   }
   c.database.run("COMMIT");
 }
 
-bool is_store(const fs::path& file) {
-  std::array<unsigned char, 72> head{};
-  std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(head.data()), head.size());
-  const auto id = std::uint32_t{head[68]} << 24 | std::uint32_t{head[69]} << 16 |
-                  std::uint32_t{head[70]} << 8 | std::uint32_t{head[71]};
-  return std::equal(head.begin(), head.begin() + 16, "SQLite format 3") && id == application_id;
-}
+namespace {
 
-ResultSet read_store(const fs::path& file) {
-  if (!is_store(file)) throw ConfigError(file.string(), "", "is not the results of weir sweep");
-  const Database database(file, Database::Access::read);
-  auto known = facts(database);
-  ResultSet results;
-  results.directory = file.parent_path();
-  results.sweep = true;
-  results.name = known["name"];
-  results.varied = parse_json(known["varied"], file.string()).get<std::vector<std::string>>();
+void each_point(const Database& database, const std::function<void(PointResult)>& take) {
   Statement rows(database, "SELECT point, status, error, varied, summary FROM points ORDER BY point");
   while (rows.step()) {
     PointResult point;
     point.index = rows.integer(0);
     point.status = rows.text(1);
     point.error = rows.text(2);
-    const Json varied = parse_json(rows.text(3), file.string());
+    const Json varied = parse_json(rows.text(3), database.file());
+    point.varied.reserve(varied.size());
     for (const auto& [pointer, value] : varied.items()) point.varied.emplace_back(pointer, value);
     if (point.status == "done") point.summary = Json::parse(rows.text(4));
-    results.points.push_back(std::move(point));
+    take(std::move(point));
   }
+}
+
+Database opened(const fs::path& file) {
+  if (!is_store(file)) throw ConfigError(file.string(), "", "is not the results of weir sweep");
+  return {file, Database::Access::read};
+}
+
+ResultSet read_store(const fs::path& file, const std::function<Json(Json)>& kept) {
+  const Database database = opened(file);
+  Facts known = facts(database);
+  ResultSet results;
+  results.directory = file.parent_path();
+  results.sweep = true;
+  results.name = known["name"];
+  results.varied = parse_json(known["varied"], file.string()).get<std::vector<std::string>>();
+  each_point(database, [&](PointResult point) {
+    if (point.status == "done") point.summary = kept(std::move(point.summary));
+    results.points.push_back(std::move(point));
+  });
+  const std::size_t planned = std::strtoull(known["points"].c_str(), nullptr, 10);
+  results.missing = planned - std::min(planned, results.points.size());
   return results;
+}
+
+}  // namespace
+
+void each_point(const fs::path& file, const std::function<void(PointResult)>& take) {
+  each_point(opened(file), take);
+}
+
+ResultSet read_store(const fs::path& file) {
+  return read_store(file, [](Json summary) { return summary; });
+}
+
+ResultSet read_store(const fs::path& file, const std::vector<std::string>& metrics) {
+  return read_store(file, [&](const Json& summary) {
+    Json kept = Json::object();
+    for (const auto& [name, value] : scalar_metrics(summary))
+      if (std::find(metrics.begin(), metrics.end(), name) != metrics.end()) kept[name] = value;
+    return kept;
+  });
 }
 
 }  // namespace weir

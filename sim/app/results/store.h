@@ -3,7 +3,7 @@
 // lost. Written by one process (the runner; rank 0 under MPI), read by result_set.cpp.
 //
 //   sweep   key, value     name; varied (JSON list of pointers); resolved (the sweep file with its defaults);
-//                          points (their number); fingerprint (of all their scenarios); version
+//                          points (their number); version; and SweepRecord::identity
 //   points  point, status ("done", "failed"), error, varied (JSON object), version, summary (summary.json;
 //           NULL if it failed), given (the point's scenario as the sweep makes it; NULL if it is done), and
 //           seed and scenario (resolved; of a failed point: given), which are computed from these
@@ -14,10 +14,13 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "sim/app/output/result_directory.h"
 #include "sim/app/results/result_set.h"
 
 namespace weir {
@@ -29,19 +32,32 @@ struct EndedPoint {
   std::int64_t peak_rss_bytes = 0;
 };
 
+// A sweep as its store knows it.
+struct SweepRecord {
+  std::string name;
+  std::vector<std::string> varied;  // pointers
+  std::size_t points = 0;
+  Json resolved;  // the sweep file with its defaults
+  // What its results depend on, each under a name for people ("scenario", "file trace.csv"): where one
+  // differs, results are another sweep's.
+  std::map<std::string, std::string> identity;
+};
+
 class ResultStore {
  public:
   // A new one, without a point yet. A file by this name must not exist.
-  static void create(const std::filesystem::path& database, const Sweep& sweep);
+  static void create(const std::filesystem::path& database, const SweepRecord& sweep);
 
-  // Opens one to write. Throws ConfigError unless it was created for the same sweep by the same version.
-  ResultStore(const std::filesystem::path& database, const Sweep& sweep);
+  // Opens one to write. Throws ConfigError unless it is the same sweep's by the same version; what results
+  // do not depend on (name, limits) becomes this sweep's.
+  ResultStore(const std::filesystem::path& database, const SweepRecord& sweep);
   ~ResultStore();  // leaves a single file that can be read wherever it is copied to
 
-  std::vector<bool> done() const;                          // [index of a point]
-  void put(const Point& point, const EndedPoint& result);  // replaces; committed when it returns
-  // Of points that are done already: columns that only all points together give. All or none.
-  void update_summaries(const std::vector<PointResult>& points);
+  std::vector<bool> done() const;  // [index of a point]
+  // Replaces; committed when it returns. The scenario is kept of a point that failed.
+  void put(const Point& point, const EndedPoint& result, const Json& scenario);
+  // Of points that are done already: copies these columns, which only all points together give. All or none.
+  void add_columns(const std::vector<PointResult>& points, const std::vector<std::string>& columns);
 
  private:
   struct Connection;
@@ -49,14 +65,15 @@ class ResultStore {
   std::chrono::steady_clock::time_point synced_;
 };
 
-// Of all the points' scenarios: tells a sweep from the one its author has changed meanwhile.
-std::string fingerprint(const Sweep& sweep);
-
-bool is_store(const std::filesystem::path& database);  // looks at the file's head only
 ResultSet read_store(const std::filesystem::path& database);
+// The same with summaries that hold nothing but these metrics: a hundred thousand whole ones take gigabytes.
+ResultSet read_store(const std::filesystem::path& database, const std::vector<std::string>& metrics);
+// One after the other, in their order.
+void each_point(const std::filesystem::path& database, const std::function<void(PointResult)>& take);
 
 // One row a point, in their order: a column a varied pointer, status, then the scalar metrics. The same bytes
 // for the same sweep, whatever it was run on.
-void write_results_csv(const std::filesystem::path& file, const ResultSet& results);
+void write_results_csv(const std::filesystem::path& file, const std::filesystem::path& database,
+                       const std::vector<std::string>& varied);
 
 }  // namespace weir

@@ -174,7 +174,8 @@ class AxesReader {
     if (given->is_array() && !given->empty() && std::all_of(given->begin(), given->end(), natural)) {
       for (const Json& seed : *given) axis.choices.push_back({seed});
     } else if (natural(*given) && *given >= 1 && *given <= most_values) {
-      const Json first = spec_.scenario.is_object() ? spec_.scenario.value("seed", Json(1)) : Json(1);
+      const Json first =
+          spec_.sweep.scenario.is_object() ? spec_.sweep.scenario.value("seed", Json(1)) : Json(1);
       if (!natural(first) || first.get<double>() > 9e18) return;  // the scenario's own reading says so
       for (std::int64_t i = 0; i < given->get<std::int64_t>(); ++i)
         axis.choices.push_back({first.get<std::int64_t>() + i});

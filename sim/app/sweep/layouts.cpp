@@ -75,7 +75,8 @@ SweepAxis layouts_of(const Json& scenario, const std::filesystem::path& scenario
 }
 
 bool speaks_of_layout(const Problem& problem) {
-  return problem.pointer == group || problem.pointer.starts_with(group + "/parallelism");
+  return problem.pointer == group || problem.pointer.starts_with(group + "/parallelism") ||
+         (problem.misfit && problem.pointer.starts_with(group + "/"));
 }
 
 }  // namespace weir

@@ -52,9 +52,8 @@ Json simulate_point(const Json& document, const std::string& file, const SloTarg
   Json summary = summary_json({scenario, result, metrics});
   add_ratios(summary, result);
   if (slo) {
-    const Json as_written = parse_json(summary.dump(), "summary");  // NaN is null there
     summary["keeps_up"] = keeps_up(result) ? 1 : 0;
-    summary["meets_slo"] = keeps_up(result) && slo->met_by(as_written) ? 1 : 0;
+    summary["meets_slo"] = keeps_up(result) && slo->met_by(result) ? 1 : 0;
   }
   return summary;
 }
@@ -114,9 +113,10 @@ Json run_capacity_search(const Json& document, const std::string& file, const Ca
 
 Json run_point(const Sweep& sweep, const Point& point) {
   const std::string file = sweep.scenario_file.string();
+  const Json scenario = scenario_of(sweep, point);
   const Searches& searches = sweep.searches;
-  if (searches.capacity) return run_capacity_search(point.scenario, file, *searches.capacity);
-  return simulate_point(point.scenario, file, searches.cheapest ? &searches.cheapest->slo : nullptr);
+  if (searches.capacity) return run_capacity_search(scenario, file, *searches.capacity);
+  return simulate_point(scenario, file, searches.cheapest ? &searches.cheapest->slo : nullptr);
 }
 
 }  // namespace weir

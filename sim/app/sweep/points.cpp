@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/app/results/labels.h"
 #include "sim/app/sweep/sweep_spec.h"
 #include "sim/app/sweep/where.h"
 
@@ -15,18 +16,6 @@ namespace weir {
 std::string escaped(const std::string& key) {
   std::string text;
   for (const char c : key) text += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  return text;
-}
-
-std::string last_part(const std::string& pointer) {
-  return pointer.substr(pointer.rfind('/') + 1);
-}
-
-std::string in_words(const Varied& varied) {
-  std::string text;
-  for (const auto& [pointer, value] : varied)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", last_part(pointer),
-                        value.is_string() ? value.get<std::string>() : value.dump().substr(0, 40));
   return text;
 }
 
@@ -54,10 +43,11 @@ class Expansion {
       }
     list_places();
     if (reading_.failed()) return;
-    grid(0, {{}, spec_.scenario, "", false});
+    grid(0, {{}, spec_.sweep.scenario, "", false});
     if (too_many_) return;
     report_errors();
     report_left_out();
+    spec_.sweep.files.insert(validator_.files().begin(), validator_.files().end());
     list_pointers();
     if (spec_.sweep.points.empty() && !reading_.failed())
       reading_.problem("", fmt::format("no point is left{}", spec_.sweep.left_out.empty()
@@ -123,7 +113,8 @@ class Expansion {
     if (problems.empty()) {
       const auto index = static_cast<std::int64_t>(spec_.sweep.points.size());
       ++kept_layouts_[candidate.layout];
-      spec_.sweep.points.push_back({index, std::move(candidate.varied), std::move(candidate.scenario)});
+      candidate.varied.shrink_to_fit();
+      spec_.sweep.points.push_back({index, std::move(candidate.varied)});
     } else if (!candidate.layout.empty() && std::all_of(problems.begin(), problems.end(), speaks_of_layout)) {
       lost_layouts_[{candidate.layout, problems[0].what}].push_back(in_words(candidate.varied));
       if (lost_layouts_[{candidate.layout, problems[0].what}].size() == 1)
@@ -204,9 +195,11 @@ class Expansion {
                          [&](const auto& v) { return v.first == expert && v.second != 1; });
     };
     std::vector<Point>& points = spec_.sweep.points;
-    if (spec_.layouts && std::none_of(points.begin(), points.end(), grouped))
+    if (spec_.layouts && std::none_of(points.begin(), points.end(), grouped)) {
       for (Point& point : points)
         std::erase_if(point.varied, [&](const auto& v) { return v.first == expert; });
+      spec_.sweep.fixed.emplace_back(expert, 1);
+    }
     if (points.empty()) return;
     for (const auto& [pointer, value] : points[0].varied) spec_.sweep.varied.push_back(pointer);
   }

@@ -39,9 +39,10 @@ std::size_t run_left(const Sweep& sweep, ResultStore& store, const RunPoints& ru
   run_points(
       left,
       [&](std::size_t point, const EndedPoint& result) {
-        store.put(sweep.points[point], result);
+        const bool lost = !result.error.empty();
+        store.put(sweep.points[point], result, lost ? scenario_of(sweep, sweep.points[point]) : Json());
         ++ended;
-        failed += !result.error.empty();
+        failed += lost;
       },
       [&] {
         show();
@@ -105,13 +106,17 @@ int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoin
     fmt::print(stderr, "weir: interrupted; --resume runs the points that {} lacks\n", arguments.out);
     return exit_interrupted;
   }
-  ResultSet results = read_store(directory.file("results.sqlite"));
-  if (conclude(sweep.searches, results.points)) directory.store().update_summaries(results.points);
+  const std::filesystem::path database = directory.file("results.sqlite");
+  std::vector<std::string> metrics = table_metrics();
+  for (const std::string& metric : metrics_of(sweep.searches)) metrics.push_back(metric);
+  ResultSet results = read_store(database, metrics);
+  const std::vector<std::string> columns = conclude(sweep.searches, results.points);
+  if (!columns.empty()) directory.store().add_columns(results.points, columns);
   directory.close();
-  write_results_csv(csv, results);
+  write_results_csv(csv, database, results.varied);
   tell_failures(results);
   if (arguments.quiet) return exit_done;
-  fmt::print("{}", sweep_table(results, ::isatty(STDOUT_FILENO)));
+  fmt::print("{}", sweep_table(results, csv.string(), ::isatty(STDOUT_FILENO)));
   std::fflush(stdout);
   fmt::print(stderr, "results in {}\n", arguments.out);
   return exit_done;

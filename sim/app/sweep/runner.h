@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/results/store.h"
+#include "sim/app/sweep/sweep.h"
 #include "sim/engine/child_process.h"
 
 namespace CLI {
@@ -39,7 +39,9 @@ RunPoints in_local_children(PointWork work, const ChildLimits& limits, int jobs)
 // The whole of it, with the table at the end; an exit code.
 int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoints& run_points);
 
-// For the terminal; `styled` only if stdout is one.
-std::string sweep_table(const ResultSet& results, bool styled);
+// For the terminal; `styled` only if stdout is one. Needs no more of the summaries than table_metrics().
+// Where it leaves points out, it names `csv`, which has them all.
+std::string sweep_table(const ResultSet& results, const std::string& csv, bool styled);
+std::vector<std::string> table_metrics();
 
 }  // namespace weir

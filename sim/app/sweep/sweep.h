@@ -4,25 +4,16 @@
 // knows nothing of how they came about.
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "sim/app/results/store.h"
 #include "sim/app/sweep/search/search_spec.h"
 #include "sim/core/params.h"
 
 namespace weir {
-
-using Varied =
-    std::vector<std::pair<std::string, Json>>;  // JSON pointer into the scenario, value; in the file's order
-
-struct Point {
-  std::int64_t index = 0;  // its place among the sweep's points, the same in every run of the same file
-  Varied varied;           // the seed is one of them ("/seed") where a sweep repeats seeds
-  Json scenario;           // whole, values set; relative paths are relative to scenario_file
-};
 
 struct LeftOut {  // a layout that "layouts": "all" does not run
   std::string what, why;
@@ -35,18 +26,30 @@ struct PointLimits {
 
 struct Sweep {
   std::string name;
-  std::filesystem::path file;           // the sweep's own
-  std::filesystem::path scenario_file;  // errors and relative paths of points
-  std::vector<std::string> varied;      // pointers, one column of results.csv each
+  std::filesystem::path file;             // the sweep's own
+  std::filesystem::path scenario_file;    // errors and relative paths of points
+  std::set<std::filesystem::path> files;  // that points read beside their scenario: traces, profiles, ...
+  Json scenario;                          // what points vary
+  Varied fixed;                           // set in every point alike, beside what varies
+  std::vector<std::string> varied;        // pointers, one column of results.csv each
   std::vector<Point> points;
   std::vector<LeftOut> left_out;
   PointLimits limits;
   Searches searches;  // what run_point() does at each point, and conclude() after the last one
-  Json resolved;      // the file with its defaults; its text tells a resumed sweep from another one
+  Json resolved;      // the file with its defaults
 };
+
+// Whole, values set; relative paths are relative to scenario_file. Made anew each time: a hundred thousand of
+// them would take half a gigabyte.
+Json scenario_of(const Sweep& sweep, const Point& point);
 
 // Throws ConfigErrors with every problem of the file and of the points' scenarios.
 Sweep read_sweep(const std::filesystem::path& file);
+
+// identity.cpp: results depend on the points' scenarios, the searches, and what is in the files they read.
+SweepRecord record_of(const Sweep& sweep);
+std::string fingerprint(const Sweep& sweep);  // of all of these as one text
+
 bool is_sweep(
     const Json& document);  // has a "scenario", "vary", "zip", "layouts" or "seeds"; a scenario has none
 Json sweep_schema();

@@ -16,17 +16,18 @@ constexpr const char* store_name = "results.sqlite";
 }  // namespace
 
 SweepDirectory::SweepDirectory(const fs::path& place, const Sweep& sweep, bool resume) : place_(place) {
+  const SweepRecord record = record_of(sweep);
   const bool there = is_store(place / store_name);
   if (there) lock(place);
   if (resume && !there && fs::is_directory(place) && !fs::is_empty(place))
     throw ConfigError("--out " + place.string(), "", "holds no sweep to resume");
   if (!resume || !there) {
     ResultDirectory fresh(place);
-    ResultStore::create(fresh.file(store_name), sweep);
+    ResultStore::create(fresh.file(store_name), record);
     lock(fresh.file(""));
     fresh.commit();
   }
-  store_ = std::make_unique<ResultStore>(place / store_name, sweep);
+  store_ = std::make_unique<ResultStore>(place / store_name, record);
 }
 
 SweepDirectory::~SweepDirectory() {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/app/results/store.h"
+#include "sim/app/sweep/sweep.h"
 
 namespace weir {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/app/results/labels.h"
 #include "sim/app/sweep/sweep_spec.h"
 
 namespace weir {
@@ -45,12 +46,12 @@ class Reader {
     spec_.sweep.scenario_file = spec_.sweep.file;
     spec_.scenario_inside = given->is_object();
     if (given->is_object()) {
-      spec_.scenario = *given;
+      spec_.sweep.scenario = *given;
     } else if (given->is_string()) {
       spec_.sweep.scenario_file = reading_.relative(given->get<std::string>());
       try {
-        spec_.scenario = read_json_file(spec_.sweep.scenario_file);
-        if (!spec_.scenario.is_object()) problem("/scenario", "expected an object in the file");
+        spec_.sweep.scenario = read_json_file(spec_.sweep.scenario_file);
+        if (!spec_.sweep.scenario.is_object()) problem("/scenario", "expected an object in the file");
       } catch (const ConfigError& e) {
         problem("/scenario", e.what());
       }
@@ -141,7 +142,8 @@ class Reader {
 void check_capacity(const Sweep& sweep, Reading& reading) {
   if (!sweep.searches.capacity) return;
   for (const Point& point : sweep.points) {
-    const Json& workload = point.scenario.at("workload");
+    const Json scenario = scenario_of(sweep, point);
+    const Json& workload = scenario.at("workload");
     const std::string arrivals = workload.at("arrivals").at("kind"),
                       requests = workload.at("requests").at("kind");
     if (arrivals != "poisson" && arrivals != "gamma" && arrivals != "constant")
@@ -181,8 +183,15 @@ Sweep read_sweep(const std::filesystem::path& file) {
   if (!reading.failed()) check_capacity(spec.sweep, reading);
   reading.finish();
   spec.sweep.resolved = std::move(reading.resolved);
-  spec.sweep.resolved["scenario"] = std::move(spec.scenario);
+  spec.sweep.resolved["scenario"] = spec.sweep.scenario;
   return std::move(spec.sweep);
+}
+
+Json scenario_of(const Sweep& sweep, const Point& point) {
+  Json scenario = sweep.scenario;
+  for (const Varied* set : {&point.varied, &sweep.fixed})
+    for (const auto& [pointer, value] : *set) scenario[Json::json_pointer(pointer)] = value;
+  return scenario;
 }
 
 Json sweep_schema() {

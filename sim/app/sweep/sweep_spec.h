@@ -2,6 +2,7 @@
 // A sweep file as it was read (sweep_file.cpp), before points.cpp expands it. Nobody else includes this.
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "sim/app/sweep/sweep.h"
 
@@ -14,8 +15,7 @@ struct SweepAxis {  // of the grid: values that go together
 };
 
 struct SweepSpec {
-  Sweep sweep;  // all but its points
-  Json scenario;
+  Sweep sweep;                   // all but its points
   bool scenario_inside = false;  // the sweep file, instead of a file of its own
   std::vector<SweepAxis>
       axes;  // of vary, then of zip, each in the file's order; then layouts, then seeds, fastest of all
@@ -47,16 +47,17 @@ class ScenarioValidator {
  public:
   explicit ScenarioValidator(std::string file) : file_(std::move(file)) {}
   const std::vector<Problem>& problems(Json scenario);
+  const std::set<std::filesystem::path>& files() const { return named_; }  // by right scenarios
 
  private:
   const std::vector<Problem>& remember(const Json& scenario);
   std::string file_;
-  std::set<std::string> workloads_;  // right ones
-  std::map<std::string, std::vector<Problem>> seen_;
+  std::set<std::string> workloads_;                    // right ones
+  std::unordered_set<std::size_t> right_;              // hashes alone: there may be very many
+  std::map<std::string, std::vector<Problem>> wrong_;  // by text
+  std::set<std::filesystem::path> named_;
 };
 
 std::string escaped(const std::string& key);  // as a part of a JSON pointer: ~1 for /
-std::string last_part(const std::string& pointer);
-std::string in_words(const Varied& varied);  // tensor 4, pipeline 2
 
 }  // namespace weir

@@ -1,10 +1,14 @@
-// What weir sweep prints at its end: every point if they are few, the best ones if they are many.
+// What weir sweep prints at its end: the answers of its searches, and every configuration if they are few,
+// the best ones if they are many. Seeds are averaged.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
+#include "sim/app/output/text_grid.h"
+#include "sim/app/results/labels.h"
+#include "sim/app/results/metric.h"
+#include "sim/app/results/repetitions.h"
 #include "sim/app/sweep/runner.h"
 
 namespace weir {
@@ -13,98 +17,120 @@ namespace {
 constexpr std::size_t few = 30;
 
 struct Column {
-  const char* title;
-  const char* metric;
-  bool more_is_better;
-  const char* best;
+  const char *title, *metric, *best;
 };
-constexpr Column columns[] = {{"output tok/s", "output_throughput", true, "Most output tokens a second"},
-                              {"TTFT p99 ms", "p99_ttft_ms", false, "Lowest TTFT p99"},
-                              {"TPOT p99 ms", "p99_tpot_ms", false, "Lowest TPOT p99"}};
-
-// The last parts of a pointer: as many as tell it from the others, and an index never alone.
-std::string short_name(const std::string& pointer, const std::vector<std::string>& all) {
-  std::size_t from = pointer.rfind('/');
-  const auto ambiguous = [&] {
-    const std::string end = pointer.substr(from);
-    return end.find_first_not_of("/0123456789") == std::string::npos ||
-           std::count_if(all.begin(), all.end(), [&](const std::string& p) { return p.ends_with(end); }) > 1;
-  };
-  while (from != std::string::npos && from > 0 && ambiguous()) from = pointer.rfind('/', from - 1);
-  return from == std::string::npos ? pointer : pointer.substr(from + 1);
-}
+constexpr Column columns[] = {
+    {"capacity /s", "capacity_rate_per_s", "Highest capacity, requests/s"},  // if it was searched for
+    {"output tok/s", "output_throughput", "Most output tokens a second"},
+    {"TTFT p99 ms", "p99_ttft_ms", "Lowest TTFT p99"},
+    {"TPOT p99 ms", "p99_tpot_ms", "Lowest TPOT p99"}};
 
 std::string shown(const Json& value) {
   constexpr std::size_t most = 28;
-  std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-  if (text.size() > most) text = text.substr(0, most - 3) + "...";
-  return text;
+  const std::string text = value_text(value);
+  return text.size() > most ? text.substr(0, most - 3) + "..." : text;
 }
 
-std::optional<double> metric(const PointResult& point, const char* name) {
-  const auto found = point.summary.is_object() ? point.summary.find(name) : point.summary.end();
-  if (found == point.summary.end() || !found->is_number()) return {};
-  return found->get<double>();
-}
-
-std::string shown(std::optional<double> value) {
-  if (!value) return "-";
-  return std::abs(*value) >= 999.5 ? fmt::format("{:.0f}", *value) : fmt::format("{:.4g}", *value);
-}
-
-std::string table_of_all(const ResultSet& results) {
-  std::vector<std::vector<std::string>> rows(1);
-  for (const std::string& pointer : results.varied) rows[0].push_back(short_name(pointer, results.varied));
-  for (const Column& column : columns) rows[0].push_back(column.title);
-  for (const PointResult& point : results.points) {
-    std::vector<std::string>& row = rows.emplace_back();
-    for (const std::string& pointer : results.varied) {
-      const auto found = std::find_if(point.varied.begin(), point.varied.end(),
-                                      [&](const auto& one) { return one.first == pointer; });
-      row.push_back(found == point.varied.end() ? "-" : shown(found->second));
-    }
+class Table {
+ public:
+  explicit Table(const ResultSet& results) : rows_(repetitions(results)) {
+    for (const std::string& pointer : results.varied)
+      if (pointer != "/seed") pointers_.push_back(pointer);
+    names_ = short_names(pointers_);
     for (const Column& column : columns)
-      row.push_back(point.status == "done" ? shown(metric(point, column.metric)) : "failed");
+      if (column.metric != std::string("capacity_rate_per_s") || any_has(column.metric))
+        columns_.push_back(column);
   }
-  std::vector<std::size_t> widths(rows[0].size());
-  for (const auto& row : rows)
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-  std::string text;
-  for (const auto& row : rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) text += fmt::format("  {:>{}}", row[c], widths[c]);
-    text += "\n";
-  }
-  return text;
-}
 
-std::string table_of_best(const ResultSet& results) {
-  std::string text;
-  for (const Column& column : columns) {
-    const PointResult* best = nullptr;
-    for (const PointResult& point : results.points) {
-      const auto value = metric(point, column.metric);
-      const auto record = best ? metric(*best, column.metric) : std::nullopt;
-      if (value && (!record || (column.more_is_better ? *value > *record : *value < *record))) best = &point;
+  bool is_short() const { return rows_.size() <= few; }
+
+  std::string all() const {
+    TextGrid grid;
+    std::vector<std::string> titles = names_;
+    for (const Column& column : columns_) titles.emplace_back(column.title);
+    grid.add(std::move(titles));
+    for (const Repeated& row : rows_) {
+      std::vector<std::string> cells;
+      for (const std::string& pointer : pointers_) {
+        const Json* value = value_of(row.varied, pointer);
+        cells.push_back(value ? shown(*value) : "-");
+      }
+      for (const Column& column : columns_) cells.push_back(cell(row, column));
+      grid.add(std::move(cells));
     }
-    if (!best) continue;
-    std::string where;
-    for (const auto& [pointer, value] : best->varied)
-      where += fmt::format("{}{} {}", where.empty() ? "" : ", ", short_name(pointer, results.varied),
-                           shown(value));
-    text += fmt::format("  {:<29}{:>9}   {}\n", column.best, shown(metric(*best, column.metric)), where);
+    return grid.text();
   }
-  return text;
-}
+
+  std::string best() const {
+    TextGrid grid;
+    for (const Column& column : columns_) {
+      const Repeated* best = nullptr;
+      for (const Repeated& row : rows_) {
+        const double value = row.metric(column.metric).mean;
+        const double record = best ? best->metric(column.metric).mean : std::nan("");
+        if (!std::isnan(value) &&
+            (!best || (less_is_better(column.metric) ? value < record : value > record)))
+          best = &row;
+      }
+      if (best) grid.add({column.best, cell(*best, column), in_words(best->varied)});
+    }
+    return grid.text();
+  }
+
+  // Of the cheapest search, one line an answer: as many as are few.
+  std::string cheapest() const {
+    if (!any_has("cheapest")) return "";
+    std::size_t found = 0;
+    std::string text;
+    for (const Repeated& row : rows_) {
+      if (row.metric("cheapest").mean != 1 || ++found > few) continue;
+      text += fmt::format("  {}: {} devices, {} $\n", in_words(row.varied),
+                          shown_number(row.metric("device_count").mean, 4),
+                          shown_number(row.metric("cost_dollars").mean, 3));
+    }
+    if (found > few) text += fmt::format("  and {} more\n", found - few);
+    return "Cheapest that meets the SLO:\n" + (found > 0 ? text : "  none does\n");
+  }
+
+ private:
+  bool any_has(const char* metric) const {
+    return std::any_of(rows_.begin(), rows_.end(),
+                       [&](const Repeated& row) { return row.metric(metric).count > 0; });
+  }
+
+  static std::string cell(const Repeated& row, const Column& column) {
+    const std::size_t done = row.done().size();
+    if (done == 0) return "failed";
+    const Estimate e = row.metric(column.metric);
+    const std::string lost = done < row.points.size() ? fmt::format(" ({}/{})", done, row.points.size()) : "";
+    return shown_estimate(e.mean, e.half_width) + lost;
+  }
+
+  std::vector<Repeated> rows_;
+  std::vector<std::string> pointers_, names_;
+  std::vector<Column> columns_;
+};
 
 }  // namespace
 
-std::string sweep_table(const ResultSet& results, bool styled) {
+std::vector<std::string> table_metrics() {
+  std::vector<std::string> metrics = {"cheapest", "device_count", "cost_dollars"};
+  for (const Column& column : columns) metrics.emplace_back(column.metric);
+  return metrics;
+}
+
+std::string sweep_table(const ResultSet& results, const std::string& csv, bool styled) {
   const auto failed = std::count_if(results.points.begin(), results.points.end(),
                                     [](const PointResult& point) { return point.status != "done"; });
+  const Table table(results);
   std::string text = styled ? "\033[1m" + results.name + "\033[0m" : results.name;
   text += fmt::format(": {} points done", std::ssize(results.points) - failed);
   if (failed > 0) text += fmt::format(", {} failed", failed);
-  return text + "\n" + (results.points.size() <= few ? table_of_all(results) : table_of_best(results));
+  text += "\n" + (table.is_short() ? table.all() : table.best()) + table.cheapest();
+  if (!table.is_short()) text += fmt::format("Every point is in {}\n", csv);
+  if (std::find(results.varied.begin(), results.varied.end(), "/seed") != results.varied.end())
+    text += "Means over seeds, ± their 95 % confidence intervals\n";
+  return text;
 }
 
 }  // namespace weir

@@ -47,13 +47,18 @@ const std::vector<Problem>& ScenarioValidator::problems(Json scenario) {
 }
 
 const std::vector<Problem>& ScenarioValidator::remember(const Json& scenario) {
-  const auto [it, fresh] = seen_.try_emplace(scenario.dump());
-  if (fresh) try {
-      read_scenario(scenario, file_);
-    } catch (const ConfigError& e) {
-      it->second = e.problems();
-    }
-  return it->second;
+  static const std::vector<Problem> none;
+  const std::string text = scenario.dump();
+  const std::size_t hash = std::hash<std::string>()(text);
+  if (right_.contains(hash)) return none;
+  if (const auto seen = wrong_.find(text); seen != wrong_.end()) return seen->second;
+  try {
+    named_.merge(read_scenario(scenario, file_).files);
+    right_.insert(hash);
+    return none;
+  } catch (const ConfigError& e) {
+    return wrong_[text] = e.problems();
+  }
 }
 
 }  // namespace weir

@@ -11,7 +11,6 @@ namespace weir {
 namespace {
 
 constexpr std::size_t most_buckets = 400;  // of an adaptive series: 200 to 400 samples a run
-constexpr int most_given = 1'000'000;      // of a period that the user gives: every series holds as many
 const Seconds first_period(1e-3);
 
 }  // namespace
@@ -33,10 +32,6 @@ void TimeBuckets::coarsen_to(Seconds period) {
 
 void TimeBuckets::add(Seconds from, Seconds to, double integral) {
   while (adaptive_ && to / period_ >= most_buckets) halve();
-  if (to / period_ >= most_given)
-    throw ConfigError("", "/timeseries_period_s",
-                      fmt::format("more than {} samples: {} s is too short for a run this long", most_given,
-                                  period_.value()));
   const auto last = static_cast<std::size_t>(to / period_);
   if (last >= sums_.size()) sums_.resize(last + 1, 0.0);
   const auto first = static_cast<std::size_t>(from / period_);
@@ -91,10 +86,25 @@ double Recorder::counted(Seconds from, Seconds to) const {
   return to <= *start_ ? 0 : (to - *start_) / (to - from);
 }
 
+std::size_t Recorder::most_samples() const {
+  const std::size_t series = 4 + device_busy_.size() + link_bytes_.size() + flow_bytes_.size();
+  return most_sampled_values / series;
+}
+
+// No period can be told to be too short before the run is long; an adaptive one never is.
+void Recorder::check_period(Seconds to) const {
+  if (running_.adaptive() || to / running_.period() < static_cast<double>(most_samples())) return;
+  throw ConfigError("", "/timeseries_period_s",
+                    fmt::format("{} s is too short for a run this long and its cluster: expected at most {} "
+                                "samples of all their columns",
+                                running_.period().value(), most_samples()));
+}
+
 void Recorder::queue(Seconds from, Seconds to, std::int64_t running, std::int64_t waiting, double mean_blocks,
                      bool kv_limited) {
   const double dt = (to - from).value();
   if (dt <= 0) return;
+  check_period(to);
   running_.add(from, to, static_cast<double>(running) * dt);
   waiting_.add(from, to, static_cast<double>(waiting) * dt);
   blocks_.add(from, to, mean_blocks * dt);
@@ -102,10 +112,12 @@ void Recorder::queue(Seconds from, Seconds to, std::int64_t running, std::int64_
 }
 
 void Recorder::tokens(Seconds from, Seconds to, double count) {
+  check_period(to);
   tokens_.add(from, to, count);
 }
 
 void Recorder::busy(std::size_t device, Seconds from, Seconds to, const StepCost& cost) {
+  check_period(to);
   DeviceUsage& usage = result_.devices[device];
   const StepCost share = counted(from, to) * cost;
   usage.busy += share.time;
@@ -123,6 +135,7 @@ void Recorder::busy(std::size_t device, Seconds from, Seconds to, const StepCost
 }
 
 void Recorder::carried(std::size_t link, Seconds from, Seconds to, Bytes bytes) {
+  check_period(to);
   result_.links[link].carried += counted(from, to) * bytes;
   flow_bytes_[link].add(from, to, bytes.value());
 }

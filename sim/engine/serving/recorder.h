@@ -31,6 +31,9 @@ class TimeBuckets {
 
 class Recorder {
  public:
+  // Samples times columns, with a period that the user gives: about half a GB of them while they are written.
+  static constexpr std::size_t most_sampled_values = 10'000'000;
+
   Recorder(const Workload& workload, std::optional<Seconds> sample_period, bool spans);
 
   std::size_t add_device(DeviceUsage usage);  // a pipeline stage's devices; returns its index
@@ -55,6 +58,8 @@ class Recorder {
 
  private:
   void sample();
+  std::size_t most_samples() const;
+  void check_period(Seconds to) const;             // throws ConfigError
   double counted(Seconds from, Seconds to) const;  // the share of [from, to] that is measured
 
   RunResult result_;

@@ -8,6 +8,7 @@
 
 #include "sim/engine/serving/kv_cache.h"
 #include "sim/engine/serving/recorder.h"
+#include "sim/engine/serving/waiting_queue.h"
 
 namespace weir {
 
@@ -61,8 +62,8 @@ class Replica {
   void transfer_done(const KvTransfer& transfer, Seconds now);
   void release_handed_over(std::int32_t request, Seconds now);
 
-  bool empty() const { return running_.empty() && waiting_count() == 0; }
-  bool arrival_matters() const { return waiting_count() == 0; }  // see Batch::repeatable
+  bool empty() const { return running_.empty() && waiting_.empty(); }
+  bool arrival_matters() const { return waiting_.empty(); }  // see Batch::repeatable
   std::int64_t outstanding_requests() const { return outstanding_requests_; }
   std::int64_t outstanding_tokens() const { return outstanding_tokens_; }
   const KvCache& cache() const { return cache_; }
@@ -70,17 +71,8 @@ class Replica {
   int index() const { return index_; }
 
  private:
-  struct Live {  // beside each SequenceView, what policies need not see
-    Seconds last_token{-1};
-    std::int64_t resident = 0;  // tokens whose KV lies elsewhere and must be fetched before it can go on
-    int resident_at = -1;       // the replica that holds them; -1: host memory
-  };
-
   std::int64_t generated_here(const Request& request) const;
   void account(Seconds now);  // what the queue looked like since the last call
-  std::span<const SequenceView> waiting() const { return {waiting_.data() + head_, waiting_.size() - head_}; }
-  std::size_t waiting_count() const { return waiting_.size() - head_; }
-  void push_waiting_front(const SequenceView& view, const Live& live);
   void admit(std::int32_t count, Seconds now);
   void compute(SequenceView& view, Live& live, std::int64_t tokens, Iteration& iteration);
   void preempt(const std::vector<std::int32_t>& preempted, Iteration& iteration);
@@ -101,9 +93,9 @@ class Replica {
   Recorder& recorder_;
   Events events_;
 
-  std::vector<SequenceView> running_, waiting_;  // waiting_ from head_ on
-  std::vector<Live> live_, waiting_live_;
-  std::size_t head_ = 0;
+  std::vector<SequenceView> running_;
+  std::vector<Live> live_;  // beside running_
+  WaitingQueue waiting_;
   std::vector<std::pair<std::int32_t, std::int64_t>> handed_over_;  // request, blocks still held
   Batch batch_;
   std::vector<char> removed_;

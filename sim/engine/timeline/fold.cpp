@@ -1,7 +1,7 @@
 // Layer folding: the state at the start of a layer is compared with that at the start of an earlier one.
 // Where they agree, all that follows agrees too, until the last layer lets nothing into a next one: so the
 // layers between are skipped, and the last ones are played. Stopping instead, and extrapolating the end, is
-// wrong by 1.5e-3 (systems/simgrid.md, pitfalls).
+// wrong by 1.5e-3.
 #include <algorithm>
 #include <cmath>
 

@@ -149,6 +149,7 @@ void Browser::open(const fs::path& page, const std::string& fragment) {
   complaints_.clear();
   call("Page.navigate", {{"url", page_ + fragment}});
   wait_for("Page.loadEventFired");
+  wait_for_frame();  // a chart takes the width of its card after its first frame
 }
 
 Json Browser::evaluate(const std::string& expression) {

@@ -6,85 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <set>
 
-#include "sim/app/report/page.h"
-#include "sim/app/results/metric.h"
-#include "sim/app/results/repetitions.h"
-#include "test/app/report/browser.h"
-#include "test/app/report/sample_sweep.h"
+#include "test/app/report/open_page.h"
 #include "test/app/run_weir.h"
 
 using namespace weir;
 using namespace weir::test;
 
 namespace {
-
-#define NEEDS_CHROMIUM                                                    \
-  if (!Browser::installed()) {                                            \
-    WARN("skipped: no /usr/bin/chromium (make setup installs Debian's)"); \
-    return;                                                               \
-  }
-
-class OpenPage {
- public:
-  explicit OpenPage(ResultSet shown, const Screen& screen = {}) : results(std::move(shown)), browser(screen) {
-    std::ofstream(file()) << report_page(results);
-    browser.open(file());
-  }
-  std::filesystem::path file() const { return scratch_ / "page.html"; }
-
-  Json ask(const std::string& script) { return browser.evaluate(script); }
-  std::vector<std::int64_t> rows() {
-    return ask("[...document.querySelectorAll('#table tbody tr')].map(r => +r.dataset.point)");
-  }
-  std::string text_of(const std::string& selector) {
-    return ask("document.querySelector('" + selector + "').innerText");
-  }
-  void choose(int chart, const std::string& control, const std::string& value) {
-    ask("(() => { const s = document.querySelectorAll('figure')[" + std::to_string(chart) +
-        "].querySelector('select[aria-label=" + control + "]'); s.value = " + Json(value).dump() +
-        "; if (s.value !== " + Json(value).dump() +
-        ") throw Error('no such choice'); s.dispatchEvent(new Event('change')); })()");
-  }
-  // The points a chart shows: [{x, y, i}]
-  Json shown(int chart) { return ask("figures[" + std::to_string(chart) + "].chart.data.datasets[1].data"); }
-  // Where a point lies in the window, once the layout stands still: charts follow their cards by a frame or
-  // two.
-  std::pair<double, double> place(int chart, std::int64_t point) {
-    const std::string figure = "figures[" + std::to_string(chart) + "]";
-    ask(figure + ".canvas.scrollIntoView({block: 'center'})");
-    const Json at =
-        ask("new Promise(done => { let before, still = 0; const look = () => { const f = " + figure +
-            ", k = f.chart.data.datasets[1].data.findIndex(p => p.i === " + std::to_string(point) +
-            "), b = f.canvas.getBoundingClientRect(), e = f.chart.getDatasetMeta(1).data[k], " +
-            "now = [b.x + e.x, b.y + e.y]; still = String(now) === before ? still + 1 : 0; " +
-            "before = String(now); still < 5 ? requestAnimationFrame(look) : done(now); }; look(); })");
-    return {at[0], at[1]};
-  }
-  // The point of a chart that is farthest from the next one: others may lie on top of each other.
-  std::size_t loneliest(int chart) {
-    place(chart, shown(chart)[0]["i"]);
-    return ask(
-        "(() => { const c = figures[" + std::to_string(chart) + "].chart, e = c.getDatasetMeta(1).data, " +
-        "gaps = e.map(a => Math.min(...e.filter(b => b !== a).map(b => Math.hypot(a.x - b.x, a.y - b.y))));"
-        " return c.data.datasets[1].data[gaps.indexOf(Math.max(...gaps))].i; })()");
-  }
-  void wrote(const std::string& filter) {
-    browser.click("#filter");
-    ask("document.querySelector('#filter').select()");
-    browser.type(filter);
-  }
-  double metric(std::size_t point, const std::string& name) const {
-    return significant(metric_of(results.points[point].summary, name));
-  }
-
-  const ResultSet results;
-  Browser browser;
-
- private:
-  ScratchDirectory scratch_;
-};
 
 Json rounded(Json value, bool scenario = false) {
   if (value.is_number_float() && !scenario) return significant(value.get<double>());
@@ -152,40 +81,6 @@ TEST_CASE(
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE(
-    "report page: filters by words, by a key's values and by a range leave the same points in table and "
-    "charts") {
-  NEEDS_CHROMIUM
-  OpenPage page(sample_sweep({.rates = 30}));
-  const auto agree = [&](std::size_t count, const std::function<bool(const PointResult&)>& stays) {
-    const std::vector<std::int64_t> rows = page.rows();
-    CHECK(rows.size() == count);
-    std::set<std::int64_t> charted;
-    for (const Json& p : page.shown(1)) charted.insert(p["i"].get<std::int64_t>());
-    CHECK(charted == std::set<std::int64_t>(rows.begin(), rows.end()));
-    for (const PointResult& point : page.results.points) CHECK(charted.contains(point.index) == stays(point));
-  };
-  const auto tensor = [](const PointResult& p) { return p.varied[0].second.get<int>(); };
-  const auto batching = [](const PointResult& p) { return p.varied[1].second.get<std::string>(); };
-  const auto rate = [](const PointResult& p) { return p.varied[2].second.get<double>(); };
-
-  page.wrote("tensor=4 STAT");
-  agree(30, [&](const PointResult& p) { return tensor(p) == 4 && batching(p) == "static"; });
-  page.wrote("no such point");
-  agree(0, [](const PointResult&) { return false; });
-  page.browser.click("#clear");
-  agree(360, [](const PointResult&) { return true; });
-
-  page.browser.click("[data-field='/serving/replicas/0/batching/kind'] summary");
-  page.browser.click("[data-field='/serving/replicas/0/batching/kind'] input[value=orca]");
-  agree(240, [&](const PointResult& p) { return batching(p) != "orca"; });
-  page.browser.click("[data-field='/workload/arrivals/rate_per_s'] summary");
-  page.browser.click("[data-field='/workload/arrivals/rate_per_s'] input");
-  page.browser.type("50");
-  agree(128, [&](const PointResult& p) { return batching(p) != "orca" && rate(p) >= 50; });
-  CHECK(page.browser.complaints() == std::vector<std::string>{});
-}
-
 TEST_CASE("report page: hovering a point shows its configuration, clicking it everything about it") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 8, .fail_each = 13}));
@@ -242,95 +137,6 @@ TEST_CASE("report page: a click on a row selects its point in the charts, a fail
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE(
-    "report page: every metric and key can be an axis, linear and logarithmic, and every key the colour") {
-  NEEDS_CHROMIUM
-  OpenPage page(sample_sweep({.rates = 12, .fail_each = 13}));
-  const Json axes = page.ask(
-      "[...document.querySelectorAll('figure')[0].querySelectorAll('select[aria-label=x] option')].map(o => "
-      "o.value)");
-  CHECK(axes.size() > metric_names(page.results).size());
-  for (const Json& axis : axes)
-    for (const char* which : {"x", "y"}) {
-      page.choose(0, which, axis);
-      page.browser.evaluate(
-          "document.querySelectorAll('figure')[0].querySelectorAll('.pair .toggle')[1].click()");
-    }
-  for (const char* control : {"colour", "lines"})
-    for (const Json& key : page.ask("['', ...varied.map(f => f.id)]")) page.choose(1, control, key);
-  CHECK(page.browser.complaints() == std::vector<std::string>{});
-
-  page.choose(1, "x", "/serving/replicas/0/batching/kind");
-  CHECK(page.ask("figures[1].chart.scales.x.ticks.map(t => t.label)") ==
-        Json({"chunked_prefill", "orca", "static"}));
-  page.choose(1, "x", "/workload/arrivals/rate_per_s");
-  page.choose(1, "y", "p99_ttft_ms");
-  page.choose(1, "lines", "/workload/arrivals/rate_per_s");
-  for (const Json& p : page.shown(1)) {
-    const auto i = p["i"].get<std::size_t>();
-    CHECK(p["x"] == page.results.points[i].varied[2].second);
-    CHECK(p["y"] == page.metric(i, "p99_ttft_ms"));
-  }
-  const Json lines = page.ask("figures[1].chart.data.datasets.slice(2).map(d => d.data.map(p => p.i))");
-  CHECK(lines.size() == 12);  // 4 tensor times 3 batching
-  for (const Json& line : lines)
-    for (std::size_t k = 1; k < line.size(); ++k) {
-      const Varied &a = page.results.points[line[k - 1].get<std::size_t>()].varied,
-                   &b = page.results.points[line[k].get<std::size_t>()].varied;
-      CHECK((a[0] == b[0] && a[1] == b[1] && a[2].second < b[2].second));
-    }
-}
-
-TEST_CASE("report page: dragging in a chart zooms to what is between, and selects nothing") {
-  NEEDS_CHROMIUM
-  OpenPage page(sample_sweep({}));
-  const auto [x1, y1] = page.place(1, 30);
-  const auto [x2, y2] = page.place(1, 11);
-  page.browser.drag(x1, y1, x2, y2);
-  const auto axis = [&](const std::string& which, const std::string& end) {
-    return page.ask("figures[1].chart.scales." + which + "." + end).get<double>();
-  };
-  for (const auto& [which, metric] : {std::pair("x", "output_throughput"), std::pair("y", "p99_ttft_ms")}) {
-    const auto [low, high] = std::minmax({page.metric(30, metric), page.metric(11, metric)});
-    CHECK(axis(which, "min") == Approx(low).epsilon(0.02));
-    CHECK(axis(which, "max") == Approx(high).epsilon(0.02));
-  }
-  CHECK(page.ask("view.selected") == nullptr);
-  page.ask("figures[1].canvas.dispatchEvent(new Event('dblclick'))");
-  CHECK(axis("y", "max") > page.metric(11, "p99_ttft_ms") * 1.02);
-  CHECK(page.browser.complaints() == std::vector<std::string>{});
-}
-
-TEST_CASE("report page: the Pareto front is what brute force finds, whichever way is better") {
-  NEEDS_CHROMIUM
-  OpenPage page(sample_sweep({.rates = 20, .fail_each = 13}));
-  const std::pair<const char*, const char*> pairs[] = {{"tokens_per_s_per_user", "tokens_per_s_per_device"},
-                                                       {"p99_ttft_ms", "output_throughput"},
-                                                       {"energy_j", "p99_tpot_ms"}};
-  for (const auto& [x, y] : pairs) {
-    INFO(x << " " << y);
-    page.choose(0, "x", x);
-    page.choose(0, "y", y);
-    const double sx = less_is_better(x) ? -1 : 1, sy = less_is_better(y) ? -1 : 1;
-    std::set<std::int64_t> expected;
-    for (const PointResult& a : page.results.points) {
-      if (a.status != "done") continue;
-      const auto at = [&](const PointResult& p, const char* name, double sign) {
-        return sign * page.metric(static_cast<std::size_t>(p.index), name);
-      };
-      const bool beaten =
-          std::any_of(page.results.points.begin(), page.results.points.end(), [&](const PointResult& b) {
-            return b.status == "done" && at(b, x, sx) >= at(a, x, sx) && at(b, y, sy) >= at(a, y, sy) &&
-                   (at(b, x, sx) > at(a, x, sx) || at(b, y, sy) > at(a, y, sy));
-          });
-      if (!beaten) expected.insert(a.index);
-    }
-    const std::vector<std::int64_t> front = page.ask("figures[0].chart.data.datasets[0].data.map(p => p.i)");
-    CHECK(std::set<std::int64_t>(front.begin(), front.end()) == expected);
-    CHECK(front.size() > 1);
-  }
-}
-
 TEST_CASE("report page: keys may have any name and vary over anything that JSON has") {
   NEEDS_CHROMIUM
   ResultSet results = sample_sweep({.rates = 1});
@@ -382,24 +188,14 @@ TEST_CASE("report page: a run's has its metrics, its scenario and its latencies"
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: seeds are one point of a chart, their mean and its interval, or each by itself") {
+TEST_CASE("report page: of an interrupted sweep it tells how many points are missing") {
   NEEDS_CHROMIUM
-  OpenPage page(sample_sweep({.fail_each = 7, .seeds = 4}));
-  const std::vector<Repeated> expected = repetitions(page.results);
-  const Json shown = page.ask("figures[1].chart.data.datasets[1].data");  // of rounded numbers
-  REQUIRE(shown.size() == expected.size());
-  for (std::size_t k = 0; k < shown.size(); ++k) {
-    const Estimate y = expected[k].metric("p99_ttft_ms");
-    CHECK(shown[k]["all"].size() == expected[k].done().size());
-    CHECK(shown[k]["y"].get<double>() == Approx(y.mean).epsilon(1e-5));
-    if (y.count > 1)
-      CHECK(shown[k]["estimates"]["y"]["half"].get<double>() == Approx(y.half_width).epsilon(0.01));
-  }
-  page.ask(
-      "[...document.querySelectorAll('figure')[1].querySelectorAll('.toggle')].find(t => t.innerText === "
-      "'seeds').click()");
-  CHECK(page.shown(1).size() == 247);  // of 288, each seventh failed
-  CHECK(page.browser.complaints() == std::vector<std::string>{});
+  ResultSet results = sample_sweep({.rates = 1});
+  results.missing = 5;
+  OpenPage page(results);
+  CHECK(page.text_of("#about").find("5 have no result yet") != std::string::npos);
+  results.missing = 0;
+  CHECK(OpenPage(results).text_of("#about").find("no result yet") == std::string::npos);
 }
 
 TEST_CASE("report page: shows what weir sweep wrote") {

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
+
+#include "sim/app/results/metric.h"
 
 namespace weir {
 namespace {
@@ -53,7 +54,6 @@ double mean(const Configuration& configuration, const std::string& metric) {
 }
 
 void mark_front(std::vector<PointResult>& points, const ParetoSearch& search) {
-  const std::vector<std::string>& higher = higher_is_better();
   std::map<std::string, std::vector<Configuration>> groups;
   for (Configuration& c : configurations(points, search.per)) groups[c.group].push_back(std::move(c));
   for (const auto& [name, group] : groups) {
@@ -61,8 +61,7 @@ void mark_front(std::vector<PointResult>& points, const ParetoSearch& search) {
     for (const Configuration& c : group) {
       rows.emplace_back();
       for (const std::string& metric : search.metrics) {
-        const bool negate = std::find(higher.begin(), higher.end(), metric) != higher.end();
-        rows.back().push_back(negate ? -mean(c, metric) : mean(c, metric));
+        rows.back().push_back(less_is_better(metric) ? mean(c, metric) : -mean(c, metric));
       }
     }
     const std::vector<bool> best = non_dominated(rows);
@@ -93,31 +92,20 @@ void mark_cheapest(std::vector<PointResult>& points, const CheapestSearch& searc
 
 }  // namespace
 
-bool conclude(const Searches& searches, std::vector<PointResult>& points) {
+std::vector<std::string> conclude(const Searches& searches, std::vector<PointResult>& points) {
   if (searches.pareto) mark_front(points, *searches.pareto);
   if (searches.cheapest) mark_cheapest(points, *searches.cheapest);
-  return searches.pareto || searches.cheapest;
+  std::vector<std::string> columns;
+  if (searches.pareto) columns.emplace_back("pareto");
+  if (searches.cheapest) columns.emplace_back("cheapest");
+  return columns;
 }
 
-std::vector<bool> non_dominated(const std::vector<std::vector<double>>& points) {
-  std::vector<std::size_t> order(points.size()), front;
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::erase_if(order, [&](std::size_t i) {
-    return std::any_of(points[i].begin(), points[i].end(), [](double v) { return std::isnan(v); });
-  });
-  // Whatever beats a point comes before it in this order, and if it is no front itself, is beaten by one.
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
-  std::vector<bool> best(points.size(), false);
-  for (const std::size_t i : order) {
-    const auto beats = [&](std::size_t f) {
-      return points[f] != points[i] && std::equal(points[f].begin(), points[f].end(), points[i].begin(),
-                                                  [](double a, double b) { return a <= b; });
-    };
-    if (std::any_of(front.begin(), front.end(), beats)) continue;
-    front.push_back(i);
-    best[i] = true;
-  }
-  return best;
+std::vector<std::string> metrics_of(const Searches& searches) {
+  std::vector<std::string> metrics;
+  if (searches.pareto) metrics = searches.pareto->metrics;
+  if (searches.cheapest) metrics.insert(metrics.end(), {"meets_slo", "device_count", "cost_dollars"});
+  return metrics;
 }
 
 }  // namespace weir

@@ -8,11 +8,10 @@
 namespace weir {
 
 // Sets `pareto` and `cheapest` to 1 or 0 in the summaries of the points that are done, as the searches ask.
-// True if it set anything. Points that differ in their seed alone are judged by their means, and together.
-bool conclude(const Searches& searches, std::vector<PointResult>& points);
+// Which columns it set. Points that differ in their seed alone are judged by their means, and together.
+std::vector<std::string> conclude(const Searches& searches, std::vector<PointResult>& points);
 
-// Which points no other beats: better in one number and not worse in any. Lower is better; a point with a
-// NaN is none.
-std::vector<bool> non_dominated(const std::vector<std::vector<double>>& points);
+// What it asks of the summaries.
+std::vector<std::string> metrics_of(const Searches& searches);
 
 }  // namespace weir

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "sim/app/output/metrics.h"
+#include "sim/app/results/metric.h"
+
 namespace weir {
 namespace {
 
@@ -44,17 +47,22 @@ SloTarget SloTarget::from(Params& params) {
   return slo;
 }
 
-bool SloTarget::met_by(const Json& summary) const {
-  const double completed = summary.at("completed"), failed = summary.at("failed");
-  if (completed == 0 || failed > (completed + failed) * (1 - static_cast<double>(percentile) / 100))
-    return false;
-  const auto within = [&](const char* metric, std::optional<double> limit) {
-    if (!limit) return true;
-    const Json& value = summary.at(fmt::format("p{}_{}", percentile, metric));
-    // No TPOT where every output is one token.
-    return !value.is_number() || !(value.get<double>() > *limit);
+bool SloTarget::met_by(const RunResult& result) const {
+  const auto first = result.requests.begin() + result.warmup_requests;
+  const std::int64_t all = result.requests.end() - first;
+  const auto meets = [&](auto time, const std::optional<double>& limit_ms) {
+    if (!limit_ms) return true;
+    std::int64_t late = 0, timed = 0;
+    for (auto r = first; r != result.requests.end(); ++r) {
+      const bool completed = r->status == RequestStatus::completed;
+      const std::optional<Seconds> taken = completed ? time(*r) : std::nullopt;
+      timed += taken.has_value();
+      late += !completed || (taken && taken->value() * 1e3 > *limit_ms);
+    }
+    return timed > 0 && 100 * late <= (100 - percentile) * all;
   };
-  return within("ttft_ms", ttft_ms) && within("tpot_ms", tpot_ms);
+  return meets([](const RequestRecord& r) { return std::optional(time_to_first_token(r)); }, ttft_ms) &&
+         meets(time_per_output_token, tpot_ms);
 }
 
 CapacitySearch CapacitySearch::from(Params& params) {
@@ -83,8 +91,7 @@ ParetoSearch ParetoSearch::from(Params& params) {
                     {"tokens_per_s_per_device", "tokens_per_s_per_user",
                      "cost_dollars_per_million_output_tokens", "joules_per_output_token"});
   p.per = texts(params, per_key, {});
-  std::vector<std::string> known = higher_is_better();
-  known.insert(known.end(), lower_is_better().begin(), lower_is_better().end());
+  const std::vector<std::string>& known = ranked_metrics();
   for (std::size_t i = 0; i < p.metrics.size() && !params.describing(); ++i)
     if (std::find(known.begin(), known.end(), p.metrics[i]) == known.end())
       params.fail(fmt::format("metrics/{}", i), no_such("metric", p.metrics[i], known));
@@ -115,29 +122,6 @@ Searches Searches::from(Params& params) {
   if (s.capacity && s.cheapest && !params.describing())
     params.fail("cheapest", "looks for devices at a given load; capacity looks for the load");
   return s;
-}
-
-const std::vector<std::string>& higher_is_better() {
-  static const std::vector<std::string> names = {
-      "tokens_per_s_per_device", "tokens_per_s_per_user", "output_tokens_per_joule", "request_throughput",
-      "request_goodput",         "output_throughput",     "total_token_throughput",  "capacity_rate_per_s"};
-  return names;
-}
-
-const std::vector<std::string>& lower_is_better() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all = {"cost_dollars_per_million_output_tokens",
-                                    "joules_per_output_token",
-                                    "device_count",
-                                    "duration",
-                                    "energy_j",
-                                    "cost_dollars"};
-    for (const char* metric : {"ttft_ms", "tpot_ms", "itl_ms", "e2el_ms"})
-      for (const char* statistic : {"mean", "median", "p90", "p95", "p99"})
-        all.push_back(fmt::format("{}_{}", statistic, metric));
-    return all;
-  }();
-  return names;
 }
 
 }  // namespace weir

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/core/params.h"
+#include "sim/engine/results.h"
 
 namespace weir {
 
@@ -14,8 +15,9 @@ struct SloTarget {
   std::int64_t percentile = 99;
 
   static SloTarget from(Params& params);
-  // Of a summary.json: the percentiles, and no more requests failed than may miss the SLO.
-  bool met_by(const Json& summary) const;
+  // Of all requests but warm-up's, those that failed among those that miss it; a request of one output token
+  // has no TPOT to miss. Not met where no request says anything of a time that is asked for.
+  bool met_by(const RunResult& result) const;
 };
 
 // Each point is not one simulation but the search of its highest rate within the SLO.
@@ -45,9 +47,5 @@ struct Searches {
   std::optional<CheapestSearch> cheapest;
   static Searches from(Params& params);  // of the sweep file itself
 };
-
-// Metrics of a summary that are better when they are higher, or lower: what a front may be over.
-const std::vector<std::string>& higher_is_better();
-const std::vector<std::string>& lower_is_better();
 
 }  // namespace weir

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "sim/app/results/short_names.h"
+#include "sim/app/results/labels.h"
 
 using weir::short_names;
 using Names = std::vector<std::string>;

@@ -12,13 +12,10 @@
 #include "sim/app/sweep/runner.h"
 #include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
-#include "test/app/small_sweep.h"
+#include "test/app/sweep/small_sweep.h"
 
 using namespace weir;
-using test::contents;
-using test::Ended;
-using test::run_weir;
-using test::write_small_sweep;
+using namespace weir::test;
 namespace fs = std::filesystem;
 
 namespace {
@@ -50,13 +47,16 @@ std::string misbehave(std::size_t point) {
   return "summary of " + std::to_string(point);
 }
 
+constexpr double time_limit = 3;  // a busy machine stalls a child for a second
+
 std::map<std::size_t, EndedPoint> run_misbehaving(int jobs) {
-  ChildLimits limits{.time_s = 1.0, .memory_bytes = {}, .keep_stderr = true};
-  if (memory_can_be_limited) limits.memory_bytes = std::int64_t{512} << 20;
   std::map<std::size_t, EndedPoint> results;
-  in_local_children(misbehave, limits, jobs)(
-      {0, 1, 2, 3, 4, 5, 6}, [&](std::size_t point, const EndedPoint& r) { results[point] = r; },
-      [] { return true; });
+  const auto keep = [&](std::size_t point, const EndedPoint& r) { results[point] = r; };
+  in_local_children(misbehave, {.time_s = time_limit, .memory_bytes = {}, .keep_stderr = true}, jobs)(
+      {0, 1, 2, 3, 5}, keep, [] { return true; });
+  ChildLimits limits{.time_s = 60, .memory_bytes = {}, .keep_stderr = true};
+  if (memory_can_be_limited) limits.memory_bytes = std::int64_t{512} << 20;
+  in_local_children(misbehave, limits, jobs)({4, 6}, keep, [] { return true; });
   return results;
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("sweep: a point that throws, crashes, hangs, hoards or leaves fails al
   CHECK(results[6].summary == "summary of 6");
   CHECK(results[1].error == "no such thing");
   CHECK_THAT(results[2].error, Catch::Contains("killed by signal 6") && Catch::EndsWith(": the last words"));
-  CHECK(results[3].error == "stopped at the time limit of 1 s");
+  CHECK(results[3].error == "stopped at the time limit of 3 s");
   if (memory_can_be_limited) CHECK(results[4].error == "out of memory (memory limit 512 MiB)");
   CHECK_THAT(results[5].error, Catch::StartsWith("exited with 3"));
   for (const std::size_t failed : {1u, 2u, 3u, 5u}) CHECK(results[failed].summary.empty());
@@ -87,7 +87,7 @@ TEST_CASE("sweep: a point that throws, crashes, hangs, hoards or leaves fails al
 
 TEST_CASE("sweep: what a point costs is measured") {
   std::map<std::size_t, EndedPoint> results = run_misbehaving(2);
-  CHECK(results[3].wall_s >= 1);
+  CHECK(results[3].wall_s >= time_limit);
   CHECK(results[3].cpu_s < results[3].wall_s);
   CHECK(results[0].peak_rss_bytes > 1 << 20);
 }
@@ -113,7 +113,7 @@ TEST_CASE("weir sweep: the same bytes for any number of jobs, and a table on std
   CHECK_THAT(csv, Catch::StartsWith("/workload/arrivals/rate_per_s,status,duration,completed"));
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 13);
   CHECK(csv == contents(scratch / "three/results.csv"));
-  CHECK(test::rows(scratch / "one") == test::rows(scratch / "three"));
+  CHECK(rows(scratch / "one") == rows(scratch / "three"));
   CHECK_THAT(run_weir({"sweep", file}, {.folder = scratch.path()}).err, Catch::Contains("results in out/"));
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("weir sweep: killed at 20 random moments and resumed, it leaves what a
       ::kill(weir, SIGKILL);
     });
     CHECK((ended.code == 128 + SIGKILL || ended.code == 0));
-    const std::size_t now = test::points_done(scratch / "out");
+    const std::size_t now = points_done(scratch / "out");
     CHECK(now >= before);  // nothing finished is lost
     before = now;
   }
@@ -150,7 +150,7 @@ TEST_CASE("weir sweep: killed at 20 random moments and resumed, it leaves what a
   INFO(last.err);
   CHECK(last.code == 0);
   CHECK(contents(scratch / "out/results.csv") == contents(scratch / "whole/results.csv"));
-  CHECK(test::rows(scratch / "out") == test::rows(scratch / "whole"));
+  CHECK(rows(scratch / "out") == rows(scratch / "whole"));
 }
 
 TEST_CASE("weir sweep: Ctrl-C leaves what is finished, nothing that looks whole, and exits 130") {
@@ -158,45 +158,19 @@ TEST_CASE("weir sweep: Ctrl-C leaves what is finished, nothing that looks whole,
   const std::string file = write_small_sweep(scratch / "small.json", 40, 5'000);
   const int signal = GENERATE(SIGINT, SIGTERM);
   const Ended ended = sweep(file, scratch / "out", {"--jobs", "2"}, [&](pid_t weir) {
-    while (test::points_done(scratch / "out") < 3) wait(0.01);
+    while (points_done(scratch / "out") < 3) wait(0.01);
     ::kill(weir, signal);
   });
   CHECK(ended.code == 130);
   CHECK_THAT(ended.err, Catch::Contains("--resume"));
   CHECK_FALSE(fs::exists(scratch / "out/results.csv"));
-  const std::size_t done = test::points_done(scratch / "out");
+  const std::size_t done = points_done(scratch / "out");
   CHECK(done >= 3);
   CHECK(done < 40);
   const Ended resumed = sweep(file, scratch / "out", {"--resume"});
   CHECK(resumed.code == 0);
   CHECK_THAT(resumed.err, Catch::Contains(fmt::format("{} of 40 points are there already", done)));
-  CHECK(test::points_done(scratch / "out") == 40);
-}
-
-TEST_CASE("weir sweep: --resume runs what failed again, and refuses what it cannot go on with") {
-  const ScratchDirectory scratch;
-  const std::string file = write_small_sweep(scratch / "small.json", 4);
-  REQUIRE(sweep(file, scratch / "out", {"--resume"}).code == 0);  // nothing there yet: it starts
-  const std::string whole = contents(scratch / "out/results.csv");
-  {
-    const Sweep points = read_sweep(file);
-    ResultStore store(scratch / "out/results.sqlite", points);
-    store.put(points.points[2], {"the machine was full", "", 0, 0, 0});
-  }
-  const Ended resumed = sweep(file, scratch / "out", {"--resume"});
-  CHECK_THAT(resumed.err, Catch::Contains("3 of 4 points are there already"));
-  CHECK(contents(scratch / "out/results.csv") == whole);
-
-  const std::string other = write_small_sweep(scratch / "other.json", 5);
-  const Ended refused = sweep(other, scratch / "out", {"--resume"});
-  CHECK(refused.code == 2);
-  CHECK_THAT(refused.err, Catch::Contains("another sweep"));
-  CHECK(contents(scratch / "out/results.csv") == whole);
-  fs::create_directory(scratch / "theirs");
-  std::ofstream(scratch / "theirs/thesis.tex") << "years of work";
-  CHECK(sweep(file, scratch / "theirs").code == 2);
-  CHECK(sweep(file, scratch / "theirs", {"--resume"}).code == 2);
-  CHECK(fs::exists(scratch / "theirs/thesis.tex"));
+  CHECK(points_done(scratch / "out") == 40);
 }
 
 TEST_CASE("weir sweep: without --resume old results are replaced whole, and one directory takes one sweep") {
@@ -206,7 +180,7 @@ TEST_CASE("weir sweep: without --resume old results are replaced whole, and one 
   std::ofstream(scratch / "out/figure.svg") << "of the old ones";
   const std::string long_one = write_small_sweep(scratch / "long.json", 30, 5'000);
   const Ended ended = sweep(long_one, scratch / "out", {"--jobs", "1"}, [&](pid_t weir) {
-    while (fs::exists(scratch / "out/figure.svg") || test::points_done(scratch / "out") < 1) wait(0.01);
+    while (fs::exists(scratch / "out/figure.svg") || points_done(scratch / "out") < 1) wait(0.01);
     const Ended second = sweep(small, scratch / "out");
     CHECK(second.code == 2);
     CHECK_THAT(second.err, Catch::Contains("another weir sweep is running there"));

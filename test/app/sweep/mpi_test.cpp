@@ -9,13 +9,9 @@
 
 #include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
-#include "test/app/small_sweep.h"
+#include "test/app/sweep/small_sweep.h"
 
-using namespace weir;
-using test::contents;
-using test::Ended;
-using test::run_weir;
-using test::write_small_sweep;
+using namespace weir::test;
 namespace fs = std::filesystem;
 
 namespace {
@@ -57,7 +53,7 @@ TEST_CASE("weir sweep under mpirun: the rows of a local run, failed points inclu
   CHECK(ended.code == 0);
   CHECK_THAT(ended.out, Catch::Contains("30 points done"));
   CHECK(contents(scratch / "mpi/results.csv") == contents(scratch / "local/results.csv"));
-  CHECK(test::rows(scratch / "mpi") == test::rows(scratch / "local"));
+  CHECK(rows(scratch / "mpi") == rows(scratch / "local"));
 
   const std::string slow = write_small_sweep(scratch / "slow.json", 5, 1'000'000, R"({"time_s": 0.2})");
   const Ended failed = run_weir({"sweep", slow, "--out", (scratch / "slow").string()}, {.under = mpirun});
@@ -95,7 +91,7 @@ TEST_CASE("weir sweep under mpirun: where mpirun recovers, the others take the p
   under.insert(under.begin() + 1, {"--mca", "orte_enable_recovery", "1"});
   const Ended ended = run_weir({"sweep", file, "--out", out.string()},
                                {.under = under, .meanwhile = [&](pid_t launcher) {
-                                  while (test::points_done(out) < 5)
+                                  while (points_done(out) < 5)
                                     std::this_thread::sleep_for(std::chrono::milliseconds(10));
                                   ::kill(rank_of(launcher, "2"), SIGKILL);
                                 }});
@@ -103,7 +99,7 @@ TEST_CASE("weir sweep under mpirun: where mpirun recovers, the others take the p
   CHECK(ended.code == 0);
   CHECK_THAT(ended.out, Catch::Contains("40 points done"));
   REQUIRE(run_weir({"sweep", file, "--out", (scratch / "whole").string(), "--jobs", "2"}).code == 0);
-  CHECK(test::rows(out) == test::rows(scratch / "whole"));
+  CHECK(rows(out) == rows(scratch / "whole"));
 }
 
 TEST_CASE("weir sweep under mpirun: a rank that is killed loses what it ran, and --resume completes") {
@@ -114,18 +110,18 @@ TEST_CASE("weir sweep under mpirun: a rank that is killed loses what it ran, and
   std::string kept;
   const Ended ended = run_weir({"sweep", file, "--out", out.string()},
                                {.under = mpirun, .meanwhile = [&](pid_t launcher) {
-                                  while (test::points_done(out) < 5)
+                                  while (points_done(out) < 5)
                                     std::this_thread::sleep_for(std::chrono::milliseconds(10));
                                   const pid_t rank = rank_of(launcher, "2");
                                   REQUIRE(rank > 0);
-                                  kept = test::rows(out);
+                                  kept = rows(out);
                                   ::kill(rank, SIGKILL);
                                 }});
   CHECK(ended.code != 0);
   for (std::istringstream lines(kept); std::getline(lines, kept);)
-    CHECK(test::rows(out).find(kept) != std::string::npos);
+    CHECK(rows(out).find(kept) != std::string::npos);
   REQUIRE(run_weir({"sweep", file, "--out", out.string(), "--resume"}, {.under = mpirun}).code == 0);
   REQUIRE(run_weir({"sweep", file, "--out", (scratch / "whole").string(), "--jobs", "2"}).code == 0);
   CHECK(contents(out / "results.csv") == contents(scratch / "whole/results.csv"));
-  CHECK(test::rows(out) == test::rows(scratch / "whole"));
+  CHECK(rows(out) == rows(scratch / "whole"));
 }

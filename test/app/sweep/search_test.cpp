@@ -5,23 +5,18 @@
 #include <fstream>
 #include <random>
 
+#include "sim/app/results/metric.h"
 #include "sim/app/sweep/point_run.h"
 #include "sim/app/sweep/search/capacity.h"
 #include "sim/app/sweep/search/conclude.h"
 #include "sim/engine/child_process.h"
 #include "test/app/run_weir.h"
-#include "test/app/scratch_directory.h"
-#include "test/engine/run_in_child.h"
+#include "test/app/sweep/sweep_files.h"
 
 using namespace weir;
+using namespace weir::test;
 
 namespace {
-
-Sweep swept(const Json& document) {
-  const ScratchDirectory scratch;
-  std::ofstream(scratch / "sweep.json") << document.dump();
-  return read_sweep(scratch / "sweep.json");
-}
 
 std::vector<Json> run_all(const Sweep& sweep) {
   std::vector<Json> summaries(sweep.points.size());
@@ -78,7 +73,7 @@ TEST_CASE("capacity: none below the lowest rate is 0, and the highest is not exc
 }
 
 TEST_CASE("capacity: agrees with a fine grid of simulated rates within its precision") {
-  Json scenario = test::small_scenario();
+  Json scenario = small_scenario();
   scenario["workload"]["requests"]["count"] = 300;
   scenario["serving"]["replicas"][0]["batching"] = {{"kind", "chunked_prefill"}, {"max_batch_requests", 16}};
   const Json slo = {{"ttft_ms", 400}, {"tpot_ms", 20}, {"percentile", 90}};
@@ -104,7 +99,7 @@ TEST_CASE("capacity: agrees with a fine grid of simulated rates within its preci
 }
 
 TEST_CASE("capacity: without a bound on the first token, a queue that grows is still no capacity") {
-  Json scenario = test::small_scenario();
+  Json scenario = small_scenario();
   scenario["workload"]["requests"] = {{"kind", "lognormal"},
                                       {"input", {{"mean", 500}, {"std", 200}, {"max", 2000}}},
                                       {"output", {{"mean", 50}, {"std", 20}, {"max", 200}}},
@@ -124,7 +119,7 @@ TEST_CASE("capacity: without a bound on the first token, a queue that grows is s
 
 TEST_CASE("capacity: what cannot be searched is refused") {
   const auto place = [](const Json& arrivals, const Json& more) {
-    Json scenario = test::small_scenario();
+    Json scenario = small_scenario();
     scenario["workload"]["arrivals"] = arrivals;
     Json sweep = {{"scenario", scenario}, {"capacity", {{"tpot_ms", 50}}}};
     sweep.update(more);
@@ -182,7 +177,7 @@ TEST_CASE("pareto: marks the front of each group, seeds by their mean, and no po
   points.push_back(point(9, "b", 2, 2, 100, 100));  // its other seed failed: nothing is known of the mean
   Searches searches;
   searches.pareto = ParetoSearch{{"tokens_per_s_per_device", "tokens_per_s_per_user"}, {"/kind"}};
-  REQUIRE(conclude(searches, points));
+  REQUIRE(conclude(searches, points) == std::vector<std::string>{"pareto"});
   std::vector<int> marks;
   for (const PointResult& p : points)
     marks.push_back(p.status == "done" ? p.summary["pareto"].get<int>() : -1);
@@ -202,7 +197,7 @@ TEST_CASE("cheapest: equals brute force over random points") {
                                {"cost", {{"dollars", random() % 3}}}}));
     Searches searches;
     searches.cheapest = CheapestSearch{{}, {"/load"}};
-    REQUIRE(conclude(searches, points));
+    REQUIRE(conclude(searches, points) == std::vector<std::string>{"cheapest"});
     for (const PointResult& p : points) {
       bool best = p.summary["meets_slo"] == 1;
       for (const PointResult& q : points) {
@@ -218,14 +213,14 @@ TEST_CASE("cheapest: equals brute force over random points") {
 
 TEST_CASE("cheapest: in a sweep, the fewest devices that serve the load in time") {
   const ScratchDirectory scratch;
-  Json scenario = test::small_scenario();
+  Json scenario = small_scenario();
   scenario["workload"]["arrivals"]["rate_per_s"] = 200;
   Json sweep = {{"scenario", scenario},
                 {"vary", {{"/serving/replicas/0/count", {1, 2, 4, 8}}}},
                 {"cheapest", {{"tpot_ms", 8}, {"percentile", 50}}}};
   std::ofstream(scratch / "sweep.json") << sweep.dump();
-  const test::Ended ended =
-      test::run_weir({"sweep", "sweep.json", "--out", "out", "--jobs", "2"}, {.folder = scratch.path()});
+  const Ended ended =
+      run_weir({"sweep", "sweep.json", "--out", "out", "--jobs", "2"}, {.folder = scratch.path()});
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   const ResultSet results = read_results(scratch / "out");

@@ -1,0 +1,141 @@
+// How far a replica's batch can run on unchanged, and what the end of an iteration changes: tokens, gaps
+// between them, blocks, who leaves.
+#include <limits>
+
+#include "sim/engine/serving/replica.h"
+
+namespace weir {
+
+std::int64_t Replica::longest_run(const Iteration& iteration) const {
+  std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t block = cache_.block_tokens();
+  // After this iteration a sequence has computed_tokens; step j > 1 needs a new block whenever that count
+  // crosses a block's end, so sequences are counted by the room left in their last block.
+  thread_local std::vector<std::int64_t> by_room;
+  by_room.assign(static_cast<std::size_t>(block), 0);
+  for (const auto& member : iteration.members) {
+    const SequenceView& view = running_[position(member.request)];
+    steps = std::min(steps, view.output_tokens - (view.known_tokens - view.input_tokens));
+    ++by_room[static_cast<std::size_t>(view.blocks * block - view.computed_tokens)];
+  }
+  // Extra steps beyond the first: whole blocks' worth first, then the residues one by one.
+  const auto n = static_cast<std::int64_t>(iteration.members.size());
+  std::int64_t extra = cache_.free() / n * block;
+  std::int64_t left = cache_.free() % n;
+  for (std::size_t room = 0; room < by_room.size() && left >= by_room[room]; ++room) {
+    left -= by_room[room];
+    ++extra;
+  }
+  return std::min(steps, 1 + extra);
+}
+
+void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens) {
+  for (const auto& member : iteration.members) {
+    SequenceView& view = running_[position(member.request)];
+    view.computed_tokens += more_tokens;
+    const std::int64_t blocks = cache_.blocks_for(view.computed_tokens);
+    cache_.take(blocks - view.blocks);
+    view.blocks = blocks;
+  }
+}
+
+void Replica::record_gaps(const Iteration& iteration, Seconds start, Seconds end,
+                          const std::vector<StepRun>& runs, std::int64_t steps) {
+  const Seconds first = steps > 1 ? runs.front().first.time : end - start;
+  double in_step =
+      0;  // kept members whose last token came just when this began: all their gaps are step times
+  for (const auto& member : iteration.members) {
+    if (!member.yields || !recorder_.kept(member.request)) continue;
+    const Seconds last = live_[position(member.request)].last_token;
+    if (last < Seconds(0)) continue;  // its first token: no gap before it
+    if (last == start || steps > 1) ++in_step;
+    if (last == start) continue;
+    if (steps > 1) recorder_.gaps().add(first, -1);  // counted below with the others
+    recorder_.gaps().add(start + first - last, 1);
+  }
+  if (in_step == 0) return;
+  if (steps == 1) {
+    recorder_.gaps().add(first, in_step);
+    return;
+  }
+  for (const StepRun& run : runs) {
+    const std::int64_t n = std::min(steps, run.steps);
+    if (n > 0) recorder_.gaps().add_run(run.first.time, run.slope.time, n, in_step);
+    steps -= n;
+  }
+}
+
+bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
+  SequenceView& view = running_[at];
+  RequestRecord& record = recorder_.record(view.request);
+  view.in_flight = false;
+  view.known_tokens += tokens;
+  live_[at].last_token = now;
+  outstanding_tokens_ -= tokens;
+  const bool first = record.first_token < Seconds(0);
+  if (first) {
+    record.first_token = now;
+    outstanding_tokens_ -= view.input_tokens;
+  }
+  const std::int64_t left = record.request.output_tokens - (view.known_tokens - view.input_tokens);
+  if (left > 0 && !(first && spec_->role == Role::prefill)) return false;
+  --outstanding_requests_;
+  outstanding_tokens_ -= left;
+  if (left > 0) {
+    handed_over_.emplace_back(view.request, view.blocks);
+  } else {
+    cache_.give(view.blocks);
+    record.finished = now;
+    record.status = RequestStatus::completed;
+  }
+  return true;
+}
+
+void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
+                       const std::vector<StepRun>& runs, std::int64_t steps) {
+  if (steps > 1) extend_blocks(iteration, steps - 1);
+  account(end);
+  recorder_.result().iterations += steps;
+  recorder_.tokens(start, end, static_cast<double>(iteration.shape.sequences * steps));
+  record_gaps(iteration, start, end, runs, steps);
+  removed_.assign(running_.size(), 0);
+  left_.clear();
+  for (const auto& member : iteration.members) {
+    if (!member.yields && spec_->engine.pipelined_chunks) continue;
+    const std::size_t at = position(member.request);
+    if (!member.yields) {
+      running_[at].in_flight = false;
+      continue;
+    }
+    if (!advance(at, steps, end)) continue;
+    removed_[at] = 1;
+    left_.push_back(member.request);
+  }
+  if (left_.empty()) return;
+  remove_marked();
+  blocks_then_ = static_cast<double>(cache_.used());
+  for (const std::int32_t request : left_) {
+    const bool done = recorder_.record(request).status == RequestStatus::completed;
+    (done ? events_.finished : events_.hand_over)(request);
+  }
+}
+
+void Replica::transfer_done(const KvTransfer& transfer, Seconds now) {
+  account(now);
+  if (transfer.kind == KvTransfer::Kind::swap_out) return;
+  running_[position(transfer.request)].in_flight = false;
+}
+
+void Replica::release_handed_over(std::int32_t request, Seconds now) {
+  account(now);
+  for (auto& held : handed_over_) {
+    if (held.first != request) continue;
+    cache_.give(held.second);
+    held = handed_over_.back();
+    handed_over_.pop_back();
+    break;
+  }
+  blocks_then_ = static_cast<double>(cache_.used());
+}
+
+}  // namespace weir

@@ -1,0 +1,89 @@
+#include "sim/engine/stages.h"
+
+#include <fmt/format.h>
+
+namespace weir {
+namespace {
+
+DeviceUsage nothing_used_yet(const Scenario& scenario, const ReplicaSpec& spec, std::string name,
+                             std::size_t devices) {
+  const DeviceSpec& device = spec.on->spec();
+  DeviceUsage usage;
+  usage.name = std::move(name);
+  usage.kind = device.kind;
+  usage.devices = static_cast<int>(devices);
+  usage.peak = device.peak(scenario.precision.activations);
+  usage.memory_bandwidth = device.memory_bandwidth;
+  usage.link_bandwidth = spec.links.bandwidth;
+  for (const std::string& unit : device.units) usage.units.push_back({unit, Seconds(0)});
+  return usage;
+}
+
+// vLLM sends hidden states and residual, each rank its share (distributed/parallel_state.py,
+// send_tensor_dict with all_gather_group).
+Bytes activation_per_token(const Scenario& scenario, const ReplicaSpec& spec) {
+  return Bytes(2 * static_cast<double>(scenario.model.hidden) *
+               bytes_per_element(scenario.precision.hidden()) / spec.parallelism.tensor);
+}
+
+}  // namespace
+
+std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaSpec& spec,
+                                        const ReplicaPlace& place, const std::string& replica_name,
+                                        const Cluster& cluster, Recorder& recorder, StepModels& models) {
+  std::vector<Server::Stage> stages;
+  for (std::size_t s = 0; s < place.size(); ++s) {
+    const int stage = static_cast<int>(s);
+    auto& model = models[{&spec, stage}];
+    const bool first_of_its_kind = !model;
+    if (!model)
+      model =
+          std::make_shared<StepModel>(spec, placed_stage(scenario, spec, stage), scenario.collective_flows);
+    const std::string name = fmt::format("{} stage {}", replica_name, s);
+    std::vector<simgrid::s4u::Host*> ranks, memories;
+    for (const DevicePlace& at : place[s]) {
+      ranks.push_back(cluster.device(at));
+      memories.push_back(cluster.node(at.node));
+    }
+    stages.push_back(
+        {.model = model,
+         .ranks = std::move(ranks),
+         .memories = std::move(memories),
+         .kv_per_token = kv_bytes_per_token(scenario.model, scenario.precision, spec.parallelism, stage),
+         .device = recorder.add_device(nothing_used_yet(scenario, spec, name, place[s].size())),
+         .track = recorder.add_track(name),
+         .unit_tracks = {},
+         .activation_per_token = activation_per_token(scenario, spec)});
+    if (recorder.wants_spans() && first_of_its_kind)
+      for (const std::string& unit : spec.on->spec().units)
+        stages.back().unit_tracks.push_back(recorder.add_track(fmt::format("{} {}", name, unit)));
+  }
+  return stages;
+}
+
+std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from,
+                                     const std::vector<Server::Stage>& to, Bytes kv) {
+  std::vector<simgrid::s4u::Host*> sources, sinks;
+  for (const auto& stage : from) sources.insert(sources.end(), stage.ranks.begin(), stage.ranks.end());
+  for (const auto& stage : to) sinks.insert(sinks.end(), stage.ranks.begin(), stage.ranks.end());
+  // Layers and heads lie in the same order on both sides, so equal shares of them meet.
+  const std::size_t shares = std::max(sources.size(), sinks.size());
+  const Bytes share = kv / static_cast<double>(shares);
+  std::vector<LinkFlow> flows;
+  for (std::size_t i = 0; i < shares; ++i)
+    flows.push_back({sources[i * sources.size() / shares], sinks[i * sinks.size() / shares], share});
+  return flows;
+}
+
+std::vector<LinkFlow> swap_flows(const std::vector<Server::Stage>& stages, std::int64_t tokens, bool out) {
+  std::vector<LinkFlow> flows;
+  for (const auto& stage : stages)
+    for (std::size_t i = 0; i < stage.ranks.size(); ++i) {
+      LinkFlow flow{stage.ranks[i], stage.memories[i], static_cast<double>(tokens) * stage.kv_per_token};
+      if (!out) std::swap(flow.from, flow.to);
+      flows.push_back(flow);
+    }
+  return flows;
+}
+
+}  // namespace weir

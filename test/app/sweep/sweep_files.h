@@ -1,0 +1,71 @@
+#pragma once
+// Sweep files of a test's making: what they expand to, and what is said of those that are wrong.
+#include <fstream>
+#include <set>
+
+#include "sim/app/sweep/sweep.h"
+#include "test/app/scratch_directory.h"
+#include "test/engine/run_in_child.h"
+
+namespace weir::test {
+
+inline const std::string tensor = "/serving/replicas/0/parallelism/tensor";
+inline const std::string pipeline = "/serving/replicas/0/parallelism/pipeline";
+inline const std::string replicas = "/serving/replicas/0/count";
+inline const std::string rate = "/workload/arrivals/rate_per_s";
+
+inline Sweep swept(const Json& document) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "sweep.json") << document.dump();
+  return read_sweep(scratch / "sweep.json");
+}
+
+inline Json with(const std::string& keys, Json scenario = small_scenario()) {
+  Json sweep = parse_json(keys, "keys");
+  sweep["scenario"] = std::move(scenario);
+  return sweep;
+}
+
+inline std::vector<Problem> problems_of(const Json& document) {
+  try {
+    swept(document);
+    return {};
+  } catch (const ConfigError& e) {
+    return e.problems();
+  }
+}
+
+inline std::set<std::string> places(const std::vector<Problem>& problems) {
+  std::set<std::string> all;
+  for (const Problem& p : problems) all.insert(p.pointer);
+  return all;
+}
+
+inline bool any_says(const std::vector<Problem>& problems, const std::string& what) {
+  return std::any_of(problems.begin(), problems.end(),
+                     [&](const Problem& p) { return p.what.find(what) != std::string::npos; });
+}
+
+inline Json values_of(const Sweep& sweep, const std::string& pointer) {
+  Json values = Json::array();
+  for (const Point& point : sweep.points)
+    for (const auto& [name, value] : point.varied)
+      if (name == pointer) values.push_back(value);
+  return values;
+}
+
+inline std::vector<int> layout_of(const Sweep& sweep, const Point& point) {
+  const Json scenario = scenario_of(sweep, point);
+  const Json& group = scenario["serving"]["replicas"][0];
+  return {group["parallelism"]["tensor"].get<int>(), group["parallelism"]["pipeline"].get<int>(),
+          group["count"].get<int>()};
+}
+
+inline Json llama70b(const std::string& kind, int devices) {
+  Json scenario = small_scenario();
+  scenario["model"] = "llama3.1-70b";
+  scenario["cluster"]["nodes"][0]["devices"][0] = {{"kind", kind}, {"count", devices}};
+  return scenario;
+}
+
+}  // namespace weir::test

@@ -1,0 +1,150 @@
+// What holds of every device of the catalog, over random operators and batches.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+#include "sim/app/reproduce/kernels.h"
+#include "test/devices/sixteen_bit.h"
+
+namespace weir::test {
+namespace {
+
+using Random = std::mt19937;
+
+std::int64_t whole(Random& random, double low, double high) {  // log-uniform
+  return static_cast<std::int64_t>(
+      std::round(low * std::pow(high / low, std::uniform_real_distribution<double>(0, 1)(random))));
+}
+
+Operator random_operator(Random& random, const Device& device) {
+  Operator op =
+      gemm_operator(whole(random, 64, 16384), whole(random, 64, 65536), DataType::bf16, sixteen_bit(device));
+  switch (random() % 5) {
+    case 0:
+      if (device.spec().peak(DataType::fp8) > FlopsPerSecond(0)) op.weights = op.activations = DataType::fp8;
+      break;
+    case 1:
+      op.weights = DataType::int4;
+      break;
+    case 2:
+      op.kind = OperatorKind::grouped_gemm;
+      op.experts = whole(random, 1, 64);
+      op.total_experts = op.experts * whole(random, 1, 8);
+      op.active = std::min<std::int64_t>(op.total_experts, whole(random, 1, 8));
+      break;
+    case 3: {
+      op = attention_operator(8 * whole(random, 1, 8), 8);
+      op.kv_cache = random() % 2 ? DataType::bf16 : DataType::fp8;
+      break;
+    }
+    default:
+      op = Operator{};
+      op.name = "act_fn";
+      op.bytes_per_row = Bytes(static_cast<double>(whole(random, 64, 1e6)));
+  }
+  return op;
+}
+
+struct RandomBatch {
+  std::vector<PrefillChunk> chunks;
+  BatchShape shape;
+
+  explicit RandomBatch(Random& random) {
+    if (random() % 3) shape = decode_batch(whole(random, 1, 512), whole(random, 1, 20000));
+    chunks.resize(random() % 3);
+    for (PrefillChunk& c : chunks) c = {whole(random, 1, 4096), whole(random, 1, 20000) - 1};
+    update();
+  }
+  void update() {
+    shape.prefill = chunks;
+    shape.prefill_tokens = 0;
+    for (const PrefillChunk& c : chunks) shape.prefill_tokens += c.tokens;
+    shape.sequences = shape.decodes + static_cast<std::int64_t>(chunks.size());
+  }
+};
+
+FlopsPerSecond best_peak(const Device& device) {
+  FlopsPerSecond best;
+  for (const DataType t : {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8})
+    best = std::max(best, device.spec().peak(t));
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("device catalog: on every row nothing beats its roofline or draws more than the TDP") {
+  Random random(11);
+  for (const std::string& kind : device_names()) {
+    INFO(kind);
+    const auto device = catalog_device(kind);
+    const PowerSpec& power = device->spec().power;
+    for (int i = 0; i < 400; ++i) {
+      const Operator op = random_operator(random, *device);
+      const RandomBatch batch(random);
+      const KernelCost cost = device->cost(op, batch.shape, no_links());
+      INFO(op.name << " " << static_cast<int>(op.kind));
+      const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
+      const FlopsPerSecond peak = matrix ? device->spec().peak(op.activations) : best_peak(*device);
+      REQUIRE(cost.time >= cost.flops / peak);
+      REQUIRE(cost.time >= cost.memory / device->spec().memory_bandwidth);
+      REQUIRE((power.idle * cost.time + cost.energy).value() <= power.tdp.value() * cost.time.value() * 1.01);
+    }
+  }
+}
+
+TEST_CASE("device catalog: more bandwidth is never slower, more tokens or context are never faster") {
+  Random random(12);
+  for (const std::string& kind : device_names()) {
+    INFO(kind);
+    const auto device = catalog_device(kind);
+    const double bandwidth = device->spec().memory_bandwidth.value() / 1e9;
+    const auto faster = catalog_device(kind, {{"memory_bandwidth_gb_per_s", 1.5 * bandwidth}});
+    for (int i = 0; i < 200; ++i) {
+      const Operator op = random_operator(random, *device);
+      RandomBatch batch(random);
+      const Seconds time = device->cost(op, batch.shape, no_links()).time;
+      REQUIRE(faster->cost(op, batch.shape, no_links()).time <= time);
+      if (batch.chunks.size() == 1 && batch.shape.decodes == 0) {
+        RandomBatch more = batch;
+        ++more.chunks[0].tokens;
+        more.update();
+        REQUIRE(device->cost(op, more.shape, no_links()).time >= time);
+      }
+      if (batch.shape.decodes > 0) {
+        RandomBatch deeper = batch;
+        deeper.update();
+        deeper.shape.decode_context_sum += batch.shape.decodes;
+        ++deeper.shape.decode_context_max;
+        REQUIRE(device->cost(op, deeper.shape, no_links()).time >= time);
+      }
+    }
+  }
+}
+
+TEST_CASE("device catalog: every row's decode attention is affine until its steps are done") {
+  Random random(13);
+  for (const std::string& kind : device_names()) {
+    INFO(kind);
+    const auto device = catalog_device(kind);
+    for (int i = 0; i < 100; ++i) {
+      const Operator op = attention_operator(8 * whole(random, 1, 8), 8);
+      BatchShape batch = decode_batch(whole(random, 1, 256), whole(random, 1, 8000));
+      batch.decode_context_max += batch.decodes > 1 ? whole(random, 1, 5000) : 0;
+      const AffineKernelCost affine = device->decode_attention(op, batch);
+      const std::int64_t last = std::min<std::int64_t>(affine.steps, 5000) - 1;
+      for (const std::int64_t step : {std::int64_t{0}, last / 3, last}) {
+        BatchShape then = batch;
+        then.decode_context_sum += step * batch.decodes;
+        then.decode_context_max += step;
+        const KernelCost cost = device->cost(op, then, no_links());
+        const double k = static_cast<double>(step);
+        REQUIRE((affine.first.time + k * affine.slope.time).value() ==
+                Approx(cost.time.value()).epsilon(1e-12));
+        REQUIRE((affine.first.energy + k * affine.slope.energy).value() ==
+                Approx(cost.energy.value()).epsilon(1e-12));
+      }
+    }
+  }
+}
+
+}  // namespace weir::test

@@ -1,0 +1,83 @@
+// A scenario's numbers in place of the catalog's.
+#include <catch2/catch.hpp>
+
+#include "sim/app/reproduce/kernels.h"
+#include "sim/core/embedded.h"
+
+namespace weir {
+extern const EmbeddedFiles device_catalog;
+}
+
+namespace weir::test {
+namespace {
+
+Json device_json(const std::string& kind) {
+  for (const auto& [name, text] : device_catalog)
+    if (name == kind) return parse_json(std::string(text), kind);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("device overrides: each number can be given, is used and is recorded, and nothing else is") {
+  const Json given = {{"memory_bandwidth_gb_per_s", 4000},
+                      {"memory_capacity_gib", 160},
+                      {"bf16_tflops", 2000},
+                      {"price_per_hour", 9},
+                      {"tdp_w", 1000},
+                      {"idle_w", 100}};
+  Reading reading("test");
+  Params params(reading, given);
+  const auto device = make_device("h100_sxm", params);
+  params.close();
+  reading.finish();
+  CHECK(device->spec().memory_bandwidth == BytesPerSecond(4e12));
+  CHECK(device->spec().memory == Bytes(160. * (1 << 30)));
+  CHECK(device->spec().peak(DataType::bf16) == FlopsPerSecond(2e15));
+  CHECK(device->spec().dollars_per_hour == 9);
+  CHECK(device->spec().power.tdp == Watts(1000));
+  Json recorded = reading.resolved;
+  recorded.erase("profile");
+  CHECK(Json::diff(recorded, given).empty());
+  // Each scalar of the catalog is a key.
+  const Json row = device_json("h100_sxm");
+  for (const auto& [key, value] : row.items())
+    if (value.is_number()) CHECK_NOTHROW(catalog_device("h100_sxm", {{key, value}}));
+}
+
+TEST_CASE("device overrides: bad ones are problems at their pointers") {
+  const auto problems = [](const std::string& kind, const Json& given) {
+    Reading reading("test");
+    Params params(reading, given);
+    make_device(kind, params);
+    params.close();
+    try {
+      reading.finish();
+    } catch (const ConfigError& e) {
+      std::string all;
+      for (const Problem& p : e.problems()) all += p.pointer + ": " + p.what + "\n";
+      return all;
+    }
+    return std::string();
+  };
+  CHECK_THAT(problems("h100_sxm", {{"memory_bandwidth_gb_per_s", -1}}),
+             Catch::Contains("/memory_bandwidth_gb_per_s: "));
+  CHECK_THAT(problems("h100_sxm", {{"memory_bandwith_gb_per_s", 1}}), Catch::Contains("did you mean"));
+  CHECK_THAT(problems("h100_sxm", {{"tdp_w", nullptr}}), Catch::Contains("/tdp_w: expected a number"));
+  CHECK_THAT(problems("h100_sxm", {{"idle_w", 2000}}), Catch::Contains("/idle_w: more than tdp_w"));
+  CHECK_THAT(problems("h100", {}), Catch::Contains("h100_sxm"));
+  CHECK_THAT(problems("h100_sxm", {{"profile", "no/such/folder"}}),
+             Catch::Contains("/profile: no such folder"));
+}
+
+TEST_CASE("device overrides: a description lists the keys without opening a file") {
+  Reading reading = Reading::describe();
+  Params params(reading, Json::object());
+  make_device("h100_sxm", params);
+  const Json& properties = reading.schema["properties"];
+  for (const char* key : {"memory_bandwidth_gb_per_s", "bf16_tflops", "price_per_hour", "profile"})
+    CHECK(properties.contains(key));
+  CHECK_FALSE(reading.schema.contains("required"));
+}
+
+}  // namespace weir::test
