@@ -30,7 +30,8 @@ const std::map<std::string, std::set<std::string>> app_may_include = {
     {"compare", {"output", "results"}},
     {"plot", {"output", "results"}},
     {"report", {"output", "results"}},
-    {"reproduce", {"output", "results"}},
+    {"memory", {"output"}},
+    {"reproduce", {"output", "results", "memory"}},  // memory: reads the recorded requests of DRAM cases
     {"mpi", {"sweep"}},
 };
 

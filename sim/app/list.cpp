@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "models/memory/memory_spec.h"
 #include "sim/app/command_line.h"
 #include "sim/app/key_help.h"
 #include "sim/core/embedded.h"
@@ -13,7 +14,8 @@
 
 namespace weir {
 
-extern const EmbeddedFiles device_catalog, model_catalog, interconnect_catalog, named_length_files;
+extern const EmbeddedFiles device_catalog, model_catalog, interconnect_catalog, memory_catalog,
+    named_length_files;
 
 namespace {
 
@@ -36,6 +38,7 @@ std::string place_of(const std::string& family) {
       {"arrivals", "/workload/arrivals/kind"},
       {"interconnect", "/cluster/nodes/0/interconnect"},
       {"topology", "/cluster/network/topology"},
+      {"memory", "weir memory KIND"},
   };
   return places.at(family);
 }
@@ -110,6 +113,17 @@ std::vector<Entry> networks() {
   return entries;
 }
 
+std::vector<Entry> memories() {
+  std::vector<Entry> entries;
+  for (const std::string& name : memory_names()) {
+    const MemorySpec memory = find_memory(name);
+    entries.push_back({"memory", name,
+                       fmt::format("{}; {:.4g} GB/s, {} banks", memory.title, memory.peak().value() / 1e9,
+                                   memory.organisation.banks())});
+  }
+  return entries;
+}
+
 struct Subject {
   const char* name;
   std::vector<Entry> (*entries)();
@@ -123,6 +137,7 @@ const Subject subjects[] = {
     {"workloads", workloads, &named_length_files, "name"},
     {"interconnects", interconnects, &interconnect_catalog},
     {"topologies", networks},
+    {"memories", memories, &memory_catalog},
 };
 
 bool takes(const Json& schema, const std::string& name) {

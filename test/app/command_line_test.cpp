@@ -177,7 +177,7 @@ TEST_CASE("weir check: says ok, or lists what is wrong and ends with 2") {
 
 TEST_CASE("weir list: every subject lists names, and every name has its details") {
   for (const std::string subject :
-       {"devices", "models", "policies", "workloads", "interconnects", "topologies"}) {
+       {"devices", "models", "policies", "workloads", "interconnects", "topologies", "memories"}) {
     const Ended all = run_weir({"list", subject, "--json"});
     INFO(subject << ": " << all.err);
     REQUIRE(all.code == 0);

@@ -141,6 +141,7 @@ std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options)
   add_kernels(options, rows);
   add_traces(options, rows);
   add_peers(options, rows);
+  add_dram(options, rows);
   return rows;
 }
 

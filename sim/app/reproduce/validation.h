@@ -11,6 +11,7 @@ void add_kernels(const ReproduceOptions& options,
 void add_traces(const ReproduceOptions& options,
                 std::vector<ReproducedRow>& rows);  // real vLLM runs, by request
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // Vidur's runs
+void add_dram(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);   // DRAMsim3's cases
 
 // The study: all of these, and the servers.
 std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options);

@@ -1,0 +1,99 @@
+// weir memory: the bank model of one channel by itself, for people who only need that.
+#include <CLI/CLI.hpp>
+
+#include "models/memory/dram/energy.h"
+#include "sim/app/command_line.h"
+#include "sim/app/memory/trace_csv.h"
+#include "sim/app/output/output_file.h"
+
+namespace weir {
+namespace {
+
+struct Arguments {
+  std::string kind, trace, out;
+  bool no_refresh = false;
+};
+
+template <class Line>
+void each_row(const std::vector<MemoryRequest>& requests, const ChannelRun& run, fmt::memory_buffer& buffer,
+              Line done) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    append_row(buffer, requests[i], run.requests[i]);
+    done();
+  }
+}
+
+void write_rows(const std::vector<MemoryRequest>& requests, const ChannelRun& run, const std::string& out) {
+  if (!out.empty()) {
+    OutputFile file(out);
+    file.text(served_header);
+    each_row(requests, run, file.buffer(), [&] { file.line_done(); });
+    file.close();
+    return;
+  }
+  fmt::memory_buffer buffer;
+  buffer.append(served_header);
+  const auto flush = [&] {
+    std::fwrite(buffer.data(), 1, buffer.size(), stdout);
+    buffer.clear();
+  };
+  each_row(requests, run, buffer, [&] {
+    buffer.push_back('\n');
+    if (buffer.size() > 1 << 16) flush();
+  });
+  flush();
+}
+
+double share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+void print_summary(const MemorySpec& memory, const ChannelRun& run) {
+  const Seconds span(static_cast<double>(run.span()) * memory.clock.value());
+  const Bytes moved(static_cast<double>(run.accesses() * memory.organisation.access_bytes));
+  const BytesPerSecond rate = moved / span;
+  const ChannelEnergy e = energy(memory, run);
+  fmt::print(stderr, "{} ({})\n", memory.name, memory.title);
+  fmt::print(stderr, "  Requests   {}, {} of them served by a waiting one\n", run.requests.size(),
+             run.merged);
+  fmt::print(stderr, "  Span       {} cycles from the first accept to the last data, {:.4g} us\n", run.span(),
+             span.value() * 1e6);
+  fmt::print(stderr, "  Bandwidth  {:.4g} GB/s, {:.1f} % of {:.4g} GB/s\n", rate.value() / 1e9,
+             100 * (rate / memory.peak()), memory.peak().value() / 1e9);
+  fmt::print(stderr, "  Rows       {:.1f} % hits, {} activations, {} refreshes\n",
+             share(run.row_hits, run.accesses()), run.count(DramCommand::activate),
+             run.count(DramCommand::refresh));
+  fmt::print(stderr,
+             "  Energy     {:.4g} uJ: rows {:.4g}, reads {:.4g}, writes {:.4g}, refresh {:.4g}, "
+             "standby {:.4g}; {:.4g} pJ/bit\n",
+             e.total().value() * 1e6, e.activate.value() * 1e6, e.read.value() * 1e6, e.write.value() * 1e6,
+             e.refresh.value() * 1e6, e.standby.value() * 1e6,
+             e.total().value() * 1e12 / (8 * moved.value()));
+}
+
+int memory(const Arguments& a) {
+  const MemorySpec spec = find_memory(a.kind);
+  const std::vector<MemoryRequest> requests = read_memory_trace(a.trace, spec);
+  const ChannelRun run = play(spec, requests, {.refresh = !a.no_refresh});
+  write_rows(requests, run, a.out);
+  std::fflush(stdout);
+  print_summary(spec, run);
+  return exit_done;
+}
+
+}  // namespace
+
+std::function<int()> declare_memory(CLI::App& app) {
+  const auto a = std::make_shared<Arguments>();
+  app.add_option("KIND", a->kind, "a memory of `weir list memories`")->required();
+  app.add_option("TRACE", a->trace,
+                 "CSV of one channel's requests: columns arrival (cycle), op (R or W), addr_hex")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--out", a->out, "write the rows with accept, complete and data_end there, not to stdout")
+      ->type_name("FILE");
+  app.add_flag("--no-refresh", a->no_refresh, "leave refresh out");
+  return [a] { return memory(*a); };
+}
+
+}  // namespace weir
