@@ -92,6 +92,30 @@ DramController read_controller(Params& params) {
   return c;
 }
 
+// The row's pim_* keys, which a plain memory has none of.
+std::optional<PimSpec> read_pim(Params& params, const DramOrganisation& normal) {
+  if (!params.has("pim_ranks")) return {};
+  const auto whole = [&](const char* key) { return params.integer({key, ""}, {1, 1'000'000}); };
+  const auto picojoules = [&](const char* key) { return Joules(1e-12 * params.number({key, ""}, positive)); };
+  PimSpec pim{};
+  pim.ranks = static_cast<int>(power_of_two(params, "pim_ranks", 64));
+  pim.bank_groups = static_cast<int>(power_of_two(params, "pim_bank_groups", 64));
+  pim.banks_per_group = static_cast<int>(power_of_two(params, "pim_banks_per_group", 64));
+  pim.gwrite = whole("pim_gwrite_ck"), pim.comp = whole("pim_comp_ck");
+  pim.comp_bytes = power_of_two(params, "pim_comp_bytes", 1 << 10);
+  pim.element_bytes = power_of_two(params, "pim_element_bytes", 8);
+  pim.fill_comps = static_cast<int>(whole("pim_fill_comps"));
+  pim.group_activate = picojoules("pim_group_activate_pj");
+  pim.all_bank_comp = picojoules("pim_all_bank_comp_pj");
+  pim.gwrite_energy = picojoules("pim_gwrite_pj");
+  pim.result = picojoules("pim_result_pj");
+  if (pim.ranks * pim.bank_groups * pim.banks_per_group != normal.banks())
+    params.fail("pim_ranks", "not the banks of normal accesses");
+  if (pim.comp_bytes > normal.row_bytes) params.fail("pim_comp_bytes", "more than row_bytes");
+  if (pim.element_bytes > pim.comp_bytes) params.fail("pim_element_bytes", "more than pim_comp_bytes");
+  return pim;
+}
+
 MemorySpec read_memory(const std::string& name, std::string_view text) {
   const std::string file = "models/memory/catalog/" + name + ".json";
   Reading reading(file);
@@ -106,6 +130,7 @@ MemorySpec read_memory(const std::string& name, std::string_view text) {
   memory.currents = read_currents(params);
   memory.controller = read_controller(params);
   memory.mapping = read_mapping(params);
+  memory.pim = read_pim(params, memory.organisation);
   params.value({"sources", ""}, Json::object());  // for people; a test holds them
   params.close();
   reading.finish();

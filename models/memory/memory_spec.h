@@ -4,6 +4,7 @@
 // else. Times are whole cycles of the command clock; seconds and joules are made at the door, by callers.
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,17 @@ struct DramController {
   bool two_commands;  // a row and a column command in one cycle, on HBM's two command buses
 };
 
+// Banks that calculate (pim/). Their organisation may be another than that of normal accesses: a rank here is
+// what has its own tFAW and its own refresh.
+struct PimSpec {
+  int ranks, bank_groups, banks_per_group;  // of the same banks; one group is activated at a time
+  Cycles gwrite;                            // a row into the global buffer
+  Cycles comp;                              // from one COMP, of all banks, to the next
+  std::int64_t comp_bytes, element_bytes;   // a bank's of one COMP, and what it multiplies
+  int fill_comps;                           // a GEMV takes at least the time of so many: its pipeline's depth
+  Joules group_activate, all_bank_comp, gwrite_energy, result;
+};
+
 enum class AddressField { row, rank, bank_group, bank, column };
 
 struct MemorySpec {
@@ -55,6 +67,7 @@ struct MemorySpec {
   DramCurrents currents;
   DramController controller;
   std::array<AddressField, 5> mapping;  // most significant first
+  std::optional<PimSpec> pim;           // none: plain memory
 
   BytesPerSecond peak() const {
     return Bytes(static_cast<double>(organisation.access_bytes)) /

@@ -25,6 +25,7 @@ std::function<int()> declare_reproduce(CLI::App& app);
 std::function<int()> declare_report(CLI::App& app);
 std::function<int()> declare_sweep(CLI::App& app);
 std::function<int()> declare_memory(CLI::App& app);
+std::function<int()> declare_pim(CLI::App& app);
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
@@ -37,6 +38,7 @@ const std::vector<Command>& commands() {
       {"reproduce", "Measured and published figures beside simulated ones", declare_reproduce},
       {"report", "A run's or a sweep's results as one HTML page with a table and charts", declare_report},
       {"memory", "A DRAM channel by itself: when each request of a trace is served", declare_memory},
+      {"pim", "A PIM channel by itself: cycles of one request's attention GEMVs", declare_pim},
   };
   return table;
 }

@@ -5,7 +5,8 @@
 namespace weir {
 
 const char* to_string(DramCommand command) {
-  constexpr const char* names[] = {"activate", "precharge", "read", "write", "refresh"};
+  constexpr const char* names[] = {"activate", "precharge",      "read", "write", "refresh", "gwrite",
+                                   "header",   "group_activate", "gemv", "comp",  "result",  "pim_precharge"};
   return names[static_cast<std::size_t>(command)];
 }
 

@@ -8,8 +8,22 @@
 
 namespace weir {
 
-enum class DramCommand : std::uint8_t { activate, precharge, read, write, refresh };
-inline constexpr std::size_t dram_commands = 5;
+// From gwrite on: a PIM's (pim/pim_timing.h); a plain channel issues none.
+enum class DramCommand : std::uint8_t {
+  activate,
+  precharge,
+  read,
+  write,
+  refresh,
+  gwrite,
+  header,
+  group_activate,
+  gemv,
+  comp,
+  result,
+  pim_precharge,
+};
+inline constexpr std::size_t dram_commands = 12;
 const char* to_string(DramCommand command);
 
 enum class DramLevel : std::uint8_t { bank, bank_group, rank, other_ranks };

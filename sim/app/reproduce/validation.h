@@ -12,6 +12,7 @@ void add_traces(const ReproduceOptions& options,
                 std::vector<ReproducedRow>& rows);  // real vLLM runs, by request
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // Vidur's runs
 void add_dram(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);   // DRAMsim3's cases
+void add_pim(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);    // NewtonSim's cases
 
 // The study: all of these, and the servers.
 std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options);

@@ -1,0 +1,222 @@
+#include "models/memory/pim/pim_channel.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "models/memory/dram/command_timing.h"
+
+namespace weir {
+namespace {
+
+constexpr Cycles never = std::numeric_limits<Cycles>::max();
+
+class PimChannel {
+ public:
+  PimChannel(const MemorySpec& memory, const PimOptions& options)
+      : t_(memory.timings),
+        pim_(*memory.pim),
+        at_(pim_organisation(memory)),
+        artifact_(options.timing == PimTiming::artifact),
+        dual_(options.buffers == RowBuffers::dual),
+        log_(options.log),
+        timing_(at_, pim_constraints(memory, options.timing, options.buffers)),
+        pim_open_(static_cast<std::size_t>(at_.banks())),
+        interval_(t_.refi / at_.ranks),
+        next_due_(options.refresh ? interval_ : never) {}
+
+  void chunk(const PimChunk& chunk) {
+    gwrite();
+    for (std::int64_t i = 0; i < chunk.tiles; ++i) tile(chunk.heads, chunk.comps);
+  }
+
+  PimRun finish() {
+    // The last result takes its way out: 2 cycles, CAS latency and burst. That is where NewtonSim's count
+    // ends.
+    run_.cycles = last_result_ + pim_.comp + t_.cl + t_.burst;
+    return run_;
+  }
+
+ private:
+  // The first cycle at which the command bus and the table allow it; it is issued then.
+  Cycles issue(DramCommand command, int bank, Cycles not_before = 0, int comps = 0) {
+    const Cycles now = std::max({now_, not_before, timing_.ready(command, bank)});
+    issue_at(now, command, bank, comps);
+    now_ = now + 1;
+    return now;
+  }
+  void issue_at(Cycles now, DramCommand command, int bank, int comps = 0) {
+    timing_.issue(command, bank, now);
+    ++run_.commands[static_cast<std::size_t>(command)];
+    if (log_) log_->push_back({now, command, bank, comps});
+  }
+
+  // Is what takes `estimate` over before the next refresh? The artifact looks a cycle ahead.
+  bool fits(Cycles now, Cycles estimate) const {
+    return next_due_ == never || next_due_ - now - 1 > estimate;
+  }
+
+  std::vector<int> open_banks(int first, int count) const {
+    std::vector<int> banks;
+    for (int bank = first; bank < first + count; ++bank)
+      if (pim_open_[static_cast<std::size_t>(bank)]) banks.push_back(bank);
+    return banks;
+  }
+  Cycles results_done() const { return artifact_ ? 0 : compute_end_; }
+  Cycles precharge_ready(int bank) const {
+    const Cycles rows_read = artifact_ ? 0 : compute_end_ + t_.rtp;
+    return std::max(rows_read, timing_.ready(DramCommand::pim_precharge, bank));
+  }
+
+  // Of the PIM rows: one a cycle, the first that is ready (artifact), or all at once.
+  void close(const std::vector<int>& banks) {
+    if (banks.empty()) return;
+    if (!artifact_) {
+      Cycles now = now_;
+      for (const int bank : banks) now = std::max(now, precharge_ready(bank));
+      for (const int bank : banks) issue_at(now, DramCommand::pim_precharge, bank);
+      now_ = now + 1;
+    } else {
+      in_order(DramCommand::pim_precharge, banks);
+    }
+    for (const int bank : banks) pim_open_[static_cast<std::size_t>(bank)] = false;
+  }
+
+  // One command to each of these, one a cycle, always the first that is ready.
+  void in_order(DramCommand command, std::vector<int> banks) {
+    while (!banks.empty()) {
+      Cycles now = never;
+      for (const int bank : banks) now = std::min(now, timing_.ready(command, bank));
+      now = std::max(now, now_);
+      const auto next = std::find_if(banks.begin(), banks.end(),
+                                     [&](int bank) { return timing_.ready(command, bank) <= now; });
+      issue(command, *next);
+      banks.erase(next);
+    }
+  }
+
+  void close_normal_row() {
+    if (!normal_open_) return;
+    issue(DramCommand::precharge, 0);
+    normal_open_ = false;
+  }
+
+  void refresh() {
+    const int in_rank = at_.banks_per_rank(), first = next_rank_ * in_rank;
+    now_ = std::max(now_, next_due_);
+    if (first == 0) close_normal_row();
+    close(open_banks(first, in_rank));
+    issue(DramCommand::refresh, first);
+    next_rank_ = (next_rank_ + 1) % at_.ranks;
+    next_due_ += interval_;
+  }
+
+  // Of the operand's row, in bank 0, to the global buffer.
+  void gwrite() {
+    while (!fits(std::max(now_, results_done()), gwrite_estimate())) refresh();
+    now_ = std::max(now_, results_done());
+    if (!dual_ && pim_open_[0]) close({0});
+    if (!normal_open_) issue(DramCommand::activate, 0);
+    normal_open_ = true;
+    issue(DramCommand::gwrite, 0);
+  }
+  Cycles gwrite_estimate() const {
+    if (normal_open_) return pim_.gwrite;
+    return (!dual_ && pim_open_[0] ? t_.rtp : 0) + t_.rp + t_.rcd_rd + pim_.gwrite;
+  }
+
+  void tile(int heads, int comps) {
+    admit(heads, comps);
+    if (!dual_) close_normal_row();
+    close(open_banks(0, at_.banks()));
+    issue(DramCommand::header, 0);
+    std::vector<int> groups;
+    for (int bank = 0; bank < at_.banks(); bank += at_.banks_per_group) groups.push_back(bank);
+    in_order(DramCommand::group_activate, groups);
+    std::fill(pim_open_.begin(), pim_open_.end(), true);
+    for (int head = 0; head < heads; ++head) dual_ ? gemv(comps) : comps_and_result(comps);
+    run_.comps += heads * comps;
+    run_.results += heads;
+  }
+
+  // The first precharge of a header commits it.
+  void admit(int heads, int comps) {
+    const Cycles after_refresh = at_.banks() + t_.rp + t_.rfc;  // its precharges, and its rank comes back
+    if (next_due_ != never && tile_estimate(heads, comps, at_.banks()) + after_refresh >= interval_)
+      throw std::invalid_argument("a PIM tile takes longer than there is between two refreshes");
+    for (;;) {
+      const std::vector<int> open = open_banks(0, at_.banks());
+      Cycles first = std::max(now_, timing_.ready(DramCommand::header, 0));
+      if (!open.empty()) {
+        Cycles ready = never;
+        for (const int bank : open) ready = std::min(ready, precharge_ready(bank));
+        first = std::max(now_, ready);
+      }
+      if (fits(first, tile_estimate(heads, comps, static_cast<int>(open.size())))) return;
+      refresh();
+    }
+  }
+
+  // Artifact: NewtonSim's estimate, 334 and 328 cycles for a logit and an attend tile: it counts tRTP for
+  // every open bank. Physical: to the end of the tile's results.
+  Cycles tile_estimate(int heads, int comps, int open) const {
+    const Cycles activations = (at_.bank_groups - 1) * t_.faw;
+    if (artifact_)
+      return open * t_.rtp + activations + t_.rcd_rd +
+             pim_.comp * (std::max(heads * comps, pim_.fill_comps) + heads - 1);
+    return (open > 0 ? t_.rp : 1) + activations + at_.ranks + t_.rcd_rd + heads * gemv_time(pim_, comps);
+  }
+
+  void gemv(int comps) {
+    const Cycles now = issue(DramCommand::gemv, 0, head_end_, comps);
+    head_end_ = compute_end_ = now + gemv_time(pim_, comps);
+    last_result_ = artifact_ ? now : compute_end_ - pim_.comp;
+  }
+
+  void comps_and_result(int comps) {
+    Cycles first = 0;
+    for (int i = 0; i < comps; ++i) {
+      const Cycles now = issue(DramCommand::comp, 0);
+      if (i == 0) first = now;
+    }
+    // NewtonSim's single row buffers fill half of the pipeline only: a tile of 1 or 2 COMPs costs as one
+    // of 3.
+    const Cycles fill = pim_.comp * (artifact_ ? pim_.fill_comps / 2 : pim_.fill_comps);
+    last_result_ = issue(DramCommand::result, 0, first + fill);
+    compute_end_ = last_result_ + pim_.comp;
+  }
+
+  const DramTimings& t_;
+  const PimSpec& pim_;
+  DramOrganisation at_;
+  bool artifact_, dual_;
+  std::vector<PimCommand>* log_;
+  CommandTiming timing_;
+  std::vector<bool> pim_open_;  // by bank
+  bool normal_open_ = false;    // bank 0's row of operands
+  Cycles interval_, next_due_;
+  int next_rank_ = 0;  // to refresh
+  Cycles now_ = 1;     // the command bus is free; the first command is in cycle 1, as NewtonSim's
+  Cycles head_end_ = 0, compute_end_ = 0, last_result_ = 0;
+  PimRun run_;
+};
+
+}  // namespace
+
+PimRun play_pim(const MemorySpec& memory, std::span<const PimChunk> chunks, const PimOptions& options) {
+  if (!memory.pim) throw std::invalid_argument(memory.name + " has no PIM");
+  PimChannel channel(memory, options);
+  for (const PimChunk& chunk : chunks) channel.chunk(chunk);
+  return channel.finish();
+}
+
+PimRun play_pim(const MemorySpec& memory, std::span<const PimRequest> requests, const PimOptions& options) {
+  std::vector<PimChunk> chunks;
+  for (const PimRequest& request : requests) {
+    const std::vector<PimChunk> more = gemv_chunks(memory, request);
+    chunks.insert(chunks.end(), more.begin(), more.end());
+  }
+  return play_pim(memory, chunks, options);
+}
+
+}  // namespace weir

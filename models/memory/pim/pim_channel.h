@@ -1,0 +1,48 @@
+#pragma once
+// GEMVs on the PIM of one channel, command by command, nothing else on it. A chunk (gemv.h) is a GWRITE, then
+// its tiles: header, an activation of every group of banks, the GEMVs, precharges. Every tREFI / ranks a rank
+// is refreshed, and a tile or a GWRITE starts only if it is over by then; else it waits for that refresh.
+#include <span>
+
+#include "models/memory/pim/gemv.h"
+#include "models/memory/pim/pim_timing.h"
+
+namespace weir {
+
+struct PimCommand {
+  Cycles cycle;
+  DramCommand command;
+  int bank;   // the first of a group or a rank; 0 of a command to the whole channel
+  int comps;  // of a gemv
+};
+
+struct PimOptions {
+  PimTiming timing = PimTiming::physical;
+  RowBuffers buffers = RowBuffers::dual;
+  bool refresh = true;
+  std::vector<PimCommand>* log = nullptr;  // gets every command; one that closes all banks: a line a bank
+};
+
+struct PimRun {
+  Cycles cycles = 0;  // from cycle 0 until the last result is outside
+  std::array<std::int64_t, dram_commands> commands{};
+  std::int64_t comps = 0;  // COMPs, those inside gemv commands too
+  std::int64_t results = 0;
+
+  std::int64_t count(DramCommand c) const { return commands[static_cast<std::size_t>(c)]; }
+};
+
+PimRun play_pim(const MemorySpec& memory, std::span<const PimChunk> chunks, const PimOptions& options = {});
+
+// The GEMVs of these requests, in order, as one stream of commands.
+PimRun play_pim(const MemorySpec& memory, std::span<const PimRequest> requests,
+                const PimOptions& options = {});
+
+// What the commands take: an activation of a group with its precharges, COMPs of all banks.
+struct PimEnergy {
+  Joules group_activate, comp, gwrite, result, refresh;
+  Joules total() const { return group_activate + comp + gwrite + result + refresh; }
+};
+PimEnergy pim_energy(const MemorySpec& memory, const PimRun& run);
+
+}  // namespace weir

@@ -1,0 +1,43 @@
+#pragma once
+// Cycles of PIM requests, each shape played once (pim_channel.h) and remembered: a system-level simulation
+// asks for the same shapes again and again. Any thread may ask.
+#include <map>
+#include <mutex>
+#include <span>
+#include <tuple>
+
+#include "models/memory/pim/pim_channel.h"
+
+namespace weir {
+
+class PimCosts {
+ public:
+  // Throws std::invalid_argument for a memory without PIM. options.log is not used.
+  explicit PimCosts(MemorySpec memory, PimOptions options = {});
+
+  const MemorySpec& memory() const { return memory_; }
+
+  Cycles alone(const PimRequest& request);  // on an idle channel, right after a refresh
+  // Its share of a long stream: refreshes fall where they fall. At most `alone` of many, without the last
+  // result's way out.
+  double sustained(const PimRequest& request);
+  double sustained(std::span<const PimRequest> requests);  // of one channel, one after the other
+  PimEnergy energy(const PimRequest& request);             // of its commands; without its share of refreshes
+
+ private:
+  struct Cost {
+    Cycles alone;
+    double sustained;
+    PimEnergy energy;
+  };
+  using Shape = std::tuple<PimOp, std::int64_t, std::int64_t, std::int64_t>;
+  const Cost& cost(const PimRequest& request);
+  Cost play(const PimRequest& request) const;
+
+  MemorySpec memory_;
+  PimOptions options_;
+  std::mutex mutex_;
+  std::map<Shape, Cost> costs_;
+};
+
+}  // namespace weir

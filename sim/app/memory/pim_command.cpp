@@ -1,0 +1,82 @@
+// weir pim: what one request's GEMVs take on the PIM of one channel, for people who only need that.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "models/memory/pim/pim_channel.h"
+#include "sim/app/command_line.h"
+#include "sim/core/errors.h"
+
+namespace weir {
+namespace {
+
+struct Arguments {
+  std::string kind, op, row_buffers = "dual", timing = "physical";
+  PimRequest request;
+  bool no_refresh = false;
+};
+
+MemorySpec find_pim(const std::string& kind) {
+  MemorySpec memory = find_memory(kind);
+  if (memory.pim) return memory;
+  std::string known;
+  for (const std::string& name : memory_names())
+    if (find_memory(name).pim) known += (known.empty() ? "" : ", ") + name;
+  throw ConfigError("pim", "", fmt::format("\"{}\" has no PIM (known: {})", kind, known));
+}
+
+int pim(const Arguments& a) {
+  const MemorySpec memory = find_pim(a.kind);
+  PimRequest request = a.request;
+  request.op = a.op == "logit" ? PimOp::logit : a.op == "attend" ? PimOp::attend : PimOp::both;
+  PimOptions options;
+  options.timing = a.timing == "artifact" ? PimTiming::artifact : PimTiming::physical;
+  options.buffers = a.row_buffers == "single" ? RowBuffers::single : RowBuffers::dual;
+  options.refresh = !a.no_refresh;
+  const PimRun run = play_pim(memory, std::vector<PimRequest>{request}, options);
+  const PimEnergy e = pim_energy(memory, run);
+  fmt::print("{{\"cycles\": {}}}\n", run.cycles);
+  fmt::print(stderr, "{} ({}), {} row buffers, {} timing\n", memory.name, memory.title, a.row_buffers,
+             a.timing);
+  fmt::print(stderr, "  Time       {:.4g} us\n",
+             static_cast<double>(run.cycles) * memory.clock.value() * 1e6);
+  fmt::print(stderr, "  Commands   {} tiles, {} GWRITEs, {} COMPs, {} refreshes\n",
+             run.count(DramCommand::header), run.count(DramCommand::gwrite), run.comps,
+             run.count(DramCommand::refresh));
+  fmt::print(
+      stderr,
+      "  Energy     {:.4g} uJ: rows {:.4g}, COMPs {:.4g}, GWRITEs {:.4g}, results {:.4g}, refresh {:.4g}\n",
+      e.total().value() * 1e6, e.group_activate.value() * 1e6, e.comp.value() * 1e6, e.gwrite.value() * 1e6,
+      e.result.value() * 1e6, e.refresh.value() * 1e6);
+  return exit_done;
+}
+
+}  // namespace
+
+std::function<int()> declare_pim(CLI::App& app) {
+  const auto a = std::make_shared<Arguments>();
+  app.add_option("KIND", a->kind, "a memory with PIM of `weir list memories`: hbm2_neupims")->required();
+  app.add_option("--op", a->op, "logit (K q), attend (V s), or both: one after the other")
+      ->required()
+      ->check(CLI::IsMember({"logit", "attend", "both"}));
+  // The bounds keep a typing error from running for minutes.
+  app.add_option("--length", a->request.length, "tokens in the request's context")
+      ->required()
+      ->check(CLI::Range(1, 1 << 22));
+  app.add_option("--heads", a->request.heads, "query heads on the channel's device")
+      ->required()
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--head-dim", a->request.head_dim, "elements of a head")
+      ->required()
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--row-buffers", a->row_buffers, "dual, or single: normal and PIM rows exclude each other")
+      ->check(CLI::IsMember({"dual", "single"}))
+      ->capture_default_str();
+  app.add_option("--timing", a->timing, "physical, or artifact: as the NeuPIMs authors' simulator")
+      ->check(CLI::IsMember({"artifact", "physical"}))
+      ->capture_default_str();
+  app.add_flag("--no-refresh", a->no_refresh, "leave refresh out");
+  return [a] { return pim(*a); };
+}
+
+}  // namespace weir

@@ -1,0 +1,108 @@
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "test/models/memory/pim_checker.h"
+
+using namespace weir;
+
+namespace {
+
+std::vector<PimRequest> random_requests(int n, unsigned seed, std::int64_t min_dim = 1) {
+  std::mt19937 random(seed);
+  const auto from = [&](std::int64_t a, std::int64_t b) {
+    return std::uniform_int_distribution<std::int64_t>(a, b)(random);
+  };
+  std::vector<PimRequest> all;
+  for (int i = 0; i < n; ++i)
+    all.push_back({static_cast<PimOp>(from(0, 2)), from(1, 1500), from(1, 16), from(min_dim, 300)});
+  return all;
+}
+
+Cycles cycles(const PimRequest& request, const PimOptions& options) {
+  return play_pim(find_memory("hbm2_neupims"), std::vector{request}, options).cycles;
+}
+
+std::vector<PimOptions> all_options() {
+  std::vector<PimOptions> all;
+  for (const PimTiming timing : {PimTiming::artifact, PimTiming::physical})
+    for (const RowBuffers buffers : {RowBuffers::dual, RowBuffers::single})
+      for (const bool refresh : {true, false}) all.push_back({timing, buffers, refresh, nullptr});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("PIM: every command obeys the constraint table and the banks' states") {
+  MemorySpec one_rank = find_memory("hbm2_neupims");
+  one_rank.pim->ranks = 1, one_rank.pim->bank_groups = 8;
+  for (const MemorySpec& memory : {find_memory("hbm2_neupims"), one_rank})
+    for (PimOptions options : all_options()) {
+      std::vector<PimCommand> log;
+      options.log = &log;
+      const PimRun run = play_pim(memory, random_requests(6, 1), options);
+      INFO(memory.pim->ranks << " ranks, timing " << static_cast<int>(options.timing) << ", buffers "
+                             << static_cast<int>(options.buffers));
+      CHECK(test::pim_violation(memory, options, log) == "");
+      CHECK((run.count(DramCommand::refresh) > 0) == options.refresh);
+    }
+}
+
+TEST_CASE("PIM: the checker sees a command that comes a cycle too early") {
+  const MemorySpec memory = find_memory("hbm2_neupims");
+  PimOptions options;
+  std::vector<PimCommand> log;
+  options.log = &log;
+  play_pim(memory, std::vector<PimRequest>{{PimOp::logit, 64, 4, 128}}, options);
+  for (const DramCommand command : {DramCommand::gwrite, DramCommand::group_activate, DramCommand::gemv}) {
+    std::vector<PimCommand> early = log;
+    for (PimCommand& c : early)
+      if (c.command == command) --c.cycle;
+    INFO(to_string(command));
+    CHECK(test::pim_violation(memory, options, early) != "");
+  }
+}
+
+TEST_CASE("PIM: dual row buffers are never slower than single ones") {
+  // In the artifact a head of fewer than 6 COMPs is faster with single row buffers, which fill less of the
+  // pipeline.
+  for (const PimTiming timing : {PimTiming::artifact, PimTiming::physical})
+    for (const PimRequest& request : random_requests(60, 2, timing == PimTiming::artifact ? 96 : 1)) {
+      INFO(request.length << " tokens, " << request.heads << " heads of " << request.head_dim);
+      CHECK(cycles(request, {timing, RowBuffers::dual, false, nullptr}) <=
+            cycles(request, {timing, RowBuffers::single, false, nullptr}));
+    }
+}
+
+TEST_CASE("PIM: longer requests and more heads are never faster, refresh never helps") {
+  for (const PimOptions& options : all_options())
+    for (const PimRequest& request : random_requests(20, 3)) {
+      PimRequest longer = request, wider = request;
+      longer.length += 77, wider.heads += 1;
+      PimOptions unrefreshed = options;
+      unrefreshed.refresh = false;
+      INFO(request.length << " tokens, " << request.heads << " heads of " << request.head_dim);
+      const Cycles one = cycles(request, options);
+      CHECK(one <= cycles(longer, options));
+      CHECK(one <= cycles(wider, options));
+      CHECK(one >= cycles(request, unrefreshed));
+    }
+}
+
+TEST_CASE("PIM: bytes are conserved: every element of K and V is multiplied once a head") {
+  const MemorySpec memory = find_memory("hbm2_neupims");
+  for (const PimRequest& request : random_requests(40, 4)) {
+    const PimRun run = play_pim(memory, std::vector{request});
+    const std::int64_t logit = request.op == PimOp::attend ? 0 : 1,
+                       attend = request.op == PimOp::logit ? 0 : 1;
+    const auto whole = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+    CHECK(run.comps == request.heads * (logit * whole(request.length, 32) * whole(request.head_dim, 16) +
+                                        attend * whole(request.head_dim, 32) * whole(request.length, 16)));
+    CHECK(run.count(DramCommand::group_activate) == 8 * run.count(DramCommand::header));
+  }
+}
+
+TEST_CASE("PIM: a tile that cannot fit between two refreshes is refused, not played for ever") {
+  MemorySpec memory = find_memory("hbm2_neupims");
+  memory.timings.refi = 900;
+  CHECK_THROWS(play_pim(memory, std::vector<PimRequest>{{PimOp::logit, 64, 4, 128}}));
+}
