@@ -70,6 +70,9 @@ std::string state_violation(const MemorySpec& memory, std::vector<std::int64_t>&
     case DramCommand::refresh:
       for (int b = 0; b < memory.organisation.banks_per_rank(); ++b)
         if (open[static_cast<std::size_t>(c.bank + b)] >= 0) return where + "a bank is open";
+      break;
+    default:
+      return where + "no command of a plain DRAM";
   }
   return "";
 }

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "models/memory/dram/command_timing.h"
 #include "test/models/memory/pim_checker.h"
 
 using namespace weir;
@@ -44,6 +45,32 @@ TEST_CASE("PIM: every command obeys the constraint table and the banks' states")
                              << static_cast<int>(options.buffers));
       CHECK(test::pim_violation(memory, options, log) == "");
       CHECK((run.count(DramCommand::refresh) > 0) == options.refresh);
+    }
+}
+
+TEST_CASE(
+    "PIM timing: every row of the table blocks at t-1, is ready at t, and reaches no further than its "
+    "level") {
+  const MemorySpec memory = find_memory("hbm2_neupims");
+  const DramOrganisation o = pim_organisation(memory);
+  for (const PimTiming timing : {PimTiming::artifact, PimTiming::physical})
+    for (const RowBuffers buffers : {RowBuffers::dual, RowBuffers::single}) {
+      const auto table = pim_constraints(memory, timing, buffers);
+      for (const TimingConstraint& c : table) {
+        INFO(c.name << ", " << to_string(c.preceding) << " to " << to_string(c.following));
+        const int group = o.banks_per_group, rank = o.banks_per_rank();
+        // A bank that the level reaches from bank 0, and one that it does not.
+        const auto [inside, outside] = c.level == DramLevel::bank         ? std::pair(0, 1)
+                                       : c.level == DramLevel::bank_group ? std::pair(group - 1, group)
+                                       : c.level == DramLevel::rank       ? std::pair(rank - 1, rank)
+                                                                          : std::pair(rank, rank - 1);
+        CommandTiming alone(o, {c}), all(o, table);
+        alone.issue(c.preceding, 0, 1000);
+        all.issue(c.preceding, 0, 1000);
+        CHECK(alone.ready(c.following, inside) == 1000 + c.latency);
+        CHECK(alone.ready(c.following, outside) == 0);
+        CHECK(all.ready(c.following, inside) >= 1000 + c.latency);
+      }
     }
 }
 
