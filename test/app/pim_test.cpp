@@ -149,6 +149,25 @@ TEST_CASE("PIM: NewtonSim's tiles without refresh, and its GWRITE after every ei
   CHECK(compared == 4);
 }
 
+TEST_CASE(
+    "PIM: physical attention without refresh is the closed form, with one and two tFAW domains, within 1 %") {
+  const auto folder = dram_reference();
+  if (folder.empty()) return;
+  const Table table = Table::read(folder / "neupims_mha_vs_alg1.csv");
+  const PimOptions options{PimTiming::physical, RowBuffers::dual, false, nullptr};
+  for (std::size_t i = 0; i < table.rows(); ++i)
+    for (const int ranks : {1, 2}) {
+      MemorySpec memory = find_memory("hbm2_neupims");
+      memory.pim->ranks = ranks, memory.pim->bank_groups = 8 / ranks;
+      const PimRequest request{PimOp::both, table.integer(i, "seq_len"), table.integer(i, "heads_per_device"),
+                               table.integer(i, "d_head")};
+      CHECK(static_cast<double>(play_pim(memory, std::vector{request}, options).cycles) ==
+            Approx(table.number(
+                       i, ranks == 1 ? "closed_form_physical_R1_noref" : "closed_form_physical_R2_noref"))
+                .epsilon(0.01));
+    }
+}
+
 TEST_CASE("Algorithm 1: the reference's columns, for four models and lengths") {
   const auto folder = dram_reference();
   if (folder.empty()) return;

@@ -18,8 +18,8 @@ class PimCosts {
   const MemorySpec& memory() const { return memory_; }
 
   Cycles alone(const PimRequest& request);  // on an idle channel, right after a refresh
-  // Its share of a long stream: refreshes fall where they fall. At most `alone` of many, without the last
-  // result's way out.
+  // Its share of a long stream of such requests: refreshes fall where they fall, and the last result's way
+  // out is behind the next request.
   double sustained(const PimRequest& request);
   double sustained(std::span<const PimRequest> requests);  // of one channel, one after the other
   PimEnergy energy(const PimRequest& request);             // of its commands; without its share of refreshes
