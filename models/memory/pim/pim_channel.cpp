@@ -157,8 +157,8 @@ class PimChannel {
     }
   }
 
-  // Artifact: NewtonSim's estimate, 334 and 328 cycles for a logit and an attend tile: it counts tRTP for
-  // every open bank. Physical: to the end of the tile's results.
+  // Artifact: NewtonSim's estimate (its channel_state.cc), 334 and 328 cycles for a logit and an attend tile:
+  // it counts tRTP for every open bank. Physical: to the end of the tile's results.
   Cycles tile_estimate(int heads, int comps, int open) const {
     const Cycles activations = (at_.bank_groups - 1) * t_.faw;
     if (artifact_)
