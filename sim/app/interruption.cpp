@@ -22,10 +22,14 @@ sigset_t watched() {
 Interruption::Interruption() {
   const sigset_t signals = watched();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // A fork while the thread starts would copy locks that it holds (of a sanitizer's allocator, say), for
+  // ever.
   watcher_ = std::thread([this, signals] {
+    started_.count_down();
     for (int signal = 0; sigwait(&signals, &signal) == 0 && !finished_;)
       if (interrupted_.exchange(true)) ::_exit(exit_interrupted);
   });
+  started_.wait();
 }
 
 Interruption::~Interruption() {

@@ -4,6 +4,7 @@
 // process at once. Construct it before any other thread; children must be started with the signals unblocked
 // (see gnuplot.cpp).
 #include <atomic>
+#include <latch>
 #include <thread>
 
 namespace weir {
@@ -20,6 +21,7 @@ class Interruption {
 
  private:
   std::atomic<bool> interrupted_ = false, finished_ = false;
+  std::latch started_{1};
   std::thread watcher_;
 };
 
