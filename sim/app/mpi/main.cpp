@@ -4,7 +4,9 @@
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "sim/app/command_line.h"
 #include "sim/app/mpi/ranks.h"
@@ -76,7 +78,10 @@ int mpi_main(int argc, char** argv) try {
   const Sweep sweep = read_sweep(arguments.file);
   return run_rank(sweep, arguments);
 } catch (const ConfigError& e) {
-  if (is_first_rank()) fmt::print(stderr, "{}\n", e.what());  // once is enough
+  // Once is enough: rank 0 says it and ends, which makes mpirun end this one. A rank that ended first would
+  // have rank 0 ended before it has spoken; one that is still here has a trouble of its own node.
+  if (!is_first_rank()) std::this_thread::sleep_for(std::chrono::seconds(5));
+  fmt::print(stderr, "{}\n", e.what());
   return exit_bad_input;
 } catch (const std::exception& e) {
   fmt::print(stderr, "weir: {}\n", e.what());
