@@ -47,9 +47,8 @@ const std::vector<Number>& numbers() {
 }
 
 Json catalog_file(const std::string& kind) {
-  for (const auto& [name, text] : device_catalog)
-    if (name == kind) return parse_json(std::string(text), "devices/catalog/" + kind + ".json");
-  return Json();
+  const std::optional<std::string> text = text_of(device_catalog, kind);
+  return text ? parse_json(*text, "devices/catalog/" + kind + ".json") : Json();
 }
 
 std::function<FlopsPerSecond(DataType)> peaks(const std::map<std::string, double>& values) {
@@ -93,9 +92,7 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
 }  // namespace
 
 std::vector<std::string> device_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, text] : device_catalog) names.emplace_back(name);
-  return names;
+  return names_of(device_catalog);
 }
 
 std::string device_summary(const std::string& name) {

@@ -77,18 +77,15 @@ DecodeEfficiency read_decode(Params params) {
 }  // namespace
 
 std::vector<std::string> kernel_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, text] : kernel_catalog) names.emplace_back(name);
-  return names;
+  return names_of(kernel_catalog);
 }
 
 KernelEfficiencies find_kernels(const std::string& name, const GpuShape& shape) {
-  const auto at =
-      std::find_if(kernel_catalog.begin(), kernel_catalog.end(), [&](auto& f) { return f.first == name; });
+  const std::optional<std::string> text = text_of(kernel_catalog, name);
   const std::string file = "devices/kernels/" + name + ".json";
-  if (at == kernel_catalog.end()) throw ConfigError(file, "", no_such("kernels", name, kernel_names()));
+  if (!text) throw ConfigError(file, "", no_such("kernels", name, kernel_names()));
   Reading reading(file);
-  const Json json = parse_json(std::string(at->second), file);
+  const Json json = parse_json(*text, file);
   Params params(reading, json);
   KernelEfficiencies kernels;
   kernels.gemm_16bit = read_gemm(params.object({"gemm_16bit", ""}, Params::Presence::required));

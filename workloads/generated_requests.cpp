@@ -77,8 +77,7 @@ NamedLengths read_entry(std::string_view name, std::string_view text) {
 }  // namespace
 
 NamedLengths read_named_lengths(const std::string& name) {
-  for (const auto& [stem, text] : named_length_files)
-    if (stem == name) return read_entry(stem, text);
+  if (const auto text = text_of(named_length_files, name)) return read_entry(name, *text);
   throw ConfigError("", "name", no_such("name", name, names_of(named_lengths())));
 }
 

@@ -136,8 +136,7 @@ const Interconnect* find_measured(const std::string& name) {
 }
 
 std::vector<std::string> interconnect_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, text] : interconnect_catalog) names.emplace_back(name);
+  std::vector<std::string> names = names_of(interconnect_catalog);
   names.emplace_back("none");
   return names;
 }

@@ -33,9 +33,7 @@ Architecture read_embedded(std::string_view name, std::string_view text) {
 }  // namespace
 
 std::vector<std::string> architecture_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, text] : model_catalog) names.emplace_back(name);
-  return names;
+  return names_of(model_catalog);
 }
 
 Architecture read_hugging_face_config(const std::filesystem::path& path) {
@@ -61,8 +59,7 @@ Architecture find_architecture(const std::string& name_or_path, Reading& reading
       return {};
     }
   }
-  for (const auto& [name, text] : model_catalog)
-    if (name == name_or_path) return read_embedded(name, text);
+  if (const auto text = text_of(model_catalog, name_or_path)) return read_embedded(name_or_path, *text);
   reading.problem(pointer,
                   no_such("model", name_or_path, architecture_names()) + "; or the path of a config.json");
   return {};

@@ -140,14 +140,11 @@ MemorySpec read_memory(const std::string& name, std::string_view text) {
 }  // namespace
 
 std::vector<std::string> memory_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, text] : memory_catalog) names.emplace_back(name);
-  return names;
+  return names_of(memory_catalog);
 }
 
 MemorySpec find_memory(const std::string& name) {
-  for (const auto& [known, text] : memory_catalog)
-    if (known == name) return read_memory(name, text);
+  if (const auto text = text_of(memory_catalog, name)) return read_memory(name, *text);
   throw ConfigError("memory", "", no_such("kind", name, memory_names()));
 }
 

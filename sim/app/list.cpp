@@ -180,8 +180,8 @@ void print(const std::vector<Entry>& entries) {
 Json details(const Subject& subject, const Entry& entry) {
   Json all = as_json(entry);
   if (subject.catalog && (!subject.in_catalog || subject.in_catalog == entry.family))
-    for (const auto& [name, text] : *subject.catalog)
-      if (name == entry.name) all["catalog"] = parse_json(std::string(text), entry.name);
+    if (const auto text = text_of(*subject.catalog, entry.name))
+      all["catalog"] = parse_json(*text, entry.name);
   const Json object = object_of(scenario_schema(), entry);
   all["keys"] = object.value("properties", Json::object());
   all["required"] = object.value("required", Json::array());

@@ -31,8 +31,10 @@ PimEnergy PimCosts::energy(const PimRequest& request) {
 }
 
 const PimCosts::Cost& PimCosts::cost(const PimRequest& request) {
-  // Lengths that need the same COMPs are one shape.
-  const std::int64_t step = memory_.pim->comp_bytes / memory_.pim->element_bytes;
+  // Lengths that need the same COMPs (attend) and the same tiles (logit) are one shape; both are powers of
+  // two.
+  const std::int64_t step = std::min<std::int64_t>(memory_.pim->comp_bytes / memory_.pim->element_bytes,
+                                                   memory_.organisation.banks());
   PimRequest shape = request;
   if (shape.length > 0) shape.length = (shape.length + step - 1) / step * step;
   const std::lock_guard lock(mutex_);

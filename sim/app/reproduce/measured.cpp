@@ -44,8 +44,7 @@ std::vector<MeasuredServer> reference_servers(const std::filesystem::path& refer
 }
 
 Json shipped_table(const std::string& stem) {
-  for (const auto& [name, text] : measured_files)
-    if (name == stem) return parse_json(std::string(text), "measured/" + stem + ".json");
+  if (const auto text = text_of(measured_files, stem)) return parse_json(*text, "measured/" + stem + ".json");
   throw ConfigError("measured/" + stem + ".json", "", "is not embedded");
 }
 
