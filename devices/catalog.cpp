@@ -83,13 +83,19 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
                 .per_byte = JoulesPerByte(si("memory_pj_per_byte")),
                 .per_link_byte = JoulesPerByte(si("link_pj_per_byte"))};
   spec.dollars_per_hour = value.at("price_per_hour");
-  spec.units = {"gpu", "link"};
+  spec.units = {{"gpu"}, {"link"}};
   const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mib")),
                        value.at("sustained_compute")};
   return make_gpu(std::move(spec), shape, find_kernels(kernels, shape));
 }
 
 }  // namespace
+
+std::vector<std::string> DeviceSpec::unit_names() const {
+  std::vector<std::string> names;
+  for (const DeviceUnit& unit : units) names.push_back(unit.name);
+  return names;
+}
 
 std::vector<std::string> device_names() {
   return names_of(device_catalog);
@@ -99,7 +105,7 @@ std::string device_summary(const std::string& name) {
   return catalog_file(name).value("title", "");
 }
 
-std::shared_ptr<const Device> make_device(const std::string& kind, Params& params) {
+std::shared_ptr<const Device> make_device(const std::string& kind, Params& params, const std::string&) {
   Json json = catalog_file(kind);
   for (const Number& n : numbers())
     if (const auto given = params.number_if_given(n.key, n.range); given && json.is_object())

@@ -3,8 +3,11 @@
 // operator on it (Device, a pure latency model: no clock, thread-safe, about 100 ns). The engine asks it for
 // each operator of a stage, memoises by rows, and lets a serving actor sleep that long on the device's
 // SimGrid host.
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,9 +16,15 @@
 #include "models/latency/kernel_cost.h"
 #include "models/llm/batch_shape.h"
 #include "models/llm/operator_graph.h"
+#include "models/memory/pim/mha_estimate.h"
 #include "sim/core/catalog.h"
 
 namespace weir {
+
+struct DeviceUnit {  // a part of a device that works by itself
+  std::string name;  // "gpu", "link", "systolic", "pim"
+  int members = 1;   // alike, side by side, each with its own share of an operator (PIM channels)
+};
 
 struct DeviceSpec {
   std::string kind;   // catalog name, h100_sxm
@@ -26,7 +35,11 @@ struct DeviceSpec {
   BytesPerSecond host_bandwidth;                 // PCIe, per direction
   PowerSpec power;
   double dollars_per_hour = 0;
-  std::vector<std::string> units;  // "gpu", "link"; a partitioning policy places operators on them
+  std::vector<DeviceUnit> units;  // a partitioning policy places operators on them
+  int kv_channels = 1;            // more than 1: a request's KV cache lies in one of so many, of equal size
+  std::optional<MhaParameters> mha;  // what placement policies estimate a channel's load with; heads unset
+
+  std::vector<std::string> unit_names() const;
 };
 
 class Device {
@@ -36,6 +49,11 @@ class Device {
   // Collectives are timed by `links`, the interconnect of the operator's group as the engine preset uses it.
   virtual KernelCost cost(const Operator& op, const BatchShape& batch,
                           const CollectiveModel& links) const = 0;
+  // Of an operator on a unit of several members: what each has to do, alone; the slowest is cost().time.
+  virtual void times_by_member(const Operator& op, const BatchShape& batch, std::span<Seconds> times) const {
+    (void)op, (void)batch;
+    std::fill(times.begin(), times.end(), Seconds(0));
+  }
   // Only for op.kind == attention and a batch of decodes alone.
   virtual AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const = 0;
   // True if its sampler was measured as the server ran it, so that the engine preset adds nothing for
@@ -54,6 +72,8 @@ class Device {
 // whose own keys (kind, count) the caller declares. Reports problems and returns null when it cannot.
 std::vector<std::string> device_names();
 std::string device_summary(const std::string& name);
-std::shared_ptr<const Device> make_device(const std::string& kind, Params& params);
+// `assumptions`: the scenario's named set of constants.
+std::shared_ptr<const Device> make_device(const std::string& kind, Params& params,
+                                          const std::string& assumptions = "physical");
 
 }  // namespace weir

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace weir {
 namespace {
@@ -36,6 +37,10 @@ class Gpu final : public Device {
       case OperatorKind::elementwise:
         return with_energy(elementwise_cost(layer(op.name), spec_.memory_bandwidth, rows * op.bytes_per_row),
                            DataType::bf16);
+      case OperatorKind::logit:
+      case OperatorKind::softmax:
+      case OperatorKind::attend:
+        throw std::logic_error("a GPU does attention in one kernel: " + op.name);
       case OperatorKind::all_reduce:
         return collective(Collective::all_reduce, op, rows, links);
       case OperatorKind::all_gather:

@@ -8,13 +8,14 @@
 namespace weir {
 
 struct KernelCost {
-  Seconds time;     // on its unit, alone
-  Flops flops;      // done by this rank
-  Bytes memory;     // moved to and from device memory
-  Bytes link;       // sent over the interconnect
-  Seconds compute;  // part of `time` when only arithmetic would count ...
-  Seconds traffic;  // ... and only memory traffic: the larger says what bounds the kernel
-  Joules energy;    // above idle
+  Seconds time;             // on its unit, alone
+  Flops flops;              // done by this rank
+  Bytes memory;             // moved to and from device memory
+  Bytes link;               // sent over the interconnect
+  BytesPerSecond withheld;  // of the memory's bandwidth, from others while it runs, beside its own bytes
+  Seconds compute;          // part of `time` when only arithmetic would count ...
+  Seconds traffic;          // ... and only memory traffic: the larger says what bounds the kernel
+  Joules energy;            // above idle
 };
 
 // Decode attention while every request grows by one token a step: affine in the step number until `steps` are

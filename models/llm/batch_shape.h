@@ -12,12 +12,19 @@ struct PrefillChunk {
   std::int64_t context;  // tokens of that prompt already in the KV cache
 };
 
+// Where decodes are attended to, for devices that keep each request's KV cache in one of several channels.
+struct DecodeContext {
+  std::int64_t tokens;  // attended to, its own new one included
+  int channel;
+};
+
 struct BatchShape {
   std::span<const PrefillChunk> prefill;
-  std::int64_t prefill_tokens = 0;      // sum over prefill
-  std::int64_t decodes = 0;             // requests that generate one token each
-  std::int64_t decode_context_sum = 0;  // KV tokens they attend to, their own new one included, summed
-  std::int64_t decode_context_max = 0;  // and the longest of them
+  std::int64_t prefill_tokens = 0;          // sum over prefill
+  std::int64_t decodes = 0;                 // requests that generate one token each
+  std::int64_t decode_context_sum = 0;      // KV tokens they attend to, their own new one included, summed
+  std::int64_t decode_context_max = 0;      // and the longest of them
+  std::span<const DecodeContext> contexts;  // one a decode; empty unless DeviceSpec::kv_channels > 1
   std::int64_t sequences = 0;  // rows of the LM head: decodes plus prompts that end in this iteration
 
   std::int64_t tokens() const { return prefill_tokens + decodes; }  // rows of every GEMM of a block

@@ -15,6 +15,9 @@ enum class OperatorKind {
   gemm,          // rows x in_features by in_features x out_features
   grouped_gemm,  // the experts of one rank: `experts` matrices, rows spread over them by the router
   attention,     // prefill chunks and decodes against the KV cache
+  logit,         // decode attention in three, where several units share it: K q,
+  softmax,       // of the scores,
+  attend,        // V s
   elementwise,   // norms, activations, rotary embedding, residuals: bytes only
   all_reduce,
   all_gather,
@@ -41,10 +44,12 @@ struct Operator {
   std::int64_t in_features = 0, out_features = 0;  // gemm, grouped_gemm
   // grouped_gemm: on this rank, a token's, the layer's
   std::int64_t experts = 0, active = 0, total_experts = 0;
-  std::int64_t query_heads = 0, kv_heads = 0, head_dim = 0;  // attention, on this rank
-  Bytes bytes_per_row{};  // elementwise: read + written; collectives: payload
-  int devices = 1;        // collectives: ranks taking part
-  int unit = 0;           // set by the partitioning policy: index into the device's units
+  // attention, on this rank; of logit, softmax and attend the heads that this operator takes
+  std::int64_t query_heads = 0, kv_heads = 0, head_dim = 0;
+  bool prefill_only = false;  // attention whose decodes logit, softmax and attend take
+  Bytes bytes_per_row{};      // elementwise: read + written; collectives: payload
+  int devices = 1;            // collectives: ranks taking part
+  int unit = 0;               // set by the partitioning policy: index into the device's units
 };
 
 using OperatorGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Operator>;

@@ -57,8 +57,9 @@ struct ServingView {
 };
 
 struct Slice {
-  std::int32_t sequence;  // index into running, counting the admitted ones behind it
-  std::int64_t tokens;    // >= 1
+  std::int32_t sequence;      // index into running, counting the admitted ones behind it
+  std::int64_t tokens;        // >= 1
+  std::int8_t sub_batch = 0;  // 0 or 1, of Batch::sub_batches
 };
 
 struct Batch {                          // reused by the caller, to save allocations
@@ -71,11 +72,15 @@ struct Batch {                          // reused by the caller, to save allocat
   // slice: the engine may fast-forward. Only for batches of decodes with nothing to admit. With several
   // pipeline stages: when this batch comes back, provided those in flight then are repeatable too.
   bool repeatable = false;
+  // 2: the slices are two batches whose operators are independent chains (NeuPIMs, Section 6.2).
+  int sub_batches = 1;
+  bool whole_if_faster = false;  // play them as one batch where that step is the shorter one
   void clear() {
     slices.clear();
     preempted.clear();
     admitted = 0;
-    repeatable = false;
+    repeatable = whole_if_faster = false;
+    sub_batches = 1;
   }
 };
 

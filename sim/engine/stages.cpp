@@ -15,7 +15,7 @@ DeviceUsage nothing_used_yet(const Scenario& scenario, const ReplicaSpec& spec, 
   usage.peak = device.peak(scenario.precision.activations);
   usage.memory_bandwidth = device.memory_bandwidth;
   usage.link_bandwidth = spec.links.bandwidth;
-  for (const std::string& unit : device.units) usage.units.push_back({unit, Seconds(0)});
+  for (const DeviceUnit& unit : device.units) usage.units.push_back({unit.name, Seconds(0)});
   return usage;
 }
 
@@ -55,8 +55,8 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaS
          .unit_tracks = {},
          .activation_per_token = activation_per_token(scenario, spec)});
     if (recorder.wants_spans() && first_of_its_kind)
-      for (const std::string& unit : spec.on->spec().units)
-        stages.back().unit_tracks.push_back(recorder.add_track(fmt::format("{} {}", name, unit)));
+      for (const DeviceUnit& unit : spec.on->spec().units)
+        stages.back().unit_tracks.push_back(recorder.add_track(fmt::format("{} {}", name, unit.name)));
   }
   return stages;
 }

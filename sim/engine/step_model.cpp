@@ -70,7 +70,7 @@ StepCost StepRun::total(std::int64_t n) const {
 
 StageGraph placed_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
   StageGraph graph = build_stage(scenario.model, scenario.precision, replica.parallelism, stage);
-  graph = replica.partitioning->place(std::move(graph), replica.on->spec().units);
+  graph = replica.partitioning->place(std::move(graph), replica.on->spec().unit_names());
   return replica.prefetch->add_prefetches(std::move(graph));
 }
 

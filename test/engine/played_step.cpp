@@ -32,7 +32,7 @@ ReplicaSpec replica_on(const std::string& kind, const std::string& interconnect,
 
 StageGraph place(const ReplicaSpec& replica, StageGraph stage) {
   return replica.prefetch->add_prefetches(
-      replica.partitioning->place(std::move(stage), replica.on->spec().units));
+      replica.partitioning->place(std::move(stage), replica.on->spec().unit_names()));
 }
 
 StageGraph two_branches(const StageGraph& stage, bool serial) {

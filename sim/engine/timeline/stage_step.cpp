@@ -34,11 +34,11 @@ Ends add_operators(StepGraph& step, const OperatorGraph& source) {
 
 }  // namespace
 
-StageStep stage_step(std::span<const StageGraph> chains, const std::vector<std::string>& units,
+StageStep stage_step(std::span<const StageGraph> chains, const std::vector<DeviceUnit>& units,
                      BytesPerSecond memory_bandwidth, BytesPerSecond link_bandwidth) {
   StageStep step;
   step.chains.resize(chains.size());
-  for (const std::string& unit : units) step.graph.add_unit(unit);
+  for (const DeviceUnit& unit : units) step.graph.add_unit(unit.name, unit.members);
   step.graph.add_resource("memory", memory_bandwidth);
   step.graph.add_resource("link", link_bandwidth);
   for (const StageGraph& chain : chains)

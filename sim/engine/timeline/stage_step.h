@@ -24,7 +24,7 @@ struct StageStep {
 
 // Operators go to the unit with the index Operator::unit. A layer waits for all that ends the layer before,
 // in its own chain. All chains have the same number of layers, or it throws std::invalid_argument.
-StageStep stage_step(std::span<const StageGraph> chains, const std::vector<std::string>& units,
+StageStep stage_step(std::span<const StageGraph> chains, const std::vector<DeviceUnit>& units,
                      BytesPerSecond memory_bandwidth, BytesPerSecond link_bandwidth);
 
 // An operator moves its bytes evenly over its time. That time is its own with nothing beside it, so it never
