@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "sim/engine/scenario_parts.h"
-#include "sim/engine/step_model.h"
+#include "sim/engine/step/step_model.h"
 
 namespace weir {
 namespace {

@@ -38,7 +38,7 @@ TEST_CASE("step model: where an all-reduce hides under the other branch, the ste
   REQUIRE(one_by_one.serial());
   for (int i = 0; i < 50; ++i) {
     const RandomBatch batch(random);
-    const StepCost cost = overlapping.step(batch.shape), sum = one_by_one.step(batch.shape);
+    const StepCost cost = overlapping.step({batch.shape}), sum = one_by_one.step({batch.shape});
     const Seconds host = cost.host_bound;
     check_same(cost, play(replica, beside, batch.shape, false), host);
     CHECK(cost.time < sum.time);
@@ -67,7 +67,7 @@ TEST_CASE("step model: a run of decodes is its steps one by one, summed or playe
       shape.decode_context_sum = shape.decodes * shape.decode_context_max - uniform_int(random, 0, 99);
       const std::int64_t wanted = uniform_int(random, 1, 300);
       std::vector<StepRun> runs;
-      const std::int64_t covered = model.decode_run(shape, wanted, runs);
+      const std::int64_t covered = model.decode_run({shape}, wanted, runs);
       CHECK((model.serial() ? covered == wanted : covered >= 1 && covered <= wanted));
       StepCost sum, by_run;
       std::int64_t steps = 0;
@@ -77,7 +77,7 @@ TEST_CASE("step model: a run of decodes is its steps one by one, summed or playe
       }
       REQUIRE(steps == covered);
       for (; steps > 0; --steps) {
-        sum += model.step(shape);
+        sum += model.step({shape});
         shape.decode_context_sum += shape.decodes;
         ++shape.decode_context_max;
       }
@@ -98,9 +98,9 @@ TEST_CASE("step model: drawn operators fill the step, the host first", "[engine]
   for (const bool serial : {true, false}) {
     const StepModel model(replica, two_branches(stage, serial), false);
     const RandomBatch batch(random);
-    const StepCost cost = model.step(batch.shape);
+    const StepCost cost = model.step({batch.shape});
     std::array<Seconds, 2> busy{}, until{cost.host_bound, cost.host_bound};
-    auto spans = model.operators(batch.shape);
+    auto spans = model.operators({batch.shape});
     std::stable_sort(spans.begin(), spans.end(), [](auto& a, auto& b) { return a.start < b.start; });
     for (const auto& span : spans) {
       const auto unit = static_cast<std::size_t>(span.unit);

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "sim/engine/step_model.h"
+#include "sim/engine/step/step_model.h"
 
 namespace weir::test {
 

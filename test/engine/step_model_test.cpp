@@ -46,7 +46,7 @@ TEST_CASE("step model: summed and played, a GPU's step takes the same time, byte
           for (int i = 0; i < 3; ++i, ++steps) {
             const RandomBatch batch(random);
             const Seconds host = Seconds(1e-3) + static_cast<double>(batch.shape.sequences) * Seconds(1e-5);
-            check_same(summed.step(batch.shape), play(replica, placed, batch.shape, i > 0), host);
+            check_same(summed.step({batch.shape}), play(replica, placed, batch.shape, i > 0), host);
           }
         }
       }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/engine/results.h"
-#include "sim/engine/step_model.h"
+#include "sim/engine/step/step_model.h"
 
 namespace weir {
 

@@ -7,6 +7,8 @@ namespace weir {
 void Iteration::clear() {
   shape = {};
   chunks.clear();
+  sub_batches.clear();
+  whole_if_faster = false;
   members.clear();
   transfers.clear();
   repeatable = false;

@@ -23,7 +23,9 @@ struct KvTransfer {
 // A batch on its way through the pipeline.
 struct Iteration {
   BatchShape shape;
-  std::vector<PrefillChunk> chunks;  // shape.prefill points here
+  std::vector<PrefillChunk> chunks;     // shape.prefill points here
+  std::vector<BatchShape> sub_batches;  // of the same slices: two, or none
+  bool whole_if_faster = false;         // see Batch
   struct Member {
     std::int32_t request;
     bool yields;  // a token when the iteration ends: a decode, or a prompt's last chunk
@@ -32,6 +34,7 @@ struct Iteration {
   std::vector<KvTransfer> transfers;  // to be started before it
   bool repeatable = false;            // decodes alone, and nothing would change the decision: see Batch
 
+  StepWork work() const { return {shape, sub_batches, whole_if_faster}; }
   void clear();
 };
 

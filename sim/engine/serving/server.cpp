@@ -131,7 +131,7 @@ void Server::run_alone(Iteration& iteration) {
   }
   runs_.clear();
   run_start_ = start;
-  run_steps_ = stages_[0].model->decode_run(iteration.shape, run_steps_, runs_);
+  run_steps_ = stages_[0].model->decode_run(iteration.work(), run_steps_, runs_);
   in_run_ = sleeping_ = true;
   const bool timed_out = wake_->acquire_timeout(run_time(run_steps_).value());
   if (!timed_out) {  // cut at the next step boundary
@@ -157,7 +157,7 @@ void Server::commit_run(const Iteration& iteration, Seconds end, std::int64_t st
 
 void Server::occupy(std::size_t stage, const Iteration& iteration) {
   const Seconds start = now();
-  StepCost cost = stages_[stage].model->step(iteration.shape);
+  StepCost cost = stages_[stage].model->step(iteration.work());
   sg4::this_actor::sleep_for(cost.time.value());
   if (collective_flows_) {
     for (const auto& call : stages_[stage].model->collectives(iteration.shape)) {
@@ -194,7 +194,7 @@ void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, 
 
 // Of the first step of each kind: all of them would be a thousand boxes a step.
 void Server::draw_operators(std::size_t stage, const Iteration& iteration, Seconds start) {
-  for (const auto& op : stages_[stage].model->operators(iteration.shape))
+  for (const auto& op : stages_[stage].model->operators(iteration.work()))
     recorder_.span({.track = stages_[stage].unit_tracks[static_cast<std::size_t>(op.unit)],
                     .start = start + op.start,
                     .duration = op.finish - op.start,

@@ -17,12 +17,12 @@ Ends add_operators(StepGraph& step, const OperatorGraph& source) {
   Ends ends;
   const int first = static_cast<int>(step.operators.size());
   for (const auto vertex : boost::make_iterator_range(boost::vertices(source))) {
-    const int op =
-        step.add_operator(source[vertex].name, {{source[vertex].unit,
-                                                 {{0, Seconds(0)}},
-                                                 {{memory, BytesPerSecond(0)}, {link, BytesPerSecond(0)}},
-                                                 0,
-                                                 0}});
+    StepGraph::Alternative way{
+        source[vertex].unit, {}, {{memory, BytesPerSecond(0)}, {link, BytesPerSecond(0)}}, 0, 0};
+    const auto unit = static_cast<std::size_t>(way.unit);
+    const int members = unit < step.units.size() ? step.units[unit].members : 1;  // else: for problems()
+    for (int member = 0; member < members; ++member) way.portions.push_back({member, Seconds(0)});
+    const int op = step.add_operator(source[vertex].name, {std::move(way)});
     if (boost::in_degree(vertex, source) == 0) ends.first.push_back(op);
     if (boost::out_degree(vertex, source) == 0) ends.last.push_back(op);
   }
@@ -67,13 +67,13 @@ StageStep stage_step(std::span<const StageGraph> chains, const std::vector<Devic
 }
 
 void set_cost(Timeline& timeline, const StepGraph& graph, int op, const KernelCost& cost) {
-  timeline.times(op)[0] = cost.time;
-  const auto rate = [&](Resource resource, Bytes bytes) {
+  std::ranges::fill(timeline.times(op), cost.time);
+  const auto rate = [&](Resource resource, Bytes bytes, BytesPerSecond withheld) {
     if (cost.time <= Seconds(0)) return BytesPerSecond(0);
-    return std::min(bytes / cost.time, graph.resources[resource].capacity);
+    return std::min(bytes / cost.time + withheld, graph.resources[resource].capacity);
   };
-  timeline.rates(op)[memory] = rate(memory, cost.memory);
-  timeline.rates(op)[link] = rate(link, cost.link);
+  timeline.rates(op)[memory] = rate(memory, cost.memory, cost.withheld);
+  timeline.rates(op)[link] = rate(link, cost.link, BytesPerSecond(0));
 }
 
 }  // namespace weir

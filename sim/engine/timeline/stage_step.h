@@ -29,6 +29,7 @@ StageStep stage_step(std::span<const StageGraph> chains, const std::vector<Devic
 
 // An operator moves its bytes evenly over its time. That time is its own with nothing beside it, so it never
 // draws more than there is, even where a measured kernel is faster than its bytes over the nominal bandwidth.
+// Every member of its unit gets that time; the caller sets those that differ.
 void set_cost(Timeline& timeline, const StepGraph& graph, int op, const KernelCost& cost);
 
 }  // namespace weir

@@ -1,0 +1,81 @@
+#include "sim/engine/step/played_step.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <stdexcept>
+
+namespace weir {
+namespace {
+
+Seconds mean(const std::vector<Seconds>& members) {
+  return std::accumulate(members.begin(), members.end(), Seconds(0)) / static_cast<double>(members.size());
+}
+
+}  // namespace
+
+PlayedStep::PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int chains)
+    : device_(replica.on), links_(replica.collectives) {
+  const DeviceSpec& device = device_->spec();
+  if (device.units.size() > StepCost::most_units)
+    throw std::invalid_argument(fmt::format("{} has {} units; a step counts {} at most", device.kind,
+                                            device.units.size(), StepCost::most_units));
+  const std::vector<StageGraph> alike(static_cast<std::size_t>(chains), placed);
+  StageStep step = stage_step(alike, device.units, device.memory_bandwidth, replica.links.bandwidth);
+  place(step, placed);
+  graph_ = std::move(step.graph);
+  timeline_.emplace(graph_);  // refuses what cannot run
+}
+
+void PlayedStep::place(const StageStep& step, const StageGraph& placed) {
+  const auto add = [&](const OperatorGraph& part, int StageStep::Chain::*first, double times) {
+    for (const auto v : boost::make_iterator_range(boost::vertices(part))) {
+      operators_.push_back({part[v], times, {}});
+      for (const StageStep::Chain& chain : step.chains)
+        operators_.back().index.push_back(chain.*first + static_cast<int>(v));
+    }
+  };
+  add(placed.prologue, &StageStep::Chain::prologue, 1);
+  if (placed.layers > 0) add(placed.block, &StageStep::Chain::block, static_cast<double>(placed.layers));
+  add(placed.epilogue, &StageStep::Chain::epilogue, 1);
+}
+
+StepCost PlayedStep::fill_timeline(std::span<const BatchShape> chains) {
+  StepCost sum;
+  for (std::size_t c = 0; c < chains.size(); ++c)
+    for (const Placed& placed : operators_) {
+      const KernelCost cost = device_->cost(placed.op, chains[c], *links_);
+      set_cost(*timeline_, graph_, placed.index[c], cost);
+      const std::span<Seconds> members = timeline_->times(placed.index[c]);
+      if (members.size() > 1) device_->times_by_member(placed.op, chains[c], members);
+      sum += attributed(cost, placed.op, placed.times);
+    }
+  return sum;
+}
+
+// Flops, bytes and energy are the kernels', whenever they run; what they wait and how they slow is played.
+StepCost PlayedStep::cost(std::span<const BatchShape> chains) {
+  StepCost cost = fill_timeline(chains);
+  const StepResult& result = timeline_->evaluate();
+  const double stretch = cost.time > Seconds(0) ? result.total / cost.time : 0;
+  for (Seconds* bound : {&cost.compute_bound, &cost.memory_bound, &cost.link_bound})
+    *bound = stretch * *bound;
+  for (std::size_t unit = 0; unit < result.busy.size(); ++unit) cost.busy[unit] = mean(result.busy[unit]);
+  cost.time = result.total;
+  return cost;
+}
+
+std::vector<OperatorSpan> PlayedStep::operators(std::span<const BatchShape> chains) {
+  fill_timeline(chains);
+  std::vector<OperatorRecord> records;
+  timeline_->evaluate({.trace = &records});
+  std::vector<OperatorSpan> spans;
+  for (const OperatorRecord& record : records) {
+    const auto& op = graph_.operators[static_cast<std::size_t>(record.op)];
+    if (record.finish > record.start)
+      spans.push_back({op.name, op.alternatives[0].unit, record.start, record.finish});
+  }
+  return spans;
+}
+
+}  // namespace weir

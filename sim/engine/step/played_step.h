@@ -1,0 +1,46 @@
+#pragma once
+// A stage's operators on the step timeline, where they overlap: one chain of them, or one for each
+// sub-batch. StepModel asks; nobody else needs it. Not thread-safe.
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sim/engine/scenario.h"
+#include "sim/engine/step/step_cost.h"
+#include "sim/engine/timeline/stage_step.h"
+
+namespace weir {
+
+struct OperatorSpan {
+  std::string_view name;  // as long as the model lives
+  int unit;
+  Seconds start, finish;  // from the start of the step, in which the host comes first
+};
+
+class PlayedStep {
+ public:
+  // Throws std::invalid_argument where the timeline refuses the graph.
+  PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int chains);
+
+  StepCost cost(std::span<const BatchShape> chains);  // without the host's time
+  std::vector<OperatorSpan> operators(std::span<const BatchShape> chains);
+
+  bool serial() const { return graph_.serial(); }
+
+ private:
+  struct Placed {
+    Operator op;
+    double times;            // a step
+    std::vector<int> index;  // in graph_, by chain
+  };
+  void place(const StageStep& step, const StageGraph& placed);
+  StepCost fill_timeline(std::span<const BatchShape> chains);  // returns the sum of what it fills in
+
+  std::shared_ptr<const Device> device_;
+  std::shared_ptr<const CollectiveModel> links_;
+  StepGraph graph_;
+  std::vector<Placed> operators_;
+  std::optional<Timeline> timeline_;
+};
+
+}  // namespace weir

@@ -1,0 +1,52 @@
+#include "sim/engine/step/step_cost.h"
+
+namespace weir {
+
+StepCost& StepCost::operator+=(const StepCost& o) {
+  time += o.time;
+  compute_bound += o.compute_bound;
+  memory_bound += o.memory_bound;
+  link_bound += o.link_bound;
+  host_bound += o.host_bound;
+  flops += o.flops;
+  memory += o.memory;
+  link += o.link;
+  energy += o.energy;
+  for (std::size_t unit = 0; unit < most_units; ++unit) busy[unit] += o.busy[unit];
+  return *this;
+}
+
+StepCost operator*(double k, const StepCost& c) {
+  StepCost scaled{k * c.time,  k * c.compute_bound, k * c.memory_bound, k * c.link_bound, k * c.host_bound,
+                  k * c.flops, k * c.memory,        k * c.link,         k * c.energy,     {}};
+  for (std::size_t unit = 0; unit < StepCost::most_units; ++unit) scaled.busy[unit] = k * c.busy[unit];
+  return scaled;
+}
+
+Seconds StepRun::time(std::int64_t n) const {
+  const auto k = static_cast<double>(n);
+  return k * first.time + k * (k - 1) / 2 * slope.time;
+}
+
+StepCost StepRun::total(std::int64_t n) const {
+  const auto k = static_cast<double>(n);
+  StepCost sum = k * first;
+  sum += k * (k - 1) / 2 * slope;
+  return sum;
+}
+
+StepCost attributed(const KernelCost& kernel, const Operator& op, double times) {
+  StepCost cost;
+  cost.time = times * kernel.time;
+  (is_collective(op.kind)            ? cost.link_bound
+   : kernel.compute > kernel.traffic ? cost.compute_bound
+                                     : cost.memory_bound) = cost.time;
+  cost.flops = times * kernel.flops;
+  cost.memory = times * kernel.memory;
+  cost.link = times * kernel.link;
+  cost.energy = times * kernel.energy;
+  cost.busy[static_cast<std::size_t>(op.unit)] = cost.time;
+  return cost;
+}
+
+}  // namespace weir

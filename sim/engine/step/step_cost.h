@@ -1,0 +1,38 @@
+#pragma once
+// What one iteration costs one rank of one pipeline stage, and runs of iterations. Sums only; filled in by
+// step_model.h and played_step.h.
+#include <array>
+
+#include "models/latency/kernel_cost.h"
+#include "models/llm/operator_graph.h"
+
+namespace weir {
+
+struct StepCost {
+  static constexpr std::size_t most_units = 8;
+
+  Seconds time{};  // the four below, added up
+  // Of the kernels' time; scaled to what the step takes where kernels overlap.
+  Seconds compute_bound{}, memory_bound{}, link_bound{}, host_bound{};
+  Flops flops{};  // of one rank, like the bytes
+  Bytes memory{}, link{};
+  Joules energy{};                         // of one rank, above idle
+  std::array<Seconds, most_units> busy{};  // by unit of the device; the mean of its members
+
+  StepCost& operator+=(const StepCost& other);
+  friend StepCost operator*(double k, const StepCost& cost);
+};
+
+// Of a kernel that runs so many times a step.
+StepCost attributed(const KernelCost& kernel, const Operator& op, double times);
+
+// Steps in which every request decodes one token: step i costs first + i * slope.
+struct StepRun {
+  StepCost first{}, slope{};
+  std::int64_t steps = 0;
+
+  Seconds time(std::int64_t steps) const;  // of the first so many
+  StepCost total(std::int64_t steps) const;
+};
+
+}  // namespace weir

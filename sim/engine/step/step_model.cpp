@@ -1,0 +1,209 @@
+#include "sim/engine/step/step_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weir {
+namespace {
+
+// Whoever plays steps one by one decides anew after so many: an arrival then wastes few that were played.
+constexpr std::int64_t most_played_steps = 32;
+
+bool follows_contexts(OperatorKind kind) {
+  return kind == OperatorKind::attention || kind == OperatorKind::logit || kind == OperatorKind::softmax ||
+         kind == OperatorKind::attend;
+}
+
+}  // namespace
+
+StageGraph placed_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
+  StageGraph graph = build_stage(scenario.model, scenario.precision, replica.parallelism, stage);
+  graph = replica.partitioning->place(std::move(graph), replica.on->spec().unit_names());
+  return replica.prefetch->add_prefetches(std::move(graph));
+}
+
+StepModel::StepModel(const ReplicaSpec& replica, const StageGraph& placed, bool collectives_elsewhere)
+    : replica_(replica),
+      placed_(placed),
+      device_(replica.on),
+      links_(replica.collectives),
+      engine_(replica.engine),
+      collectives_elsewhere_(collectives_elsewhere),
+      whole_(replica, placed, 1),
+      serial_(whole_.serial()) {
+  if (collectives_elsewhere_ && !serial_)
+    throw std::invalid_argument("collectives cannot be played as flows where operators overlap");
+  if (device_->measures_sampler()) engine_.per_sequence = Seconds(0);
+  const auto sort_in = [this](const OperatorGraph& operators, double times) {
+    for (const auto v : boost::make_iterator_range(boost::vertices(operators))) {
+      const Operator& op = operators[v];
+      auto& ops = follows_contexts(op.kind)    ? attention_ops_
+                  : op.rows == Rows::sequences ? sequence_ops_
+                                               : token_ops_;
+      ops.push_back({op, times});
+      serial_ = serial_ && (!follows_contexts(op.kind) || op.kind == OperatorKind::attention);
+    }
+  };
+  sort_in(placed.prologue, 1);
+  if (placed.layers > 0) sort_in(placed.block, static_cast<double>(placed.layers));
+  sort_in(placed.epilogue, 1);
+}
+
+KernelCost StepModel::kernel(const Operator& op, const BatchShape& batch) const {
+  KernelCost cost = device_->cost(op, batch, *links_);
+  if (collectives_elsewhere_ && is_collective(op.kind)) cost.time = Seconds(0);
+  return cost;
+}
+
+const StepCost& StepModel::by_rows(std::vector<StepCost>& memo, const PlacedOps& ops, std::int64_t rows,
+                                   const BatchShape& batch) const {
+  const auto at = static_cast<std::size_t>(rows);
+  if (at >= memo.size()) memo.resize(std::max(at + 1, 2 * memo.size()), StepCost{.time = Seconds(-1)});
+  if (memo[at].time < Seconds(0)) {
+    StepCost sum;
+    for (const Placed& placed : ops) sum += attributed(kernel(placed.op, batch), placed.op, placed.times);
+    memo[at] = sum;
+  }
+  return memo[at];
+}
+
+StepCost StepModel::without_attention(const BatchShape& batch) const {
+  StepCost cost = by_rows(token_memo_, token_ops_, batch.tokens(), batch);
+  cost += by_rows(sequence_memo_, sequence_ops_, batch.sequences, batch);
+  const Seconds host = host_time(batch);
+  cost.host_bound += host;
+  cost.time += host;
+  return cost;
+}
+
+Seconds StepModel::host_time(const BatchShape& batch) const {
+  return engine_.per_step + static_cast<double>(batch.sequences) * engine_.per_sequence;
+}
+
+StepCost StepModel::step(const StepWork& work) const {
+  if (!serial_ || !work.sub_batches.empty()) return played(work);
+  StepCost cost = without_attention(work.whole);
+  for (const Placed& placed : attention_ops_)
+    cost += attributed(kernel(placed.op, work.whole), placed.op, placed.times);
+  return cost;
+}
+
+PlayedStep& StepModel::interleaved() const {
+  if (collectives_elsewhere_)
+    throw std::invalid_argument("collectives cannot be played as flows where sub-batches are interleaved");
+  if (!interleaved_) interleaved_ = std::make_unique<PlayedStep>(replica_, placed_, 2);
+  return *interleaved_;
+}
+
+StepCost StepModel::played(const StepWork& work) const {
+  StepCost cost;
+  if (!work.sub_batches.empty()) cost = interleaved().cost(work.sub_batches);
+  if (work.sub_batches.empty() || work.whole_if_faster) {
+    const StepCost whole = whole_.cost({&work.whole, 1});
+    if (work.sub_batches.empty() || whole.time < cost.time) cost = whole;
+  }
+  cost.host_bound = host_time(work.whole);
+  cost.time += cost.host_bound;
+  return cost;
+}
+
+std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
+  bool split = !work.sub_batches.empty();
+  if (split && work.whole_if_faster)
+    split = interleaved().cost(work.sub_batches).time <= whole_.cost({&work.whole, 1}).time;
+  std::vector<OperatorSpan> spans =
+      split ? interleaved().operators(work.sub_batches) : whole_.operators({&work.whole, 1});
+  const Seconds host = host_time(work.whole);
+  for (OperatorSpan& span : spans) {
+    span.start += host;
+    span.finish += host;
+  }
+  return spans;
+}
+
+std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
+                                   std::vector<StepRun>& runs) const {
+  if (!serial_ || !work.sub_batches.empty()) return play_run(work, std::min(steps, most_played_steps), runs);
+  BatchShape shape = work.whole;
+  for (std::int64_t left = steps; left > 0;) {
+    const StepRun run = affine_run(shape, left);
+    runs.push_back(run);
+    left -= run.steps;
+    shape.decode_context_sum += run.steps * shape.decodes;
+    shape.decode_context_max += run.steps;
+  }
+  return steps;
+}
+
+namespace {
+
+// A batch of decodes that grows by a token a step.
+class GrowingBatch {
+ public:
+  explicit GrowingBatch(const BatchShape& batch)
+      : shape(batch), contexts_(batch.contexts.begin(), batch.contexts.end()) {
+    shape.contexts = contexts_;
+  }
+  GrowingBatch(GrowingBatch&&) = default;  // a moved vector's elements stay where they are
+
+  void grow() {
+    shape.decode_context_sum += shape.decodes;
+    ++shape.decode_context_max;
+    for (DecodeContext& context : contexts_) ++context.tokens;
+  }
+  BatchShape shape;
+
+ private:
+  std::vector<DecodeContext> contexts_;
+};
+
+}  // namespace
+
+std::int64_t StepModel::play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const {
+  GrowingBatch whole(work.whole);
+  std::vector<GrowingBatch> halves;
+  for (const BatchShape& half : work.sub_batches) halves.emplace_back(half);
+  std::vector<BatchShape> shapes;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    shapes.clear();
+    for (const GrowingBatch& half : halves) shapes.push_back(half.shape);
+    runs.push_back({played({whole.shape, shapes, work.whole_if_faster}), {}, 1});
+    whole.grow();
+    for (GrowingBatch& half : halves) half.grow();
+  }
+  return steps;
+}
+
+StepRun StepModel::affine_run(const BatchShape& batch, std::int64_t steps) const {
+  StepRun run{.first = without_attention(batch), .slope = {}, .steps = steps};
+  for (const Placed& placed : attention_ops_) {
+    const AffineKernelCost attention = device_->decode_attention(placed.op, batch);
+    run.first += attributed(attention.first, placed.op, placed.times);
+    // The slope follows the first step's bound, so that time stays the sum of its parts.
+    KernelCost slope = attention.slope;
+    slope.compute = attention.first.compute;
+    slope.traffic = attention.first.traffic;
+    run.slope += attributed(slope, placed.op, placed.times);
+    run.steps = std::min(run.steps, attention.steps);
+  }
+  return run;
+}
+
+std::vector<StepModel::CollectiveCall> StepModel::collectives(const BatchShape& batch) const {
+  std::vector<CollectiveCall> calls;
+  for (const PlacedOps* ops : {&token_ops_, &sequence_ops_})
+    for (const auto& [op, times] : *ops) {
+      if (!is_collective(op.kind)) continue;
+      const std::int64_t rows = op.rows == Rows::sequences ? batch.sequences : batch.tokens();
+      const Collective kind = op.kind == OperatorKind::all_reduce   ? Collective::all_reduce
+                              : op.kind == OperatorKind::all_gather ? Collective::all_gather
+                                                                    : Collective::all_to_all;
+      calls.push_back({kind, static_cast<double>(rows) * op.bytes_per_row, static_cast<std::int64_t>(times),
+                       static_cast<std::size_t>(op.unit)});
+    }
+  return calls;
+}
+
+}  // namespace weir
