@@ -133,6 +133,8 @@ ArrivalProcess::ArrivalProcess(Params& params)
           params.integer({"warmup_requests", "the first so many by arrival are left out of every metric"},
                          {0, 100'000'000}, 0)) {}
 
+std::shared_ptr<const ArrivalProcess> make_warm_batch(Params& params);
+
 const Catalog<ArrivalProcess>& arrival_processes() {
   static const Catalog<ArrivalProcess> table = {
       {"trace", "as logged", make<AsTraced>},
@@ -141,6 +143,7 @@ const Catalog<ArrivalProcess>& arrival_processes() {
       {"constant", "one every 1/rate seconds, the first at 0", make<Constant>},
       {"all_at_once", "all at time 0", make<AllAtOnce>},
       {"closed_loop", "a fixed number in flight", make<Loop>},
+      {"warm_batch", "whole batches in the middle of their generation, KV cache in place", make_warm_batch},
   };
   return table;
 }

@@ -15,13 +15,13 @@ std::vector<WorkloadKind> kinds_of(const Catalog<Interface>& table) {
   return kinds;
 }
 
-// Draws the requests; problems go to their keys, and then there is nothing.
-std::optional<Trace> draw(const RequestSource& source, Params& params, std::uint64_t seed) {
+// Problems go to their keys.
+template <class Action>
+void reporting(Params& params, Action action) {
   try {
-    return source.draw(seed);
+    action();
   } catch (const ConfigError& e) {
     for (const Problem& problem : e.problems()) params.fail(problem.pointer, problem.what);
-    return {};
   }
 }
 
@@ -37,7 +37,8 @@ Workload read_workload(Params params, std::uint64_t seed) {
   Workload workload;
   if (params.describing() || !source) return workload;
 
-  std::optional<Trace> trace = draw(*source, requests, seed);
+  std::optional<Trace> trace;
+  reporting(requests, [&] { trace = source->draw(seed); });
   if (!trace || !process) return workload;
   workload.requests = std::move(trace->requests);
   workload.notes = std::move(trace->notes);
@@ -45,12 +46,12 @@ Workload read_workload(Params params, std::uint64_t seed) {
   if (process->needs_a_trace() && !trace->missing_arrivals.empty())
     arrivals.fail(
         "kind", fmt::format("\"trace\" needs an arrival for each request, but {}", trace->missing_arrivals));
+  Rng rng = random_stream(seed, "arrivals");
+  reporting(arrivals, [&] { process->schedule(workload, rng); });
   const std::int64_t count = std::ssize(workload.requests);
   if (workload.warmup_requests >= count)
     arrivals.fail("warmup_requests", fmt::format("expected fewer than the {} requests there are, got {}",
                                                  count, workload.warmup_requests));
-  Rng rng = random_stream(seed, "arrivals");
-  process->schedule(workload, rng);
   return workload;
 }
 

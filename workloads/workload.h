@@ -18,6 +18,7 @@ struct ClosedLoop {
 struct Workload {
   std::vector<Request> requests;  // sorted by arrival; under closed_loop in the order they are sent
   std::optional<ClosedLoop> closed_loop;
+  bool in_generation = false;        // the KV of every input is in place on arrival, its first token is out
   std::int64_t warmup_requests = 0;  // the first so many by arrival are left out of every metric
   std::vector<std::string> notes;    // what was dropped, estimated or not modelled, for the user
 };

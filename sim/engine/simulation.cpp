@@ -112,7 +112,10 @@ void Simulation::submit(std::int32_t request) {
     return;
   }
   const bool mattered = server->replica().arrival_matters();
-  server->replica().enqueue(request, now());
+  if (scenario_.workload.in_generation)
+    server->replica().enqueue_in_generation(request, now());
+  else
+    server->replica().enqueue(request, now());
   server->arrival(mattered);
 }
 

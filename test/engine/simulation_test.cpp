@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/engine/step/step_model.h"
 #include "test/engine/random_scenario.h"
 #include "test/engine/run_in_child.h"
 
@@ -186,4 +187,31 @@ TEST_CASE("simulation: alike replicas need alike machines", "[engine]") {
   CHECK_THAT(error(node({{"kind", "h100_sxm"}, {"tdp_w", 500}}, "nvlink4_switch")),
              Catch::Contains("other devices"));
   CHECK_THAT(error(node(h100, "pcie5_x16")), Catch::Contains("another interconnect"));
+}
+
+TEST_CASE("simulation: a warm batch decodes from its first step, at the contexts that it stands at",
+          "[engine]") {
+  Json json = small_scenario();
+  json["workload"] = {
+      {"requests", {{"kind", "fixed"}, {"count", 1}, {"input_tokens", 700}, {"output_tokens", 2}}},
+      {"arrivals", {{"kind", "warm_batch"}, {"concurrency", 40}, {"batches", 3}, {"steps", 2}}}};
+  const Scenario scenario = read_scenario(json, "warm");
+  const ReplicaSpec& replica = scenario.replicas[0];
+  const StepModel model(replica, placed_stage(scenario, replica, 0), false);
+  const auto step = [&](std::int64_t context) {
+    BatchShape shape;
+    shape.decodes = shape.sequences = 40;
+    shape.decode_context_sum = 40 * context;
+    shape.decode_context_max = context;
+    return model.step({shape}).time.value();
+  };
+  const Outcome outcome = test::run(json);
+  REQUIRE(outcome.error == "");
+  CHECK(outcome.iterations == 6);
+  REQUIRE(outcome.requests.size() == 120);
+  for (const RequestRecord& r : outcome.requests) {
+    CHECK((r.first_token - r.request.arrival).value() == Approx(step(701)));
+    CHECK((r.finished - r.first_token).value() == Approx(step(702)));
+  }
+  CHECK(outcome.end == Approx(3 * (step(701) + step(702))));
 }

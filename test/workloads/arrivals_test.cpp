@@ -105,5 +105,36 @@ TEST_CASE("arrivals: mistakes are told at their keys") {
         "scenario.json: /arrivals/kind: \"trace\" needs an arrival for each request, but these requests are "
         "drawn, not "
         "logged");
+  CHECK(problems_of(R"({"kind": "fixed", "input_tokens": 7, "output_tokens": 1, "count": 5})",
+                    R"({"kind": "warm_batch", "concurrency": 4})") ==
+        "scenario.json: /arrivals/kind: a warm batch needs requests that decode: no output has two tokens");
   CHECK(of("{}") == "scenario.json: /arrivals/kind: required, but missing");
+}
+
+TEST_CASE("warm_batch: requests stand anywhere in their generation, drawn by how long they decode") {
+  const auto w =
+      workload_of(fixed(3), R"({"kind": "warm_batch", "concurrency": 500, "batches": 40, "steps": 2})");
+  REQUIRE(w.requests.size() == 20000);
+  REQUIRE(w.closed_loop);
+  CHECK(w.closed_loop->concurrency == 500);
+  CHECK(w.in_generation);
+  std::vector<int> positions(100);
+  for (const Request& r : w.requests) {
+    REQUIRE(r.output_tokens == 2);
+    ++positions.at(static_cast<std::size_t>(r.input_tokens - 7));
+  }
+  CHECK(positions[0] == 0);  // the first token comes out of the prefill
+  for (std::size_t p = 1; p < 100; ++p)
+    CHECK(std::abs(positions[p] - 20000 / 99.) < 5 * std::sqrt(20000 / 99.));
+
+  const TemporaryFile trace("arrival_s,input_tokens,output_tokens\n,1000,11\n,5000,31\n,9000,1\n");
+  const auto mixed = workload_of(R"({"kind": "csv", "file": ")" + trace.name() + "\"}",
+                                 R"({"kind": "warm_batch", "concurrency": 8000, "batches": 1})");
+  const auto longer = std::count_if(mixed.requests.begin(), mixed.requests.end(),
+                                    [](const Request& r) { return r.input_tokens > 5000; });
+  CHECK(std::abs(static_cast<double>(longer) - 6000) < 5 * std::sqrt(8000 * 0.25 * 0.75));  // 30 to 10
+  const auto limited =
+      workload_of(R"({"kind": "csv", "file": ")" + trace.name() + "\"}",
+                  R"({"kind": "warm_batch", "concurrency": 100, "batches": 1, "max_tokens": 1004})");
+  for (const Request& r : limited.requests) CHECK((r.input_tokens > 1000 && r.input_tokens <= 1003));
 }

@@ -36,6 +36,14 @@ std::int64_t Replica::generated_here(const Request& r) const {
 }
 
 bool Replica::enqueue(std::int32_t request, Seconds now) {
+  return enqueue(request, 0, now);
+}
+
+bool Replica::enqueue_in_generation(std::int32_t request, Seconds now) {
+  return enqueue(request, recorder_.record(request).request.input_tokens - 1, now);
+}
+
+bool Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now) {
   RequestRecord& record = recorder_.record(request);
   record.replica = index_;
   const Request& r = record.request;
@@ -47,6 +55,7 @@ bool Replica::enqueue(std::int32_t request, Seconds now) {
   SequenceView view{};
   view.input_tokens = view.known_tokens = view.prefill_target = r.input_tokens;
   view.output_tokens = generated_here(r);
+  if (computed > 0) view.computed_tokens = view.prefill_target = computed;
   view.request = request;
   waiting_.push_back(view, {});
   ++outstanding_requests_;

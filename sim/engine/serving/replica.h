@@ -51,6 +51,8 @@ class Replica {
 
   // False: it can never fit, and was recorded as rejected.
   bool enqueue(std::int32_t request, Seconds now);
+  // The same for one whose input is in the KV cache, all but the last token: it decodes from its first step.
+  bool enqueue_in_generation(std::int32_t request, Seconds now);
   void enqueue_handover(std::int32_t request, int from_replica, Seconds now);
   bool fits(const Request& request) const;
 
@@ -74,6 +76,7 @@ class Replica {
   int index() const { return index_; }
 
  private:
+  bool enqueue(std::int32_t request, std::int64_t computed, Seconds now);
   std::int64_t generated_here(const Request& request) const;
   void account(Seconds now);  // what the queue looked like since the last call
   void admit(std::int32_t count, Seconds now);
