@@ -11,6 +11,10 @@ namespace {
 class DeviceOnly final : public PartitioningPolicy {
  public:
   StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
+    if (std::ranges::find(units, "systolic") != units.end())
+      throw std::invalid_argument(
+          "device_only runs one kernel after another on one unit, and an NPU has several: its partitioning "
+          "is npu_units, or npu_pim where it has PIM");
     const auto link = std::ranges::find(units, "link");
     for (OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
       for (const auto vertex : boost::make_iterator_range(boost::vertices(*graph))) {

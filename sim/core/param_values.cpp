@@ -187,6 +187,7 @@ double Params::unit(const std::string& key) {
       {"_tb_per_s", 1e12},
       {"_tflops", 1e12},
       {"_gflops", 1e9},
+      {"_ghz", 1e9},
       {"_gib", 1073741824.},
       {"_mib", 1048576.},
       {"_kib", 1024.},

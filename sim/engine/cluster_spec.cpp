@@ -20,14 +20,14 @@ namespace {
 constexpr std::int64_t most_nodes = 4096, most_in_a_node = 1024, most_devices = 16384;
 constexpr int most_in_a_mesh = 1024;  // a million links
 
-DeviceGroup read_group(Params params) {
+DeviceGroup read_group(Params params, const std::string& assumptions) {
   DeviceGroup group;
   std::string kind =
       params.choice({"kind", "What the devices are; see `weir list devices`."}, device_names());
-  if (params.describing()) kind = device_names().front();  // any one: all take the same keys
+  if (params.describing()) kind = device_names().front();  // any one: a description has the keys of all
   group.count = static_cast<int>(
       params.integer({"count", "Devices of this kind in the node."}, {1, most_in_a_node}, 1));
-  if (!kind.empty()) group.device = make_device(kind, params);
+  if (!kind.empty()) group.device = make_device(kind, params, assumptions);
   if (kind.empty())
     params.close_ignoring_rest();
   else
@@ -57,14 +57,14 @@ LinkSpec read_interconnect(Params& node) {
 
 }  // namespace
 
-std::vector<NodeSpec> read_nodes(Params& cluster) {
+std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions) {
   std::vector<NodeSpec> nodes;
   std::int64_t total_nodes = 0, total_devices = 0;
   for (Params& params : cluster.list({"nodes", "The nodes, alike ones together."}, 1)) {
     NodeSpec node;
     node.count = static_cast<int>(params.integer({"count", "Nodes like this one."}, {1, most_nodes}, 1));
     for (Params& group : params.list({"devices", "The node's devices, alike ones together."}, 1))
-      node.devices.push_back(read_group(std::move(group)));
+      node.devices.push_back(read_group(std::move(group), assumptions));
     node.interconnect = read_interconnect(params);
     params.close();
     std::int64_t in_node = 0;

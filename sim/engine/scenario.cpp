@@ -40,8 +40,12 @@ Scenario read(Params params) {
   s.precision = Precision::from(precision);
   precision.close();
 
+  s.assumptions = params.choice({"assumptions",
+                                 "A named set of constants: physical has none fitted to a paper, paper has "
+                                 "those of a device's catalog row that are."},
+                                {"physical", "paper"}, "physical");
   Params cluster = params.object({"cluster", "The hardware."}, Params::Presence::required);
-  s.nodes = read_nodes(cluster);
+  s.nodes = read_nodes(cluster, s.assumptions);
   s.network = read_network(cluster.object({"network", "Between nodes."}), s.nodes);
   cluster.close();
 
@@ -54,9 +58,6 @@ Scenario read(Params params) {
   Params workload = params.object({"workload", "Who asks, what and when."}, Params::Presence::required);
   s.workload = read_workload(std::move(workload), s.seed);
   s.slo = read_slo(params.object({"slo", "When a request counts as good (goodput)."}));
-  s.assumptions =
-      params.choice({"assumptions", "A named set of constants: physical has none fitted to a paper."},
-                    {"physical"}, "physical");
   s.collective_flows =
       params.choice({"collectives", "Timed in closed form, or played as flows over the links (slow)."},
                     {"closed_form", "flows"}, "closed_form") == "flows";

@@ -4,10 +4,10 @@
 
 namespace weir {
 
-std::vector<NodeSpec> read_nodes(Params& cluster);                             // cluster_spec.cpp
-NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);  // cluster_spec.cpp
-std::vector<ReplicaSpec> read_replicas(Params& serving);                       // serving_spec.cpp
-EngineOverhead read_engine(Params engine);                                     // engine_presets.cpp
+std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions);  // cluster_spec.cpp
+NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);       // cluster_spec.cpp
+std::vector<ReplicaSpec> read_replicas(Params& serving);                            // serving_spec.cpp
+EngineOverhead read_engine(Params engine);                                          // engine_presets.cpp
 
 // Puts every replica on devices, in order, and works out what depends on them (placement.cpp). Reports what
 // does not fit at /serving/replicas/N.

@@ -1,0 +1,36 @@
+#pragma once
+// The rows of devices/catalog: numbers that a scenario may give instead, and the readers of each class of
+// device. Called by make_device (catalog.cpp) alone; a new class adds its reader here.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/device.h"
+
+namespace weir {
+
+struct CatalogNumber {
+  Key key;
+  Range<double> range = positive;
+  bool optional = false;
+};
+using CatalogNumbers = std::vector<CatalogNumber>;
+
+const CatalogNumbers& common_numbers();  // of every device: host link, power, price
+// Puts what the scenario gives in the place of the row's; only declares them where the row is null.
+void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params);
+std::map<std::string, double> read_numbers(Params& row, const CatalogNumbers& numbers);
+// What common_numbers() are for. kind and title too.
+DeviceSpec common_spec(const std::string& kind, Params& row);
+
+// A class of devices: `override` as override_numbers, for all of its keys; `read` makes the device of a row
+// whose overrides are filled in.
+struct DeviceClass {
+  const char* name;  // "class" of a row
+  void (*override)(Json& row, Params& params);
+  std::shared_ptr<const Device> (*read)(const std::string& kind, const Json& row);
+};
+extern const DeviceClass gpu_class, npu_class;
+
+}  // namespace weir

@@ -1,0 +1,149 @@
+// An NPU's row of devices/catalog.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "devices/catalog_rows.h"
+#include "devices/npu/npu.h"
+
+namespace weir {
+namespace {
+
+const CatalogNumbers& numbers() {
+  static const CatalogNumbers all = {
+      {{"clock_ghz", "Of an NPU's arrays and vector units."}},
+      {{"scratchpad_mib",
+        "Of an NPU: on-chip memory; activations that do not fit half of it are read again."}},
+      {{"memory_efficiency", "Of an NPU: share of the memory's peak that a stream of reads reaches."},
+       {0.01, 1}},
+      {{"softmax_cycles", "Of an NPU: cycles of a vector lane for an element's softmax."}},
+  };
+  return all;
+}
+
+struct Count {
+  Key key;
+  std::int64_t most;
+};
+const Count counts[] = {
+    {{"systolic_arrays", "Of an NPU; null: as the catalog has it."}, 4096},
+    {{"systolic_rows", "Of a systolic array, along a matrix's input; null: as the catalog has it."}, 4096},
+    {{"systolic_columns", "Of a systolic array, along a matrix's output; null: as the catalog has it."},
+     4096},
+    {{"vector_lanes", "Of all vector units of an NPU; null: as the catalog has it."}, 1 << 20},
+    {{"memory_channels",
+      "Of an NPU; capacity and bandwidth are so many times the memory's. null: as the catalog has it."},
+     4096},
+};
+
+struct Choice {
+  Key key;
+  std::vector<std::string> known;
+};
+const std::vector<Choice>& choices() {
+  static const std::vector<Choice> all = {
+      {{"memory", "Of an NPU: a name of `weir list memories`; null: as the catalog has it."}, memory_names()},
+      {{"row_buffers",
+        "Of an NPU's PIM: dual ones let it run beside normal reads, none is memory without PIM; null: as the "
+        "catalog has it."},
+       {"none", "single", "dual"}},
+      {{"pim_timing",
+        "Of an NPU's PIM; artifact does what NeuPIMs' simulator does. null: as the catalog has it."},
+       {"physical", "artifact"}},
+  };
+  return all;
+}
+
+void override_choice(Json& row, const Choice& choice, Params& params) {
+  Json allowed = Json::array({nullptr});
+  for (const std::string& name : choice.known) allowed.push_back(name);
+  const Json* given = params.value(choice.key, {{"enum", allowed}}, Json(nullptr));
+  if (!given || given->is_null()) return;
+  if (std::find(allowed.begin(), allowed.end(), *given) == allowed.end())
+    return params.fail(choice.key.name,
+                       no_such(choice.key.name,
+                               given->is_string() ? given->get<std::string>() : given->dump(), choice.known));
+  if (row.is_object()) row[choice.key.name] = *given;
+}
+
+void override_npu(Json& row, Params& params) {
+  for (const Count& count : counts)
+    if (const auto given = params.integer_or_null(count.key, {1, count.most}); given && row.is_object())
+      row[count.key.name] = *given;
+  override_numbers(row, numbers(), params);
+  for (const Choice& choice : choices()) override_choice(row, choice, params);
+  if (params.describing() || !row.is_object()) return;
+  const auto memory = row["memory"].get<std::string>();
+  if (row["row_buffers"] != "none" && !find_memory(memory).pim) {
+    params.fail("memory", fmt::format("{} has no PIM; \"row_buffers\": \"none\" goes without", memory));
+    row["row_buffers"] = "none";  // harmless
+  }
+}
+
+std::optional<FittedPim> fitted_pim(Params& row) {
+  if (!row.has("pim_tile_ck")) return {};
+  return FittedPim{row.number({"pim_tile_ck", ""}, positive), row.number({"pim_gwrite_ck", ""}, positive),
+                   row.number({"pim_blocked_slowdown", ""}, {1})};
+}
+
+void add_pim(DeviceSpec& spec, NpuShape& shape, const MemorySpec& memory, const PimOptions& options,
+             std::int64_t channels, const std::optional<FittedPim>& fitted) {
+  shape.pim = PimGemvs::shared(memory, options, fitted);
+  spec.units.push_back(
+      {options.buffers == RowBuffers::dual ? "pim" : "pim_blocked", static_cast<int>(channels)});
+  spec.kv_channels = static_cast<int>(channels);
+  spec.mha = MhaParameters{
+      .embedding = 0, .heads = 0, .page = shape.pim->page_elements(), .banks = memory.organisation.banks()};
+}
+
+std::shared_ptr<const Device> read_npu(const std::string& kind, const Json& json) {
+  Reading reading("devices/catalog/" + kind + ".json");
+  Params row(reading, json);
+  const std::map<std::string, double> value = read_numbers(row, numbers());
+  std::map<std::string, std::int64_t> count;
+  for (const Count& c : counts) count[c.key.name] = row.integer(c.key, {1, c.most});
+  std::map<std::string, std::string> chosen;
+  for (const Choice& c : choices()) chosen[c.key.name] = row.choice(c.key, c.known);
+  DeviceSpec spec = common_spec(kind, row);
+  NpuShape shape;
+  if (row.has("kv_read_efficiency"))
+    shape.fitted = FittedNpu{row.number({"kv_read_efficiency", ""}, fraction)};
+  const std::optional<FittedPim> fitted = fitted_pim(row);
+  row.close_ignoring_rest();  // sources
+  reading.finish();
+
+  const MemorySpec memory = find_memory(chosen["memory"]);
+  const std::int64_t channels = count["memory_channels"];
+  spec.memory = Bytes(static_cast<double>(channels * memory.organisation.capacity()));
+  spec.memory_bandwidth = static_cast<double>(channels) * memory.peak();
+  shape.arrays = {.arrays = count["systolic_arrays"],
+                  .rows = count["systolic_rows"],
+                  .columns = count["systolic_columns"],
+                  .clock_hz = 1e9 * value.at("clock_ghz"),
+                  .bandwidth = spec.memory_bandwidth,
+                  .memory_efficiency = value.at("memory_efficiency"),
+                  .scratchpad = Bytes(Params::unit("scratchpad_mib") * value.at("scratchpad_mib"))};
+  shape.vector_lanes = static_cast<double>(count["vector_lanes"]);
+  shape.softmax_cycles = value.at("softmax_cycles");
+  const FlopsPerSecond peak(
+      2 * static_cast<double>(shape.arrays.arrays * shape.arrays.rows * shape.arrays.columns) *
+      shape.arrays.clock_hz);
+  spec.peak = [peak](DataType t) {
+    return t == DataType::bf16 || t == DataType::fp16 ? peak : FlopsPerSecond(0);
+  };
+  spec.units = {{"systolic"}, {"vector"}};
+  if (chosen["row_buffers"] != "none") {
+    const PimOptions options{
+        .timing = chosen["pim_timing"] == "artifact" ? PimTiming::artifact : PimTiming::physical,
+        .buffers = chosen["row_buffers"] == "dual" ? RowBuffers::dual : RowBuffers::single};
+    add_pim(spec, shape, memory, options, channels, fitted);
+  }
+  spec.units.push_back({"link"});
+  return make_npu(std::move(spec), std::move(shape));
+}
+
+}  // namespace
+
+const DeviceClass npu_class = {"npu", override_npu, read_npu};
+
+}  // namespace weir

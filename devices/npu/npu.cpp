@@ -1,0 +1,231 @@
+#include "devices/npu/npu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "devices/operator_shapes.h"
+
+namespace weir {
+namespace {
+
+// Of the bandwidth that PIM with dual row buffers takes from normal reads while it runs. systems/memory.md:
+// reads keep 0.70 to 0.80 of the peak; 0.78 of it here. ESTIMATE: one figure for all mixes.
+constexpr double withheld_beside_pim = 0.22;
+// ESTIMATE: a lane takes one 16-bit element in and puts one out a cycle.
+constexpr double lane_bytes = 4;
+
+bool sixteen_bits(DataType type) {
+  return type == DataType::bf16 || type == DataType::fp16;
+}
+
+class Npu final : public Device {
+ public:
+  Npu(DeviceSpec spec, NpuShape shape) : spec_(std::move(spec)), shape_(std::move(shape)) {}
+
+  const DeviceSpec& spec() const override { return spec_; }
+  KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override;
+  void times_by_member(const Operator& op, const BatchShape& batch, std::span<Seconds> times) const override;
+  AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override;
+  std::string cannot_run(const StageGraph& stage) const override;
+
+ private:
+  KernelCost elementwise(Bytes bytes) const;
+  KernelCost softmax(const Operator& op, const BatchShape& batch) const;
+  KernelCost decodes(const Operator& op, double decodes, double tokens) const;
+  KernelCost attention(const Operator& op, const BatchShape& batch) const;
+  KernelCost on_pim(const Operator& op, const BatchShape& batch) const;
+  PimGemvs::Table& table(const Operator& op) const;
+  double busiest_array(const Operator& op, double requests) const;
+  Seconds fill_and_drain(const Operator& op, double requests) const;
+
+  KernelCost with_energy(KernelCost cost) const {
+    cost.energy = spec_.power.dynamic(cost.flops, cost.memory, cost.link);
+    return cost;
+  }
+
+  DeviceSpec spec_;
+  NpuShape shape_;
+};
+
+KernelCost Npu::cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const {
+  const double rows = rows_of(op, batch);
+  switch (op.kind) {
+    case OperatorKind::gemm:
+      return rows == 0 ? KernelCost{} : with_energy(npu_gemm_cost(shape_, gemm_shape(op, rows)));
+    case OperatorKind::grouped_gemm:
+      if (rows == 0) return {};
+      return with_energy(npu_grouped_gemm_cost(shape_, gemm_shape(op, rows), expert_shape(op)));
+    case OperatorKind::attention:
+      return with_energy(attention(op, batch));
+    case OperatorKind::logit:
+    case OperatorKind::attend:
+      return on_pim(op, batch);
+    case OperatorKind::softmax:
+      return softmax(op, batch);
+    case OperatorKind::elementwise:
+      return with_energy(elementwise(rows * op.bytes_per_row));
+    case OperatorKind::all_reduce:
+    case OperatorKind::all_gather:
+    case OperatorKind::all_to_all:
+      return rows == 0 ? KernelCost{} : collective_cost(op, rows, links, spec_.power);
+  }
+  return {};
+}
+
+KernelCost Npu::elementwise(Bytes bytes) const {
+  KernelCost cost;
+  cost.memory = bytes;
+  cost.compute = Seconds(bytes.value() / (shape_.vector_lanes * lane_bytes * shape_.arrays.clock_hz));
+  cost.traffic = bytes / (shape_.arrays.memory_efficiency * spec_.memory_bandwidth);
+  cost.time = std::max(cost.compute, cost.traffic);
+  return cost;
+}
+
+// Scores come from the PIM over the bus and go back to it: that traffic is logit's and attend's.
+KernelCost Npu::softmax(const Operator& op, const BatchShape& batch) const {
+  KernelCost cost;
+  const auto scores = static_cast<double>(op.query_heads * batch.decode_context_sum);
+  cost.time = cost.compute =
+      Seconds(shape_.softmax_cycles * scores / (shape_.vector_lanes * shape_.arrays.clock_hz));
+  return cost;
+}
+
+// Those of one request and KV head are one array's.
+double Npu::busiest_array(const Operator& op, double requests) const {
+  const double gemvs = std::max(1.0, requests * static_cast<double>(op.kv_heads));
+  return std::ceil(gemvs / static_cast<double>(shape_.arrays.arrays)) / gemvs;
+}
+
+// The first tiles cross the bus before anything runs, and fill the arrays; the last row leaves them.
+Seconds Npu::fill_and_drain(const Operator& op, double requests) const {
+  if (shape_.fitted || requests == 0) return Seconds(0);
+  const SystolicArrays& a = shape_.arrays;
+  const double used = std::min(static_cast<double>(a.arrays), requests * static_cast<double>(op.kv_heads));
+  const double tile = static_cast<double>(a.rows * a.columns) * bytes_per_element(op.kv_cache);
+  return Bytes(used * tile) / (a.memory_efficiency * a.bandwidth) +
+         Seconds(static_cast<double>(2 * a.rows + a.columns - 2) / a.clock_hz);
+}
+
+KernelCost Npu::decodes(const Operator& op, double requests, double tokens) const {
+  const DecodeWork work = decode_work(shape_, op, busiest_array(op, requests), requests, tokens);
+  KernelCost cost;
+  cost.compute = std::max(work.arrays, work.vectors);
+  cost.traffic = work.traffic;
+  cost.time = std::max(cost.compute, cost.traffic) + fill_and_drain(op, requests);
+  cost.flops = work.flops;
+  cost.memory = work.memory;
+  return cost;
+}
+
+KernelCost Npu::attention(const Operator& op, const BatchShape& batch) const {
+  KernelCost cost = prefill_attention_cost(shape_, op, batch);
+  if (op.prefill_only || batch.decodes == 0) return cost;
+  const KernelCost more =
+      decodes(op, static_cast<double>(batch.decodes), static_cast<double>(batch.decode_context_sum));
+  cost.time += more.time, cost.compute += more.compute, cost.traffic += more.traffic;
+  cost.flops += more.flops, cost.memory += more.memory;
+  return cost;
+}
+
+PimGemvs::Table& Npu::table(const Operator& op) const {
+  if (!shape_.pim) throw std::logic_error(spec_.kind + " has no PIM for " + op.name);
+  return shape_.pim->table(op.kind == OperatorKind::logit ? PimOp::logit : PimOp::attend, op.query_heads,
+                           op.head_dim);
+}
+
+KernelCost Npu::on_pim(const Operator& op, const BatchShape& batch) const {
+  PimGemvs::Table& gemvs = table(op);
+  if (static_cast<std::int64_t>(batch.contexts.size()) != batch.decodes)
+    throw std::logic_error("a PIM is asked for " + op.name + " without the channels of the decodes");
+  std::vector<Seconds> channels(static_cast<std::size_t>(spec_.kv_channels));
+  KernelCost cost;
+  for (const DecodeContext& request : batch.contexts) {
+    const PimGemv gemv = gemvs.at(request.tokens);
+    channels.at(static_cast<std::size_t>(request.channel)) += gemv.time;
+    cost.energy += gemv.energy;
+    cost.memory += gemv.bus;
+  }
+  if (batch.decodes == 0) return cost;
+  cost.time = cost.compute = *std::max_element(channels.begin(), channels.end());
+  cost.traffic = cost.memory / spec_.memory_bandwidth;
+  cost.flops = Flops(2 * static_cast<double>(op.query_heads * op.head_dim * batch.decode_context_sum));
+  cost.energy += spec_.power.dynamic(Flops(0), cost.memory, Bytes(0));
+  const bool dual = shape_.pim->buffers() == RowBuffers::dual;
+  cost.withheld = (dual ? withheld_beside_pim : 1) * spec_.memory_bandwidth;
+  return cost;
+}
+
+void Npu::times_by_member(const Operator& op, const BatchShape& batch, std::span<Seconds> times) const {
+  std::fill(times.begin(), times.end(), Seconds(0));
+  if (op.kind != OperatorKind::logit && op.kind != OperatorKind::attend) return;
+  PimGemvs::Table& gemvs = table(op);
+  if (times.size() != static_cast<std::size_t>(spec_.kv_channels))
+    throw std::logic_error("a PIM's channels are asked for as " + std::to_string(times.size()));
+  for (const DecodeContext& request : batch.contexts)
+    times[static_cast<std::size_t>(request.channel)] += gemvs.at(request.tokens).time;
+}
+
+// Each of what may bound it is a line over the steps; the uppermost one holds until another crosses it.
+AffineKernelCost Npu::decode_attention(const Operator& op, const BatchShape& batch) const {
+  if (op.kind != OperatorKind::attention)
+    throw std::logic_error(op.name + " on a PIM is not affine in the step: play its steps one by one");
+  constexpr std::int64_t ever = std::int64_t{1} << 50;
+  if (op.prefill_only || batch.decodes == 0) return {{}, {}, ever};
+  const auto requests = static_cast<double>(batch.decodes);
+  const auto tokens = static_cast<double>(batch.decode_context_sum);
+  const double share = busiest_array(op, requests);
+  const DecodeWork now = decode_work(shape_, op, share, requests, tokens);
+  const DecodeWork more = decode_work(shape_, op, share, 0, requests);
+  AffineKernelCost affine;
+  affine.first = with_energy(attention(op, batch));
+  affine.slope.flops = more.flops;
+  affine.slope.memory = more.memory;
+  affine.slope = with_energy(affine.slope);
+  const std::pair<Seconds, Seconds> lines[] = {
+      {now.arrays, more.arrays}, {now.vectors, more.vectors}, {now.traffic, more.traffic}};
+  const auto top = *std::max_element(std::begin(lines), std::end(lines));
+  affine.slope.time = top.second;
+  affine.slope.compute = std::max(more.arrays, more.vectors);
+  affine.slope.traffic = more.traffic;
+  affine.steps = ever;
+  for (const auto& [start, slope] : lines)
+    if (slope > top.second) {
+      const double crossing = (top.first - start) / (slope - top.second);
+      if (crossing < static_cast<double>(ever))
+        affine.steps = std::min(affine.steps, static_cast<std::int64_t>(crossing) + 1);
+    }
+  return affine;
+}
+
+std::string Npu::cannot_run(const StageGraph& stage) const {
+  for (const OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
+    for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
+      const Operator& op = (*graph)[v];
+      const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
+      const bool on_pim = op.kind == OperatorKind::logit || op.kind == OperatorKind::attend;
+      if (matrix && !(sixteen_bits(op.activations) && sixteen_bits(op.weights)))
+        return fmt::format("{} calculates in bf16 and fp16 alone ({} has {} weights and {} activations)",
+                           spec_.kind, op.name, to_string(op.weights), to_string(op.activations));
+      if ((on_pim || op.kind == OperatorKind::attention) && !sixteen_bits(op.kv_cache))
+        return fmt::format("{} attends to a KV cache in bf16 and fp16 alone, not in {}", spec_.kind,
+                           to_string(op.kv_cache));
+      if (on_pim && !shape_.pim)
+        return fmt::format("{} has no PIM: its partitioning is npu_units", spec_.kind);
+      if (on_pim && op.head_dim > shape_.pim->page_elements())
+        return fmt::format("{}: a head of {} elements does not fit the PIM's page of {}", spec_.kind,
+                           op.head_dim, shape_.pim->page_elements());
+    }
+  return "";
+}
+
+}  // namespace
+
+std::shared_ptr<const Device> make_npu(DeviceSpec spec, NpuShape shape) {
+  return std::make_shared<Npu>(std::move(spec), std::move(shape));
+}
+
+}  // namespace weir

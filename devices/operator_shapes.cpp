@@ -1,0 +1,62 @@
+#include "devices/operator_shapes.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weir {
+namespace {
+
+Collective collective(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::all_reduce:
+      return Collective::all_reduce;
+    case OperatorKind::all_gather:
+      return Collective::all_gather;
+    case OperatorKind::all_to_all:
+      return Collective::all_to_all;
+    default:
+      throw std::logic_error("not a collective");
+  }
+}
+
+}  // namespace
+
+GemmShape gemm_shape(const Operator& op, double rows) {
+  const double activation = bytes_per_element(op.activations);
+  return {.rows = rows,
+          .in = static_cast<double>(op.in_features),
+          .out = static_cast<double>(op.out_features),
+          .weight_bytes = bytes_per_element(op.weights),
+          .activation_bytes = activation,
+          .output_bytes = std::max(2.0, activation)};
+}
+
+AttentionShape attention_shape(const Operator& op) {
+  return {.query_heads = static_cast<double>(op.query_heads),
+          .kv_heads = static_cast<double>(op.kv_heads),
+          .head_dim = static_cast<double>(op.head_dim),
+          .kv_bytes = bytes_per_element(op.kv_cache)};
+}
+
+ExpertShape expert_shape(const Operator& op) {
+  return {op.experts, op.active, op.total_experts};
+}
+
+double rows_of(const Operator& op, const BatchShape& batch) {
+  return static_cast<double>(op.rows == Rows::sequences ? batch.sequences : batch.tokens());
+}
+
+KernelCost collective_cost(const Operator& op, double rows, const CollectiveModel& links,
+                           const PowerSpec& power) {
+  const Collective kind = collective(op.kind);
+  const Bytes payload = rows * op.bytes_per_row;
+  KernelCost cost;
+  cost.time = links.time(kind, payload, op.devices);
+  cost.link = links.sent(kind, payload, op.devices);
+  cost.memory = 2 * cost.link;
+  cost.traffic = cost.time;
+  cost.energy = power.dynamic(cost.flops, cost.memory, cost.link);
+  return cost;
+}
+
+}  // namespace weir

@@ -1,0 +1,22 @@
+#pragma once
+// What every kind of device reads from an operator in the same way: shapes of matrices and heads,
+// collectives.
+#include "devices/device.h"
+#include "models/latency/attention.h"
+#include "models/latency/matrix.h"
+
+namespace weir {
+
+// Accumulators leave an 8-bit GEMM as 16-bit numbers.
+GemmShape gemm_shape(const Operator& op, double rows);
+AttentionShape attention_shape(const Operator& op);
+ExpertShape expert_shape(const Operator& op);
+
+// Rows of the operator in this batch.
+double rows_of(const Operator& op, const BatchShape& batch);
+
+// What comes in over a link is written to memory, and what goes out is read from it. Only for collectives.
+KernelCost collective_cost(const Operator& op, double rows, const CollectiveModel& links,
+                           const PowerSpec& power);
+
+}  // namespace weir

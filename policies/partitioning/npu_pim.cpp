@@ -1,0 +1,119 @@
+// NeuPIMs (ASPLOS 2024), Sections 5 and 6.1: the attention of decodes on the PIM, its softmax on the vector
+// units, everything else as npu_units has it.
+#include <algorithm>
+#include <stdexcept>
+
+#include "policies/partitioning/npu_units.h"
+#include "policies/partitioning/partitioning.h"
+
+namespace weir {
+namespace {
+
+struct NpuPimParams {
+  std::optional<bool> head_overlap;
+  std::int64_t page_elements;
+};
+
+// What an operator of the old graph has become: what its predecessors lead to, and what leads on.
+struct Became {
+  std::vector<std::size_t> first, last;
+};
+
+class NpuPim final : public PartitioningPolicy {
+ public:
+  explicit NpuPim(NpuPimParams params) : params_(params) {}
+
+  StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
+    StageGraph placed = place_on_npu(std::move(stage), units, "npu_pim");
+    const bool blocked = std::ranges::find(units, "pim_blocked") != units.end();
+    const int pim = unit_named(units, blocked ? "pim_blocked" : "pim", "npu_pim");
+    const int vector = unit_named(units, "vector", "npu_pim");
+    const bool overlap = params_.head_overlap.value_or(!blocked);
+    for (OperatorGraph* graph : {&placed.prologue, &placed.block, &placed.epilogue})
+      *graph = split(*graph, pim, vector, overlap);
+    return placed;
+  }
+
+ private:
+  // Vertices are numbered in a topological order, before and after.
+  OperatorGraph split(const OperatorGraph& from, int pim, int vector, bool overlap) const {
+    OperatorGraph to;
+    std::vector<Became> became(boost::num_vertices(from));
+    for (const auto v : boost::make_iterator_range(boost::vertices(from))) {
+      if (from[v].kind == OperatorKind::attention) {
+        became[v] = add_split(to, from[v], pim, vector, overlap);
+      } else {
+        const std::size_t same = boost::add_vertex(from[v], to);
+        became[v] = {{same}, {same}};
+      }
+      for (const auto edge : boost::make_iterator_range(boost::in_edges(v, from)))
+        for (const std::size_t before : became[boost::source(edge, from)].last)
+          for (const std::size_t after : became[v].first) boost::add_edge(before, after, to);
+    }
+    return to;
+  }
+
+  // Figure 10: groups of as many heads as a page holds go their own way, so that one's softmax runs while
+  // another's scores are worked out.
+  Became add_split(OperatorGraph& to, const Operator& attention, int pim, int vector, bool overlap) const {
+    Became became;
+    Operator prefill = attention;
+    prefill.prefill_only = true;
+    const std::size_t chunks = boost::add_vertex(prefill, to);
+    became = {{chunks}, {chunks}};
+    const std::int64_t all = attention.query_heads;
+    const std::int64_t in_page = std::max<std::int64_t>(1, params_.page_elements / attention.head_dim);
+    const std::int64_t step = overlap ? std::min(in_page, all) : all;
+    for (std::int64_t head = 0; head < all; head += step) {
+      const std::int64_t heads = std::min(step, all - head);
+      const auto add = [&](const char* name, OperatorKind kind, int unit) {
+        Operator part = attention;
+        part.name = name;
+        part.kind = kind;
+        part.unit = unit;
+        part.query_heads = heads;
+        part.kv_heads = kv_heads_of(attention, head, heads);
+        return boost::add_vertex(part, to);
+      };
+      const std::size_t logit = add("logit", OperatorKind::logit, pim);
+      const std::size_t softmax = add("softmax", OperatorKind::softmax, vector);
+      const std::size_t attend = add("attend", OperatorKind::attend, pim);
+      boost::add_edge(logit, softmax, to);
+      boost::add_edge(softmax, attend, to);
+      became.first.push_back(logit);
+      became.last.push_back(attend);
+    }
+    return became;
+  }
+
+  // KV heads that these query heads attend to; groups that cut through one share it.
+  static std::int64_t kv_heads_of(const Operator& attention, std::int64_t head, std::int64_t heads) {
+    const std::int64_t sharing = std::max<std::int64_t>(1, attention.query_heads / attention.kv_heads);
+    return (head + heads - 1) / sharing - head / sharing + 1;
+  }
+
+  NpuPimParams params_;
+};
+
+}  // namespace
+
+std::shared_ptr<const PartitioningPolicy> make_npu_pim_partitioning(Params& params) {
+  NpuPimParams read;
+  const Json* overlap =
+      params.value({"head_overlap",
+                    "The softmax of some heads runs while the PIM is at others (NeuPIMs, Figure 10). null: "
+                    "where its row buffers are dual; single ones cannot hand partial scores over."},
+                   {{"type", Json::array({"boolean", "null"})}}, Json(nullptr));
+  if (overlap && overlap->is_boolean())
+    read.head_overlap = overlap->get<bool>();
+  else if (overlap && !overlap->is_null())
+    params.fail("head_overlap", "expected true or false, or null, got " + overlap->dump());
+  read.page_elements =
+      params.integer({"page_elements",
+                      "Of a row of the PIM's banks (NeuPIMs, Table 2: 1 KB of FP16); heads that share a "
+                      "page go together."},
+                     {1, 1 << 20}, 512);
+  return std::make_shared<NpuPim>(read);
+}
+
+}  // namespace weir

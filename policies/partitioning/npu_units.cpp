@@ -1,0 +1,64 @@
+#include "policies/partitioning/npu_units.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "policies/partitioning/partitioning.h"
+
+namespace weir {
+namespace {
+
+const char* unit_of(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::gemm:
+    case OperatorKind::grouped_gemm:
+    case OperatorKind::attention:
+      return "systolic";
+    case OperatorKind::softmax:
+    case OperatorKind::elementwise:
+      return "vector";
+    case OperatorKind::logit:
+    case OperatorKind::attend:
+      throw std::invalid_argument("npu_units: attention is whole where it is placed");
+    case OperatorKind::all_reduce:
+    case OperatorKind::all_gather:
+    case OperatorKind::all_to_all:
+      return "link";
+  }
+  return "";
+}
+
+class NpuUnits final : public PartitioningPolicy {
+ public:
+  StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
+    return place_on_npu(std::move(stage), units, "npu_units");
+  }
+};
+
+}  // namespace
+
+int unit_named(std::span<const std::string> units, const char* unit, const char* policy) {
+  const auto found = std::ranges::find(units, unit);
+  if (found == units.end())
+    throw std::invalid_argument(fmt::format("{} needs a unit \"{}\", which the device has not (it has {})",
+                                            policy, unit, fmt::join(units, ", ")));
+  return static_cast<int>(found - units.begin());
+}
+
+StageGraph place_on_npu(StageGraph stage, std::span<const std::string> units, const char* policy) {
+  for (OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
+    for (const auto vertex : boost::make_iterator_range(boost::vertices(*graph))) {
+      Operator& op = (*graph)[vertex];
+      op.unit = unit_named(units, unit_of(op.kind), policy);
+    }
+  return stage;
+}
+
+std::shared_ptr<const PartitioningPolicy> make_npu_units_partitioning(Params&) {
+  return std::make_shared<NpuUnits>();
+}
+
+}  // namespace weir
