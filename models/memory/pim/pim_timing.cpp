@@ -91,6 +91,7 @@ std::vector<TimingConstraint> pim_constraints(const MemorySpec& memory, PimTimin
 MemorySpec pim_memory(const MemorySpec& memory) {
   MemorySpec shared = memory;
   shared.organisation = pim_organisation(memory);
+  shared.controller.bank_queue = memory.pim->bank_queue;
   return shared;
 }
 
