@@ -105,6 +105,7 @@ std::optional<PimSpec> read_pim(Params& params, const DramOrganisation& normal) 
   pim.comp_bytes = power_of_two(params, "pim_comp_bytes", 1 << 10);
   pim.element_bytes = power_of_two(params, "pim_element_bytes", 8);
   pim.fill_comps = static_cast<int>(whole("pim_fill_comps"));
+  pim.bank_queue = static_cast<int>(whole("pim_bank_queue_entries"));
   pim.group_activate = picojoules("pim_group_activate_pj");
   pim.all_bank_comp = picojoules("pim_all_bank_comp_pj");
   pim.gwrite_energy = picojoules("pim_gwrite_pj");

@@ -54,6 +54,7 @@ struct PimSpec {
   Cycles comp;                              // from one COMP, of all banks, to the next
   std::int64_t comp_bytes, element_bytes;   // a bank's of one COMP, and what it multiplies
   int fill_comps;                           // a GEMV takes at least the time of so many: its pipeline's depth
+  int bank_queue;  // entries a bank of the controller, for normal accesses beside the PIM's commands
   Joules group_activate, all_bank_comp, gwrite_energy, result;
 };
 

@@ -194,6 +194,26 @@ TEST_CASE("weir pim: cycles as JSON on stdout, the summary on stderr") {
   CHECK(plain.out == "{\"cycles\": " + std::to_string(15 + 96 + 1 + 91 + 14 + 16 + 16) + "}\n");  // 7 COMPs
 }
 
+TEST_CASE("weir pim: --reads adds the cycles beside a full stream of reads, and what the stream keeps") {
+  const auto said = [](std::vector<std::string> more) {
+    std::vector<std::string> all = {"pim",      "hbm2_neupims", "--op",   "logit",      "--length",
+                                    "1024",     "--heads",      "8",      "--head-dim", "128",
+                                    "--timing", "artifact",     "--reads"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Ended ended = run_weir(all);
+    CHECK(ended.code == 0);
+    CHECK_THAT(ended.err, Catch::Contains("With reads"));
+    return Json::parse(ended.out);
+  };
+  const Json dual = said({}), single = said({"--row-buffers", "single"});
+  CHECK(dual.at("cycles") == 17247);
+  CHECK(dual.at("cycles_with_reads") > 17247);
+  CHECK(dual.at("reads_kept") > 0.5);
+  CHECK(single.at("cycles") == 18031);
+  CHECK(single.at("cycles_with_reads") == 18031);
+  CHECK(single.at("reads_kept") == 0);
+}
+
 TEST_CASE("weir pim: bad input ends with 2 and says what is wrong") {
   const auto said = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "pim");

@@ -11,7 +11,7 @@ BankQueues::BankQueues(const MemorySpec& memory, const CommandTiming& timing)
   banks_.resize(banks);
   entries_.resize(banks * static_cast<std::size_t>(capacity_));
   when_.assign(banks, never);
-  held_.assign(static_cast<std::size_t>(memory.organisation.ranks), false);
+  held_.assign(banks, 0);
 }
 
 std::span<const QueuedAccess> BankQueues::waiting(int bank) const {
@@ -24,8 +24,7 @@ void BankQueues::recount(int bank) {
   for (const QueuedAccess& access : waiting(bank))
     if (access.row == b.open_row) ++(access.is_write ? b.write_hits : b.read_hits);
   b.front_misses = b.size > 0 && queue(bank)[0].row != b.open_row;
-  const bool held = held_[static_cast<std::size_t>(bank / banks_per_rank_)];
-  const Cycles when = held ? never : earliest(bank);
+  const Cycles when = held_[static_cast<std::size_t>(bank)] > 0 ? never : earliest(bank);
   when_[static_cast<std::size_t>(bank)] = when;
   next_time_ = std::min(next_time_, when);
 }
@@ -100,8 +99,12 @@ void BankQueues::issued(const NextCommand& next) {
 }
 
 void BankQueues::hold_rank(int rank, bool held) {
-  held_[static_cast<std::size_t>(rank)] = held;
-  for (int bank = rank * banks_per_rank_; bank < (rank + 1) * banks_per_rank_; ++bank) recount(bank);
+  for (int bank = rank * banks_per_rank_; bank < (rank + 1) * banks_per_rank_; ++bank) hold_bank(bank, held);
+}
+
+void BankQueues::hold_bank(int bank, bool held) {
+  held_[static_cast<std::size_t>(bank)] += held ? 1 : -1;
+  recount(bank);
 }
 
 }  // namespace weir

@@ -47,6 +47,7 @@ class BankQueues {
 
   void issued(const NextCommand& command);
   void hold_rank(int rank, bool held);  // its banks wait for a refresh
+  void hold_bank(int bank, bool held);  // its accesses wait for a PIM's GWRITE; holds add up
 
  private:
   struct Bank {
@@ -69,7 +70,7 @@ class BankQueues {
   std::vector<Bank> banks_;
   std::vector<QueuedAccess> entries_;
   std::vector<Cycles> when_;  // a bank has nothing to issue before; never: empty or held
-  std::vector<bool> held_;    // by rank
+  std::vector<int> held_;     // by bank: so many hold it
   Cycles next_time_ = never;
 };
 

@@ -60,4 +60,8 @@ void CommandTiming::issue(DramCommand command, int bank, Cycles now) {
   }
 }
 
+void CommandTiming::delay(DramCommand command, Cycles until) {
+  for (std::size_t rank = first_rank_; rank < next_.size(); ++rank) delay(rank, command, until);
+}
+
 }  // namespace weir

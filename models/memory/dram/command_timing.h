@@ -1,6 +1,6 @@
 #pragma once
 // When each command may next be issued to each bank: the constraint table applied to the commands so far.
-// Knows no meaning of commands and no row; used by the channel, later by the PIM controllers.
+// Knows no meaning of commands and no row; used by the controllers of normal accesses and of PIMs.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -20,6 +20,7 @@ class CommandTiming {
     return std::max({next_[at.bank][c], next_[at.group][c], next_[at.rank][c]});
   }
   void issue(DramCommand command, int bank, Cycles now);
+  void delay(DramCommand command, Cycles until);  // in every bank, for a reason that is no command
 
  private:
   struct Place {

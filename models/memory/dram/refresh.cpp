@@ -33,7 +33,7 @@ std::optional<NextCommand> Refresh::choose(Cycles now) {
     if (ready <= now) return NextCommand{DramCommand::precharge, bank, banks_.open_row(bank)};
     next_time_ = std::min(next_time_, ready);
   }
-  if (any_open) return {};
+  if (any_open || left_to_pim_) return {};
   next_time_ = timing_.ready(DramCommand::refresh, first);
   if (next_time_ > now) return {};
   return NextCommand{DramCommand::refresh, first, -1};
@@ -45,6 +45,11 @@ void Refresh::issued(const NextCommand& command) {
   banks_.hold_rank(due_.front(), false);
   due_.pop_front();
   if (!due_.empty()) banks_.hold_rank(due_.front(), true);
+}
+
+void Refresh::leave_to_pim(bool leave) {
+  left_to_pim_ = leave;
+  next_time_ = 0;
 }
 
 }  // namespace weir

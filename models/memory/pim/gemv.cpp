@@ -52,4 +52,13 @@ std::vector<PimChunk> gemv_chunks(const MemorySpec& memory, const PimRequest& re
   return chunks;
 }
 
+std::vector<PimChunk> gemv_chunks(const MemorySpec& memory, std::span<const PimRequest> requests) {
+  std::vector<PimChunk> chunks;
+  for (const PimRequest& request : requests) {
+    const std::vector<PimChunk> more = gemv_chunks(memory, request);
+    chunks.insert(chunks.end(), more.begin(), more.end());
+  }
+  return chunks;
+}
+
 }  // namespace weir

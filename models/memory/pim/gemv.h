@@ -6,6 +6,7 @@
 //            as banks.
 // Grouped-query attention: `heads` are query heads. Heads that share K and V share no command, each has its
 // own vector: this is where a PIM loses what an NPU gains.
+#include <span>
 #include <vector>
 
 #include "models/memory/memory_spec.h"
@@ -28,5 +29,6 @@ struct PimChunk {
 
 // Throws std::invalid_argument for a memory without PIM, or a number below 1.
 std::vector<PimChunk> gemv_chunks(const MemorySpec& memory, const PimRequest& request);
+std::vector<PimChunk> gemv_chunks(const MemorySpec& memory, std::span<const PimRequest> requests);
 
 }  // namespace weir

@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "models/memory/dram/command_timing.h"
+#include "models/memory/dram/controller.h"
 
 namespace weir {
 namespace {
@@ -13,21 +13,37 @@ constexpr Cycles never = std::numeric_limits<Cycles>::max();
 
 class PimChannel {
  public:
-  PimChannel(const MemorySpec& memory, const PimOptions& options)
+  PimChannel(const MemorySpec& memory, std::span<const MemoryRequest> normal, const PimOptions& options,
+             std::vector<IssuedCommand>* normal_log)
       : t_(memory.timings),
         pim_(*memory.pim),
         at_(pim_organisation(memory)),
         artifact_(options.timing == PimTiming::artifact),
         dual_(options.buffers == RowBuffers::dual),
         log_(options.log),
-        timing_(at_, pim_constraints(memory, options.timing, options.buffers)),
+        memory_(pim_memory(memory)),
+        controller_(memory_, shared_constraints(memory, options.timing, options.buffers), normal,
+                    {options.refresh, normal_log}),
+        timing_(controller_.timing()),
         pim_open_(static_cast<std::size_t>(at_.banks())),
         interval_(t_.refi / at_.ranks),
-        next_due_(options.refresh ? interval_ : never) {}
+        next_due_(options.refresh ? interval_ : never) {
+    controller_.give_to_pim(!dual_);
+  }
 
   void chunk(const PimChunk& chunk) {
     gwrite();
     for (std::int64_t i = 0; i < chunk.tiles; ++i) tile(chunk.heads, chunk.comps);
+  }
+
+  // Its rows closed, normal accesses have the channel to themselves.
+  PimBeside finish_beside() {
+    PimBeside run{finish(), {}};
+    if (!controller_.finished()) close(open_banks(0, at_.banks()));
+    controller_.take_back();
+    controller_.play();
+    run.normal = controller_.finish();
+    return run;
   }
 
   PimRun finish() {
@@ -38,15 +54,27 @@ class PimChannel {
   }
 
  private:
+  // Normal accesses have the cycles before the one that is ready() in the end: they may put it off.
+  template <class Ready>
+  Cycles wait_for(Ready ready) {
+    Cycles when;
+    do when = ready();
+    while (controller_.play_until(when));
+    return when;
+  }
+  void play_until(Cycles when) {
+    now_ = wait_for([&] { return std::max(now_, when); });
+  }
+
   // The first cycle at which the command bus and the table allow it; it is issued then.
   Cycles issue(DramCommand command, int bank, Cycles not_before = 0, int comps = 0) {
-    const Cycles now = std::max({now_, not_before, timing_.ready(command, bank)});
+    const Cycles now = wait_for([&] { return std::max({now_, not_before, timing_.ready(command, bank)}); });
     issue_at(now, command, bank, comps);
     now_ = now + 1;
     return now;
   }
   void issue_at(Cycles now, DramCommand command, int bank, int comps = 0) {
-    timing_.issue(command, bank, now);
+    controller_.issue({command, bank, operands()}, now);
     ++run_.commands[static_cast<std::size_t>(command)];
     if (log_) log_->push_back({now, command, bank, comps});
   }
@@ -72,8 +100,11 @@ class PimChannel {
   void close(const std::vector<int>& banks) {
     if (banks.empty()) return;
     if (!artifact_) {
-      Cycles now = now_;
-      for (const int bank : banks) now = std::max(now, precharge_ready(bank));
+      const Cycles now = wait_for([&] {
+        Cycles ready = now_;
+        for (const int bank : banks) ready = std::max(ready, precharge_ready(bank));
+        return ready;
+      });
       for (const int bank : banks) issue_at(now, DramCommand::pim_precharge, bank);
       now_ = now + 1;
     } else {
@@ -85,9 +116,11 @@ class PimChannel {
   // One command to each of these, one a cycle, always the first that is ready.
   void in_order(DramCommand command, std::vector<int> banks) {
     while (!banks.empty()) {
-      Cycles now = never;
-      for (const int bank : banks) now = std::min(now, timing_.ready(command, bank));
-      now = std::max(now, now_);
+      const Cycles now = wait_for([&] {
+        Cycles ready = never;
+        for (const int bank : banks) ready = std::min(ready, timing_.ready(command, bank));
+        return std::max(ready, now_);
+      });
       const auto next = std::find_if(banks.begin(), banks.end(),
                                      [&](int bank) { return timing_.ready(command, bank) <= now; });
       issue(command, *next);
@@ -95,17 +128,19 @@ class PimChannel {
     }
   }
 
-  void close_normal_row() {
-    if (!normal_open_) return;
-    issue(DramCommand::precharge, 0);
-    normal_open_ = false;
+  // Of bank 0, the vectors': one row for all of them, none that an address names.
+  std::int64_t operands() const { return at_.rows; }
+  bool operands_open() const { return controller_.open_row(0) == operands(); }
+  void close_operands() {
+    if (operands_open()) issue(DramCommand::precharge, 0);
   }
 
   void refresh() {
     const int in_rank = at_.banks_per_rank(), first = next_rank_ * in_rank;
-    now_ = std::max(now_, next_due_);
-    if (first == 0) close_normal_row();
+    play_until(next_due_);
+    if (first == 0) close_operands();
     close(open_banks(first, in_rank));
+    wait_for([&] { return controller_.rank_closed(next_rank_) ? now_ : never; });  // of normal rows
     issue(DramCommand::refresh, first);
     next_rank_ = (next_rank_ + 1) % at_.ranks;
     next_due_ += interval_;
@@ -113,21 +148,29 @@ class PimChannel {
 
   // Of the operand's row, in bank 0, to the global buffer.
   void gwrite() {
-    while (!fits(std::max(now_, results_done()), gwrite_estimate())) refresh();
-    now_ = std::max(now_, results_done());
+    play_until(results_done());
+    while (!fits(now_, gwrite_estimate())) {
+      refresh();
+      play_until(results_done());
+    }
     if (!dual_ && pim_open_[0]) close({0});
-    if (!normal_open_) issue(DramCommand::activate, 0);
-    normal_open_ = true;
-    issue(DramCommand::gwrite, 0);
+    controller_.hold_bank(0, true, now_ - 1);
+    if (!operands_open()) {
+      if (controller_.open_row(0) >= 0) issue(DramCommand::precharge, 0);
+      issue(DramCommand::activate, 0);
+    }
+    const Cycles now = issue(DramCommand::gwrite, 0);
+    controller_.hold_bank(0, false, now);
   }
   Cycles gwrite_estimate() const {
-    if (normal_open_) return pim_.gwrite;
-    return (!dual_ && pim_open_[0] ? t_.rtp : 0) + t_.rp + t_.rcd_rd + pim_.gwrite;
+    if (operands_open()) return pim_.gwrite;
+    const bool other_row = controller_.open_row(0) >= 0 || (!dual_ && pim_open_[0]);
+    return (other_row ? t_.rtp : 0) + t_.rp + t_.rcd_rd + pim_.gwrite;
   }
 
   void tile(int heads, int comps) {
     admit(heads, comps);
-    if (!dual_) close_normal_row();
+    if (!dual_) close_operands();
     close(open_banks(0, at_.banks()));
     issue(DramCommand::header, 0);
     std::vector<int> groups;
@@ -171,6 +214,7 @@ class PimChannel {
     const Cycles now = issue(DramCommand::gemv, 0, head_end_, comps);
     head_end_ = compute_end_ = now + gemv_time(pim_, comps);
     last_result_ = artifact_ ? now : compute_end_ - pim_.comp;
+    if (!artifact_) controller_.result_leaves(compute_end_);
   }
 
   void comps_and_result(int comps) {
@@ -191,9 +235,10 @@ class PimChannel {
   DramOrganisation at_;
   bool artifact_, dual_;
   std::vector<PimCommand>* log_;
-  CommandTiming timing_;
-  std::vector<bool> pim_open_;  // by bank
-  bool normal_open_ = false;    // bank 0's row of operands
+  MemorySpec memory_;
+  ChannelController controller_;  // of the normal accesses
+  const CommandTiming& timing_;   // of both
+  std::vector<bool> pim_open_;    // by bank
   Cycles interval_, next_due_;
   int next_rank_ = 0;  // to refresh
   Cycles now_ = 1;     // the command bus is free; the first command is in cycle 1, as NewtonSim's
@@ -205,18 +250,22 @@ class PimChannel {
 
 PimRun play_pim(const MemorySpec& memory, std::span<const PimChunk> chunks, const PimOptions& options) {
   if (!memory.pim) throw std::invalid_argument(memory.name + " has no PIM");
-  PimChannel channel(memory, options);
+  PimChannel channel(memory, {}, options, nullptr);
   for (const PimChunk& chunk : chunks) channel.chunk(chunk);
   return channel.finish();
 }
 
+PimBeside play_pim_beside(const MemorySpec& memory, std::span<const PimChunk> chunks,
+                          std::span<const MemoryRequest> normal, const PimOptions& options,
+                          std::vector<IssuedCommand>* normal_log) {
+  if (!memory.pim) throw std::invalid_argument(memory.name + " has no PIM");
+  PimChannel channel(memory, normal, options, normal_log);
+  for (const PimChunk& chunk : chunks) channel.chunk(chunk);
+  return channel.finish_beside();
+}
+
 PimRun play_pim(const MemorySpec& memory, std::span<const PimRequest> requests, const PimOptions& options) {
-  std::vector<PimChunk> chunks;
-  for (const PimRequest& request : requests) {
-    const std::vector<PimChunk> more = gemv_chunks(memory, request);
-    chunks.insert(chunks.end(), more.begin(), more.end());
-  }
-  return play_pim(memory, chunks, options);
+  return play_pim(memory, gemv_chunks(memory, requests), options);
 }
 
 }  // namespace weir

@@ -1,9 +1,11 @@
 #pragma once
-// GEMVs on the PIM of one channel, command by command, nothing else on it. A chunk (gemv.h) is a GWRITE, then
-// its tiles: header, an activation of every group of banks, the GEMVs, precharges. Every tREFI / ranks a rank
-// is refreshed, and a tile or a GWRITE starts only if it is over by then; else it waits for that refresh.
+// GEMVs on the PIM of one channel, command by command, alone or beside normal reads and writes. A chunk
+// (gemv.h) is a GWRITE, then its tiles: header, an activation of every group of banks, the GEMVs, precharges.
+// Every tREFI / ranks a rank is refreshed, and a tile or a GWRITE starts only if it is over by then; else it
+// waits for that refresh.
 #include <span>
 
+#include "models/memory/dram/channel.h"
 #include "models/memory/pim/gemv.h"
 #include "models/memory/pim/pim_timing.h"
 
@@ -37,6 +39,18 @@ PimRun play_pim(const MemorySpec& memory, std::span<const PimChunk> chunks, cons
 // The GEMVs of these requests, in order, as one stream of commands.
 PimRun play_pim(const MemorySpec& memory, std::span<const PimRequest> requests,
                 const PimOptions& options = {});
+
+// The same beside normal accesses (`normal`, as dram/channel.h has them). One command bus, PIM commands
+// first; one refresh, of both kinds of rows. With dual row buffers both run at once: a GWRITE alone takes a
+// bank (0) from normal accesses. With single ones normal accesses wait until the PIM is through and its rows
+// are closed.
+struct PimBeside {
+  PimRun pim;         // as if alone: its own commands, until its last result
+  ChannelRun normal;  // to the last of them
+};
+PimBeside play_pim_beside(const MemorySpec& memory, std::span<const PimChunk> chunks,
+                          std::span<const MemoryRequest> normal, const PimOptions& options = {},
+                          std::vector<IssuedCommand>* normal_log = nullptr);
 
 // What the commands take: an activation of a group with its precharges, COMPs of all banks.
 struct PimEnergy {

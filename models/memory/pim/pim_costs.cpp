@@ -30,6 +30,12 @@ PimEnergy PimCosts::energy(const PimRequest& request) {
   return cost(request).energy;
 }
 
+const PimInterference& PimCosts::beside_reads() {
+  const std::lock_guard lock(mutex_);
+  if (!beside_reads_) beside_reads_ = play_interference(memory_, options_);
+  return *beside_reads_;
+}
+
 const PimCosts::Cost& PimCosts::cost(const PimRequest& request) {
   // Lengths that need the same COMPs (attend) and the same tiles (logit) are one shape; both are powers of
   // two.

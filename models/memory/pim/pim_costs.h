@@ -3,10 +3,11 @@
 // asks for the same shapes again and again. Any thread may ask.
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <tuple>
 
-#include "models/memory/pim/pim_channel.h"
+#include "models/memory/pim/beside.h"
 
 namespace weir {
 
@@ -23,6 +24,7 @@ class PimCosts {
   double sustained(const PimRequest& request);
   double sustained(std::span<const PimRequest> requests);  // of one channel, one after the other
   PimEnergy energy(const PimRequest& request);             // of its commands; without its share of refreshes
+  const PimInterference& beside_reads();                   // with a full stream of them on the channel
 
  private:
   struct Cost {
@@ -38,6 +40,7 @@ class PimCosts {
   PimOptions options_;
   std::mutex mutex_;
   std::map<Shape, Cost> costs_;
+  std::optional<PimInterference> beside_reads_;
 };
 
 }  // namespace weir

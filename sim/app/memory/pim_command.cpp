@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "models/memory/pim/pim_channel.h"
+#include "models/memory/pim/beside.h"
 #include "sim/app/command_line.h"
 #include "sim/core/errors.h"
 
@@ -13,7 +13,7 @@ namespace {
 struct Arguments {
   std::string kind, op, row_buffers = "dual", timing = "physical";
   PimRequest request;
-  bool no_refresh = false;
+  bool no_refresh = false, reads = false;
 };
 
 MemorySpec find_pim(const std::string& kind) {
@@ -35,7 +35,13 @@ int pim(const Arguments& a) {
   options.refresh = !a.no_refresh;
   const PimRun run = play_pim(memory, std::vector<PimRequest>{request}, options);
   const PimEnergy e = pim_energy(memory, run);
-  fmt::print("{{\"cycles\": {}}}\n", run.cycles);
+  std::optional<PimBesideReads> beside;
+  if (a.reads) beside = play_pim_beside_reads(memory, gemv_chunks(memory, request), options);
+  if (beside)
+    fmt::print("{{\"cycles\": {}, \"cycles_with_reads\": {}, \"reads_kept\": {:.4f}}}\n", run.cycles,
+               beside->cycles, beside->reads_kept());
+  else
+    fmt::print("{{\"cycles\": {}}}\n", run.cycles);
   fmt::print(stderr, "{} ({}), {} row buffers, {} timing\n", memory.name, memory.title, a.row_buffers,
              a.timing);
   fmt::print(stderr, "  Time       {:.4g} us\n",
@@ -48,6 +54,9 @@ int pim(const Arguments& a) {
       "  Energy     {:.4g} uJ: rows {:.4g}, COMPs {:.4g}, GWRITEs {:.4g}, results {:.4g}, refresh {:.4g}\n",
       e.total().value() * 1e6, e.group_activate.value() * 1e6, e.comp.value() * 1e6, e.gwrite.value() * 1e6,
       e.result.value() * 1e6, e.refresh.value() * 1e6);
+  if (beside)
+    fmt::print(stderr, "  With reads {} cycles ({:+.1f} %), {} reads: {:.1f} % of those without a PIM\n",
+               beside->cycles, 100 * (beside->pim_slowdown() - 1), beside->reads, 100 * beside->reads_kept());
   return exit_done;
 }
 
@@ -75,6 +84,9 @@ std::function<int()> declare_pim(CLI::App& app) {
   app.add_option("--timing", a->timing, "physical, or artifact: as the NeuPIMs authors' simulator")
       ->check(CLI::IsMember({"artifact", "physical"}))
       ->capture_default_str();
+  app.add_flag(
+      "--reads", a->reads,
+      "a full stream of reads beside it as well: the cycles then, and what the reads keep of theirs");
   app.add_flag("--no-refresh", a->no_refresh, "leave refresh out");
   return [a] { return pim(*a); };
 }

@@ -123,7 +123,8 @@ void add_algorithm1(std::vector<ReproducedRow>& rows) {
 void add_pim(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) {
   const std::filesystem::path dram =
       options.reference ? *options.reference / "dram" : std::filesystem::path();
-  if (!dram.empty() && std::filesystem::is_directory(dram)) {
+  const bool recorded = !dram.empty() && std::filesystem::is_directory(dram);
+  if (recorded) {
     add_rows(reference_gemvs(dram), 2, rows);
     const Table attention = Table::read(dram / "neupims_mha_vs_alg1.csv");
     add_rows(reference_attention(attention, false), 3, rows);
@@ -131,6 +132,7 @@ void add_pim(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) 
   } else {
     add_rows(shipped_gemvs(), 2, rows);
   }
+  add_pim_beside(recorded ? dram : std::filesystem::path(), rows);
   add_algorithm1(rows);
 }
 

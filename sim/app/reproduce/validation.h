@@ -13,6 +13,8 @@ void add_traces(const ReproduceOptions& options,
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // Vidur's runs
 void add_dram(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);   // DRAMsim3's cases
 void add_pim(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);    // NewtonSim's cases
+void add_pim_beside(const std::filesystem::path& dram,
+                    std::vector<ReproducedRow>& rows);  // reads beside it; empty: shipped cases
 
 // The study: all of these, and the servers.
 std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options);
