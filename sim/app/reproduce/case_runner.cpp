@@ -11,14 +11,35 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t figures = 7;
+constexpr std::size_t figures = 10;
+
+struct Utilisation {
+  double flops = 0, memory = 0, pim = 0;
+};
+
+Utilisation utilisation(const RunResult& result) {
+  Utilisation mean;
+  const Seconds window = result.end - result.start;
+  if (window <= Seconds(0)) return mean;
+  const double share = 1 / static_cast<double>(result.devices.size());
+  for (const DeviceUsage& device : result.devices) {
+    mean.flops += share * (device.flops / window / device.peak);
+    mean.memory += share * (device.memory / window / device.memory_bandwidth);
+    for (const UnitUsage& unit : device.units)
+      if (unit.name == "pim" || unit.name == "pim_blocked") mean.pim += share * (unit.busy / window);
+  }
+  return mean;
+}
+
 
 std::string simulate_case(const Case& c) {
   const Scenario scenario = read_scenario(c.scenario, c.name);
   RunResult result = simulate(scenario, {});
   const Metrics m = measure(result, scenario.slo);
-  const double values[figures] = {m.ttft_ms.mean, m.ttft_ms.p50, m.tpot_ms.mean,     m.tpot_ms.p50,
-                                  m.e2el_ms.mean, m.e2el_ms.p50, m.output_throughput};
+  const Utilisation used = utilisation(result);
+  const double values[figures] = {m.ttft_ms.mean, m.ttft_ms.p50, m.tpot_ms.mean,      m.tpot_ms.p50,
+                                  m.e2el_ms.mean, m.e2el_ms.p50, m.output_throughput, used.flops,
+                                  used.memory,    used.pim};
   return std::string(reinterpret_cast<const char*>(values), sizeof values);
 }
 
@@ -35,7 +56,7 @@ std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const Reproduc
         if (r.error.empty()) {
           double v[figures];
           std::memcpy(v, child.output.data(), sizeof v);
-          r = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], ""};
+          r = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], ""};
         }
         if (options.progress) options.progress(fmt::format("{}/{} {}", ++ended, cases.size(), cases[i].name));
         return true;

@@ -12,6 +12,9 @@ struct CaseResult {
   double ttft_mean_ms = 0, ttft_p50_ms = 0, tpot_mean_ms = 0, tpot_p50_ms = 0, e2e_mean_ms = 0,
          e2e_p50_ms = 0;
   double output_throughput = 0;
+  // Means over the devices and their time: of the peak rate, of the memory's bandwidth, of a unit "pim" or
+  // "pim_blocked" (0: none).
+  double flops_utilisation = 0, memory_utilisation = 0, pim_utilisation = 0;
   std::string error;  // why there are no figures
 };
 

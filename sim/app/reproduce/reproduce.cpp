@@ -12,6 +12,7 @@
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
+#include "sim/app/reproduce/neupims/study.h"
 #include "sim/app/reproduce/validation.h"
 #include "sim/core/catalog.h"
 
@@ -21,6 +22,8 @@ const std::vector<Study>& studies() {
   static const std::vector<Study> table = {
       {"validation", "measured servers, kernels and traces beside their simulation", reproduce_validation,
        draw_validation},
+      {"neupims", "NPU + HBM-PIM: Figures 12 to 14, Table 4, Algorithms 1 and 2", reproduce_neupims,
+       draw_neupims},
   };
   return table;
 }

@@ -1,0 +1,151 @@
+// Figures as the paper draws them, of runs.csv: throughput.svg (Figure 12), techniques.svg (13) and
+// layouts.svg (14).
+#include <fmt/format.h>
+
+#include <map>
+#include <tuple>
+
+#include "sim/app/output/gnuplot.h"
+#include "sim/app/output/output_file.h"
+#include "sim/app/reproduce/measured.h"
+#include "sim/app/reproduce/neupims/study.h"
+
+namespace weir {
+namespace neupims {
+namespace {
+
+// Tokens a second of a run, in both sets.
+struct Rate {
+  double paper = 0, physical = 0;
+};
+
+class DrawnRuns {
+ public:
+  explicit DrawnRuns(const Table& runs) {
+    for (std::size_t i = 0; i < runs.rows(); ++i)
+      rates_[{runs.text(i, "device"), runs.text(i, "placement"), runs.text(i, "interleave"),
+              runs.text(i, "model"), runs.number(i, "tensor"), runs.text(i, "dataset"),
+              runs.number(i, "batch")}] = {runs.number(i, "paper_tokens_per_s"),
+                                           runs.number(i, "physical_tokens_per_s")};
+  }
+  Rate at(const Machine& m, const Model& model, int tensor, const char* dataset, int batch) const {
+    return rates_.at({m.device, m.placement, m.interleave, model.name, tensor, dataset, batch});
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string, std::string, double, std::string, double>;
+  std::map<Key, Rate> rates_;
+};
+
+constexpr const char* throughput = R"gp(set multiplot layout 2,1
+set style fill solid 1.0 noborder
+set boxwidth 0.4
+set xrange [-1:47]
+set yrange [0:top]
+set ytics 1
+set xtics scale 0 ("7B" 2, "13B" 8, "30B" 14, "175B" 20, "7B" 26, "13B" 32, "30B" 38, "175B" 44)
+set ylabel "Throughput over NPU-only"
+set label 1 "Alpaca" at 11, top*0.93 center
+set label 2 "ShareGPT" at 35, top*0.93 center
+set arrow 1 from 23, 0 to 23, top nohead lc rgb "#909090" dt 2
+set key outside top center horizontal
+set title "Constants fitted to the paper"
+plot "throughput.csv" using ($1-0.2):2 skip 1 with boxes lc rgb "#E69F00" title "NPU+PIM", \
+     "" using ($1+0.2):3 skip 1 with boxes lc rgb "#0072B2" title "NeuPIMs", 1 lc rgb "#404040" lw 1 notitle
+set title "Physical: nothing fitted"
+set xlabel "GPT3, batches of 64, 128, 256, 384, 512 a device"
+unset key
+plot "throughput.csv" using ($1-0.2):4 skip 1 with boxes lc rgb "#E69F00" notitle, \
+     "" using ($1+0.2):5 skip 1 with boxes lc rgb "#0072B2" notitle, 1 lc rgb "#404040" lw 1 notitle
+unset multiplot
+)gp";
+
+constexpr const char* techniques = R"gp(set xlabel "Batch of a device (GPT3-7B, TP4, ShareGPT)"
+set ylabel "Throughput over NPU+PIM"
+set xrange [40:536]
+set yrange [0:*]
+set xtics (64, 128, 256, 384, 512)
+set key outside top center horizontal maxrows 2
+plot "techniques.csv" using 1:2 skip 1 with linespoints lc rgb "#E69F00" pt 6 lw 2 title "dual row buffers", \
+     "" using 1:3 skip 1 with linespoints lc rgb "#009E73" pt 8 lw 2 title "and min-load placement", \
+     "" using 1:4 skip 1 with linespoints lc rgb "#0072B2" pt 4 lw 2 title "and interleaving", \
+     "" using 1:5 skip 1 with linespoints lc rgb "#E69F00" pt 6 lw 2 dt 2 title "physical", \
+     "" using 1:6 skip 1 with linespoints lc rgb "#009E73" pt 8 lw 2 dt 2 title "physical", \
+     "" using 1:7 skip 1 with linespoints lc rgb "#0072B2" pt 4 lw 2 dt 2 title "physical"
+)gp";
+
+constexpr const char* layouts = R"gp(set style fill solid 1.0 noborder
+set boxwidth 0.26
+set xrange [-0.6:2.6]
+set yrange [0:*]
+set xtics scale 0 ("GPT3-7B" 0, "GPT3-13B" 1, "GPT3-30B" 2)
+set ylabel "Output tokens/s over (2, 4), physical"
+set key outside top center horizontal
+plot "layouts.csv" using ($1-0.28):2 skip 1 with boxes lc rgb "#0072B2" title "(TP, PP) = (8, 1)", \
+     "" using 1:3 skip 1 with boxes lc rgb "#E69F00" title "(4, 2)", \
+     "" using ($1+0.28):4 skip 1 with boxes lc rgb "#009E73" title "(2, 4)"
+)gp";
+
+void draw_throughput(ResultDirectory& directory, const DrawnRuns& runs) {
+  OutputFile data(directory.file("figures/throughput.csv"));
+  data.text("place,npupim_paper,neupims_paper,npupim_physical,neupims_physical\n");
+  double top = 1;
+  int place = 0;
+  for (const char* dataset : datasets)
+    for (const Model& model : models) {
+      for (const int batch : batches) {
+        const auto at = [&](const Machine& m) { return runs.at(m, model, model.tensor, dataset, batch); };
+        const Rate base = at(npu_only), pim = at(npu_pim), all = at(neupims);
+        const double values[] = {pim.paper / base.paper, all.paper / base.paper,
+                                 pim.physical / base.physical, all.physical / base.physical};
+        for (const double v : values) top = std::max(top, v);
+        data.print("{},{:.4f},{:.4f},{:.4f},{:.4f}\n", place++, values[0], values[1], values[2], values[3]);
+      }
+      ++place;
+    }
+  data.close();
+  draw(directory, {.name = "throughput",
+                   .height = 560,
+                   .settings = fmt::format("top = {:.2f}\n", 1.2 * top),
+                   .body = throughput});
+}
+
+void draw_techniques(ResultDirectory& directory, const DrawnRuns& runs) {
+  OutputFile data(directory.file("figures/techniques.csv"));
+  data.text("batch,drb,gmlbp,sbi,drb_physical,gmlbp_physical,sbi_physical\n");
+  for (const int batch : batches) {
+    const auto at = [&](const Machine& m) { return runs.at(m, models[0], 4, "sharegpt", batch); };
+    const Rate base = at(npu_pim), d = at(dual_buffers), b = at(balanced), i = at(interleaved);
+    data.print("{},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f}\n", batch, d.paper / base.paper,
+               b.paper / base.paper, i.paper / base.paper, d.physical / base.physical,
+               b.physical / base.physical, i.physical / base.physical);
+  }
+  data.close();
+  draw(directory, {.name = "techniques", .settings = "", .body = techniques});
+}
+
+void draw_layouts(ResultDirectory& directory, const DrawnRuns& runs) {
+  OutputFile data(directory.file("figures/layouts.csv"));
+  data.text("model,tp8_pp1,tp4_pp2,tp2_pp4\n");
+  for (int i = 0; i < 3; ++i) {
+    const auto at = [&](int tensor, int batch) {
+      return runs.at(neupims, models[static_cast<std::size_t>(i)], tensor, "sharegpt", batch).physical;
+    };
+    const double base = at(2, 64);
+    data.print("{},{:.4f},{:.4f},{:.4f}\n", i, at(8, 256) / base, at(4, 128) / base, 1.0);
+  }
+  data.close();
+  draw(directory, {.name = "layouts", .settings = "", .body = layouts});
+}
+
+}  // namespace
+}  // namespace neupims
+
+void draw_neupims(ResultDirectory& directory, const std::vector<ReproducedRow>&) {
+  const neupims::DrawnRuns runs(Table::read(directory.file("runs.csv")));
+  neupims::draw_throughput(directory, runs);
+  neupims::draw_techniques(directory, runs);
+  neupims::draw_layouts(directory, runs);
+}
+
+}  // namespace weir

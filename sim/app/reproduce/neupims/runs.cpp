@@ -1,0 +1,92 @@
+#include "sim/app/reproduce/neupims/runs.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace weir::neupims {
+namespace {
+
+std::string name_of(const Point& p) {
+  return fmt::format("{} {} {} TP{} PP{} {} {} {}", p.machine.device, p.machine.placement,
+                     p.machine.interleave, p.tensor, p.pipeline, p.model, p.dataset, p.batch);
+}
+
+// The paper names no interconnect and its simulator has no all-reduce: the paper set has one that costs
+// nothing. Physical: NVLink 3, the one of the A100 that the paper compares with.
+Json interconnect(const std::string& assumptions) {
+  if (assumptions == "physical") return "nvlink3_switch";
+  return {{"shape", "switch"}, {"bandwidth_gb_per_s", 1e6}, {"latency_us", 0}};
+}
+
+}  // namespace
+
+const std::vector<Model> models = {{"gpt3-7b", "GPT3-7B", 4, 1},
+                                   {"gpt3-13b", "GPT3-13B", 4, 1},
+                                   {"gpt3-30b", "GPT3-30B", 4, 2},
+                                   {"gpt3-175b", "GPT3-175B", 8, 4}};
+
+Json scenario_of(const Point& p, const std::string& assumptions) {
+  const int requests = p.batch * p.pipeline;
+  // The authors' simulator knows no capacity, and many of their batches would not fit 32 GB.
+  const Json device = {
+      {"kind", p.machine.device}, {"count", p.tensor * p.pipeline}, {"memory_capacity_gib", 1024}};
+  return {
+      {"model", p.model},
+      {"assumptions", assumptions},
+      {"precision", {{"weights", "fp16"}, {"activations", "fp16"}, {"kv_cache", "fp16"}}},
+      {"cluster",
+       {{"nodes", Json::array({{{"devices", Json::array({device})},
+                                {"interconnect", interconnect(assumptions)}}})}}},
+      {"serving",
+       {{"replicas",
+         Json::array({{{"parallelism", {{"tensor", p.tensor}, {"pipeline", p.pipeline}}},
+                       {"batching",
+                        {{"kind", "sub_batch_interleaving"},
+                         {"interleave", p.machine.interleave},
+                         {"max_batch_requests", requests},
+                         {"max_batch_tokens", 8192}}},
+                       {"placement", {{"kind", p.machine.placement}}},
+                       {"partitioning", {{"kind", p.machine.partitioning}}},
+                       {"engine", {{"kind", "ideal"}}}}})}}},
+      // GPT3's context of 2,048 tokens ends a request. Eight tokens each, so that filling and draining the
+      // pipeline is a small part.
+      {"workload",
+       {{"requests", {{"kind", "named"}, {"name", p.dataset}, {"count", 10000}}},
+        {"arrivals",
+         {{"kind", "warm_batch"},
+          {"concurrency", requests},
+          {"batches", 10},
+          {"steps", 8},
+          {"max_tokens", 2048}}}}}};
+}
+
+void Runs::want(const Point& point) {
+  wanted_.emplace(name_of(point), point);
+}
+
+void Runs::run(const ReproduceOptions& options) {
+  std::vector<Case> cases;
+  for (const auto& [name, point] : wanted_)
+    for (const char* assumptions : {"paper", "physical"})
+      cases.push_back({fmt::format("{}, {}", name, assumptions), scenario_of(point, assumptions)});
+  const std::vector<CaseResult> results = run_cases(cases, options);
+  std::size_t i = 0;
+  for (const auto& [name, point] : wanted_) {
+    results_[name] = {results[i], results[i + 1]};
+    i += 2;
+  }
+}
+
+const Measured& Runs::at(const Point& point) const {
+  const Measured& m = results_.at(name_of(point));
+  for (const CaseResult* result : {&m.paper, &m.physical})
+    if (!result->error.empty()) throw std::runtime_error(name_of(point) + ": " + result->error);
+  return m;
+}
+
+void Runs::each(const std::function<void(const Point&, const Measured&)>& action) const {
+  for (const auto& [name, point] : wanted_) action(point, results_.at(name));
+}
+
+}  // namespace weir::neupims

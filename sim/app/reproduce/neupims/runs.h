@@ -1,0 +1,56 @@
+#pragma once
+// The runs behind NeuPIMs' figures: its models, datasets and machines as scenarios, every one simulated once.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/app/reproduce/case_runner.h"
+
+namespace weir::neupims {
+
+struct Model {  // Table 3
+  const char* name;
+  const char* title;
+  int tensor, pipeline;
+};
+extern const std::vector<Model> models;
+
+struct Machine {
+  const char *device, *partitioning, *placement, *interleave;
+};
+// Figure 12's three, and the steps between the last two (Figure 13).
+inline constexpr Machine npu_only{"npu_only", "npu_units", "round_robin", "off"},
+    npu_pim{"npu_pim_blocked", "npu_pim", "round_robin", "off"},
+    dual_buffers{"neupims_npu", "npu_pim", "round_robin", "off"},
+    balanced{"neupims_npu", "npu_pim", "greedy_min_load", "off"},
+    interleaved{"neupims_npu", "npu_pim", "greedy_min_load", "on"},
+    neupims{"neupims_npu", "npu_pim", "greedy_min_load", "best"};
+
+struct Point {
+  Machine machine;
+  std::string model;
+  int tensor = 1, pipeline = 1;
+  std::string dataset;  // sharegpt, alpaca
+  int batch = 64;       // of a device
+};
+
+// Of both assumption sets.
+struct Measured {
+  CaseResult paper, physical;
+};
+
+Json scenario_of(const Point& point, const std::string& assumptions);
+
+class Runs {
+ public:
+  void want(const Point& point);
+  void run(const ReproduceOptions& options);  // all that are wanted
+  const Measured& at(const Point& point) const;  // throws std::runtime_error where a run failed
+  void each(const std::function<void(const Point&, const Measured&)>& action) const;
+
+ private:
+  std::map<std::string, Point> wanted_;
+  std::map<std::string, Measured> results_;
+};
+
+}  // namespace weir::neupims
