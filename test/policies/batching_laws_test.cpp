@@ -60,9 +60,11 @@ TEST_CASE("batching: every request that fits alone ends, and no decision breaks 
           entry.name == "orca" || entry.name == "static" || scenario.admission == Admission::sequence;
       if (reserves) REQUIRE(engine.preemptions == 0);
     }
-    INFO(entry.name << ", " << channels << " channels: " << preemptions << " preemptions, " << swaps << " swaps");
+    INFO(entry.name << ", " << channels << " channels: " << preemptions << " preemptions, " << swaps
+                    << " swaps");
     const bool preempts = entry.name != "orca" && entry.name != "static";
-    CHECK((preempts ? preemptions > (channels == 1 ? 300 : 120) : preemptions == 0));  // the scenarios do reach the cases meant
+    CHECK((preempts ? preemptions > (channels == 1 ? 300 : 120)
+                    : preemptions == 0));  // the scenarios do reach the cases meant
     CHECK((preempts ? swaps > (channels == 1 ? 100 : 30) : swaps == 0));
     CHECK(repeats > 1000);
     CHECK(blocked > 100);
