@@ -7,6 +7,7 @@ std::shared_ptr<const BatchingPolicy> make_static_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_orca_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_prefill_first_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_chunked_prefill_batching(Params& params);
+std::shared_ptr<const BatchingPolicy> make_sub_batch_interleaving(Params& params);
 
 const Catalog<BatchingPolicy>& batching_policies() {
   static const Catalog<BatchingPolicy> table = {
@@ -18,6 +19,8 @@ const Catalog<BatchingPolicy>& batching_policies() {
        make_prefill_first_batching},
       {"chunked_prefill", "decodes, then chunks of prompts up to the token budget (vLLM v1, Sarathi-Serve)",
        make_chunked_prefill_batching},
+      {"sub_batch_interleaving", "whole prompts beside decodes, in two halves side by side (NeuPIMs)",
+       make_sub_batch_interleaving},
   };
   return table;
 }

@@ -44,13 +44,17 @@ struct SequenceView {
   std::int32_t request = -1;  // the engine's name for it
   // Its KV cache lies elsewhere (swapped out, or at a prefill replica) and is fetched once it is admitted.
   bool elsewhere = false;
+  // Of the device's KV channels the one that its blocks lie in; of one that waits, that it would go to. Of 16
+  // bits, so that a view stays one cache line.
+  std::int16_t channel = 0;
 };
+static_assert(sizeof(SequenceView) == 64);
 
 struct ServingView {
-  std::span<const SequenceView> running;  // in order of admission
-  std::span<const SequenceView> waiting;  // first come, first served; preempted ones in front
-  std::int64_t free_blocks;
-  std::int64_t total_blocks;
+  std::span<const SequenceView> running;      // in order of admission
+  std::span<const SequenceView> waiting;      // first come, first served; preempted ones in front
+  std::span<const std::int64_t> free_blocks;  // of each channel; ordinary devices have one
+  std::int64_t total_blocks;                  // of one channel
   std::int64_t block_tokens;
   Admission admission;
   int pipeline_stages;
@@ -88,8 +92,9 @@ class BatchingPolicy {
  public:
   virtual ~BatchingPolicy() = default;
   virtual void next(const ServingView& view, Batch& batch) const = 0;  // fills a cleared batch
-  // False if the request could not run to its end even alone: the engine rejects it on arrival. A reader asks
-  // the same of a request of max_model_len tokens, as vLLM does of its configuration.
+  // False if the request could not run to its end even alone in a channel of `total_blocks`: the engine
+  // rejects it on arrival. A reader asks the same of a request of max_model_len tokens, as vLLM does of its
+  // configuration.
   virtual bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const = 0;
   virtual std::int64_t max_batch_requests() const = 0;
   virtual std::int64_t max_batch_tokens() const = 0;  // for the activation reserve

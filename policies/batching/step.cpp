@@ -3,9 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 namespace weir {
+namespace {
+
+std::size_t at(const SequenceView& sequence) {
+  return static_cast<std::size_t>(sequence.channel);
+}
+
+}  // namespace
 
 BatchLimits BatchLimits::from(Params& params) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // Slice::sequence
@@ -43,14 +51,17 @@ Step::Step(const ServingView& view, const BatchLimits& limits, Admission admissi
                           ? limits.max_batch_requests
                           : blocks_for(limits.max_batch_requests, view.pipeline_stages)),
       seats_(limits.max_batch_requests - std::ssize(view.running)),
-      free_blocks_(view.free_blocks) {}
+      free_blocks_(view.free_blocks.begin(), view.free_blocks.end()) {}
 
 void Step::run() {
   bool decodes_only = true;
-  auto end = static_cast<std::int32_t>(view_.running.size());
-  for (std::int32_t i = run_ready_decodes(); i < end && !full(); ++i) {
-    const SequenceView& sequence = view_.running[static_cast<std::size_t>(i)];
-    if (sequence.in_flight) continue;
+  const auto members = static_cast<std::int32_t>(view_.running.size());
+  std::int32_t i = free_blocks_.size() == 1 ? run_ready_decodes<false>() : run_ready_decodes<true>();
+  ByChannel<std::int32_t> end;  // of a channel: those from there on were preempted or are in flight
+  if (i < members) end.assign(free_blocks_.size(), members);
+  for (; i < members && !full(); ++i) {
+    const SequenceView& sequence = running(i);
+    if (sequence.in_flight || i >= end[at(sequence)]) continue;
     decodes_only &= !sequence.prefilling();
     const std::int64_t tokens = std::min(sequence.pending(), tokens_left_);
     while (!take(i, sequence, tokens))
@@ -58,20 +69,24 @@ void Step::run() {
   }
   // Where the micro-batch is full, the same ones come first again, whoever is left over.
   batch_.repeatable = decodes_only && !starved_ && !batch_.slices.empty();
+  // So that they wait in the order in which they came, whatever their channels.
+  std::ranges::sort(batch_.preempted, std::greater<>());
 }
 
 // The leading decodes whose next token has a block, nearly always all of them; returns where it stopped. A
 // loop of its own, on locals, because it is what a step costs: a third of the general one.
+template <bool several_channels>
 std::int32_t Step::run_ready_decodes() {
-  const auto running = static_cast<std::int32_t>(view_.running.size());
-  const std::int64_t room = std::min<std::int64_t>({running, tokens_left_, sequences_left_});
-  std::int64_t free_blocks = free_blocks_;
+  const auto members = static_cast<std::int32_t>(view_.running.size());
+  const std::int64_t room = std::min<std::int64_t>({members, tokens_left_, sequences_left_});
+  std::int64_t only = free_blocks_[0];
   batch_.slices.resize(static_cast<std::size_t>(room));
   auto slice = batch_.slices.begin();
   std::int32_t i = 0;
-  for (; i < running; ++i) {
-    const SequenceView& sequence = view_.running[static_cast<std::size_t>(i)];
+  for (; i < members; ++i) {
+    const SequenceView& sequence = running(i);
     if (sequence.in_flight) continue;
+    std::int64_t& free_blocks = several_channels ? free_blocks_[at(sequence)] : only;
     const std::int64_t lacks = sequence.known_tokens - sequence.blocks * view_.block_tokens;
     const std::int64_t wanted = lacks > 0 ? 1 : 0;
     if (slice == batch_.slices.end() || sequence.prefilling() || lacks > view_.block_tokens ||
@@ -84,30 +99,36 @@ std::int32_t Step::run_ready_decodes() {
   batch_.slices.resize(static_cast<std::size_t>(taken));
   tokens_left_ -= taken;
   sequences_left_ -= taken;
-  free_blocks_ = free_blocks;
+  if (!several_channels) free_blocks_[0] = only;
   return i;
 }
 
-// Preempts the last sequence before `end` that is not in flight, and moves `end` there: those behind it are
-// in flight. False if `index` itself must go, or wait for lower ones in flight, which vLLM would preempt:
-// nobody behind it can run.
-bool Step::make_room(std::int32_t index, std::int32_t& end) {
+// Preempts the last sequence of the channel before its `end` that is not in flight, and moves `end` there:
+// those behind it are in flight. False if `index` itself must go, or wait for lower ones in flight, which
+// vLLM would preempt: nobody behind it in its channel can run.
+bool Step::make_room(std::int32_t index, ByChannel<std::int32_t>& end) {
   starved_ = true;
-  std::int32_t victim = end - 1;
-  while (victim > index && view_.running[static_cast<std::size_t>(victim)].in_flight) --victim;
-  const bool waits = victim == index && end - 1 > index;
-  end = victim;
-  if (waits) return false;
+  const std::size_t channel = at(running(index));
+  std::int32_t victim = end[channel] - 1;
+  bool in_flight = false;
+  for (; victim > index; --victim) {
+    if (at(running(victim)) != channel) continue;
+    if (!running(victim).in_flight) break;
+    in_flight = true;
+  }
+  end[channel] = victim;
+  if (victim == index && in_flight) return false;
   batch_.preempted.push_back(victim);
-  free_blocks_ += view_.running[static_cast<std::size_t>(victim)].blocks;
+  free_blocks_[channel] += running(victim).blocks;
   return victim != index;
 }
 
 bool Step::take(std::int32_t index, const SequenceView& sequence, std::int64_t tokens) {
   const std::int64_t blocks = blocks_for(sequence.computed_tokens + tokens, view_.block_tokens);
   const std::int64_t wanted = std::max<std::int64_t>(0, blocks - sequence.blocks);
-  if (wanted > free_blocks_) return false;
-  free_blocks_ -= wanted;
+  std::int64_t& free_blocks = free_blocks_[at(sequence)];
+  if (wanted > free_blocks) return false;
+  free_blocks -= wanted;
   tokens_left_ -= tokens;
   --sequences_left_;
   batch_.slices.push_back({index, tokens});
@@ -124,8 +145,8 @@ bool Step::admit(const SequenceView& head, std::int64_t tokens, std::int64_t spa
                              : admission_ == Admission::prompt ? head.known_tokens
                                                                : head.final_tokens();
   const std::int64_t wanted = blocks_for(claim, view_.block_tokens) - head.blocks;
-  if (wanted > unclaimed_blocks() - spare) return false;
-  if (unreserved_) *unreserved_ -= wanted;
+  if (wanted > unclaimed_blocks(at(head)) - spare) return false;
+  if (!unreserved_.empty()) unreserved_[at(head)] -= wanted;
   --seats_;
   ++batch_.admitted;
   batch_.repeatable = false;
@@ -137,14 +158,14 @@ bool Step::add(const SequenceView& head, std::int64_t tokens, std::int64_t spare
   return tokens <= tokens_left_ && admit(head, tokens, spare) && take(index, head, tokens);
 }
 
-std::int64_t Step::unclaimed_blocks() {
-  if (admission_ != Admission::sequence) return free_blocks_;
-  if (!unreserved_) {
-    unreserved_ = view_.free_blocks;
+std::int64_t Step::unclaimed_blocks(std::size_t channel) {
+  if (admission_ != Admission::sequence) return free_blocks_[channel];
+  if (unreserved_.empty()) {
+    unreserved_.assign(view_.free_blocks.begin(), view_.free_blocks.end());
     for (const SequenceView& sequence : view_.running)
-      *unreserved_ -= blocks_for(sequence.final_tokens(), view_.block_tokens) - sequence.blocks;
+      unreserved_[at(sequence)] -= blocks_for(sequence.final_tokens(), view_.block_tokens) - sequence.blocks;
   }
-  return *unreserved_;
+  return unreserved_[channel];
 }
 
 bool LimitedBatching::serves(const Request& request, std::int64_t total_blocks,

@@ -2,8 +2,8 @@
 // One step while a batching policy puts it together: the batch so far, and what is left of the token budget,
 // of the micro-batch and of the KV blocks. Lives on the stack of BatchingPolicy::next, which runs once an
 // iteration: it allocates nothing and passes once over the running sequences.
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
-#include <optional>
 
 #include "policies/batching/batching.h"
 
@@ -24,7 +24,8 @@ class Step {
   Step(const ServingView& view, const BatchLimits& limits, Admission admission, Batch& batch);
 
   // Every running sequence in order: its decode, or as much of its prompt as the budget leaves. One that
-  // finds no block takes those of the last in order that is not in flight, as vLLM v1 does.
+  // finds no block takes those of the last in order that is not in flight, as vLLM v1 does; of those in its
+  // own KV channel, where there are several.
   void run();
 
   // The next waiting sequence, or null if this step cannot take another, whatever its size.
@@ -42,9 +43,15 @@ class Step {
   std::int64_t tokens_left() const { return tokens_left_; }
 
  private:
+  // One number a KV channel. As many as NeuPIMs' devices have lie on the stack.
+  template <class T>
+  using ByChannel = boost::container::small_vector<T, 32>;
+
+  template <bool several_channels>
   std::int32_t run_ready_decodes();
-  bool make_room(std::int32_t index, std::int32_t& end);
-  std::int64_t unclaimed_blocks();
+  bool make_room(std::int32_t index, ByChannel<std::int32_t>& end);
+  std::int64_t unclaimed_blocks(std::size_t channel);
+  const SequenceView& running(std::int32_t i) const { return view_.running[static_cast<std::size_t>(i)]; }
 
   const ServingView& view_;
   Batch& batch_;
@@ -52,12 +59,12 @@ class Step {
   std::int64_t tokens_left_;
   std::int64_t sequences_left_;  // of the micro-batch
   std::int64_t seats_;           // of max_batch_requests, not taken by running ones
-  std::int64_t free_blocks_;
-  std::optional<std::int64_t> unreserved_;  // blocks, under sequence admission; counted when first asked
-  bool starved_ = false;                    // someone found no block: nobody is admitted
+  ByChannel<std::int64_t> free_blocks_;
+  ByChannel<std::int64_t> unreserved_;  // blocks, under sequence admission; counted when first asked
+  bool starved_ = false;                // someone found no block: nobody is admitted
 };
 
-// What the four policies share: their two limits.
+// What the policies share: their two limits.
 class LimitedBatching : public BatchingPolicy {
  public:
   explicit LimitedBatching(const BatchLimits& limits) : limits_(limits) {}

@@ -104,7 +104,8 @@ class Placer {
     const Sharding& cut = spec.parallelism;
     const std::vector<std::string> problems = sharding_problems(s_.model, cut);
     for (const std::string& problem : problems) reading_.problem(pointer + "/parallelism", problem);
-    if (!problems.empty() || !spec.batching || !spec.partitioning || !spec.prefetch) return;
+    if (!problems.empty() || !spec.batching || !spec.partitioning || !spec.placement || !spec.prefetch)
+      return;
     if (const auto kinds = device_kinds(); spec.device && !kinds.contains(*spec.device))
       return reading_.problem(pointer + "/device",
                               no_such("device in the cluster", *spec.device, {kinds.begin(), kinds.end()}));
@@ -214,6 +215,7 @@ class Placer {
     const KvCacheSpec& cache = spec.kv_cache;
     const Bytes memory = spec.on->spec().memory, reserve = activation_reserve(s_, spec);
     std::int64_t blocks = cache.blocks.value_or(std::int64_t{1} << 50);
+    const std::int64_t channels = spec.on->spec().kv_channels;
     for (int stage = 0; stage < cut.pipeline; ++stage) {
       if (const std::string why = cannot_run(spec, stage); !why.empty()) {
         reading_.problem(pointer, why);
@@ -226,7 +228,7 @@ class Placer {
                          : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
                                                       : cache.memory_fraction * memory - weights - reserve;
       const auto fits = static_cast<std::int64_t>(std::floor(std::max(0.0, room / block)));
-      if (cache.blocks ? fits < blocks : fits < 1) {
+      if (cache.blocks ? fits < blocks : fits < channels) {
         reading_.misfit(
             pointer + (cache.blocks ? "/kv_cache/blocks" : ""),
             cache.blocks
@@ -241,14 +243,24 @@ class Placer {
       }
       if (!cache.blocks) blocks = std::min(blocks, fits);
     }
-    spec.kv_blocks = blocks;
+    if (cache.blocks && blocks % channels != 0)
+      return reading_.problem(pointer + "/kv_cache/blocks",
+                              fmt::format("expected a multiple of the {} memory channels of {}, which share "
+                                          "the KV cache evenly (got {})",
+                                          channels, spec.on->spec().kind, blocks));
+    spec.kv_blocks = blocks / channels * channels;
+    const std::int64_t heads = s_.model.query_heads / cut.tensor;
+    spec.mha = spec.on->spec().mha.value_or(MhaParameters{});
+    spec.mha.heads = heads;
+    spec.mha.embedding = heads * s_.model.head_dim;
     check_longest(spec, pointer);
   }
 
   // As vLLM does at its start: whoever allows a length must be able to serve it.
   void check_longest(const ReplicaSpec& spec, const std::string& pointer) {
+    const std::int64_t channel_blocks = spec.kv_blocks / spec.on->spec().kv_channels;
     const auto serves = [&](std::int64_t length) {
-      return spec.batching->serves({Seconds(0), length - 1, 1}, spec.kv_blocks, spec.kv_cache.block_tokens);
+      return spec.batching->serves({Seconds(0), length - 1, 1}, channel_blocks, spec.kv_cache.block_tokens);
     };
     if (!spec.max_model_len || serves(*spec.max_model_len)) return;
     std::int64_t fits = 0, too_long = *spec.max_model_len;
@@ -256,7 +268,7 @@ class Placer {
     reading_.misfit(pointer + "/max_model_len",
                     fmt::format("a request of {} tokens could not run even alone: the longest that {} KV "
                                 "blocks of {} tokens and the batching serve is {}",
-                                *spec.max_model_len, spec.kv_blocks, spec.kv_cache.block_tokens, fits));
+                                *spec.max_model_len, channel_blocks, spec.kv_cache.block_tokens, fits));
   }
 
   Scenario& s_;

@@ -11,6 +11,7 @@
 #include "devices/device.h"
 #include "policies/batching/batching.h"
 #include "policies/partitioning/partitioning.h"
+#include "policies/placement/placement.h"
 #include "policies/prefetch/prefetch.h"
 #include "policies/routing/routing.h"
 #include "workloads/workload.h"
@@ -67,6 +68,7 @@ struct ReplicaSpec {
   Sharding parallelism;
   std::shared_ptr<const BatchingPolicy> batching;
   std::shared_ptr<const PartitioningPolicy> partitioning;
+  std::shared_ptr<const ChannelPlacementPolicy> placement;
   std::shared_ptr<const PrefetchPolicy> prefetch;
   KvCacheSpec kv_cache;
   EngineOverhead engine;
@@ -75,7 +77,8 @@ struct ReplicaSpec {
   // Worked out by the reader:
   std::shared_ptr<const Device> on;                    // all devices of a replica are alike
   std::vector<ReplicaPlace> places;                    // one a replica
-  std::int64_t kv_blocks = 0;                          // one replica's: of its fullest stage
+  std::int64_t kv_blocks = 0;                          // one replica's, all channels': of its fullest stage
+  MhaParameters mha{};                                 // of one rank's share of the model
   std::shared_ptr<const CollectiveModel> collectives;  // of a stage's tensor-parallel group
   LinkSpec links;                                      // which it runs over
 };

@@ -69,6 +69,10 @@ ReplicaSpec read_replica(Params params) {
   spec.partitioning = make_from(partitioning_policies(),
                                 params.object({"partitioning", "Which unit of a device runs an operator."}),
                                 {"kind", "See `weir list policies`."}, "device_only");
+  spec.placement = make_from(
+      placement_policies(),
+      params.object({"placement", "Which memory channel holds a request's KV cache, on devices with PIM."}),
+      {"kind", "See `weir list policies`."}, "round_robin");
   spec.prefetch =
       make_from(prefetch_policies(), params.object({"prefetch", "What is fetched before it is needed."}),
                 {"kind", "See `weir list policies`."}, "none");

@@ -23,7 +23,7 @@ struct State {
   Batch next(const std::string& kind, std::int64_t requests, std::int64_t tokens) const {
     Batch batch;
     make_policy(kind, requests, tokens)
-        ->next({running, waiting, free_blocks, total_blocks, 4, admission, pipeline_stages}, batch);
+        ->next({running, waiting, {&free_blocks, 1}, total_blocks, 4, admission, pipeline_stages}, batch);
     return batch;
   }
 };

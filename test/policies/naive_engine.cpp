@@ -13,19 +13,22 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 }
 
 bool same(const Batch& a, const Batch& b) {
-  return std::ranges::equal(
-             a.slices, b.slices,
-             [](Slice x, Slice y) { return x.sequence == y.sequence && x.tokens == y.tokens; }) &&
-         a.preempted == b.preempted && a.admitted == b.admitted;
+  return std::ranges::equal(a.slices, b.slices,
+                            [](Slice x, Slice y) {
+                              return x.sequence == y.sequence && x.tokens == y.tokens &&
+                                     x.sub_batch == y.sub_batch;
+                            }) &&
+         a.preempted == b.preempted && a.admitted == b.admitted && a.sub_batches == b.sub_batches;
 }
 
 }  // namespace
 
 std::string NaiveScenario::text() const {
   return fmt::format(
-      "{} requests {} tokens {} blocks {}x{} admission {} stages {} swap {} arrivals {} inputs {} outputs {}",
-      kind, max_batch_requests, max_batch_tokens, total_blocks, block_tokens, static_cast<int>(admission),
-      pipeline_stages, swap, arrivals, inputs, outputs);
+      "{} requests {} tokens {} blocks {}x{}x{} admission {} stages {} swap {} arrivals {} inputs {} outputs "
+      "{}",
+      kind, max_batch_requests, max_batch_tokens, channels, total_blocks, block_tokens,
+      static_cast<int>(admission), pipeline_stages, swap, arrivals, inputs, outputs);
 }
 
 std::shared_ptr<const BatchingPolicy> make_policy(const std::string& kind, std::int64_t requests,
@@ -43,7 +46,7 @@ NaiveEngine::NaiveEngine(NaiveScenario scenario)
       policy_(make_policy(scenario_.kind, scenario_.max_batch_requests, scenario_.max_batch_tokens)),
       epoch_(scenario_.inputs.size()),
       chunks_(scenario_.inputs.size()),
-      free_(scenario_.total_blocks) {}
+      free_(static_cast<std::size_t>(scenario_.channels), scenario_.total_blocks) {}
 
 void NaiveEngine::demand(bool holds, const std::string& law) const {
   if (!holds) throw LawBroken(fmt::format("tick {}: {}", tick_, law));
@@ -59,10 +62,15 @@ ServingView NaiveEngine::view() const {
           scenario_.pipeline_stages};
 }
 
-std::int64_t NaiveEngine::held_blocks() const {
+std::int64_t NaiveEngine::held_blocks(std::int64_t channel) const {
   std::int64_t held = 0;
-  for (const SequenceView& sequence : running_) held += sequence.blocks;
+  for (const SequenceView& sequence : running_)
+    if (sequence.channel == channel) held += sequence.blocks;
   return held;
+}
+
+std::int16_t NaiveEngine::draw_channel() {
+  return static_cast<std::int16_t>(dice_(0, scenario_.channels - 1));
 }
 
 void NaiveEngine::run() {
@@ -112,6 +120,7 @@ void NaiveEngine::arrive() {
       ++blocked_arrivals_checked;  // may change nothing
     }
     waiting_.push_back({request.input_tokens, request.output_tokens, request.input_tokens, 0, 0, false, 0});
+    waiting_.back().channel = draw_channel();
     waiting_ids_.push_back(static_cast<int>(arrived_));
   }
 }
@@ -161,12 +170,14 @@ void NaiveEngine::check_repetition(const Batch& batch) {
   if (!back_ || !back_->repeatable || disturbed_ > back_->issued) return;
   for (const Flying& other : flying_)
     if (!other.repeatable) return;
-  std::int64_t wanted = 0;
+  std::vector<std::int64_t> wanted(free_.size());
   for (const Slice& slice : back_->decision.slices) {
     const SequenceView& sequence = running_[static_cast<std::size_t>(slice.sequence)];
-    wanted += ceil_div(sequence.computed_tokens + 1, scenario_.block_tokens) - sequence.blocks;
+    wanted[static_cast<std::size_t>(sequence.channel)] +=
+        ceil_div(sequence.computed_tokens + 1, scenario_.block_tokens) - sequence.blocks;
   }
-  if (wanted > free_) return;
+  for (std::size_t c = 0; c < free_.size(); ++c)
+    if (wanted[c] > free_[c]) return;
   demand(same(batch, back_->decision) && batch.repeatable, "a repeatable batch did not repeat");
   ++repeats_checked;
 }
@@ -177,8 +188,9 @@ void NaiveEngine::preempt(const Batch& batch) {
     const auto at = static_cast<std::size_t>(victim);
     SequenceView sequence = running_[at];
     const int id = running_ids_[at];
-    free_ += sequence.blocks;
+    free_of(sequence) += sequence.blocks;
     sequence.blocks = 0;
+    sequence.channel = draw_channel();
     if (scenario_.swap) {
       // A chunk in flight is lost with the swap in this engine: it goes back to what has come back.
       std::int64_t lost = 0;
@@ -238,17 +250,18 @@ void NaiveEngine::carry_out(const Batch& batch) {
     sequence.computed_tokens += slice.tokens;
     const std::int64_t wanted = ceil_div(sequence.computed_tokens, scenario_.block_tokens) - sequence.blocks;
     if (wanted > 0) {
-      free_ -= wanted;
+      free_of(sequence) -= wanted;
       sequence.blocks += wanted;
     }
-    demand(free_ >= 0, "promises KV blocks that are not there");
+    demand(free_of(sequence) >= 0, "promises KV blocks that are not there");
     sequence.in_flight = sequence.pending() == 0;
     flying.requests.push_back(id);
     flying.epochs.push_back(epoch_[static_cast<std::size_t>(id)]);
     flying.reaches.push_back(sequence.computed_tokens);
     last_requests.push_back(id);
   }
-  demand(free_ + held_blocks() == scenario_.total_blocks, "KV blocks lost");
+  for (std::int64_t c = 0; c < scenario_.channels; ++c)
+    demand(free_[static_cast<std::size_t>(c)] + held_blocks(c) == scenario_.total_blocks, "KV blocks lost");
   if (!batch.slices.empty()) flying_.push_back(std::move(flying));
 }
 
@@ -271,7 +284,7 @@ void NaiveEngine::come_back() {
     if (outcomes[r].generated < sequence.output_tokens) continue;
     outcomes[r].finished = tick_;
     disturbed_ = ++events_;
-    free_ += sequence.blocks;
+    free_of(sequence) += sequence.blocks;
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
     running_ids_.erase(running_ids_.begin() + static_cast<std::ptrdiff_t>(at));
   }

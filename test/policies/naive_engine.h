@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policies/batching/batching.h"
+#include "test/policies/dice.h"
 
 namespace weir {
 
@@ -20,7 +21,8 @@ struct LawBroken : std::logic_error {
 struct NaiveScenario {
   std::string kind = "chunked_prefill";
   std::int64_t max_batch_requests = 4, max_batch_tokens = 16;
-  std::int64_t total_blocks = 16, block_tokens = 4;
+  std::int64_t total_blocks = 16, block_tokens = 4;  // blocks of one channel
+  std::int64_t channels = 1;                         // a request's is drawn whenever it starts to wait
   Admission admission = Admission::chunk;
   int pipeline_stages = 1;
   bool swap = false;                          // preemption keeps what was computed
@@ -71,7 +73,9 @@ class NaiveEngine {
   void carry_out(const Batch& batch);
   void preempt(const Batch& batch);
   void demand(bool holds, const std::string& law) const;
-  std::int64_t held_blocks() const;
+  std::int64_t held_blocks(std::int64_t channel) const;
+  std::int64_t& free_of(const SequenceView& s) { return free_[static_cast<std::size_t>(s.channel)]; }
+  std::int16_t draw_channel();
 
   NaiveScenario scenario_;
   std::shared_ptr<const BatchingPolicy> policy_;
@@ -80,8 +84,9 @@ class NaiveEngine {
   std::vector<int> epoch_;            // of each request: how often it was preempted
   std::vector<std::int64_t> chunks_;  // tokens of its prompt computed since it was admitted
   std::deque<Flying> flying_;
-  std::optional<Flying> back_;  // the batch that came back just before this decision
-  std::int64_t free_ = 0;
+  std::optional<Flying> back_;      // the batch that came back just before this decision
+  std::vector<std::int64_t> free_;  // of each channel
+  Dice dice_{0};
   std::int64_t tick_ = 0;
   std::size_t arrived_ = 0;
   std::int64_t events_ = 0;     // decisions and disturbances so far

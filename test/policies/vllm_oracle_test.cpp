@@ -42,7 +42,7 @@ struct VllmState {
 };
 
 VllmState state_of(const ServingView& view) {
-  VllmState state{{}, {}, {view.block_tokens, view.free_blocks}};
+  VllmState state{{}, {}, {view.block_tokens, view.free_blocks[0]}};
   int id = 0;
   for (const auto& s : view.running)
     state.running.push_back({id++, s.known_tokens, s.computed_tokens, s.blocks});
@@ -161,7 +161,7 @@ void require_same(const Batch& ours, const Batch& theirs) {
 struct RandomState {
   std::vector<SequenceView> running, waiting;
   ServingView view;
-  std::int64_t requests, tokens;
+  std::int64_t requests, tokens, free = 0;
 
   RandomState(unsigned seed, bool chunks) {
     Dice dice(seed);
@@ -182,10 +182,11 @@ struct RandomState {
       waiting.push_back({known, 60, known, swapped > 0 ? known - 1 : 0, 0, false, 0});
       waiting.back().elsewhere = waiting.back().computed_tokens > 0;
     }
-    const std::int64_t free = dice(0, dice(0, 1) ? 3 : 20), others = dice(0, 2) ? 0 : dice(0, 600);
+    free = dice(0, dice(0, 1) ? 3 : 20);
+    const std::int64_t others = dice(0, 2) ? 0 : dice(0, 600);
     view = {running,
             waiting,
-            free,
+            {&free, 1},
             held + free + others,
             block_tokens,
             dice(0, 1) ? Admission::chunk : Admission::prompt,

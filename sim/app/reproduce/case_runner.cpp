@@ -23,7 +23,7 @@ Utilisation utilisation(const RunResult& result) {
   if (window <= Seconds(0)) return mean;
   const double share = 1 / static_cast<double>(result.devices.size());
   for (const DeviceUsage& device : result.devices) {
-    mean.flops += share * (device.flops / window / device.peak);
+    mean.flops += share * (device.flops.value() / window.value() / device.peak.value());
     mean.memory += share * (device.memory / window / device.memory_bandwidth);
     for (const UnitUsage& unit : device.units)
       if (unit.name == "pim" || unit.name == "pim_blocked") mean.pim += share * (unit.busy / window);

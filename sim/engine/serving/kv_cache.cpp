@@ -2,56 +2,57 @@
 
 namespace weir {
 
-void KvCache::leave(std::int32_t request, std::int64_t blocks, std::int64_t tokens) {
+void KvCache::leave(std::int32_t request, std::int64_t blocks, std::int64_t tokens, int channel) {
   const std::int64_t whole = tokens / block_tokens_;
-  if (left_.empty()) append(nobody, free_);
-  append(nobody, blocks - whole);
-  append(request, whole);
-  free_ += blocks;
-  forget_if_nobody_s();
+  Left& left = left_of(channel);
+  if (left.in_order.empty()) left.append(nobody, free_of(channel));
+  left.append(nobody, blocks - whole);
+  left.append(request, whole);
+  free_of(channel) += blocks;
+  used_ -= blocks;
+  left.forget_if_nobody_s();
 }
 
-std::int64_t KvCache::found(std::int32_t request) const {
-  for (const Left& left : left_)
-    if (left.request == request) return left.blocks * block_tokens_;
+std::int64_t KvCache::found(std::int32_t request, int channel) const {
+  for (const Blocks& run : left_[static_cast<std::size_t>(channel)].in_order)
+    if (run.request == request) return run.blocks * block_tokens_;
   return 0;
 }
 
-void KvCache::take_found(std::int32_t request) {
-  const auto at =
-      std::find_if(left_.begin(), left_.end(), [&](const Left& l) { return l.request == request; });
-  if (at == left_.end()) return;
-  free_ -= at->blocks;
-  peak_ = std::max(peak_, total_ - free_);
-  left_.erase(at);
-  --remembered_;
-  forget_if_nobody_s();
+void KvCache::take_found(std::int32_t request, int channel) {
+  Left& left = left_of(channel);
+  const auto at = std::ranges::find(left.in_order, request, &Blocks::request);
+  if (at == left.in_order.end()) return;
+  claim(at->blocks, channel);
+  left.in_order.erase(at);
+  --left.remembered;
+  left.forget_if_nobody_s();
 }
 
-void KvCache::append(std::int32_t request, std::int64_t blocks) {
+void KvCache::Left::append(std::int32_t request, std::int64_t blocks) {
   if (blocks == 0) return;
-  if (request != nobody) ++remembered_;
-  if (request == nobody && !left_.empty() && left_.back().request == nobody)
-    left_.back().blocks += blocks;
+  if (request != nobody) ++remembered;
+  if (request == nobody && !in_order.empty() && in_order.back().request == nobody)
+    in_order.back().blocks += blocks;
   else
-    left_.push_back({request, blocks});
+    in_order.push_back({request, blocks});
 }
 
-void KvCache::overwrite(std::int64_t blocks) {
+void KvCache::Left::overwrite(std::int64_t blocks) {
   while (blocks > 0) {
-    Left& first = left_.front();
+    Blocks& first = in_order.front();
     const std::int64_t n = std::min(blocks, first.blocks);
     first.blocks -= n;
     blocks -= n;
     if (first.blocks > 0) break;
-    if (first.request != nobody) --remembered_;
-    left_.pop_front();
+    if (first.request != nobody) --remembered;
+    in_order.pop_front();
   }
   forget_if_nobody_s();
 }
 
-void KvCache::forget_if_nobody_s() {
-  if (remembered_ == 0) left_.clear();
+void KvCache::Left::forget_if_nobody_s() {
+  if (remembered == 0) in_order.clear();
 }
 
 }  // namespace weir

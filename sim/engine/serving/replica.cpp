@@ -4,9 +4,37 @@
 
 namespace weir {
 
+namespace {
+
+// Called once a slice, a million times a second: out of line it is 2 % of a long run.
+[[gnu::always_inline]] inline void add(const SequenceView& view, std::int64_t tokens, bool with_contexts,
+                                       BatchShape& shape, Iteration::Parts& parts) {
+  if (view.prefilling()) {
+    parts.chunks.push_back({tokens, view.computed_tokens});
+    shape.prefill_tokens += tokens;
+  } else {
+    const std::int64_t context = view.computed_tokens + tokens;
+    ++shape.decodes;
+    shape.decode_context_sum += context;
+    shape.decode_context_max = std::max(shape.decode_context_max, context);
+    if (with_contexts) parts.contexts.push_back({context, view.channel});
+  }
+  if (tokens == view.pending()) ++shape.sequences;
+}
+
+void point(BatchShape& shape, const Iteration::Parts& parts) {
+  shape.prefill = parts.chunks;
+  shape.contexts = parts.contexts;
+}
+
+}  // namespace
+
 void Iteration::clear() {
   shape = {};
-  chunks.clear();
+  for (Parts* p : {&parts, &sub_batch_parts[0], &sub_batch_parts[1]}) {
+    p->chunks.clear();
+    p->contexts.clear();
+  }
   sub_batches.clear();
   whole_if_faster = false;
   members.clear();
@@ -18,7 +46,7 @@ Replica::Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks,
                  std::vector<std::int32_t>& positions, Recorder& recorder, Events events)
     : index_(index),
       spec_(&spec),
-      cache_(kv_blocks, spec.kv_cache.block_tokens),
+      cache_(kv_blocks, spec.kv_cache.block_tokens, spec.on->spec().kv_channels),
       positions_(positions),
       recorder_(recorder),
       events_(std::move(events)) {}
@@ -26,7 +54,7 @@ Replica::Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks,
 bool Replica::fits(const Request& r) const {
   const std::int64_t tokens = r.input_tokens + r.output_tokens;
   return tokens <= spec_->max_model_len.value_or(tokens) &&
-         spec_->batching->serves({r.arrival, r.input_tokens, generated_here(r)}, cache_.total(),
+         spec_->batching->serves({r.arrival, r.input_tokens, generated_here(r)}, cache_.channel_total(),
                                  cache_.block_tokens());
 }
 
@@ -96,18 +124,42 @@ void Replica::admit(std::int32_t count, Seconds now) {
     running_.push_back(view);
     live_.push_back(waiting_.live(i));
     running_.back().prefill_target = std::max(view.prefill_target, view.computed_tokens);
-    if (const std::int64_t found = cache_.found(view.request); found > 0) {
-      cache_.take_found(view.request);
+    if (const std::int64_t found = cache_.found(view.request, view.channel); found > 0) {
+      cache_.take_found(view.request, view.channel);
       running_.back().blocks = cache_.blocks_for(found);
     }
   }
   waiting_.pop_front(admitted);
+  admitted_ += count;
 }
 
-void Replica::compute(SequenceView& view, Live& live, std::int64_t tokens, Iteration& iteration) {
-  const std::int64_t blocks = cache_.blocks_for(view.computed_tokens + tokens);
+// Each that could be admitted in this step, if it is given the blocks, gets a channel: as many as there are
+// seats and, as each needs one at least, free blocks.
+void Replica::place_waiting() {
+  std::int64_t most = spec_->batching->max_batch_requests() - std::ssize(running_);
+  most = std::min({most, cache_.total() - cache_.used(), static_cast<std::int64_t>(waiting_.size())});
+  placement_may_change_ = most > 0;
+  if (most <= 0) return;
+  placed_.clear(), to_place_.clear();
+  for (const SequenceView& view : running_) placed_.push_back({view.known_tokens, view.channel});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i)
+    to_place_.push_back({waiting_.view(i).known_tokens, 0});
+  spec_->placement->place({.placed = placed_,
+                           .free_blocks = cache_.free_by_channel(),
+                           .block_tokens = cache_.block_tokens(),
+                           .admitted = admitted_,
+                           .mha = spec_->mha},
+                          to_place_);
+  for (std::size_t i = 0; i < to_place_.size(); ++i)
+    waiting_.view(i).channel = static_cast<std::int16_t>(to_place_[i].channel);
+}
+
+void Replica::compute(const Slice& slice, Iteration& iteration) {
+  SequenceView& view = running_[static_cast<std::size_t>(slice.sequence)];
+  Live& live = live_[static_cast<std::size_t>(slice.sequence)];
+  const std::int64_t blocks = cache_.blocks_for(view.computed_tokens + slice.tokens);
   if (blocks > view.blocks) {
-    cache_.take(blocks - view.blocks);
+    cache_.take(blocks - view.blocks, view.channel);
     view.blocks = blocks;
   }
   if (live.resident > 0) {  // room is made; its KV comes first, its tokens in a later iteration
@@ -119,20 +171,14 @@ void Replica::compute(SequenceView& view, Live& live, std::int64_t tokens, Itera
     live.resident = 0;
     return;
   }
-  const bool prefill = view.prefilling();
-  BatchShape& shape = iteration.shape;
-  if (prefill) {
-    iteration.chunks.push_back({tokens, view.computed_tokens});
-    shape.prefill_tokens += tokens;
+  const bool with_contexts = cache_.channels() > 1;
+  add(view, slice.tokens, with_contexts, iteration.shape, iteration.parts);
+  if (!iteration.sub_batches.empty()) {
+    const auto half = static_cast<std::size_t>(slice.sub_batch);
+    add(view, slice.tokens, with_contexts, iteration.sub_batches[half], iteration.sub_batch_parts[half]);
   }
-  view.computed_tokens += tokens;
-  if (!prefill) {
-    ++shape.decodes;
-    shape.decode_context_sum += view.computed_tokens;
-    shape.decode_context_max = std::max(shape.decode_context_max, view.computed_tokens);
-  }
+  view.computed_tokens += slice.tokens;
   const bool yields = view.computed_tokens == view.known_tokens;
-  if (yields) ++shape.sequences;
   view.in_flight = yields || !spec_->engine.pipelined_chunks;
   iteration.members.push_back({view.request, yields});
 }
@@ -150,12 +196,12 @@ void Replica::preempt(const std::vector<std::int32_t>& preempted, Iteration& ite
       live.resident = view.computed_tokens;
       live.resident_at = -1;
       view.elsewhere = true;
-      cache_.give(blocks);
+      cache_.give(blocks, view.channel);
     } else {
       if (spec_->kv_cache.prefix_caching)
-        cache_.leave(view.request, blocks, view.computed_tokens);
+        cache_.leave(view.request, blocks, view.computed_tokens, view.channel);
       else
-        cache_.give(blocks);
+        cache_.give(blocks, view.channel);
       view.computed_tokens = 0;
       view.prefill_target = view.known_tokens;
     }
@@ -184,7 +230,7 @@ void Replica::find_left_blocks() {
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     SequenceView& view = waiting_.view(i);
     if (recorder_.record(view.request).preemptions == 0) break;
-    if (waiting_.live(i).resident == 0) view.computed_tokens = cache_.found(view.request);
+    if (waiting_.live(i).resident == 0) view.computed_tokens = cache_.found(view.request, view.channel);
   }
 }
 
@@ -193,12 +239,13 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
   iteration.clear();
   kv_limited_ = false;
   if (empty()) return false;
+  if (cache_.channels() > 1) place_waiting();
   find_left_blocks();
   batch_.clear();
   spec_->batching->next({.running = running_,
                          .waiting = waiting_.views(),
-                         .free_blocks = cache_.free(),
-                         .total_blocks = cache_.total(),
+                         .free_blocks = cache_.free_by_channel(),
+                         .total_blocks = cache_.channel_total(),
                          .block_tokens = cache_.block_tokens(),
                          .admission = spec_->kv_cache.admission,
                          .pipeline_stages = spec_->parallelism.pipeline},
@@ -210,13 +257,14 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
     admit(batch_.admitted, now);
     removed_.resize(running_.size(), 0);
   }
-  for (const Slice& slice : batch_.slices) {
-    const auto i = static_cast<std::size_t>(slice.sequence);
-    compute(running_[i], live_[i], slice.tokens, iteration);
-  }
+  if (batch_.sub_batches == 2) iteration.sub_batches.resize(2);
+  iteration.whole_if_faster = batch_.whole_if_faster;
+  for (const Slice& slice : batch_.slices) compute(slice, iteration);
   if (!batch_.preempted.empty()) remove_marked();
-  iteration.shape.prefill = iteration.chunks;
-  iteration.repeatable = batch_.repeatable && iteration.transfers.empty();
+  point(iteration.shape, iteration.parts);
+  for (std::size_t half = 0; half < iteration.sub_batches.size(); ++half)
+    point(iteration.sub_batches[half], iteration.sub_batch_parts[half]);
+  iteration.repeatable = batch_.repeatable && iteration.transfers.empty() && !placement_may_change_;
   kv_limited_ = !waiting_.empty() &&
                 static_cast<std::int64_t>(running_.size()) < spec_->batching->max_batch_requests() &&
                 iteration.shape.tokens() < spec_->batching->max_batch_tokens();

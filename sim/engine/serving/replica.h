@@ -2,6 +2,7 @@
 // One serving engine's state: its queues and its KV cache, and how a batching policy's decision changes them.
 // It knows no SimGrid: a serving actor asks schedule() what to compute, lets the time pass, and reports
 // complete(). Requests are int32 indices into the run's records.
+#include <array>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -22,10 +23,16 @@ struct KvTransfer {
 
 // A batch on its way through the pipeline.
 struct Iteration {
+  // What a shape points to.
+  struct Parts {
+    std::vector<PrefillChunk> chunks;
+    std::vector<DecodeContext> contexts;  // only where the KV cache has several channels
+  };
   BatchShape shape;
-  std::vector<PrefillChunk> chunks;     // shape.prefill points here
+  Parts parts;
   std::vector<BatchShape> sub_batches;  // of the same slices: two, or none
-  bool whole_if_faster = false;         // see Batch
+  std::array<Parts, 2> sub_batch_parts;
+  bool whole_if_faster = false;  // see Batch
   struct Member {
     std::int32_t request;
     bool yields;  // a token when the iteration ends: a decode, or a prompt's last chunk
@@ -76,11 +83,17 @@ class Replica {
   int index() const { return index_; }
 
  private:
+  struct Held {  // by a request that went elsewhere
+    std::int32_t request;
+    std::int64_t blocks;
+    int channel;
+  };
   bool enqueue(std::int32_t request, std::int64_t computed, Seconds now);
   std::int64_t generated_here(const Request& request) const;
   void account(Seconds now);  // what the queue looked like since the last call
   void admit(std::int32_t count, Seconds now);
-  void compute(SequenceView& view, Live& live, std::int64_t tokens, Iteration& iteration);
+  void place_waiting();
+  void compute(const Slice& slice, Iteration& iteration);
   void preempt(const std::vector<std::int32_t>& preempted, Iteration& iteration);
   void find_left_blocks();
   void remove_marked();
@@ -102,10 +115,13 @@ class Replica {
   std::vector<SequenceView> running_;
   std::vector<Live> live_;  // beside running_
   WaitingQueue waiting_;
-  std::vector<std::pair<std::int32_t, std::int64_t>> handed_over_;  // request, blocks still held
+  std::vector<Held> handed_over_;
   Batch batch_;
   std::vector<char> removed_;
   std::vector<std::int32_t> left_;
+  std::int64_t admitted_ = 0;
+  std::vector<PlacedRequest> placed_, to_place_;
+  bool placement_may_change_ = false;  // of somebody who waits, from one step to the next
   std::int64_t outstanding_requests_ = 0, outstanding_tokens_ = 0;
   Seconds accounted_{0};
   double blocks_then_ = 0;

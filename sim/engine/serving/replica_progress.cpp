@@ -1,6 +1,7 @@
 // How far a replica's batch can run on unchanged, and what the end of an iteration changes: tokens, gaps
 // between them, blocks, who leaves.
 #include <limits>
+#include <numeric>
 
 #include "sim/engine/serving/replica.h"
 
@@ -11,22 +12,27 @@ std::int64_t Replica::longest_run(const Iteration& iteration) const {
   const std::int64_t block = cache_.block_tokens();
   // After this iteration a sequence has computed_tokens; step j > 1 needs a new block whenever that count
   // crosses a block's end, so sequences are counted by the room left in their last block.
-  thread_local std::vector<std::int64_t> by_room;
-  by_room.assign(static_cast<std::size_t>(block), 0);
+  thread_local std::vector<std::int64_t> by_room;  // of one channel after the other
+  by_room.assign(static_cast<std::size_t>(block * cache_.channels()), 0);
   for (const auto& member : iteration.members) {
     const SequenceView& view = running_[position(member.request)];
     steps = std::min(steps, view.output_tokens - (view.known_tokens - view.input_tokens));
-    ++by_room[static_cast<std::size_t>(view.blocks * block - view.computed_tokens)];
+    ++by_room[static_cast<std::size_t>((view.channel + view.blocks) * block - view.computed_tokens)];
   }
   // Extra steps beyond the first: whole blocks' worth first, then the residues one by one.
-  const auto n = static_cast<std::int64_t>(iteration.members.size());
-  std::int64_t extra = cache_.free() / n * block;
-  std::int64_t left = cache_.free() % n;
-  for (std::size_t room = 0; room < by_room.size() && left >= by_room[room]; ++room) {
-    left -= by_room[room];
-    ++extra;
+  auto rooms = by_room.begin();
+  for (int channel = 0; channel < cache_.channels(); ++channel, rooms += block) {
+    const std::int64_t n = std::accumulate(rooms, rooms + block, std::int64_t{0});
+    if (n == 0) continue;
+    std::int64_t extra = cache_.free(channel) / n * block;
+    std::int64_t left = cache_.free(channel) % n;
+    for (auto room = rooms; room < rooms + block && left >= *room; ++room) {
+      left -= *room;
+      ++extra;
+    }
+    steps = std::min(steps, 1 + extra);
   }
-  return std::min(steps, 1 + extra);
+  return steps;
 }
 
 void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens) {
@@ -34,7 +40,7 @@ void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens
     SequenceView& view = running_[position(member.request)];
     view.computed_tokens += more_tokens;
     const std::int64_t blocks = cache_.blocks_for(view.computed_tokens);
-    cache_.take(blocks - view.blocks);
+    cache_.take(blocks - view.blocks, view.channel);
     view.blocks = blocks;
   }
 }
@@ -82,9 +88,9 @@ bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
   --outstanding_requests_;
   outstanding_tokens_ -= left;
   if (left > 0) {
-    handed_over_.emplace_back(view.request, view.blocks);
+    handed_over_.push_back({view.request, view.blocks, view.channel});
   } else {
-    cache_.give(view.blocks);
+    cache_.give(view.blocks, view.channel);
     record.finished = now;
     record.status = RequestStatus::completed;
   }
@@ -129,8 +135,8 @@ void Replica::transfer_done(const KvTransfer& transfer, Seconds now) {
 void Replica::release_handed_over(std::int32_t request, Seconds now) {
   account(now);
   for (auto& held : handed_over_) {
-    if (held.first != request) continue;
-    cache_.give(held.second);
+    if (held.request != request) continue;
+    cache_.give(held.blocks, held.channel);
     held = handed_over_.back();
     handed_over_.pop_back();
     break;

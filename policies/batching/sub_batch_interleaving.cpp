@@ -1,0 +1,90 @@
+// NeuPIMs (ASPLOS '24): iteration-level scheduling as Orca's, whole prompts beside decodes, on paged KV cache
+// (Section 5), and the batch cut in two whose operators are independent chains (Section 6.2): of every
+// channel's decodes, in order, one half each, the odd ones in turn (Section 6.5, Algorithm 3). Beyond the
+// paper, whose devices compute no prompts: a prompt goes to the sub-batch with fewer tokens. A preempted
+// request is computed anew in one step; hence serves(), as of prefill_first.
+#include <boost/container/small_vector.hpp>
+
+#include "policies/batching/step.h"
+
+namespace weir {
+namespace {
+
+enum class Interleave { on, off, best };
+
+class SubBatchInterleaving final : public LimitedBatching {
+ public:
+  SubBatchInterleaving(const BatchLimits& limits, Interleave interleave)
+      : LimitedBatching(limits), interleave_(interleave) {}
+
+  void next(const ServingView& view, Batch& batch) const override {
+    Step step(view, limits_, view.admission, batch);
+    step.run();
+    while (const SequenceView* head = step.head())
+      if (!step.add(*head, head->pending())) break;
+    if (interleave_ == Interleave::off || !partition(view, batch)) return;
+    batch.sub_batches = 2;
+    batch.whole_if_faster = interleave_ == Interleave::best;
+  }
+
+  bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override {
+    return request.input_tokens + request.output_tokens - 1 <= limits_.max_batch_tokens &&
+           LimitedBatching::serves(request, total_blocks, block_tokens);
+  }
+
+ private:
+  static const SequenceView& member(const ServingView& view, const Slice& slice) {
+    const auto i = static_cast<std::size_t>(slice.sequence);
+    return i < view.running.size() ? view.running[i] : view.waiting[i - view.running.size()];
+  }
+
+  // False if there are no two to be parted. Those whose KV cache is fetched first compute nothing yet.
+  static bool partition(const ServingView& view, Batch& batch) {
+    boost::container::small_vector<std::int64_t, 32> first(view.free_blocks.size());  // half of each channel
+    std::int64_t computed = 0, tokens[2] = {0, 0};
+    for (const Slice& slice : batch.slices) {
+      const SequenceView& sequence = member(view, slice);
+      if (sequence.elsewhere) continue;
+      ++computed;
+      if (!sequence.prefilling()) ++first[static_cast<std::size_t>(sequence.channel)];
+    }
+    if (computed < 2) return false;
+    bool turn = true;
+    for (std::int64_t& decodes : first) {
+      const bool odd = decodes % 2 != 0;
+      tokens[1] += decodes;
+      decodes = decodes / 2 + (odd && turn);
+      tokens[0] += decodes, tokens[1] -= decodes;
+      if (odd) turn = !turn;
+    }
+    for (Slice& slice : batch.slices) {
+      const SequenceView& sequence = member(view, slice);
+      if (sequence.elsewhere) continue;
+      if (sequence.prefilling()) {
+        slice.sub_batch = tokens[1] < tokens[0];
+        tokens[slice.sub_batch] += slice.tokens;
+      } else {
+        slice.sub_batch = --first[static_cast<std::size_t>(sequence.channel)] < 0;
+      }
+    }
+    return true;
+  }
+
+  Interleave interleave_;
+};
+
+}  // namespace
+
+std::shared_ptr<const BatchingPolicy> make_sub_batch_interleaving(Params& params) {
+  const BatchLimits limits = BatchLimits::from(params);
+  const std::string interleave = params.choice(
+      {"interleave",
+       "Two sub-batches side by side, one on the NPU while the other is on the PIM; the whole batch at once; "
+       "or each step the one that is shorter."},
+      {"on", "off", "best"}, "best");
+  return std::make_shared<SubBatchInterleaving>(limits, interleave == "on"    ? Interleave::on
+                                                        : interleave == "off" ? Interleave::off
+                                                                              : Interleave::best);
+}
+
+}  // namespace weir

@@ -1,0 +1,60 @@
+// Greedy min-load bin packing (NeuPIMs, ASPLOS '24, Section 6.4, Algorithm 2): the longest request first,
+// each to the channel of least load, the load of a channel being the sum of Algorithm 1's estimates of its
+// requests. Beyond the paper: channels without a free block are left out, as they could not hold it.
+#include <numeric>
+
+#include "policies/placement/channels.h"
+
+namespace weir {
+namespace {
+
+class GreedyMinLoad final : public ChannelPlacementPolicy {
+ public:
+  explicit GreedyMinLoad(Division division) : division_(division) {}
+
+  void place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
+    Channels channels(view);
+    std::vector<double> loads(view.free_blocks.size());
+    const auto add = [&](const PlacedRequest& request) {
+      loads[static_cast<std::size_t>(request.channel)] +=
+          estimate_mha(view.mha, request.tokens, division_).total();
+    };
+    for (const PlacedRequest& request : view.placed) add(request);
+    for (const std::size_t i : longest_first(requests)) {
+      channels.put(requests[i], least(loads, channels));
+      add(requests[i]);
+    }
+  }
+
+ private:
+  static std::vector<std::size_t> longest_first(std::span<const PlacedRequest> requests) {
+    std::vector<std::size_t> order(requests.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(
+        order, [&](std::size_t a, std::size_t b) { return requests[a].tokens > requests[b].tokens; });
+    return order;
+  }
+
+  static int least(const std::vector<double>& loads, const Channels& channels) {
+    const bool any_free = channels.any_free();
+    int best = -1;
+    for (int c = 0; c < channels.size(); ++c)
+      if ((!any_free || channels.free(c)) &&
+          (best < 0 || loads[static_cast<std::size_t>(c)] < loads[static_cast<std::size_t>(best)]))
+        best = c;
+    return best;
+  }
+
+  Division division_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ChannelPlacementPolicy> make_greedy_min_load_placement(Params& params) {
+  const std::string estimate = params.choice(
+      {"estimate", "A request's load: NeuPIMs' Algorithm 1 with whole tiles and pages, or as it is printed."},
+      {"ceilings", "as_published"}, "ceilings");
+  return std::make_shared<GreedyMinLoad>(estimate == "as_published" ? Division::real : Division::ceilings);
+}
+
+}  // namespace weir

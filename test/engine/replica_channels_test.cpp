@@ -1,0 +1,133 @@
+// A replica whose device keeps KV caches in several channels, driven without SimGrid through random serving
+// histories: requests that arrive, preemption, sub-batches, runs of many steps at once.
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "sim/engine/serving/replica.h"
+#include "test/policies/dice.h"
+#include "test/policies/make_policy.h"
+#include "test/policies/naive_engine.h"
+
+using namespace weir;
+
+namespace {
+
+class InChannels final : public Device {
+ public:
+  explicit InChannels(int channels) { spec_.kv_channels = channels; }
+  const DeviceSpec& spec() const override { return spec_; }
+  KernelCost cost(const Operator&, const BatchShape&, const CollectiveModel&) const override { return {}; }
+  AffineKernelCost decode_attention(const Operator&, const BatchShape&) const override { return {}; }
+
+ private:
+  DeviceSpec spec_;
+};
+
+class AnyChannel final : public ChannelPlacementPolicy {
+ public:
+  void place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
+    for (PlacedRequest& r : requests)
+      r.channel = static_cast<int>(dice_(0, std::ssize(view.free_blocks) - 1));
+  }
+
+ private:
+  mutable Dice dice_{1};
+};
+
+std::shared_ptr<const ChannelPlacementPolicy> placement(std::int64_t which) {
+  if (which == 0) return std::make_shared<AnyChannel>();
+  return test::make_policy(placement_policies(), which == 1 ? "round_robin" : "greedy_min_load");
+}
+
+void check_parts(const Iteration& it, int channels) {
+  std::int64_t sum = 0;
+  for (const DecodeContext& c : it.shape.contexts) {
+    sum += c.tokens;
+    REQUIRE((c.channel >= 0 && c.channel < channels));
+  }
+  REQUIRE(std::ssize(it.shape.contexts) == (channels > 1 ? it.shape.decodes : 0));
+  if (channels > 1) REQUIRE(sum == it.shape.decode_context_sum);
+  if (it.sub_batches.empty()) return;
+  REQUIRE(it.sub_batches.size() == 2);
+  const BatchShape &a = it.sub_batches[0], &b = it.sub_batches[1];
+  REQUIRE((a.tokens() > 0 && b.tokens() > 0));
+  REQUIRE(a.decodes + b.decodes == it.shape.decodes);
+  REQUIRE(a.prefill_tokens + b.prefill_tokens == it.shape.prefill_tokens);
+  REQUIRE(a.prefill.size() + b.prefill.size() == it.shape.prefill.size());
+  REQUIRE(a.contexts.size() + b.contexts.size() == it.shape.contexts.size());
+  REQUIRE(a.decode_context_sum + b.decode_context_sum == it.shape.decode_context_sum);
+  REQUIRE(std::max(a.decode_context_max, b.decode_context_max) == it.shape.decode_context_max);
+  REQUIRE(a.sequences + b.sequences == it.shape.sequences);
+}
+
+struct Outcome {
+  std::int64_t preemptions = 0, steps = 0, runs = 0, interleaved = 0;
+  std::vector<double> finished;
+};
+
+Outcome play(unsigned seed, bool fast_forward) {
+  Dice dice(seed);
+  const auto channels = static_cast<int>(dice(1, 5));
+  ReplicaSpec spec;
+  spec.on = std::make_shared<InChannels>(channels);
+  spec.batching = make_policy(dice(0, 1) ? "sub_batch_interleaving" : "chunked_prefill", dice(1, 12), 200);
+  spec.placement = placement(dice(0, 2));
+  spec.kv_cache.block_tokens = 4;
+  spec.kv_cache.preemption = dice(0, 1) ? Preemption::swap : Preemption::recompute;
+  spec.kv_cache.admission = static_cast<Admission>(dice(0, 2));
+  spec.mha = {.embedding = 1024, .heads = 8};
+  const std::int64_t each = dice(8, 30);
+  Workload workload;
+  for (std::int64_t n = dice(1, 40); n > 0; --n)
+    workload.requests.push_back({Seconds(0), dice(1, 40), dice(1, 60)});
+  std::vector<std::int32_t> positions(workload.requests.size());
+  Recorder recorder(workload, {}, false);
+  Outcome outcome;
+  Replica replica(0, spec, each * channels, positions, recorder, {[](std::int32_t) {}, [](std::int32_t) {}});
+  for (std::size_t r = 0; r < workload.requests.size(); ++r)
+    replica.enqueue(static_cast<std::int32_t>(r), Seconds(0));
+  const auto conserved = [&] {
+    const auto free = replica.cache().free_by_channel();
+    for (const std::int64_t blocks : free) REQUIRE((blocks >= 0 && blocks <= each));
+    REQUIRE(std::accumulate(free.begin(), free.end(), replica.cache().used()) == each * channels);
+  };
+  Iteration it;
+  while (!replica.empty()) {
+    const Seconds start(static_cast<double>(outcome.steps));
+    REQUIRE(replica.schedule(start, it));
+    check_parts(it, channels);
+    conserved();
+    for (const KvTransfer& transfer : it.transfers) replica.transfer_done(transfer, start);
+    if (it.members.empty()) continue;
+    outcome.interleaved += !it.sub_batches.empty();
+    const std::int64_t n = fast_forward && it.repeatable ? replica.longest_run(it) : 1;
+    StepRun run;
+    run.first.time = Seconds(1), run.steps = n;
+    replica.complete(it, start, start + Seconds(static_cast<double>(n)), {run}, n);
+    outcome.steps += n, outcome.runs += n > 1;
+    conserved();
+  }
+  for (const std::int64_t blocks : replica.cache().free_by_channel()) REQUIRE(blocks == each);
+  for (const RequestRecord& record : recorder.result().requests) {
+    REQUIRE(record.status != RequestStatus::unfinished);
+    outcome.finished.push_back(record.finished.value());
+    outcome.preemptions += record.preemptions;
+  }
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("channels: blocks are conserved in each, and a fast-forwarded run changes nothing", "[engine]") {
+  std::int64_t preemptions = 0, runs = 0, interleaved = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    INFO("seed " << seed);
+    const Outcome fast = play(seed, true), slow = play(seed, false);
+    REQUIRE(fast.finished == slow.finished);
+    REQUIRE(fast.steps == slow.steps);
+    preemptions += fast.preemptions, runs += fast.runs, interleaved += fast.interleaved;
+  }
+  CHECK(preemptions > 100);
+  CHECK(runs > 500);
+  CHECK(interleaved > 1000);
+}
