@@ -86,10 +86,11 @@ KernelCost prefill_attention_cost(const NpuShape& shape, const Operator& op, con
     const auto tokens = static_cast<double>(chunk.tokens);
     // Causal: a chunk's own tokens attend to half of each other; whole tiles above the diagonal are left out.
     const double keys = std::ceil(static_cast<double>(chunk.context) + (tokens + 1) / 2);
-    const double cached = (static_cast<double>(chunk.context) + tokens) / keys * heads.kv_bytes;
-    const GemmShape scores{group * tokens, heads.head_dim, keys, cached, 2, 0};
-    const GemmShape values{group * tokens, keys, heads.head_dim, cached, 0, 2};
-    KernelCost cost;
+    const GemmShape scores{group * tokens, heads.head_dim, keys, heads.kv_bytes, 2, 0};
+    const GemmShape values{group * tokens, keys, heads.head_dim, heads.kv_bytes, 0, 2};
+    KernelCost cost;  // what is masked of the chunk's own K and V crosses the bus too
+    cost.memory = (static_cast<double>(chunk.context) + tokens - keys) * Bytes(heads.bytes_per_token());
+    cost.time = cost.traffic = cost.memory / bandwidth(shape);
     for (const GemmShape& gemm : {scores, values}) {
       const KernelCost one = npu_gemm_cost(shape, gemm, op.kv_heads);
       cost.time += one.time, cost.compute += one.compute, cost.traffic += one.traffic;

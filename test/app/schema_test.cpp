@@ -121,8 +121,15 @@ void names_in(const Json& schema, std::vector<std::string>& names) {
 // Every key that the schema declares is in the scenario; those of the kinds that a tagged union is not, are
 // spoken of in its "about".
 void check_shown(const Json& schema, const Json& scenario, const std::string& pointer) {
-  if (schema.contains("items"))
-    for (const Json& item : scenario) check_shown(schema["items"], item, pointer + "/0");
+  if (schema.contains("items")) {  // one item may show what another cannot have: a GPU's keys, an NPU's
+    Json together;
+    for (const Json& item : scenario)
+      if (together.is_object() && item.is_object())
+        together.update(item);
+      else
+        together = item;
+    check_shown(schema["items"], together, pointer + "/0");
+  }
   if (schema.contains("properties"))
     for (const auto& [key, below] : schema["properties"].items()) {
       if (key == "about") continue;

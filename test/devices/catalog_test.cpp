@@ -11,16 +11,25 @@ extern const EmbeddedFiles device_catalog, kernel_catalog;
 namespace weir::test {
 
 TEST_CASE("device catalog: every number of every row has a source, and efficiencies have their error") {
-  REQUIRE(device_names().size() >= 11);
+  REQUIRE(device_names().size() >= 14);
   for (const auto& [name, text] : device_catalog) {
     const Json json = parse_json(std::string(text), std::string(name));
     for (const auto& [key, value] : json.items()) {
       INFO(name << " " << key);
-      if (value.is_object() || key == "title") continue;
+      if (value.is_object() || key == "title") continue;  // the sources, and sets of assumptions
       REQUIRE(json["sources"].contains(key));
       CHECK(json["sources"][key].get<std::string>().size() > 5);
     }
-    CHECK(json["sources"].size() == json.size() - 2);  // title and sources themselves; none left over
+    // None left over: what has none is the title, the sources themselves and the sets of assumptions.
+    CHECK(json["sources"].size() == json.size() - 2 - json.count("assumptions"));
+    const Json sets = json.value("assumptions", Json::object());
+    for (const auto& [set, numbers] : sets.items()) {
+      for (const auto& [key, value] : numbers.items()) {
+        INFO(name << " " << set << " " << key);
+        if (key != "sources") CHECK(numbers["sources"][key].get<std::string>().size() > 5);
+      }
+      CHECK(numbers["sources"].size() == numbers.size() - 1);
+    }
   }
   for (const auto& [name, text] : kernel_catalog) {
     const Json json = parse_json(std::string(text), std::string(name));

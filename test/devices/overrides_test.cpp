@@ -68,6 +68,20 @@ TEST_CASE("device overrides: bad ones are problems at their pointers") {
   CHECK_THAT(problems("h100", {}), Catch::Contains("h100_sxm"));
   CHECK_THAT(problems("h100_sxm", {{"profile", "no/such/folder"}}),
              Catch::Contains("/profile: no such folder"));
+  // Each class of devices has its own.
+  CHECK_THAT(problems("h100_sxm", {{"systolic_arrays", 8}}),
+             Catch::Contains("/systolic_arrays: unknown key"));
+  CHECK_THAT(problems("npu_only", {{"l2_mib", 8}}), Catch::Contains("/l2_mib: unknown key"));
+  CHECK_THAT(problems("npu_only", {{"profile", "x"}}), Catch::Contains("/profile: unknown key"));
+  CHECK_THAT(problems("npu_only", {{"systolic_arrays", 2.5}}),
+             Catch::Contains("/systolic_arrays: expected an integer"));
+  CHECK_THAT(problems("npu_only", {{"systolic_arrays", 0}}), Catch::Contains("/systolic_arrays: "));
+  CHECK_THAT(problems("npu_only", {{"memory_efficiency", 1.2}}), Catch::Contains("/memory_efficiency: "));
+  CHECK_THAT(problems("npu_only", {{"idle_w", 500}}), Catch::Contains("/idle_w: more than tdp_w"));
+  CHECK_THAT(problems("neupims_npu", {{"row_buffers", "dula"}}), Catch::Contains("did you mean"));
+  CHECK_THAT(problems("neupims_npu", {{"row_buffers", 2}}), Catch::Contains("/row_buffers: "));
+  CHECK_THAT(problems("neupims_npu", {{"memory", "hbm2e"}}), Catch::Contains("/memory: hbm2e has no PIM"));
+  CHECK(problems("neupims_npu", {{"memory", "hbm2e"}, {"row_buffers", "none"}}).empty());
 }
 
 TEST_CASE("device overrides: a description lists the keys without opening a file") {
@@ -75,7 +89,8 @@ TEST_CASE("device overrides: a description lists the keys without opening a file
   Params params(reading, Json::object());
   make_device("h100_sxm", params);
   const Json& properties = reading.schema["properties"];
-  for (const char* key : {"memory_bandwidth_gb_per_s", "bf16_tflops", "price_per_hour", "profile"})
+  for (const char* key : {"memory_bandwidth_gb_per_s", "bf16_tflops", "price_per_hour", "profile",
+                          "systolic_arrays", "memory_channels", "row_buffers", "scratchpad_mib"})
     CHECK(properties.contains(key));
   CHECK_FALSE(reading.schema.contains("required"));
 }

@@ -21,7 +21,8 @@ ReplicaSpec replica_on(const std::string& kind, const std::string& interconnect,
   replica.on = catalog_device(kind);
   replica.links = find_interconnect(interconnect);
   replica.collectives = make_collectives(replica.links, library);
-  replica.partitioning = make_policy(partitioning_policies(), "device_only");
+  const bool npu = replica.on->spec().units.front().name == "systolic";
+  replica.partitioning = make_policy(partitioning_policies(), npu ? "npu_units" : "device_only");
   replica.prefetch = make_policy(prefetch_policies(), "none");
   replica.engine = {.kind = "test",
                     .per_step = Seconds(1e-3),

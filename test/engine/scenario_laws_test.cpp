@@ -34,6 +34,8 @@ Json on_device(Json scenario, const std::string& device, const std::string& mode
     replica["kv_cache"].erase("blocks");
     replica["batching"]["max_batch_tokens"] = 1024;
     replica["count"] = 1;
+    const bool npu = device.find("npu") != std::string::npos;
+    replica["partitioning"] = {{"kind", npu ? "npu_units" : "device_only"}};
   }
   for (const char* type : {"bf16", "fp16"})
     for (const int devices : {1, 2, 4, 8, 16})

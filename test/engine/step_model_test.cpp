@@ -19,8 +19,9 @@ Precision precision_on(const Device& device) {
 }
 }  // namespace
 
-TEST_CASE("step model: summed and played, a GPU's step takes the same time, bytes and energy on every device",
-          "[engine]") {
+TEST_CASE(
+    "step model: summed and played, a serial step takes the same time, bytes and energy on every device",
+    "[engine]") {
   std::mt19937_64 random(5);
   const std::vector<std::string> interconnects = {"nvlink4_switch", "nvlink3_switch", "hccs_mesh",
                                                   "pcie4_x16"};
@@ -42,7 +43,10 @@ TEST_CASE("step model: summed and played, a GPU's step takes the same time, byte
               place(replica, build_stage(architecture, precision_on(*replica.on), cut, stage));
           if (!replica.on->cannot_run(placed).empty()) continue;
           const StepModel summed(replica, placed, false);
-          REQUIRE(summed.serial());
+          // On an NPU the branches of a parallel block may run side by side.
+          const bool npu = replica.on->spec().units.front().name == "systolic";
+          REQUIRE((summed.serial() || (npu && architecture.parallel_block)));
+          if (!summed.serial()) continue;
           for (int i = 0; i < 3; ++i, ++steps) {
             const RandomBatch batch(random);
             const Seconds host = Seconds(1e-3) + static_cast<double>(batch.shape.sequences) * Seconds(1e-5);

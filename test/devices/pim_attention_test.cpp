@@ -1,0 +1,174 @@
+// Decode attention on the PIM channels of an NPU.
+#include <catch2/catch.hpp>
+#include <random>
+#include <thread>
+
+#include "models/memory/pim/pim_costs.h"
+#include "sim/app/reproduce/kernels.h"
+
+namespace weir::test {
+namespace {
+
+Operator part(OperatorKind kind, std::int64_t heads = 8, std::int64_t head_dim = 128) {
+  Operator op = attention_operator(heads, heads, head_dim);
+  op.kind = kind;
+  return op;
+}
+
+struct Decodes {
+  std::vector<DecodeContext> contexts;
+
+  Decodes(int channels, int requests, unsigned seed) {
+    std::mt19937 random(seed);
+    for (int i = 0; i < requests; ++i)
+      contexts.push_back({std::uniform_int_distribution<std::int64_t>(1, 1500)(random),
+                          std::uniform_int_distribution<int>(0, channels - 1)(random)});
+  }
+  BatchShape batch() const {
+    BatchShape shape;
+    shape.contexts = contexts;
+    shape.decodes = shape.sequences = static_cast<std::int64_t>(contexts.size());
+    for (const DecodeContext& c : contexts) {
+      shape.decode_context_sum += c.tokens;
+      shape.decode_context_max = std::max(shape.decode_context_max, c.tokens);
+    }
+    return shape;
+  }
+};
+
+std::vector<Seconds> by_channel(const Device& device, const Operator& op, const BatchShape& batch) {
+  std::vector<Seconds> times(static_cast<std::size_t>(device.spec().kv_channels), Seconds(-1));
+  device.times_by_member(op, batch, times);
+  return times;
+}
+
+}  // namespace
+
+TEST_CASE("PIM attention: a channel takes the sum of its requests' bank-model times, the slowest counts") {
+  for (const char* kind : {"neupims_npu", "npu_pim_blocked"})
+    for (const char* timing : {"physical", "artifact"}) {
+      const auto device = catalog_device(kind, {{"pim_timing", timing}});
+      PimCosts costs(find_memory("hbm2_neupims"),
+                     {.timing = std::string(timing) == "physical" ? PimTiming::physical : PimTiming::artifact,
+                      .buffers = std::string(kind) == "neupims_npu" ? RowBuffers::dual : RowBuffers::single});
+      const Decodes decodes(32, 40, 3);
+      const BatchShape batch = decodes.batch();
+      for (const auto& [operation, pim] :
+           {std::pair{OperatorKind::logit, PimOp::logit}, std::pair{OperatorKind::attend, PimOp::attend}}) {
+        std::vector<double> cycles(32);
+        Joules energy;
+        for (const DecodeContext& c : decodes.contexts) {
+          const PimRequest request{pim, c.tokens, 8, 128};
+          cycles[static_cast<std::size_t>(c.channel)] += costs.sustained(request);
+          energy += costs.energy(request).total();
+        }
+        const std::vector<Seconds> times = by_channel(*device, part(operation), batch);
+        for (std::size_t c = 0; c < 32; ++c) CHECK(times[c].value() == Approx(cycles[c] * 1e-9));
+        const KernelCost cost = device->cost(part(operation), batch, no_links());
+        CHECK(cost.time == *std::max_element(times.begin(), times.end()));
+        CHECK(cost.energy.value() ==
+              Approx(energy.value() + device->spec().power.per_byte.value() * cost.memory.value()));
+        // Only vectors and results cross the bus, not K and V.
+        const double kv = static_cast<double>(batch.decode_context_sum) * 8 * 128 * 2;
+        CHECK(cost.memory.value() < 0.05 * kv);
+        CHECK(cost.memory.value() > static_cast<double>(batch.decode_context_sum) * 8 * 2);
+      }
+    }
+}
+
+TEST_CASE("PIM attention: what crosses the bus of one request") {
+  const auto device = catalog_device("neupims_npu");
+  Decodes one(32, 0, 1);
+  one.contexts = {{1024, 5}};
+  const BatchShape batch = one.batch();
+  CHECK(device->cost(part(OperatorKind::logit), batch, no_links()).memory == Bytes(8. * (128 + 1024) * 2));
+  // The sums of two pages of scores come out apart.
+  CHECK(device->cost(part(OperatorKind::attend), batch, no_links()).memory ==
+        Bytes(8. * (1024 + 2 * 128) * 2));
+  const KernelCost softmax = device->cost(part(OperatorKind::softmax), batch, no_links());
+  CHECK(softmax.time.value() == Approx(3. * 8 * 1024 / 1024 / 1e9));
+  CHECK(softmax.memory == Bytes(0));
+}
+
+TEST_CASE("PIM attention: dual row buffers are never slower than single, more channels never slower") {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const Decodes decodes(32, 100, seed);
+    Decodes spread = decodes;  // the same requests, each on one of 64 channels
+    for (std::size_t i = 0; i < spread.contexts.size(); ++i)
+      if (i % 2) spread.contexts[i].channel += 32;
+    for (const auto kind : {OperatorKind::logit, OperatorKind::attend}) {
+      const auto time = [&](const Json& overrides, const Decodes& of) {
+        return catalog_device("neupims_npu", overrides)->cost(part(kind), of.batch(), no_links()).time;
+      };
+      const Seconds dual = time(Json::object(), decodes);
+      // A refresh may meet another clock of the stream that a shape is played in.
+      REQUIRE(dual <= 1.0001 * time({{"row_buffers", "single"}}, decodes));
+      REQUIRE(time({{"memory_channels", 64}}, spread) <= dual);
+    }
+  }
+}
+
+TEST_CASE("PIM attention: single row buffers withhold the whole memory, dual ones a part") {
+  const Decodes decodes(32, 40, 5);
+  const auto withheld = [&](const char* kind) {
+    return catalog_device(kind)->cost(part(OperatorKind::logit), decodes.batch(), no_links()).withheld;
+  };
+  CHECK(withheld("npu_pim_blocked").value() == Approx(1.024e12));
+  CHECK(withheld("neupims_npu") > BytesPerSecond(0.1 * 1.024e12));
+  CHECK(withheld("neupims_npu") < BytesPerSecond(0.4 * 1.024e12));
+}
+
+TEST_CASE(
+    "PIM attention: in the paper's set it is Algorithm 1 with ceilings, 2.5 times as long when blocked") {
+  Decodes one(32, 0, 1);
+  one.contexts = {{305, 0}};
+  const auto cycles = [&](const char* kind, OperatorKind operation) {
+    Reading reading("test");
+    const Json nothing = Json::object();
+    Params params(reading, nothing);
+    // GPT3-30B on 4 devices: 14 heads of 128 each, E = 7168 / 4.
+    return make_device(kind, params, "paper")
+               ->cost(part(operation, 14), one.batch(), no_links())
+               .time.value() *
+           1e9;
+  };
+  // neupims.md: 7760 and 11704.
+  CHECK(cycles("neupims_npu", OperatorKind::logit) == Approx(7760));
+  CHECK(cycles("neupims_npu", OperatorKind::attend) == Approx(11704));
+  CHECK(cycles("npu_pim_blocked", OperatorKind::logit) == Approx(2.5 * 7760));
+}
+
+TEST_CASE("PIM attention: asked by many threads at once, the tables say the same") {
+  const Decodes decodes(32, 300, 9);
+  const Operator op = part(OperatorKind::attend, 3, 96);  // of no other test: the table is empty
+  std::vector<KernelCost> costs(4);
+  std::vector<std::thread> threads;
+  for (KernelCost& cost : costs)
+    threads.emplace_back([&cost, &decodes, &op] {
+      cost = catalog_device("neupims_npu")->cost(op, decodes.batch(), no_links());
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const KernelCost& cost : costs) {
+    CHECK(cost.time == costs[0].time);
+    CHECK(cost.energy == costs[0].energy);
+    CHECK(cost.memory == costs[0].memory);
+  }
+}
+
+TEST_CASE("PIM attention: what cannot be asked is refused in words") {
+  const Decodes decodes(32, 4, 1);
+  const auto pim = catalog_device("neupims_npu"), plain = catalog_device("npu_only");
+  CHECK_THROWS_WITH(plain->cost(part(OperatorKind::logit), decodes.batch(), no_links()),
+                    Catch::Contains("no PIM"));
+  CHECK_THROWS_WITH(pim->cost(part(OperatorKind::logit), decode_batch(4, 10), no_links()),
+                    Catch::Contains("channels"));
+  CHECK_THROWS_WITH(pim->decode_attention(part(OperatorKind::logit), decodes.batch()),
+                    Catch::Contains("not affine"));
+  StageGraph stage;
+  boost::add_vertex(part(OperatorKind::logit, 1, 1024), stage.block);
+  CHECK_THAT(pim->cannot_run(stage), Catch::Contains("1024"));
+  CHECK_THAT(plain->cannot_run(stage), Catch::Contains("npu_units"));
+  CHECK(pim->cost(part(OperatorKind::logit), BatchShape{}, no_links()).time == Seconds(0));
+}
+
+}  // namespace weir::test
