@@ -7,6 +7,7 @@
 #include "models/memory/pim/pim_channel.h"
 #include "sim/app/reproduce/validation.h"
 #include "sim/app/results/csv.h"
+#include "sim/core/params.h"
 #include "test/app/run_weir.h"
 #include "test/reference_folder.h"
 
