@@ -17,6 +17,9 @@ const CatalogNumbers& numbers() {
       {{"memory_efficiency", "Of an NPU: share of the memory's peak that a stream of reads reaches."},
        {0.01, 1}},
       {{"softmax_cycles", "Of an NPU: cycles of a vector lane for an element's softmax."}},
+      {{"memory_capacity_gib", "Device memory as the driver reports it; more of it holds more KV cache."},
+       positive,
+       true},
   };
   return all;
 }
@@ -114,7 +117,9 @@ std::shared_ptr<const Device> read_npu(const std::string& kind, const Json& json
 
   const MemorySpec memory = find_memory(chosen["memory"]);
   const std::int64_t channels = count["memory_channels"];
-  spec.memory = Bytes(static_cast<double>(channels * memory.organisation.capacity()));
+  spec.memory = value.contains("memory_capacity_gib")
+                    ? Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"))
+                    : Bytes(static_cast<double>(channels * memory.organisation.capacity()));
   spec.memory_bandwidth = static_cast<double>(channels) * memory.peak();
   shape.arrays = {.arrays = count["systolic_arrays"],
                   .rows = count["systolic_rows"],

@@ -12,9 +12,9 @@
 namespace weir {
 namespace {
 
-// Of the bandwidth that PIM with dual row buffers takes from normal reads while it runs. systems/memory.md:
-// reads keep 0.70 to 0.80 of the peak; 0.78 of it here. ESTIMATE: one figure for all mixes.
-constexpr double withheld_beside_pim = 0.22;
+// Of the bandwidth that PIM with dual row buffers takes from normal reads, in the `paper` assumptions: reads
+// keep 0.70 to 0.80 of the peak in NeuPIMs' simulator (models/memory/pim/beside.h; docs/memory_models.md).
+constexpr double fitted_withheld = 0.22;
 // ESTIMATE: a lane takes one 16-bit element in and puts one out a cycle.
 constexpr double lane_bytes = 4;
 
@@ -24,7 +24,13 @@ bool sixteen_bits(DataType type) {
 
 class Npu final : public Device {
  public:
-  Npu(DeviceSpec spec, NpuShape shape) : spec_(std::move(spec)), shape_(std::move(shape)) {}
+  Npu(DeviceSpec spec, NpuShape shape) : spec_(std::move(spec)), shape_(std::move(shape)) {
+    if (!shape_.pim) return;
+    const bool dual = shape_.pim->buffers() == RowBuffers::dual;
+    // What a stream of reads reaches beside the PIM is left; with single row buffers nothing.
+    withheld_ = shape_.fitted ? (dual ? fitted_withheld : 1)
+                              : 1 - shape_.arrays.memory_efficiency * shape_.pim->reads_kept();
+  }
 
   const DeviceSpec& spec() const override { return spec_; }
   KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override;
@@ -49,6 +55,7 @@ class Npu final : public Device {
 
   DeviceSpec spec_;
   NpuShape shape_;
+  double withheld_ = 0;  // of the bandwidth, while the PIM runs
 };
 
 KernelCost Npu::cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const {
@@ -154,8 +161,7 @@ KernelCost Npu::on_pim(const Operator& op, const BatchShape& batch) const {
   cost.traffic = cost.memory / spec_.memory_bandwidth;
   cost.flops = Flops(2 * static_cast<double>(op.query_heads * op.head_dim * batch.decode_context_sum));
   cost.energy += spec_.power.dynamic(Flops(0), cost.memory, Bytes(0));
-  const bool dual = shape_.pim->buffers() == RowBuffers::dual;
-  cost.withheld = (dual ? withheld_beside_pim : 1) * spec_.memory_bandwidth;
+  cost.withheld = withheld_ * spec_.memory_bandwidth;
   return cost;
 }
 

@@ -54,6 +54,8 @@ class PimGemvs {
 
   const MemorySpec& memory() const { return costs_->memory(); }
   RowBuffers buffers() const { return buffers_; }
+  // Of what a full stream of reads reaches alone, while the PIM works without a pause.
+  double reads_kept() { return costs_->beside_reads().reads_kept; }
   std::int64_t page_elements() const;
   Table& table(PimOp op, std::int64_t heads, std::int64_t head_dim);
 

@@ -31,7 +31,6 @@ Utilisation utilisation(const RunResult& result) {
   return mean;
 }
 
-
 std::string simulate_case(const Case& c) {
   const Scenario scenario = read_scenario(c.scenario, c.name);
   RunResult result = simulate(scenario, {});

@@ -7,6 +7,7 @@
 #include "models/memory/pim/pim_costs.h"
 #include "policies/placement/placement.h"
 #include "sim/app/reproduce/neupims/study.h"
+#include "sim/engine/scenario.h"
 
 namespace weir::neupims {
 namespace {
@@ -35,7 +36,7 @@ Loads mean_loads(const Machine& machine, int batch, PimCosts& bank) {
   for (std::size_t first = 0; first < requests.size(); first += static_cast<std::size_t>(batch)) {
     std::vector<PlacedRequest> placed;
     for (std::size_t i = 0; i < static_cast<std::size_t>(batch); ++i)
-      placed.push_back({requests[first + i].input_tokens, 0});
+      placed.push_back({.tokens = requests[first + i].input_tokens, .channel = 0});
     scenario.replicas[0].placement->place({{}, room, 16, 0, share_of_7b}, placed);
     std::vector<double> estimated(channels), played(channels);
     for (const PlacedRequest& r : placed) {

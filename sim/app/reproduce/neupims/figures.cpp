@@ -96,8 +96,8 @@ void draw_throughput(ResultDirectory& directory, const DrawnRuns& runs) {
       for (const int batch : batches) {
         const auto at = [&](const Machine& m) { return runs.at(m, model, model.tensor, dataset, batch); };
         const Rate base = at(npu_only), pim = at(npu_pim), all = at(neupims);
-        const double values[] = {pim.paper / base.paper, all.paper / base.paper,
-                                 pim.physical / base.physical, all.physical / base.physical};
+        const double values[] = {pim.paper / base.paper, all.paper / base.paper, pim.physical / base.physical,
+                                 all.physical / base.physical};
         for (const double v : values) top = std::max(top, v);
         data.print("{},{:.4f},{:.4f},{:.4f},{:.4f}\n", place++, values[0], values[1], values[2], values[3]);
       }

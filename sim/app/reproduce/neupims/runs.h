@@ -44,7 +44,7 @@ Json scenario_of(const Point& point, const std::string& assumptions);
 class Runs {
  public:
   void want(const Point& point);
-  void run(const ReproduceOptions& options);  // all that are wanted
+  void run(const ReproduceOptions& options);     // all that are wanted
   const Measured& at(const Point& point) const;  // throws std::runtime_error where a run failed
   void each(const std::function<void(const Point&, const Measured&)>& action) const;
 

@@ -14,7 +14,7 @@ void draw_neupims(ResultDirectory& directory, const std::vector<ReproducedRow>& 
 namespace neupims {
 
 using Rows = std::vector<ReproducedRow>;
-extern const std::vector<int> batches;          // Figure 12's, of a device
+extern const std::vector<int> batches;  // Figure 12's, of a device
 extern const std::vector<const char*> datasets;
 
 // Each part says which runs it wants, and makes its rows once they are there.

@@ -55,8 +55,7 @@ const Layout layouts[] = {{8, 1, 3.07}, {4, 2, 1.91}, {2, 4, 1}};
 constexpr int layout_requests = 256;
 
 Point layout_of(const Model& model, const Layout& layout) {
-  return {neupims,    model.name, layout.tensor, layout.pipeline,
-          "sharegpt", layout_requests / layout.pipeline};
+  return {neupims, model.name, layout.tensor, layout.pipeline, "sharegpt", layout_requests / layout.pipeline};
 }
 
 bool fits(const Model& model) {  // eight devices of 32 GB
