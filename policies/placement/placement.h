@@ -17,7 +17,7 @@ struct PlacedRequest {
 };
 
 struct PlacementView {
-  std::span<const PlacedRequest> placed;      // those that run
+  std::span<const PlacedRequest> placed;      // those that run and are not in flight
   std::span<const std::int64_t> free_blocks;  // of each channel; its size is the number of channels
   std::int64_t block_tokens;
   std::int64_t admitted;  // requests admitted so far

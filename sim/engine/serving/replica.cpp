@@ -135,13 +135,18 @@ void Replica::admit(std::int32_t count, Seconds now) {
 
 // Each that could be admitted in this step, if it is given the blocks, gets a channel: as many as there are
 // seats and, as each needs one at least, free blocks.
+// With several pipeline stages: what is in flight is another batch and meets this one on no channel. Balanced
+// are those that step together.
 void Replica::place_waiting() {
-  std::int64_t most = spec_->batching->max_batch_requests() - std::ssize(running_);
+  const std::int64_t seats = spec_->batching->max_batch_requests();
+  const std::int64_t stages = spec_->parallelism.pipeline;
+  std::int64_t most = std::min(seats - std::ssize(running_), (seats + stages - 1) / stages);
   most = std::min({most, cache_.total() - cache_.used(), static_cast<std::int64_t>(waiting_.size())});
   placement_may_change_ = most > 0;
   if (most <= 0) return;
   placed_.clear(), to_place_.clear();
-  for (const SequenceView& view : running_) placed_.push_back({view.known_tokens, view.channel});
+  for (const SequenceView& view : running_)
+    if (!view.in_flight) placed_.push_back({view.known_tokens, view.channel});
   for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i)
     to_place_.push_back({waiting_.view(i).known_tokens, 0});
   spec_->placement->place({.placed = placed_,

@@ -24,16 +24,18 @@ class DrawnRuns {
   explicit DrawnRuns(const Table& runs) {
     for (std::size_t i = 0; i < runs.rows(); ++i)
       rates_[{runs.text(i, "device"), runs.text(i, "placement"), runs.text(i, "interleave"),
-              runs.text(i, "model"), runs.number(i, "tensor"), runs.text(i, "dataset"),
-              runs.number(i, "batch")}] = {runs.number(i, "paper_tokens_per_s"),
-                                           runs.number(i, "physical_tokens_per_s")};
+              runs.text(i, "model"), runs.number(i, "tensor") * runs.number(i, "pipeline"),
+              runs.number(i, "tensor"), runs.text(i, "dataset"), runs.number(i, "batch")}] = {
+          runs.number(i, "paper_tokens_per_s"), runs.number(i, "physical_tokens_per_s")};
   }
-  Rate at(const Machine& m, const Model& model, int tensor, const char* dataset, int batch) const {
-    return rates_.at({m.device, m.placement, m.interleave, model.name, tensor, dataset, batch});
+  Rate at(const Machine& m, const Model& model, int devices, int tensor, const char* dataset,
+          int batch) const {
+    return rates_.at({m.device, m.placement, m.interleave, model.name, devices, tensor, dataset, batch});
   }
 
  private:
-  using Key = std::tuple<std::string, std::string, std::string, std::string, double, std::string, double>;
+  using Key =
+      std::tuple<std::string, std::string, std::string, std::string, double, double, std::string, double>;
   std::map<Key, Rate> rates_;
 };
 
@@ -42,7 +44,7 @@ set style fill solid 1.0 noborder
 set boxwidth 0.4
 set xrange [-1:47]
 set yrange [0:top]
-set ytics 1
+set ytics 2
 set xtics scale 0 ("7B" 2, "13B" 8, "30B" 14, "175B" 20, "7B" 26, "13B" 32, "30B" 38, "175B" 44)
 set ylabel "Throughput over NPU-only"
 set label 1 "Alpaca" at 11, top*0.93 center
@@ -65,13 +67,14 @@ set ylabel "Throughput over NPU+PIM"
 set xrange [40:536]
 set yrange [0:*]
 set xtics (64, 128, 256, 384, 512)
-set key outside top center horizontal maxrows 2
+set key outside top center vertical Left reverse samplen 2
 plot "techniques.csv" using 1:2 skip 1 with linespoints lc rgb "#E69F00" pt 6 lw 2 title "dual row buffers", \
      "" using 1:3 skip 1 with linespoints lc rgb "#009E73" pt 8 lw 2 title "and min-load placement", \
      "" using 1:4 skip 1 with linespoints lc rgb "#0072B2" pt 4 lw 2 title "and interleaving", \
-     "" using 1:5 skip 1 with linespoints lc rgb "#E69F00" pt 6 lw 2 dt 2 title "physical", \
-     "" using 1:6 skip 1 with linespoints lc rgb "#009E73" pt 8 lw 2 dt 2 title "physical", \
-     "" using 1:7 skip 1 with linespoints lc rgb "#0072B2" pt 4 lw 2 dt 2 title "physical"
+     "" using 1:5 skip 1 with linespoints lc rgb "#E69F00" pt 6 lw 2 dt 2 notitle, \
+     "" using 1:6 skip 1 with linespoints lc rgb "#009E73" pt 8 lw 2 dt 2 notitle, \
+     "" using 1:7 skip 1 with linespoints lc rgb "#0072B2" pt 4 lw 2 dt 2 notitle, \
+     keyentry with lines lc rgb "#404040" dt 2 lw 2 title "the same, physical"
 )gp";
 
 constexpr const char* layouts = R"gp(set style fill solid 1.0 noborder
@@ -94,7 +97,9 @@ void draw_throughput(ResultDirectory& directory, const DrawnRuns& runs) {
   for (const char* dataset : datasets)
     for (const Model& model : models) {
       for (const int batch : batches) {
-        const auto at = [&](const Machine& m) { return runs.at(m, model, model.tensor, dataset, batch); };
+        const auto at = [&](const Machine& m) {
+          return runs.at(m, model, model.tensor * model.pipeline, model.tensor, dataset, batch);
+        };
         const Rate base = at(npu_only), pim = at(npu_pim), all = at(neupims);
         const double values[] = {pim.paper / base.paper, all.paper / base.paper, pim.physical / base.physical,
                                  all.physical / base.physical};
@@ -114,14 +119,14 @@ void draw_techniques(ResultDirectory& directory, const DrawnRuns& runs) {
   OutputFile data(directory.file("figures/techniques.csv"));
   data.text("batch,drb,gmlbp,sbi,drb_physical,gmlbp_physical,sbi_physical\n");
   for (const int batch : batches) {
-    const auto at = [&](const Machine& m) { return runs.at(m, models[0], 4, "sharegpt", batch); };
+    const auto at = [&](const Machine& m) { return runs.at(m, models[0], 4, 4, "sharegpt", batch); };
     const Rate base = at(npu_pim), d = at(dual_buffers), b = at(balanced), i = at(interleaved);
     data.print("{},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f}\n", batch, d.paper / base.paper,
                b.paper / base.paper, i.paper / base.paper, d.physical / base.physical,
                b.physical / base.physical, i.physical / base.physical);
   }
   data.close();
-  draw(directory, {.name = "techniques", .settings = "", .body = techniques});
+  draw(directory, {.name = "techniques", .height = 480, .settings = "", .body = techniques});
 }
 
 void draw_layouts(ResultDirectory& directory, const DrawnRuns& runs) {
@@ -129,7 +134,7 @@ void draw_layouts(ResultDirectory& directory, const DrawnRuns& runs) {
   data.text("model,tp8_pp1,tp4_pp2,tp2_pp4\n");
   for (int i = 0; i < 3; ++i) {
     const auto at = [&](int tensor, int batch) {
-      return runs.at(neupims, models[static_cast<std::size_t>(i)], tensor, "sharegpt", batch).physical;
+      return runs.at(neupims, models[static_cast<std::size_t>(i)], 8, tensor, "sharegpt", batch).physical;
     };
     const double base = at(2, 64);
     data.print("{},{:.4f},{:.4f},{:.4f}\n", i, at(8, 256) / base, at(4, 128) / base, 1.0);
