@@ -119,7 +119,7 @@ std::vector<Entry> memories() {
   std::vector<Entry> entries;
   for (const std::string& name : memory_names()) {
     const MemorySpec memory = find_memory(name);
-    entries.push_back({"memory", name,
+    entries.push_back({"bank_model", name,
                        fmt::format("{}; {:.4g} GB/s, {} banks", memory.title, memory.peak().value() / 1e9,
                                    memory.organisation.banks())});
   }

@@ -55,7 +55,8 @@ bool schema_can_know(const Problem& problem) {
   for (const char* wording : {"required, but missing", "unknown key", "expected a number",
                               "expected an integer", "expected true or false", "expected a string",
                               "expected an object", "expected a list", "expected one of", "no such"})
-    if (problem.what.starts_with(wording)) return problem.pointer != "/model";  // any path is a string
+    if (problem.what.starts_with(wording))  // any path is a string
+      return problem.pointer != "/model" && !problem.pointer.ends_with("/profile");
   return false;
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("NPUs: the catalog's memory efficiency is what the bank model reaches 
           Approx(reached).epsilon(0.001));
 }
 
-TEST_CASE("NPUs: a matrix takes what the systolic arrays say; elementwise, the longer of lanes and memory") {
+TEST_CASE("NPUs: a matrix takes what the systolic arrays say, elementwise the longer of lanes and memory") {
   const auto npu = catalog_device("npu_only");
   for (const std::int64_t rows : {1, 64, 128, 500, 4096}) {
     const KernelCost cost = npu->cost(gemm_operator(4096, 3072), decode_batch(rows, 1), no_links());
@@ -131,7 +131,7 @@ TEST_CASE("NPUs: experts share the arrays, and nothing beats the roofline of the
   CHECK(many.time / (many.flops / npu->spec().peak(DataType::bf16)) < 1.05);
 }
 
-TEST_CASE("NPUs: the paper's assumptions are rooflines with fitted efficiencies; overrides go before them") {
+TEST_CASE("NPUs: the paper's assumptions are rooflines with fitted efficiencies, overrides go before them") {
   const auto npu = paper_device("npu_only");
   const auto gemm = [](const Device& device, std::int64_t rows) {
     return device.cost(gemm_operator(4096, 4096), decode_batch(rows, 1), no_links()).time.value();

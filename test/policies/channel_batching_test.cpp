@@ -113,7 +113,7 @@ TEST_CASE("sub-batches: each channel's decodes are halved in order, odd ones in 
   }
 }
 
-TEST_CASE("sub-batches: a prompt goes to the one with fewer tokens; one slice is not cut", "[batching]") {
+TEST_CASE("sub-batches: a prompt goes to the one with fewer tokens, one slice is not cut", "[batching]") {
   const std::vector<std::int64_t> free{100, 100};
   const std::vector<SequenceView> running{decode(0, 6), decode(0, 6), decode(0, 6)};
   const Batch batch = next(running, {prompt(1, 10), prompt(0, 3), prompt(0, 12), prompt(1, 4)}, free);

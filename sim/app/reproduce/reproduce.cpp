@@ -60,19 +60,26 @@ std::string shown(const std::optional<double>& value) {
   return value ? fmt::format("{:.4g}", *value) : "-";
 }
 
+std::string bounds(const std::optional<double>& low, const std::optional<double>& high) {
+  return low || high ? fmt::format("{} .. {}", shown(low), shown(high)) : "";
+}
+
 void print_table(const std::vector<ReproducedRow>& rows) {
   std::size_t ids = 2, metrics = 6;
+  const bool both = std::ranges::any_of(rows, [](const ReproducedRow& r) { return r.physical.has_value(); });
+  const auto physical = [both](const std::string& value, const std::string& accepted) {
+    return both ? fmt::format("{:>9}  {:>17}  ", value, accepted) : "";
+  };
   for (const ReproducedRow& r : rows) {
     ids = std::max(ids, r.id.size());
     metrics = std::max(metrics, r.metric.size());
   }
-  fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}\n", "id", ids, "metric", metrics, "measured",
-             "simulated", "accepted", "verdict");
+  fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}{}\n", "id", ids, "metric", metrics, "published",
+             "simulated", "accepted", physical("physical", "accepted"), "verdict");
   for (const ReproducedRow& r : rows) {
-    const std::string accepted =
-        r.judged() ? fmt::format("{} .. {}", shown(r.accept_min), shown(r.accept_max)) : "";
-    fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}\n", r.id, ids, r.metric, metrics, shown(r.paper),
-               shown(r.simulated), accepted,
+    fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}{}\n", r.id, ids, r.metric, metrics, shown(r.paper),
+               shown(r.simulated), bounds(r.accept_min, r.accept_max),
+               physical(shown(r.physical), bounds(r.physical_accept_min, r.physical_accept_max)),
                !r.judged()  ? "reported"
                : r.within() ? "within"
                             : "OUTSIDE");

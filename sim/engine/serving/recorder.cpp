@@ -185,8 +185,8 @@ void Recorder::sample() {
 }
 
 RunResult Recorder::finish(Seconds now) {
-  result_.end = now;
   result_.start = start_.value_or(now);
+  result_.end = std::max(now, result_.start);  // where all were rejected nothing has an end
   sample();
   return std::move(result_);
 }

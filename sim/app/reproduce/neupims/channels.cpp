@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "models/memory/pim/mha_estimate.h"
 #include "models/memory/pim/pim_costs.h"
@@ -16,23 +18,32 @@ constexpr int channels = 32;
 // GPT3-7B over four devices.
 constexpr MhaParameters share_of_7b{.embedding = 1024, .heads = 8};
 
+// The busiest channel over the mean, a batch each: by Algorithm 1 with ceilings, by the bank model.
 struct Loads {
-  double estimated = 0, played = 0;  // most over mean: by Algorithm 1 with ceilings, by the bank model
+  std::vector<double> estimated, played;
 };
 
-double most_over_mean(const std::vector<double>& loads) {
-  double sum = 0;
-  for (const double load : loads) sum += load;
-  return *std::ranges::max_element(loads) / (sum / static_cast<double>(loads.size()));
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.) / static_cast<double>(values.size());
 }
 
-Loads mean_loads(const Machine& machine, int batch, PimCosts& bank) {
+double standard_error(const std::vector<double>& values) {
+  double squares = 0;
+  for (const double v : values) squares += (v - mean(values)) * (v - mean(values));
+  const auto n = static_cast<double>(values.size());
+  return std::sqrt(squares / (n - 1) / n);
+}
+
+double most_over_mean(const std::vector<double>& loads) {
+  return *std::ranges::max_element(loads) / mean(loads);
+}
+
+Loads loads_of(const Machine& machine, int batch, PimCosts& bank) {
   const Scenario scenario =
       read_scenario(scenario_of({machine, "gpt3-7b", 4, 1, "sharegpt", batch}, "physical"), "channel loads");
   const std::vector<std::int64_t> room(channels, std::int64_t{1} << 40);
   const auto& requests = scenario.workload.requests;
-  Loads mean;
-  const auto warm = static_cast<double>(requests.size()) / batch;
+  Loads all;
   for (std::size_t first = 0; first < requests.size(); first += static_cast<std::size_t>(batch)) {
     std::vector<PlacedRequest> placed;
     for (std::size_t i = 0; i < static_cast<std::size_t>(batch); ++i)
@@ -44,10 +55,10 @@ Loads mean_loads(const Machine& machine, int batch, PimCosts& bank) {
       estimated[channel] += estimate_mha(share_of_7b, r.tokens, Division::ceilings).total();
       played[channel] += bank.sustained({PimOp::both, r.tokens, share_of_7b.heads, 128});
     }
-    mean.estimated += most_over_mean(estimated) / warm;
-    mean.played += most_over_mean(played) / warm;
+    all.estimated.push_back(most_over_mean(estimated));
+    all.played.push_back(most_over_mean(played));
   }
-  return mean;
+  return all;
 }
 
 }  // namespace
@@ -64,16 +75,17 @@ void add_channel_loads(Rows& rows) {
                             {"gmlbp_load_clb_128", balanced, 128, 1.08},
                             {"gmlbp_load_rr_256", dual_buffers, 256, 1.52},
                             {"gmlbp_load_clb_256", balanced, 256, 1.04}}) {
-    const Loads loads = mean_loads(e.machine, e.batch, bank);
+    const Loads loads = loads_of(e.machine, e.batch, bank);
     ReproducedRow row;
     row.id = e.id;
     row.metric = fmt::format("busiest channel over the mean, GPT3-7B TP4, ShareGPT, {}, {} requests",
                              e.machine.placement, e.batch);
-    row.simulated = loads.estimated;
-    row.physical = loads.played;
+    row.simulated = mean(loads.estimated);
+    row.physical = mean(loads.played);
     row.accept_min = row.physical_accept_min = std::max(1.0, e.prototype - 0.1);
     row.accept_max = row.physical_accept_max = e.prototype + 0.1;
-    row.note = fmt::format("prototype: {}; mean of 10 warm batches", e.prototype);
+    row.note = fmt::format("prototype: {}; mean of 10 warm batches, standard error {:.2f}, physical {:.2f}",
+                           e.prototype, standard_error(loads.estimated), standard_error(loads.played));
     rows.push_back(row);
   }
 }

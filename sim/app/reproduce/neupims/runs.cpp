@@ -7,7 +7,7 @@
 namespace weir::neupims {
 namespace {
 
-std::string name_of(const Point& p) {
+std::string name_of(const StudyPoint& p) {
   return fmt::format("{} {} {} TP{} PP{} {} {} {}", p.machine.device, p.machine.placement,
                      p.machine.interleave, p.tensor, p.pipeline, p.model, p.dataset, p.batch);
 }
@@ -26,7 +26,7 @@ const std::vector<Model> models = {{"gpt3-7b", "GPT3-7B", 4, 1},
                                    {"gpt3-30b", "GPT3-30B", 4, 2},
                                    {"gpt3-175b", "GPT3-175B", 8, 4}};
 
-Json scenario_of(const Point& p, const std::string& assumptions) {
+Json scenario_of(const StudyPoint& p, const std::string& assumptions) {
   const int requests = p.batch * p.pipeline;
   // The authors' simulator knows no capacity, and many of their batches would not fit 32 GB.
   const Json device = {
@@ -60,7 +60,7 @@ Json scenario_of(const Point& p, const std::string& assumptions) {
           {"max_tokens", 2048}}}}}};
 }
 
-void Runs::want(const Point& point) {
+void Runs::want(const StudyPoint& point) {
   wanted_.emplace(name_of(point), point);
 }
 
@@ -77,14 +77,14 @@ void Runs::run(const ReproduceOptions& options) {
   }
 }
 
-const Measured& Runs::at(const Point& point) const {
+const Measured& Runs::at(const StudyPoint& point) const {
   const Measured& m = results_.at(name_of(point));
   for (const CaseResult* result : {&m.paper, &m.physical})
     if (!result->error.empty()) throw std::runtime_error(name_of(point) + ": " + result->error);
   return m;
 }
 
-void Runs::each(const std::function<void(const Point&, const Measured&)>& action) const {
+void Runs::each(const std::function<void(const StudyPoint&, const Measured&)>& action) const {
   for (const auto& [name, point] : wanted_) action(point, results_.at(name));
 }
 

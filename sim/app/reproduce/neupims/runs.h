@@ -26,7 +26,7 @@ inline constexpr Machine npu_only{"npu_only", "npu_units", "round_robin", "off"}
     interleaved{"neupims_npu", "npu_pim", "greedy_min_load", "on"},
     neupims{"neupims_npu", "npu_pim", "greedy_min_load", "best"};
 
-struct Point {
+struct StudyPoint {
   Machine machine;
   std::string model;
   int tensor = 1, pipeline = 1;
@@ -39,17 +39,17 @@ struct Measured {
   CaseResult paper, physical;
 };
 
-Json scenario_of(const Point& point, const std::string& assumptions);
+Json scenario_of(const StudyPoint& point, const std::string& assumptions);
 
 class Runs {
  public:
-  void want(const Point& point);
-  void run(const ReproduceOptions& options);     // all that are wanted
-  const Measured& at(const Point& point) const;  // throws std::runtime_error where a run failed
-  void each(const std::function<void(const Point&, const Measured&)>& action) const;
+  void want(const StudyPoint& point);
+  void run(const ReproduceOptions& options);          // all that are wanted
+  const Measured& at(const StudyPoint& point) const;  // throws std::runtime_error where a run failed
+  void each(const std::function<void(const StudyPoint&, const Measured&)>& action) const;
 
  private:
-  std::map<std::string, Point> wanted_;
+  std::map<std::string, StudyPoint> wanted_;
   std::map<std::string, Measured> results_;
 };
 

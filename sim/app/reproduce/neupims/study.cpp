@@ -10,7 +10,7 @@ void write_runs(const Runs& runs, const std::filesystem::path& folder) {
   file.text(
       "device,placement,interleave,model,tensor,pipeline,dataset,batch,paper_tokens_per_s,"
       "physical_tokens_per_s\n");
-  runs.each([&](const Point& p, const Measured& m) {
+  runs.each([&](const StudyPoint& p, const Measured& m) {
     file.print("{},{},{},{},{},{},{},{},{:.6g},{:.6g}\n", p.machine.device, p.machine.placement,
                p.machine.interleave, p.model, p.tensor, p.pipeline, p.dataset, p.batch,
                m.paper.output_throughput, m.physical.output_throughput);

@@ -5,11 +5,12 @@
 #include <limits>
 
 #include "sim/app/reproduce/neupims/study.h"
+#include "sim/engine/scenario.h"
 
 namespace weir::neupims {
 namespace {
 
-Point ablation(const Machine& machine, int batch) {
+StudyPoint ablation(const Machine& machine, int batch) {
   return {machine, "gpt3-7b", 4, 1, "sharegpt", batch};
 }
 
@@ -27,8 +28,15 @@ Both gain(const Runs& runs, const Machine& with, const Machine& without, int bat
   return {ratio(a.paper, b.paper), ratio(a.physical, b.physical)};
 }
 
-Point table4(const Machine& machine) {
+StudyPoint table4(const Machine& machine) {
   return {machine, "gpt3-30b", 4, 2, "sharegpt", 256};
+}
+
+double mean_context(const StudyPoint& point) {
+  const Scenario scenario = read_scenario(scenario_of(point, "paper"), "mean context");
+  double sum = 0;
+  for (const Request& request : scenario.workload.requests) sum += static_cast<double>(request.input_tokens);
+  return sum / static_cast<double>(scenario.workload.requests.size());
 }
 
 }  // namespace
@@ -121,6 +129,17 @@ void add_utilisation(const Runs& runs, Rows& rows) {
   add("tab4_neupims_npu", "NeuPIMs: arithmetic", 64.9, npu, neu, {}, {});
   add("tab4_neupims_pim", "NeuPIMs: PIM", 26.4, channels, neu, 21, 29);
   add("tab4_neupims_bw", "NeuPIMs: bandwidth", 85.4, bandwidth, neu, 78, 88);
+  const auto note = [&](const char* id, const std::string& text) {
+    std::ranges::find(rows, id, &ReproducedRow::id)->note = text;
+  };
+  // Weights are read once for 2 x 256 flops each of 2 bytes.
+  const double weights = 100 * pim.paper.flops_utilisation * 2 * 8 * 128 * 128 / 256. / 1024;
+  note("tab4_npupim_bw", fmt::format("activations, collectives and the PIM's vectors cross the bus too; the "
+                                     "weights alone: {:.1f} %",
+                                     weights));
+  note("tab4_neupims_pim",
+       fmt::format("in proportion to the tokens attended to: {:.0f} here, 305 in the range's prototype",
+                   mean_context(table4(interleaved))));
 }
 
 }  // namespace weir::neupims

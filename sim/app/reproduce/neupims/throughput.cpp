@@ -12,7 +12,7 @@ const std::vector<const char*> datasets = {"alpaca", "sharegpt"};
 
 namespace {
 
-Point point_of(const Machine& machine, const Model& model, const char* dataset, int batch) {
+StudyPoint point_of(const Machine& machine, const Model& model, const char* dataset, int batch) {
   return {machine, model.name, model.tensor, model.pipeline, dataset, batch};
 }
 
@@ -54,7 +54,7 @@ struct Layout {
 const Layout layouts[] = {{8, 1, 3.07}, {4, 2, 1.91}, {2, 4, 1}};
 constexpr int layout_requests = 256;
 
-Point layout_of(const Model& model, const Layout& layout) {
+StudyPoint layout_of(const Model& model, const Layout& layout) {
   return {neupims, model.name, layout.tensor, layout.pipeline, "sharegpt", layout_requests / layout.pipeline};
 }
 
