@@ -39,7 +39,7 @@ std::string place_of(const std::string& family) {
       {"arrivals", "/workload/arrivals/kind"},
       {"interconnect", "/cluster/nodes/0/interconnect"},
       {"topology", "/cluster/network/topology"},
-      {"memory", "weir memory KIND"},
+      {"bank_model", "weir memory KIND"},
   };
   return places.at(family);
 }
