@@ -3,11 +3,11 @@
 // operator on it (Device, a pure latency model: no clock, thread-safe, about 100 ns). The engine asks it for
 // each operator of a stage, memoises by rows, and lets a serving actor sleep that long on the device's
 // SimGrid host.
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -50,9 +50,8 @@ class Device {
   virtual KernelCost cost(const Operator& op, const BatchShape& batch,
                           const CollectiveModel& links) const = 0;
   // Of an operator on a unit of several members: what each has to do, alone; the slowest is cost().time.
-  virtual void times_by_member(const Operator& op, const BatchShape& batch, std::span<Seconds> times) const {
-    (void)op, (void)batch;
-    std::fill(times.begin(), times.end(), Seconds(0));
+  virtual void times_by_member(const Operator& op, const BatchShape&, std::span<Seconds>) const {
+    throw std::logic_error(spec().kind + " does not say how its members share " + op.name);
   }
   // Only for op.kind == attention and a batch of decodes alone.
   virtual AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const = 0;

@@ -55,8 +55,9 @@ bool schema_can_know(const Problem& problem) {
   for (const char* wording : {"required, but missing", "unknown key", "expected a number",
                               "expected an integer", "expected true or false", "expected a string",
                               "expected an object", "expected a list", "expected one of", "no such"})
-    if (problem.what.starts_with(wording))  // any path is a string
-      return problem.pointer != "/model" && !problem.pointer.ends_with("/profile");
+    if (problem.what.starts_with(wording))  // any path is a string; which devices there are, the cluster says
+      return problem.pointer != "/model" && !problem.pointer.ends_with("/profile") &&
+             !problem.pointer.ends_with("/device");
   return false;
 }
 

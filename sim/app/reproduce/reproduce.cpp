@@ -74,7 +74,7 @@ void print_table(const std::vector<ReproducedRow>& rows) {
     ids = std::max(ids, r.id.size());
     metrics = std::max(metrics, r.metric.size());
   }
-  fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}{}\n", "id", ids, "metric", metrics, "published",
+  fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}{}\n", "id", ids, "metric", metrics, "reference",
              "simulated", "accepted", physical("physical", "accepted"), "verdict");
   for (const ReproducedRow& r : rows) {
     fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}{}\n", r.id, ids, r.metric, metrics, shown(r.paper),
