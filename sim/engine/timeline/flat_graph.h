@@ -75,11 +75,4 @@ struct FlatGraph {
   std::vector<std::size_t> undrawable_;  // rates from resources of no capacity
 };
 
-// Seconds of an operator with nothing in its way.
-inline double slowest(const FlatGraph::Alternative& way, const Seconds* times) {
-  double longest = times[0].value();
-  for (int i = 1; i < way.portions; ++i) longest = longest < times[i].value() ? times[i].value() : longest;
-  return longest;
-}
-
 }  // namespace weir

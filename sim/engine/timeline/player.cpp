@@ -24,8 +24,10 @@ Timeline::Player::Player(const StepGraph& described, PlacementPolicy policy)
   for (std::size_t p = 0; p < parts_.size(); ++p)
     parts_[p].left.resize(static_cast<std::size_t>(graph.parts[p].layers));
   waits_.resize(static_cast<std::size_t>(graph.instances));
-  member_held_.resize(members);
-  wanted_.resize(members, 0);
+  for (const auto& unit : graph.units) words_ = std::max(words_, (unit.members + word - 1) / word);
+  held_members_.resize(graph.units.size() * static_cast<std::size_t>(words_));
+  needs_.resize(static_cast<std::size_t>(graph.instances) * static_cast<std::size_t>(words_));
+  wanted_.resize(static_cast<std::size_t>(words_));
   held_.resize(members);
   bytes_.resize(graph.capacities.size());
   demand_.resize(graph.capacities.size());
@@ -81,7 +83,7 @@ void Timeline::Player::reset(const EvaluateOptions& options) {
     queue.waiting.clear();
     queue.changed = false;
   }
-  std::fill(member_held_.begin(), member_held_.end(), char{0});
+  std::ranges::fill(held_members_, 0);
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     const auto& part = graph.parts[p];
     PartState& state = parts_[p];
@@ -195,13 +197,22 @@ void Timeline::Player::place_ready() {
   }
 }
 
-Timeline::Player::Waiting Timeline::Player::placed(const Instance& instance, int alternative) const {
+Timeline::Player::Waiting Timeline::Player::placed(const Instance& instance, int alternative) {
   const auto& op = graph.operators[static_cast<std::size_t>(instance.op)];
   const auto& part = graph.parts[static_cast<std::size_t>(op.part)];
   const auto& way = graph.alternatives[static_cast<std::size_t>(alternative)];
   const Seconds* times = graph.times_of(way, part, instance.layer);
   const BytesPerSecond* rates = graph.rates_of(way, part, instance.layer);
-  return {instance, alternative, &way, times, rates, slowest(way, times), now_};
+  std::uint64_t* needs = needs_.data() + static_cast<std::ptrdiff_t>(instance.id) * words_;
+  std::fill_n(needs, words_, 0);
+  const int* members = graph.portion_members.data() + way.first_portion;
+  int slowest = 0;
+  for (int i = 0; i < way.portions; ++i) {
+    if (!(times[i].value() > 0)) continue;
+    needs[members[i] / word] |= bit(members[i]);
+    if (times[slowest] < times[i]) slowest = i;
+  }
+  return {instance, alternative, &way, times, rates, needs, slowest, times[slowest].value(), now_};
 }
 
 void Timeline::Player::update_speeds() {
@@ -257,25 +268,39 @@ void Timeline::Player::advance(Running& running, double progress) {
     held_[static_cast<std::size_t>(unit.first_member)] += running.amount * passed;
   } else {
     const int* members = graph.portion_members.data() + running.way->first_portion;
+    double* held = held_.data() + unit.first_member;
+    std::uint64_t* held_now = held_members(running.way->unit);
     for (int i = 0; i < running.way->portions; ++i) {
       const double time = running.times[i].value();
       if (time <= running.progress) continue;
-      const auto member = static_cast<std::size_t>(unit.first_member + members[i]);
-      held_[member] += time < progress ? (time - running.progress) / running.velocity : passed;
-      if (time <= progress) member_held_[member] = 0;
+      held[members[i]] += time < progress ? (time - running.progress) / running.velocity : passed;
+      if (time <= progress) held_now[members[i] / word] &= ~bit(members[i]);
     }
   }
   running.progress = progress;
   running.since = now_;
 }
 
+// At the moment that may let somebody in who waits for its unit; else at the end.
 void Timeline::Player::aim(Running& running) const {
   running.milestone = running.alone;
-  if (running.way->portions > 1 && !queues_[static_cast<std::size_t>(running.way->unit)].waiting.empty())
-    for (int i = 0; i < running.way->portions; ++i)
-      if (running.times[i].value() > running.progress)
-        running.milestone = std::min(running.milestone, running.times[i].value());
+  if (running.way->portions > 1)
+    for (const Waiting& waiting : queues_[static_cast<std::size_t>(running.way->unit)].waiting)
+      running.milestone = std::min(running.milestone, frees(running, waiting));
   running.finish = now_ + (running.milestone - running.progress) / running.velocity;
+}
+
+// Its progress when it has let go of all members that another needs.
+double Timeline::Player::frees(const Running& running, const Waiting& waiting) const {
+  const int* members = graph.portion_members.data() + running.way->first_portion;
+  const auto needed = [&](int portion) {
+    return (waiting.needs[members[portion] / word] & bit(members[portion])) != 0;
+  };
+  if (needed(running.slowest)) return running.alone;
+  double last = 0;
+  for (int i = 0; i < running.way->portions; ++i)
+    if (needed(i)) last = std::max(last, running.times[i].value());
+  return last > running.progress ? last : running.alone;
 }
 
 }  // namespace weir

@@ -15,6 +15,11 @@
 
 namespace weir {
 
+inline constexpr int word = 64;  // members of a word of a set
+inline std::uint64_t bit(int member) {
+  return std::uint64_t{1} << (member % word);
+}
+
 class Timeline::Player {
  public:
   Player(const StepGraph& graph, PlacementPolicy policy);
@@ -32,8 +37,10 @@ class Timeline::Player {
     const FlatGraph::Alternative* way = nullptr;
     const Seconds* times = nullptr;
     const BytesPerSecond* rates = nullptr;
-    double alone = 0;  // seconds with nothing in its way: its slowest portion
-    double ready = 0;  // when
+    std::uint64_t* needs = nullptr;  // members of its unit, a bit each; none of a pool
+    int slowest = 0;                 // portion
+    double alone = 0;                // seconds with nothing in its way: that portion's
+    double ready = 0;                // when
   };
   struct Running : Waiting {
     Running(const Waiting& waiting, double now, double held)
@@ -94,6 +101,8 @@ class Timeline::Player {
 
   void enqueue(const Waiting& waiting);
   void aim_at_portions(int unit);
+  std::uint64_t* held_members(int unit) { return held_members_.data() + unit * words_; }
+  const std::uint64_t* held_members(int unit) const { return held_members_.data() + unit * words_; }
   void unit_changed(int unit);
   void start_waiting();
   void start_gangs(int unit);
@@ -103,6 +112,7 @@ class Timeline::Player {
   int want_members(const Waiting& waiting);
   void start(const Waiting& waiting, double amount);
   double amount_free(int unit) const;
+  double frees(const Running& running, const Waiting& waiting) const;
   int choose(const Instance& instance);
   void describe_units();
 
@@ -113,7 +123,7 @@ class Timeline::Player {
 
   void write_result();
 
-  Waiting placed(const Instance& instance, int alternative) const;
+  Waiting placed(const Instance& instance, int alternative);
 
   PlacementPolicy policy_;
   FairShare fair_share_;
@@ -126,9 +136,10 @@ class Timeline::Player {
   std::vector<int> changed_;  // units that may start something
   std::vector<PartState> parts_;
   std::vector<std::int32_t> waits_;  // of each instance: predecessors it waits for, or `done`
-  std::vector<char> member_held_;
-  std::vector<int> wanted_;  // by member: stamp_ if an operator waiting earlier wants it
-  int stamp_ = 0;
+  // Sets of members, `words_` words each: of every unit what is held, of every instance what it needs.
+  int words_ = 1;
+  std::vector<std::uint64_t> held_members_, needs_;
+  std::vector<std::uint64_t> wanted_;  // by operators waiting earlier
   std::vector<double> held_, bytes_, demand_;
   std::vector<Flow> flows_;
   std::vector<UnitState> unit_states_;

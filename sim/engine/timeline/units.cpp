@@ -1,5 +1,6 @@
 // Who may start where: the queues of the units, and the choice between units.
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 #include "sim/engine/timeline/player.h"
@@ -21,11 +22,11 @@ void Timeline::Player::enqueue(const Waiting& arrived) {
     if (earlier.ready < arrived.ready || earlier.id < arrived.id) break;
     std::swap(earlier, queue.waiting[i]);
   }
-  if (queue.waiting.size() == 1) aim_at_portions(unit);
+  aim_at_portions(unit);
   unit_changed(unit);
 }
 
-// From now on somebody waits for members of this unit: portions matter when they end.
+// Somebody new waits for members of this unit.
 void Timeline::Player::aim_at_portions(int unit) {
   for (Running& running : running_) {
     if (running.way->unit != unit || running.way->portions == 1) continue;
@@ -53,28 +54,19 @@ void Timeline::Player::start_waiting() {
 }
 
 bool Timeline::Player::members_free(const Waiting& waiting) const {
-  const auto& way = *waiting.way;
-  const auto& unit = graph.units[static_cast<std::size_t>(way.unit)];
-  for (int i = 0; i < way.portions; ++i) {
-    const auto member = static_cast<std::size_t>(
-        unit.first_member + graph.portion_members[static_cast<std::size_t>(way.first_portion + i)]);
-    if (waiting.times[i].value() > 0 && (member_held_[member] != 0 || wanted_[member] == stamp_))
-      return false;
-  }
+  const std::uint64_t* held = held_members(waiting.way->unit);
+  for (int w = 0; w < words_; ++w)
+    if ((waiting.needs[w] & (held[w] | wanted_[static_cast<std::size_t>(w)])) != 0) return false;
   return true;
 }
 
 // How many of them nobody waiting earlier wants.
 int Timeline::Player::want_members(const Waiting& waiting) {
-  const auto& way = *waiting.way;
-  const auto& unit = graph.units[static_cast<std::size_t>(way.unit)];
   int fresh = 0;
-  for (int i = 0; i < way.portions; ++i) {
-    const auto member = static_cast<std::size_t>(
-        unit.first_member + graph.portion_members[static_cast<std::size_t>(way.first_portion + i)]);
-    if (!(waiting.times[i].value() > 0) || wanted_[member] == stamp_) continue;
-    wanted_[member] = stamp_;
-    ++fresh;
+  for (int w = 0; w < words_; ++w) {
+    std::uint64_t& wanted = wanted_[static_cast<std::size_t>(w)];
+    fresh += std::popcount(waiting.needs[w] & ~wanted);
+    wanted |= waiting.needs[w];
   }
   return fresh;
 }
@@ -82,13 +74,13 @@ int Timeline::Player::want_members(const Waiting& waiting) {
 void Timeline::Player::start_gangs(int u) {
   Queue& queue = queues_[static_cast<std::size_t>(u)];
   int unwanted = graph.units[static_cast<std::size_t>(u)].members;
-  ++stamp_;
+  std::ranges::fill(wanted_, 0);
   std::size_t kept = 0, next = 0;
   for (; next < queue.waiting.size() && unwanted > 0; ++next) {
     if (members_free(queue.waiting[next])) {
       start(queue.waiting[next], 1);
     } else {
-      if (next + 1 < queue.waiting.size()) unwanted -= want_members(queue.waiting[next]);
+      unwanted -= want_members(queue.waiting[next]);
       if (kept != next) queue.waiting[kept] = queue.waiting[next];
       ++kept;
     }
@@ -142,10 +134,8 @@ void Timeline::Player::start(const Waiting& waiting, double amount) {
     running.scale = amount / way.most;
     return;
   }
-  for (int i = 0; i < way.portions; ++i) {
-    const int member = graph.portion_members[static_cast<std::size_t>(way.first_portion + i)];
-    if (waiting.times[i].value() > 0) member_held_[static_cast<std::size_t>(unit.first_member + member)] = 1;
-  }
+  std::uint64_t* held = held_members(way.unit);
+  for (int w = 0; w < words_; ++w) held[w] |= waiting.needs[w];
 }
 
 void Timeline::Player::describe_units() {

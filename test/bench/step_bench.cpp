@@ -1,0 +1,81 @@
+// CPU time of a decode step that overlaps: `weir_bench_step`, called by `make bench`. GPT3-30B TP4 (48
+// layers, LM head) on NeuPIMs at batch 256, ShareGPT-like contexts that grow by a token a step; after warm-up.
+// Issue: below 50 us; the authors' simulator needs minutes a layer (docs/performance.md).
+#include <cstdio>
+#include <ctime>
+#include <functional>
+#include <random>
+
+#include "sim/engine/step/step_model.h"
+
+using namespace weir;
+
+namespace {
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+Scenario neupims() {
+  return read_scenario(Json::parse(R"({
+    "model": "gpt3-30b",
+    "precision": {"weights": "fp16", "activations": "fp16", "kv_cache": "fp16"},
+    "cluster": {"nodes": [{"devices": [{"kind": "neupims_npu", "count": 4, "memory_capacity_gib": 1024}],
+                           "interconnect": "nvlink3_switch"}]},
+    "serving": {"replicas": [{"parallelism": {"tensor": 4}, "batching": {"kind": "sub_batch_interleaving"},
+                              "partitioning": {"kind": "npu_pim"}, "engine": {"kind": "ideal"}}]},
+    "workload": {"requests": {"kind": "fixed", "count": 1, "input_tokens": 1, "output_tokens": 1},
+                 "arrivals": {"kind": "all_at_once"}}})"),
+                       "step_bench");
+}
+
+struct Decodes {
+  std::vector<DecodeContext> contexts;
+
+  BatchShape shape() const {
+    BatchShape shape;
+    for (const DecodeContext& c : contexts) {
+      shape.decode_context_sum += c.tokens;
+      shape.decode_context_max = std::max(shape.decode_context_max, c.tokens);
+    }
+    shape.decodes = shape.sequences = static_cast<std::int64_t>(contexts.size());
+    shape.contexts = contexts;
+    return shape;
+  }
+};
+
+}  // namespace
+
+int main() {
+  constexpr int batch = 256, channels = 32, steps = 300;
+  const Scenario scenario = neupims();
+  const ReplicaSpec& replica = scenario.replicas.at(0);
+  const StepModel model(replica, placed_stage(scenario, replica, 0), false);
+  std::mt19937 random(1);
+  Decodes whole, halves[2];
+  for (int i = 0; i < batch; ++i) {
+    const DecodeContext context{std::uniform_int_distribution<std::int64_t>(80, 500)(random), i % channels};
+    whole.contexts.push_back(context);
+    halves[i / channels % 2].contexts.push_back(context);
+  }
+  const auto measure = [&](const char* what, bool split, bool best, const char* target) {
+    double least = 1;
+    for (int trial = 0; trial < 6; ++trial) {  // the first plays the bank model
+      const BatchShape shape = whole.shape(), sub[] = {halves[0].shape(), halves[1].shape()};
+      std::vector<StepRun> runs;
+      const StepWork work{shape, split ? std::span(sub) : std::span<const BatchShape>(), best};
+      const double start = cpu_seconds();
+      std::int64_t done = 0;
+      while (done < steps) done += model.decode_run(work, steps - done, runs);
+      least = std::min(least, (cpu_seconds() - start) / static_cast<double>(done));
+    }
+    std::printf("%-58s%9.2f%18s  %s\n", what, 1e6 * least, "", target);
+  };
+  std::printf("%-58s%9s%18s  %s\n", "CPU of a decode step of GPT3-30B on NeuPIMs, batch 256", "CPU us", "",
+              "target");
+  measure("one batch", false, false, "50 us");
+  measure("two sub-batches interleaved", true, false, "50 us");
+  measure("the faster of both", true, true, "");
+}
