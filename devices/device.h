@@ -49,9 +49,10 @@ class Device {
   // Collectives are timed by `links`, the interconnect of the operator's group as the engine preset uses it.
   virtual KernelCost cost(const Operator& op, const BatchShape& batch,
                           const CollectiveModel& links) const = 0;
-  // Of an operator on a unit of several members: what each has to do, alone; the slowest is cost().time.
-  virtual void times_by_member(const Operator& op, const BatchShape&, std::span<Seconds>) const {
-    throw std::logic_error(spec().kind + " does not say how its members share " + op.name);
+  // The same of an operator on a unit of several members, with what each has to do, alone: `times`.
+  virtual KernelCost cost_by_member(const Operator& op, const BatchShape&,
+                                    std::span<Seconds> /*times*/) const {
+    throw std::logic_error(op.name + " is not shared by members of a " + spec().kind);
   }
   // Only for op.kind == attention and a batch of decodes alone.
   virtual AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const = 0;

@@ -34,7 +34,8 @@ class Npu final : public Device {
 
   const DeviceSpec& spec() const override { return spec_; }
   KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override;
-  void times_by_member(const Operator& op, const BatchShape& batch, std::span<Seconds> times) const override;
+  KernelCost cost_by_member(const Operator& op, const BatchShape& batch,
+                            std::span<Seconds> channels) const override;
   AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override;
   std::string cannot_run(const StageGraph& stage) const override;
 
@@ -43,7 +44,6 @@ class Npu final : public Device {
   KernelCost softmax(const Operator& op, const BatchShape& batch) const;
   KernelCost decodes(const Operator& op, double decodes, double tokens) const;
   KernelCost attention(const Operator& op, const BatchShape& batch) const;
-  KernelCost on_pim(const Operator& op, const BatchShape& batch) const;
   PimGemvs::Table& table(const Operator& op) const;
   double busiest_array(const Operator& op, double requests) const;
   Seconds fill_and_drain(const Operator& op, double requests) const;
@@ -69,8 +69,10 @@ KernelCost Npu::cost(const Operator& op, const BatchShape& batch, const Collecti
     case OperatorKind::attention:
       return with_energy(attention(op, batch));
     case OperatorKind::logit:
-    case OperatorKind::attend:
-      return on_pim(op, batch);
+    case OperatorKind::attend: {
+      std::vector<Seconds> channels(static_cast<std::size_t>(spec_.kv_channels));
+      return cost_by_member(op, batch, channels);
+    }
     case OperatorKind::softmax:
       return softmax(op, batch);
     case OperatorKind::elementwise:
@@ -144,35 +146,29 @@ PimGemvs::Table& Npu::table(const Operator& op) const {
                            op.head_dim);
 }
 
-KernelCost Npu::on_pim(const Operator& op, const BatchShape& batch) const {
-  PimGemvs::Table& gemvs = table(op);
-  if (static_cast<std::int64_t>(batch.contexts.size()) != batch.decodes)
+KernelCost Npu::cost_by_member(const Operator& op, const BatchShape& batch,
+                               std::span<Seconds> channels) const {
+  if (op.kind != OperatorKind::logit && op.kind != OperatorKind::attend)
+    throw std::logic_error(op.name + " is not an operator of several channels");
+  if (channels.size() != static_cast<std::size_t>(spec_.kv_channels) ||
+      static_cast<std::int64_t>(batch.contexts.size()) != batch.decodes)
     throw std::logic_error("a PIM is asked for " + op.name + " without the channels of the decodes");
-  std::vector<Seconds> channels(static_cast<std::size_t>(spec_.kv_channels));
+  PimGemvs::Table& gemvs = table(op);
+  std::ranges::fill(channels, Seconds(0));
   KernelCost cost;
+  if (batch.decodes == 0) return cost;
   for (const DecodeContext& request : batch.contexts) {
     const PimGemv gemv = gemvs.at(request.tokens);
-    channels.at(static_cast<std::size_t>(request.channel)) += gemv.time;
+    channels[static_cast<std::size_t>(request.channel)] += gemv.time;
     cost.energy += gemv.energy;
     cost.memory += gemv.bus;
   }
-  if (batch.decodes == 0) return cost;
-  cost.time = cost.compute = *std::max_element(channels.begin(), channels.end());
+  cost.time = cost.compute = *std::ranges::max_element(channels);
   cost.traffic = cost.memory / spec_.memory_bandwidth;
   cost.flops = Flops(2 * static_cast<double>(op.query_heads * op.head_dim * batch.decode_context_sum));
   cost.energy += spec_.power.dynamic(Flops(0), cost.memory, Bytes(0));
   cost.withheld = withheld_ * spec_.memory_bandwidth;
   return cost;
-}
-
-void Npu::times_by_member(const Operator& op, const BatchShape& batch, std::span<Seconds> times) const {
-  std::fill(times.begin(), times.end(), Seconds(0));
-  if (op.kind != OperatorKind::logit && op.kind != OperatorKind::attend) return;
-  PimGemvs::Table& gemvs = table(op);
-  if (times.size() != static_cast<std::size_t>(spec_.kv_channels))
-    throw std::logic_error("a PIM's channels are asked for as " + std::to_string(times.size()));
-  for (const DecodeContext& request : batch.contexts)
-    times[static_cast<std::size_t>(request.channel)] += gemvs.at(request.tokens).time;
 }
 
 // Each of what may bound it is a line over the steps; the uppermost one holds until another crosses it.

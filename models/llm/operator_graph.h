@@ -29,6 +29,12 @@ inline bool is_collective(OperatorKind kind) {
          kind == OperatorKind::all_to_all;
 }
 
+// Those of attention; all others cost the same for the same number of rows.
+inline bool follows_contexts(OperatorKind kind) {
+  return kind == OperatorKind::attention || kind == OperatorKind::logit || kind == OperatorKind::softmax ||
+         kind == OperatorKind::attend;
+}
+
 enum class Rows {
   tokens,     // every token of the iteration
   sequences,  // one a sequence that yields a token (LM head)
@@ -50,6 +56,8 @@ struct Operator {
   Bytes bytes_per_row{};      // elementwise: read + written; collectives: payload
   int devices = 1;            // collectives: ranks taking part
   int unit = 0;               // set by the partitioning policy: index into the device's units
+
+  bool operator==(const Operator&) const = default;
 };
 
 using OperatorGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Operator>;

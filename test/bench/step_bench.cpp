@@ -1,6 +1,6 @@
 // CPU time of a decode step that overlaps: `weir_bench_step`, called by `make bench`. GPT3-30B TP4 (48
-// layers, LM head) on NeuPIMs at batch 256, ShareGPT-like contexts that grow by a token a step; after warm-up.
-// Issue: below 50 us; the authors' simulator needs minutes a layer (docs/performance.md).
+// layers, LM head) on NeuPIMs at batch 256, ShareGPT-like contexts that grow by a token a step; after
+// warm-up. Issue: below 50 us; the authors' simulator needs minutes a layer (docs/performance.md).
 #include <cstdio>
 #include <ctime>
 #include <functional>

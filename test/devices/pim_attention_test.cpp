@@ -38,7 +38,7 @@ struct Decodes {
 
 std::vector<Seconds> by_channel(const Device& device, const Operator& op, const BatchShape& batch) {
   std::vector<Seconds> times(static_cast<std::size_t>(device.spec().kv_channels), Seconds(-1));
-  device.times_by_member(op, batch, times);
+  device.cost_by_member(op, batch, times);
   return times;
 }
 

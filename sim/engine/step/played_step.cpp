@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
@@ -28,28 +29,50 @@ PlayedStep::PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int
 }
 
 void PlayedStep::place(const StageStep& step, const StageGraph& placed) {
+  const auto copies_of = [&](const Operator& op) -> Copies& {
+    std::vector<Copies>& all = follows_contexts(op.kind) ? by_contexts_ : by_rows_;
+    const auto found = std::ranges::find(all, op, &Copies::op);
+    return found != all.end() ? *found
+                              : all.emplace_back(op, 0, std::vector<std::vector<int>>(step.chains.size()));
+  };
   const auto add = [&](const OperatorGraph& part, int StageStep::Chain::*first, double times) {
     for (const auto v : boost::make_iterator_range(boost::vertices(part))) {
-      operators_.push_back({part[v], times, {}});
-      for (const StageStep::Chain& chain : step.chains)
-        operators_.back().index.push_back(chain.*first + static_cast<int>(v));
+      Copies& copies = copies_of(part[v]);
+      copies.times += times;
+      for (std::size_t c = 0; c < step.chains.size(); ++c)
+        copies.index[c].push_back(step.chains[c].*first + static_cast<int>(v));
     }
   };
   add(placed.prologue, &StageStep::Chain::prologue, 1);
   if (placed.layers > 0) add(placed.block, &StageStep::Chain::block, static_cast<double>(placed.layers));
   add(placed.epilogue, &StageStep::Chain::epilogue, 1);
+  filled_.resize(step.chains.size());
+}
+
+StepCost PlayedStep::fill(const Copies& copies, std::size_t chain, const BatchShape& batch) {
+  members_.resize(timeline_->times(copies.index[chain].front()).size());
+  const bool shared = members_.size() > 1;
+  const KernelCost cost =
+      shared ? device_->cost_by_member(copies.op, batch, members_) : device_->cost(copies.op, batch, *links_);
+  for (const int op : copies.index[chain]) {
+    set_cost(*timeline_, graph_, op, cost);
+    if (shared) std::ranges::copy(members_, timeline_->times(op).begin());
+  }
+  return attributed(cost, copies.op, copies.times);
 }
 
 StepCost PlayedStep::fill_timeline(std::span<const BatchShape> chains) {
   StepCost sum;
-  for (std::size_t c = 0; c < chains.size(); ++c)
-    for (const Placed& placed : operators_) {
-      const KernelCost cost = device_->cost(placed.op, chains[c], *links_);
-      set_cost(*timeline_, graph_, placed.index[c], cost);
-      const std::span<Seconds> members = timeline_->times(placed.index[c]);
-      if (members.size() > 1) device_->times_by_member(placed.op, chains[c], members);
-      sum += attributed(cost, placed.op, placed.times);
+  for (std::size_t c = 0; c < chains.size(); ++c) {
+    RowsFilled& rows = filled_[c];
+    if (rows.tokens != chains[c].tokens() || rows.sequences != chains[c].sequences) {
+      StepCost all;
+      for (const Copies& copies : by_rows_) all += fill(copies, c, chains[c]);
+      rows = {chains[c].tokens(), chains[c].sequences, all};
     }
+    sum += rows.sum;
+    for (const Copies& copies : by_contexts_) sum += fill(copies, c, chains[c]);
+  }
   return sum;
 }
 

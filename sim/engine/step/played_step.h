@@ -28,18 +28,26 @@ class PlayedStep {
   bool serial() const { return graph_.serial(); }
 
  private:
-  struct Placed {
+  struct Copies {  // of an operator, all of one cost: those of groups of heads, say
     Operator op;
-    double times;            // a step
-    std::vector<int> index;  // in graph_, by chain
+    double times = 0;                     // a step, all of them
+    std::vector<std::vector<int>> index;  // in graph_, by chain
+  };
+  struct RowsFilled {  // of a chain: what the timeline has of the operators that depend on these alone
+    std::int64_t tokens = -1, sequences = -1;
+    StepCost sum;
   };
   void place(const StageStep& step, const StageGraph& placed);
-  StepCost fill_timeline(std::span<const BatchShape> chains);  // returns the sum of what it fills in
+  // Both return the sum of what they fill in.
+  StepCost fill_timeline(std::span<const BatchShape> chains);
+  StepCost fill(const Copies& copies, std::size_t chain, const BatchShape& batch);
 
   std::shared_ptr<const Device> device_;
   std::shared_ptr<const CollectiveModel> links_;
   StepGraph graph_;
-  std::vector<Placed> operators_;
+  std::vector<Copies> by_rows_, by_contexts_;
+  std::vector<RowsFilled> filled_;  // by chain
+  std::vector<Seconds> members_;    // scratch
   std::optional<Timeline> timeline_;
 };
 

@@ -11,11 +11,6 @@ namespace {
 // Whoever plays steps one by one decides anew after so many: an arrival then wastes few that were played.
 constexpr std::int64_t most_played_steps = 32;
 
-bool follows_contexts(OperatorKind kind) {
-  return kind == OperatorKind::attention || kind == OperatorKind::logit || kind == OperatorKind::softmax ||
-         kind == OperatorKind::attend;
-}
-
 }  // namespace
 
 StageGraph placed_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
