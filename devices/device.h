@@ -21,9 +21,10 @@
 
 namespace weir {
 
-struct DeviceUnit {  // a part of a device that works by itself
-  std::string name;  // "gpu", "link", "systolic", "pim"
-  int members = 1;   // alike, side by side, each with its own share of an operator (PIM channels)
+struct DeviceUnit {            // a part of a device that works by itself
+  std::string name;            // "gpu", "link", "systolic", "pim"
+  int members = 1;             // alike, side by side, each with its own share of an operator (PIM channels)
+  double slowed_by_reads = 0;  // its operators take so much longer, as a share, beside a full stream of reads
 };
 
 struct DeviceSpec {

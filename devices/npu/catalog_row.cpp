@@ -92,8 +92,9 @@ std::optional<FittedPim> fitted_pim(Params& row) {
 void add_pim(DeviceSpec& spec, NpuShape& shape, const MemorySpec& memory, const PimOptions& options,
              std::int64_t channels, const std::optional<FittedPim>& fitted) {
   shape.pim = PimGemvs::shared(memory, options, fitted);
+  const bool dual = options.buffers == RowBuffers::dual;  // with single ones nothing runs beside it
   spec.units.push_back(
-      {options.buffers == RowBuffers::dual ? "pim" : "pim_blocked", static_cast<int>(channels)});
+      {dual ? "pim" : "pim_blocked", static_cast<int>(channels), dual ? shape.pim->slowed_by_reads() : 0});
   spec.kv_channels = static_cast<int>(channels);
   spec.mha = MhaParameters{
       .embedding = 0, .heads = 0, .page = shape.pim->page_elements(), .banks = memory.organisation.banks()};

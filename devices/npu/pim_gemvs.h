@@ -56,6 +56,8 @@ class PimGemvs {
   RowBuffers buffers() const { return buffers_; }
   // Of what a full stream of reads reaches alone, while the PIM works without a pause.
   double reads_kept() { return costs_->beside_reads().reads_kept; }
+  // So much longer a GEMV takes beside them, as a share. What is fitted has it in it.
+  double slowed_by_reads() { return fitted_ ? 0 : costs_->beside_reads().pim_slowdown - 1; }
   std::int64_t page_elements() const;
   Table& table(PimOp op, std::int64_t heads, std::int64_t head_dim);
 

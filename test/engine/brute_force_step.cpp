@@ -207,7 +207,8 @@ class World {
             rate_(t.op, t.way, d, t.layer) * share(t);
     }
     if (busy.empty()) return false;
-    const std::vector<double> speed = bisected_speeds(demand, capacity);
+    std::vector<double> speed = bisected_speeds(demand, capacity);
+    disturb(busy, demand, capacity, speed);
     double step = INFINITY;
     for (size_t b = 0; b < busy.size(); ++b)
       for (const double left : busy[b]->left)
@@ -215,6 +216,23 @@ class World {
     now_ += step;
     for (size_t b = 0; b < busy.size(); ++b) advance(*busy[b], step, speed[b], demand[b]);
     return true;
+  }
+
+  void disturb(const std::vector<Task*>& busy, const std::vector<std::vector<double>>& demand,
+               const std::vector<double>& capacity, std::vector<double>& speed) const {
+    const std::vector<double> alone = speed;
+    const auto by = [&](size_t b) {
+      return graph_.units[static_cast<size_t>(way_of(*busy[b]).unit)].disturbance;
+    };
+    for (size_t b = 0; b < busy.size(); ++b)
+      for (int r = 0; r < static_cast<int>(capacity.size()); ++r) {
+        if (by(b).resource != r) continue;
+        const auto drawn = [&](size_t of) { return demand[of][static_cast<size_t>(r)] * alone[of]; };
+        double others = 0;
+        for (size_t o = 0; o < busy.size(); ++o) others += by(o).resource == r ? 0 : drawn(o);
+        const double left = std::max(1e-300, capacity[static_cast<size_t>(r)] - drawn(b));
+        speed[b] = alone[b] / (1 + by(b).most * std::min(1.0, others / left));
+      }
   }
 
   void advance(Task& t, double step, double speed, const std::vector<double>& demand) {

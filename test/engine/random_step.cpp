@@ -101,6 +101,8 @@ StepGraph random_step(std::mt19937_64& random, const RandomStep& kind) {
       graph.add_pool(name, uniform_int(random, 4, 20));
     else
       graph.add_unit(name, chance(random, 0.4) ? 1 : uniform_int(random, 2, 5));
+    if (kind.draws && chance(random, 0.25))
+      graph.units.back().disturbance = {uniform_int(random, 0, resources - 1), value(random, 0, 2, kind)};
   }
   for (int r = 0; r < resources; ++r)
     graph.add_resource("resource " + std::to_string(r), BytesPerSecond(uniform(random, 1, 10)));

@@ -126,6 +126,32 @@ TEST_CASE(
   CHECK(single[0].finish.value() == Approx(10 + 4));       // no better than one after the other
 }
 
+TEST_CASE("timeline: what is disturbed by reads takes longer by as much as they draw of what it leaves",
+          "[timeline]") {
+  struct Beside {
+    double reads = 0, seconds = 10, other_pim = 0;
+  };
+  const auto attention = [](double draw, double most, const Beside& beside) {
+    StepGraph graph;
+    const int npu = graph.add_unit("npu"), pim = graph.add_unit("pim", 1, {0, most}),
+              other = graph.add_unit("other pim", 1, {0, most});
+    const int channels = graph.add_resource("channels", BytesPerSecond(1000));
+    graph.add_part("step");
+    graph.add_operator("attention", {on(pim, 4, {{channels, BytesPerSecond(draw)}})});
+    graph.add_operator("elsewhere", {on(other, 4, {{channels, BytesPerSecond(beside.other_pim)}})});
+    graph.add_operator("weights", {on(npu, beside.seconds, {{channels, BytesPerSecond(beside.reads)}})});
+    return played(graph)[0].finish.value();
+  };
+  CHECK(attention(200, 0.5, {}) == Approx(4));
+  CHECK(attention(200, 0.5, {.reads = 400}) == Approx(4 * 1.25));  // half of the 800 that are left
+  CHECK(attention(200, 0.5, {.reads = 900}) == Approx(4 * 1.5));   // all of them
+  CHECK(attention(1000, 0.5, {.reads = 500, .seconds = 20}) ==
+        Approx(4 * 2 * 1.5));  // reads as much as it does
+  CHECK(attention(200, 0, {.reads = 900}) == Approx(4));
+  CHECK(attention(200, 0.5, {.reads = 400, .seconds = 2.5}) == Approx(2.5 + 2));  // 2 of 4 done beside them
+  CHECK(attention(200, 0.5, {.other_pim = 400}) == Approx(4));  // what is disturbed itself disturbs nobody
+}
+
 TEST_CASE("timeline: a prefetch hides under the all-reduce that draws from the same memory", "[timeline]") {
   const auto step = [](double prefetch) {
     StepGraph graph;

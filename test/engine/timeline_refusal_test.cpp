@@ -41,6 +41,15 @@ TEST_CASE("timeline: a graph that cannot run is refused with every reason", "[ti
                           "from a to first goes back", "from first to a leaves its part", "do not exist"})
     refused(many, why);
 
+  for (const Disturbance& wrong : {Disturbance{0, 0.1}, {-2, 0.1}}) {
+    StepGraph disturbed = graph;
+    disturbed.add_unit("pim", 1, wrong);
+    refused(disturbed, "unit pim is disturbed by a resource that does not exist");
+  }
+  StepGraph faster = graph;
+  faster.add_unit("pim", 1, {faster.add_resource("memory", BytesPerSecond(1)), -0.1});
+  refused(faster, "unit pim is disturbed");
+
   StepGraph fits = graph;
   fits.add_operator("full", {in_pool(pool, 1, 4, 4)});
   CHECK_NOTHROW(Timeline(fits));

@@ -24,7 +24,8 @@ void refuse_problems(const StepGraph& graph) {
 FlatGraph::FlatGraph(const StepGraph& graph) {
   refuse_problems(graph);
   for (const auto& unit : graph.units) {
-    units.push_back({members, unit.members, unit.amount});
+    units.push_back({members, unit.members, unit.amount, unit.disturbance});
+    disturbed |= unit.disturbance.resource >= 0;
     members += unit.members;
   }
   for (const auto& op : graph.operators) names.push_back(op.name);

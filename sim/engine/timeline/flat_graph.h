@@ -15,6 +15,7 @@ struct FlatGraph {
   struct Unit {
     int first_member = 0, members = 1;  // into lists over the members of all units
     double amount = 0;                  // > 0: a pool
+    Disturbance disturbance;
   };
   struct Alternative {
     int unit = 0;
@@ -60,6 +61,7 @@ struct FlatGraph {
   std::vector<BytesPerSecond> capacities;
   std::vector<int> portion_members, draw_resources, successors;
   int members = 0, instances = 0;
+  bool disturbed = false;  // any unit
 
   std::vector<std::string> names;     // of the operators
   std::vector<Seconds> times;         // refilled

@@ -217,7 +217,7 @@ Timeline::Player::Waiting Timeline::Player::placed(const Instance& instance, int
 
 void Timeline::Player::update_speeds() {
   speeds_stale_ = false;
-  std::fill(demand_.begin(), demand_.end(), 0.0);
+  std::ranges::fill(demand_, 0);
   bool enough = true;
   for (const Running& running : running_) {
     const int* resources = graph.draw_resources.data() + running.way->first_draw;
@@ -227,8 +227,13 @@ void Timeline::Player::update_speeds() {
       enough &= demand_[r] <= graph.capacities[r].value();
     }
   }
-  if (!enough) return share_bandwidth();
-  for (Running& running : running_) change_velocity(running, running.scale);
+  speeds_.clear();
+  if (enough)
+    for (const Running& running : running_) speeds_.push_back(running.scale);
+  else
+    share_bandwidth();
+  if (graph.disturbed) disturb();
+  for (std::size_t i = 0; i < running_.size(); ++i) change_velocity(running_[i], speeds_[i]);
 }
 
 void Timeline::Player::share_bandwidth() {
@@ -239,8 +244,31 @@ void Timeline::Player::share_bandwidth() {
     flows_.push_back({{resources, draws}, {running.rates, draws}, running.scale, 0});
   }
   fair_share_.share(flows_);
-  for (std::size_t i = 0; i < running_.size(); ++i)
-    change_velocity(running_[i], running_[i].scale * flows_[i].speed);
+  for (std::size_t i = 0; i < running_.size(); ++i) speeds_.push_back(running_[i].scale * flows_[i].speed);
+}
+
+void Timeline::Player::disturb() {
+  const auto by = [&](const Running& running) {
+    return graph.units[static_cast<std::size_t>(running.way->unit)].disturbance;
+  };
+  const auto drawn = [&](std::size_t i, int resource) {  // undisturbed
+    const FlatGraph::Alternative& way = *running_[i].way;
+    for (int d = 0; d < way.draws; ++d)
+      if (graph.draw_resources[static_cast<std::size_t>(way.first_draw + d)] == resource)
+        return running_[i].rates[d].value() * speeds_[i];
+    return 0.0;
+  };
+  slowed_.clear();
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    const auto [resource, most] = by(running_[i]);
+    if (resource < 0) continue;
+    double others = 0;
+    for (std::size_t j = 0; j < running_.size(); ++j)
+      if (by(running_[j]).resource != resource) others += drawn(j, resource);
+    const double left = graph.capacities[static_cast<std::size_t>(resource)].value() - drawn(i, resource);
+    if (others > 0) slowed_.push_back({i, 1 + most * (others < left ? others / left : 1)});
+  }
+  for (const auto& [i, times] : slowed_) speeds_[i] /= times;
 }
 
 void Timeline::Player::change_velocity(Running& running, double velocity) {

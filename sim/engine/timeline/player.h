@@ -93,6 +93,7 @@ class Timeline::Player {
   void place_ready();
   void update_speeds();
   void share_bandwidth();
+  void disturb();
   void change_velocity(Running& running, double velocity);
   double progress_now(const Running& running) const;
   void catch_up(Running& running);
@@ -142,6 +143,8 @@ class Timeline::Player {
   std::vector<std::uint64_t> wanted_;  // by operators waiting earlier
   std::vector<double> held_, bytes_, demand_;
   std::vector<Flow> flows_;
+  std::vector<double> speeds_;                          // of running_
+  std::vector<std::pair<std::size_t, double>> slowed_;  // index in running_: by this factor
   std::vector<UnitState> unit_states_;
   std::vector<PlacementOption> options_;
   Snapshot current_, reference_;

@@ -38,7 +38,9 @@ StageStep stage_step(std::span<const StageGraph> chains, const std::vector<Devic
                      BytesPerSecond memory_bandwidth, BytesPerSecond link_bandwidth) {
   StageStep step;
   step.chains.resize(chains.size());
-  for (const DeviceUnit& unit : units) step.graph.add_unit(unit.name, unit.members);
+  for (const DeviceUnit& unit : units)
+    step.graph.add_unit(unit.name, unit.members,
+                        unit.slowed_by_reads > 0 ? Disturbance{memory, unit.slowed_by_reads} : Disturbance{});
   step.graph.add_resource("memory", memory_bandwidth);
   step.graph.add_resource("link", link_bandwidth);
   for (const StageGraph& chain : chains)

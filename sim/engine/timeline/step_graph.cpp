@@ -162,12 +162,12 @@ bool all_of_layer_before_next(const StepGraph& graph, const std::vector<Set>& la
 
 }  // namespace
 
-int StepGraph::add_unit(std::string name, int members) {
-  return append(units, Unit{std::move(name), members, 0});
+int StepGraph::add_unit(std::string name, int members, Disturbance disturbance) {
+  return append(units, Unit{std::move(name), members, 0, disturbance});
 }
 
 int StepGraph::add_pool(std::string name, double amount) {
-  return append(units, Unit{std::move(name), 1, amount});
+  return append(units, Unit{std::move(name), 1, amount, {}});
 }
 
 int StepGraph::add_resource(std::string name, BytesPerSecond capacity) {
@@ -206,6 +206,12 @@ std::vector<std::string> StepGraph::problems() const {
   for (const auto& unit : units)
     if (unit.members < 1 || !(unit.amount >= 0) || std::isinf(unit.amount))
       out.push_back("unit " + unit.name + " must have members, or a positive finite amount");
+  for (const auto& unit : units) {
+    const auto& [resource, most] = unit.disturbance;
+    if (resource != -1 && (!has(resources, resource) || !(most >= 0) || std::isinf(most)))
+      out.push_back("unit " + unit.name +
+                    " is disturbed by a resource that does not exist, or without measure");
+  }
   for (const auto& resource : resources)
     if (!(resource.capacity.value() >= 0) || std::isinf(resource.capacity.value()))
       out.push_back("resource " + resource.name + " must have a capacity that is finite and not negative");

@@ -23,6 +23,9 @@
 // and every portion slows alike. Bytes moved are rate x time alone, however slow it got. A draw above the
 // capacity itself is allowed: that operator is slow even alone.
 //
+// Disturbance: operators of a unit take longer by a share of up to `most` while operators of undisturbed
+// units draw from its resource, in proportion to how much these draw of all that the disturbed one leaves.
+//
 // Alternatives: more than one way to run an operator (unit, portions, draws); the Timeline's policy picks one
 // when the operator becomes ready, in order of part, layer, index where several do at once.
 #include <cstdint>
@@ -33,11 +36,17 @@
 
 namespace weir {
 
+struct Disturbance {  // of a unit
+  int resource = -1;  // none
+  double most = 0;
+};
+
 struct StepGraph {
   struct Unit {
     std::string name;
     int members = 1;    // of a serial unit
     double amount = 0;  // > 0: a pool instead (one member in every list and result)
+    Disturbance disturbance;
   };
   struct Resource {
     std::string name;
@@ -79,7 +88,7 @@ struct StepGraph {
   std::vector<Edge> edges;
 
   // Each returns the index of what it added. Operators go into the part added last.
-  int add_unit(std::string name, int members = 1);
+  int add_unit(std::string name, int members = 1, Disturbance disturbance = {});
   int add_pool(std::string name, double amount);
   int add_resource(std::string name, BytesPerSecond capacity);
   int add_part(std::string name, std::int64_t layers = 1, bool unlike = false);
