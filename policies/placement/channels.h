@@ -18,7 +18,8 @@ class Channels {
   bool any_free() const {
     return std::ranges::any_of(free_, [](std::int64_t blocks) { return blocks > 0; });
   }
-  bool free(int channel) const { return free_[static_cast<std::size_t>(channel)] > 0; }
+  bool free(int channel) const { return blocks(channel) > 0; }
+  std::int64_t blocks(int channel) const { return free_[static_cast<std::size_t>(channel)]; }
   void put(PlacedRequest& request, int channel) {
     request.channel = channel;
     free_[static_cast<std::size_t>(channel)] -= (request.tokens + block_tokens_ - 1) / block_tokens_;

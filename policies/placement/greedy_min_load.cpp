@@ -1,7 +1,10 @@
 // Greedy min-load bin packing (NeuPIMs, ASPLOS '24, Section 6.4, Algorithm 2): the longest request first,
 // each to the channel of least load, the load of a channel being the sum of Algorithm 1's estimates of its
-// requests. Beyond the paper: channels without a free block are left out, as they could not hold it.
+// requests. Beyond the paper: channels without a free block are left out, as they could not hold it; of
+// equally loaded ones the emptiest is taken, as the load is that of the next step alone, and where all others
+// are in flight in a pipeline it is zero everywhere.
 #include <numeric>
+#include <utility>
 
 #include "policies/placement/channels.h"
 
@@ -38,10 +41,11 @@ class GreedyMinLoad final : public ChannelPlacementPolicy {
   static int least(const std::vector<double>& loads, const Channels& channels) {
     const bool any_free = channels.any_free();
     int best = -1;
+    const auto rank = [&](int c) {
+      return std::pair(loads[static_cast<std::size_t>(c)], -channels.blocks(c));
+    };
     for (int c = 0; c < channels.size(); ++c)
-      if ((!any_free || channels.free(c)) &&
-          (best < 0 || loads[static_cast<std::size_t>(c)] < loads[static_cast<std::size_t>(best)]))
-        best = c;
+      if ((!any_free || channels.free(c)) && (best < 0 || rank(c) < rank(best))) best = c;
     return best;
   }
 

@@ -185,6 +185,22 @@ TEST_CASE("weir plot: a heat map takes the best over keys it does not show, --wh
   check_cells(0, {"--where", "batching=it's_kind \"0\" of {50 %}"});
 }
 
+TEST_CASE("weir plot: of numbers that go together one is shown, the load") {
+  const ScratchDirectory scratch;
+  std::vector<MadePoint> points;
+  for (const char* kind : {"orca", "static"})
+    for (const int requests : {64, 128, 256})
+      points.push_back({{{"/serving/replicas/0/batching/kind", kind},
+                         {"/serving/replicas/0/batching/max_batch_requests", requests},
+                         {"/workload/arrivals/concurrency", requests}},
+                        point_summary(requests, 1)});
+  make_sweep(scratch / "sweep", points);
+  REQUIRE(run_weir({"plot", scratch / "sweep"}).code == 0);
+  CHECK_THAT(contents(scratch / "sweep/plots/figures/heatmap.gp"), Catch::Contains("Requests in flight'"));
+  const std::string lines = contents(scratch / "sweep/plots/figures/throughput_latency.gp");
+  CHECK_THAT(lines, Catch::Contains("orca'") && !Catch::Contains("128"));
+}
+
 TEST_CASE("weir plot: bad input is exit 2 and says what there is") {
   const ScratchDirectory scratch;
   make_sweep(scratch / "sweep", grid({.kinds = 2, .rates = 2}));

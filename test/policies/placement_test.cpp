@@ -86,7 +86,7 @@ TEST_CASE("placement: round robin goes on where it stopped, past channels withou
   CHECK(state.place("round_robin", {1, 1, 1, 1}) == std::vector<int>{1, 2, 0, 1});
 }
 
-TEST_CASE("placement: greedy min-load takes the longest first and of equals the lowest channel",
+TEST_CASE("placement: greedy min-load takes the longest first and of equals the emptiest, lowest channel",
           "[placement]") {
   State state{{}, {99, 99, 99}};
   CHECK(state.place("greedy_min_load", {32, 512, 512, 512}) == std::vector<int>{0, 0, 1, 2});
@@ -95,6 +95,9 @@ TEST_CASE("placement: greedy min-load takes the longest first and of equals the 
   CHECK(state.place("greedy_min_load", {50, 60}) == std::vector<int>{2, 1});
   state.free = {99, 0, 0};
   CHECK(state.place("greedy_min_load", {50, 60}) == std::vector<int>{0, 0});
+  state.placed.clear();  // all others are in flight in a pipeline, on channel 0 most
+  state.free = {50, 90, 90};
+  CHECK(state.place("greedy_min_load", {50}) == std::vector<int>{1});
 }
 
 TEST_CASE("placement: greedy min-load is Algorithm 2, done naively", "[placement]") {
@@ -118,7 +121,8 @@ TEST_CASE("placement: greedy min-load is Algorithm 2, done naively", "[placement
         double sum = 0;
         for (const PlacedRequest& r : placed)
           if (r.channel == static_cast<int>(c)) sum += load(r.tokens);
-        if (sum < least) least = sum, theirs[longest] = static_cast<int>(c);
+        const bool emptier = theirs[longest] < 0 || free[c] > free[static_cast<std::size_t>(theirs[longest])];
+        if (sum < least || (sum == least && emptier)) least = sum, theirs[longest] = static_cast<int>(c);
       }
       placed.push_back({lengths[longest], theirs[longest]});
       free[static_cast<std::size_t>(theirs[longest])] -= (lengths[longest] + 15) / 16;

@@ -40,6 +40,16 @@ bool follows(const std::vector<Repeated>& points, const std::string& pointer,
   return std::all_of(values.begin(), values.end(), [](const auto& v) { return v.second.size() == 1; });
 }
 
+// Of numbers that go together, such as the requests in flight and a step's limit of them, one says it all:
+// the load, or the first.
+void keep_one_of_each(std::vector<std::string>& numbers, const std::vector<Repeated>& points) {
+  std::ranges::stable_partition(numbers, [](const auto& p) { return p.starts_with("/workload/arrivals/"); });
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    for (std::size_t j = numbers.size() - 1; j > i; --j)
+      if (follows(points, numbers[i], {numbers[j]}) && follows(points, numbers[j], {numbers[i]}))
+        numbers.erase(numbers.begin() + static_cast<std::ptrdiff_t>(j));
+}
+
 // The load; failing that, the number with the most values that is no part of a layout.
 std::string pointer_along(const std::vector<Repeated>& points) {
   std::string best;
@@ -68,15 +78,21 @@ std::string title_of(const std::vector<Repeated>& points, const std::vector<std:
 }  // namespace
 
 std::vector<std::string> changing(const std::vector<Repeated>& points) {
-  std::vector<std::string> pointers, words;
+  std::vector<std::string> pointers, words, numbers;
   if (points.empty()) return pointers;
   for (const auto& [pointer, value] : points[0].varied) {
     if (values_of(points, pointer) < 2) continue;
     pointers.push_back(pointer);
-    if (!all_numbers(points, pointer)) words.push_back(pointer);
+    if (!all_numbers(points, pointer))
+      words.push_back(pointer);
+    else if (!is_layout(pointer))
+      numbers.push_back(pointer);
   }
-  std::erase_if(pointers,
-                [&](const std::string& p) { return all_numbers(points, p) && follows(points, p, words); });
+  keep_one_of_each(numbers, points);
+  std::erase_if(pointers, [&](const std::string& p) {
+    if (!all_numbers(points, p)) return false;
+    return follows(points, p, words) || (!is_layout(p) && std::ranges::find(numbers, p) == numbers.end());
+  });
   return pointers;
 }
 

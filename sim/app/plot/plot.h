@@ -38,8 +38,7 @@ Lines lines_of(const PlotRequest& request);
 // Leaves a colour to the lines that win somewhere, and to as many more as there are colours.
 void choose_shown(Lines& lines, const std::string& x, const std::string& y);
 std::string pointer_title(const std::string& pointer);  // Arrival rate (requests/s)
-std::vector<std::string> changing(
-    const std::vector<Repeated>&
-        points);  // pointers with two values or more, without numbers that follow from words
+// Pointers with two values or more, without numbers that follow from words or go together with another.
+std::vector<std::string> changing(const std::vector<Repeated>& points);
 
 }  // namespace weir
