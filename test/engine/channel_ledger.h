@@ -1,0 +1,67 @@
+#pragma once
+// What a replica holds in which channel, worked out anew from what it says that it computes: whose blocks lie
+// where, which KV has not arrived. check() compares that with the replica's own count. Requests are told
+// apart by their tokens alone, which is all that a placement policy sees: request r has from
+// r * most_outputs tokens on.
+#include <map>
+#include <set>
+
+#include "sim/engine/serving/replica.h"
+
+namespace weir::test {
+
+constexpr std::int64_t most_outputs = 64;
+constexpr std::int32_t request_of(std::int64_t tokens) {
+  return static_cast<std::int32_t>(tokens / most_outputs);
+}
+
+// Remembers where the last call of a policy put whom.
+class RememberedPlacement final : public ChannelPlacementPolicy {
+ public:
+  explicit RememberedPlacement(std::shared_ptr<const ChannelPlacementPolicy> policy)
+      : policy_(std::move(policy)) {}
+  void place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
+    policy_->place(view, requests);
+    for (const PlacedRequest& r : requests) channel_[request_of(r.tokens)] = r.channel;
+  }
+  int channel(std::int32_t request) const { return channel_.at(request); }
+
+ private:
+  std::shared_ptr<const ChannelPlacementPolicy> policy_;
+  mutable std::map<std::int32_t, int> channel_;
+};
+
+class ChannelLedger {
+ public:
+  ChannelLedger(const Replica& replica, const RememberedPlacement& placement, Recorder& recorder)
+      : replica_(replica), placement_(placement), recorder_(recorder) {}
+
+  void enqueued(std::int32_t request, std::int64_t known, std::int64_t computed);
+  void scheduled(const Iteration& iteration);
+  void arrived(std::int32_t request) { requests_.at(request).awaited = false; }  // its KV
+  void completed(const Iteration& iteration, std::int64_t steps);
+  void released(std::int32_t request) { requests_.erase(request); }  // what was handed over
+
+  std::int64_t preemptions() const { return preemptions_; }
+
+ private:
+  struct Entry {
+    std::int64_t known = 0, computed = 0, prefill_target = 0;
+    std::int64_t blocks = 0;
+    int channel = -1;  // waits
+    bool awaited = false, decoding = false;
+    std::int32_t preemptions = 0;
+  };
+  void see_preemptions();
+  void admit(std::int32_t request, Entry& entry);
+  void hold(Entry& entry, std::int64_t tokens);
+  void check() const;
+
+  const Replica& replica_;
+  const RememberedPlacement& placement_;
+  Recorder& recorder_;
+  std::map<std::int32_t, Entry> requests_;
+  std::int64_t preemptions_ = 0;
+};
+
+}  // namespace weir::test
