@@ -204,6 +204,11 @@ class Placer {
     }
   }
 
+  // Flows come after the kernels of a step.
+  bool overlaps(const ReplicaSpec& spec) const {
+    return spec.batching->interleaves() || !StepModel(spec, placed_stage(s_, spec, 0), false).serial();
+  }
+
   void fit(ReplicaSpec& spec, const std::string& pointer) {
     const Sharding& cut = spec.parallelism;
     if (cut.tensor > 1 && spec.links.bandwidth <= BytesPerSecond(0)) {
@@ -243,6 +248,9 @@ class Placer {
       }
       if (!cache.blocks) blocks = std::min(blocks, fits);
     }
+    if (s_.collective_flows && overlaps(spec))
+      return reading_.problem("/collectives",
+                              "cannot be \"flows\" where operators overlap, as those of " + pointer + " do");
     if (cache.blocks && blocks % channels != 0)
       return reading_.problem(pointer + "/kv_cache/blocks",
                               fmt::format("expected a multiple of the {} memory channels of {}, which share "
