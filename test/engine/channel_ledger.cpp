@@ -36,7 +36,24 @@ void ChannelLedger::hold(Entry& entry, std::int64_t tokens) {
   entry.blocks = std::max(entry.blocks, replica_.cache().blocks_for(tokens));
 }
 
+// A policy balances those that can step together with who is placed: they run and are not in flight.
+void ChannelLedger::check_placement() const {
+  if (!placement_.asked()) return;
+  REQUIRE(placement_.free() == free());
+  std::size_t there = 0;
+  for (const auto& [request, entry] : requests_)
+    there += entry.channel >= 0 && !entry.awaited && !entry.decoding && !entry.left;
+  REQUIRE(placement_.placed().size() == there);
+  for (const PlacedRequest& placed : placement_.placed()) {
+    const Entry& entry = requests_.at(request_of(placed.tokens));
+    REQUIRE(placed.tokens == entry.known);
+    REQUIRE(placed.channel == entry.channel);
+    REQUIRE_FALSE((entry.awaited || entry.decoding || entry.left));
+  }
+}
+
 void ChannelLedger::scheduled(const Iteration& it) {
+  check_placement();
   see_preemptions();
   for (const KvTransfer& transfer : it.transfers) {
     if (transfer.kind == KvTransfer::Kind::swap_out) continue;
@@ -82,21 +99,25 @@ void ChannelLedger::completed(const Iteration& it, std::int64_t steps) {
     entry.known += steps;
     entry.decoding = false;
     hold(entry, entry.computed);
+    entry.left = replica_.spec().role == Role::prefill;
     if (recorder_.record(member.request).status == RequestStatus::completed) requests_.erase(member.request);
   }
   check();
 }
 
-void ChannelLedger::check() const {
+std::vector<std::int64_t> ChannelLedger::free() const {
   const KvCache& cache = replica_.cache();
   std::vector<std::int64_t> free(static_cast<std::size_t>(cache.channels()), cache.channel_total());
   for (const auto& [request, entry] : requests_)
     if (entry.channel >= 0) free[static_cast<std::size_t>(entry.channel)] -= entry.blocks;
-  for (int c = 0; c < cache.channels(); ++c) {
-    INFO("channel " << c);
-    REQUIRE(free[static_cast<std::size_t>(c)] >= 0);
-    REQUIRE(cache.free(c) == free[static_cast<std::size_t>(c)]);
-  }
+  return free;
+}
+
+void ChannelLedger::check() const {
+  const std::vector<std::int64_t> free = this->free();
+  for (const std::int64_t blocks : free) REQUIRE(blocks >= 0);
+  const auto own = replica_.cache().free_by_channel();
+  REQUIRE(std::vector(own.begin(), own.end()) == free);
 }
 
 }  // namespace weir::test

@@ -4,7 +4,8 @@
 // apart by their tokens alone, which is all that a placement policy sees: request r has from
 // r * most_outputs tokens on.
 #include <map>
-#include <set>
+#include <utility>
+#include <vector>
 
 #include "sim/engine/serving/replica.h"
 
@@ -15,7 +16,7 @@ constexpr std::int32_t request_of(std::int64_t tokens) {
   return static_cast<std::int32_t>(tokens / most_outputs);
 }
 
-// Remembers where the last call of a policy put whom.
+// Remembers what a policy was shown the last time, and where it put whom.
 class RememberedPlacement final : public ChannelPlacementPolicy {
  public:
   explicit RememberedPlacement(std::shared_ptr<const ChannelPlacementPolicy> policy)
@@ -23,12 +24,21 @@ class RememberedPlacement final : public ChannelPlacementPolicy {
   void place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
     policy_->place(view, requests);
     for (const PlacedRequest& r : requests) channel_[request_of(r.tokens)] = r.channel;
+    asked_ = true;
+    placed_.assign(view.placed.begin(), view.placed.end());
+    free_.assign(view.free_blocks.begin(), view.free_blocks.end());
   }
+  bool asked() const { return std::exchange(asked_, false); }  // since the last time
+  const std::vector<PlacedRequest>& placed() const { return placed_; }
+  const std::vector<std::int64_t>& free() const { return free_; }
   int channel(std::int32_t request) const { return channel_.at(request); }
 
  private:
   std::shared_ptr<const ChannelPlacementPolicy> policy_;
   mutable std::map<std::int32_t, int> channel_;
+  mutable bool asked_ = false;
+  mutable std::vector<PlacedRequest> placed_;
+  mutable std::vector<std::int64_t> free_;
 };
 
 class ChannelLedger {
@@ -50,8 +60,11 @@ class ChannelLedger {
     std::int64_t blocks = 0;
     int channel = -1;  // waits
     bool awaited = false, decoding = false;
+    bool left = false;  // its request; the blocks are still held
     std::int32_t preemptions = 0;
   };
+  std::vector<std::int64_t> free() const;
+  void check_placement() const;
   void see_preemptions();
   void admit(std::int32_t request, Entry& entry);
   void hold(Entry& entry, std::int64_t tokens);
