@@ -96,7 +96,7 @@ TEST_CASE("npus: a request handed over waits for its KV to cross the link, then 
   CHECK(slow.requests[0].first_token == outcome.requests[0].first_token);
 }
 
-TEST_CASE("npus: what is handed over crosses the link once; no first token waits for it", "[engine]") {
+TEST_CASE("npus: what is handed over crosses the link once, and no first token waits for it", "[engine]") {
   const Json json = handed_over(50);
   const Outcome fast = test::run(json), slow = test::run(handed_over(2));
   REQUIRE(fast.error + slow.error == "");
