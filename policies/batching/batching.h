@@ -98,6 +98,7 @@ class BatchingPolicy {
   virtual bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const = 0;
   virtual std::int64_t max_batch_requests() const = 0;
   virtual std::int64_t max_batch_tokens() const = 0;  // for the activation reserve
+  virtual bool interleaves() const { return false; }  // may give two sub-batches
 };
 
 const Catalog<BatchingPolicy>& batching_policies();

@@ -27,6 +27,8 @@ class SubBatchInterleaving final : public LimitedBatching {
     batch.whole_if_faster = interleave_ == Interleave::best;
   }
 
+  bool interleaves() const override { return interleave_ != Interleave::off; }
+
   bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override {
     return request.input_tokens + request.output_tokens - 1 <= limits_.max_batch_tokens &&
            LimitedBatching::serves(request, total_blocks, block_tokens);

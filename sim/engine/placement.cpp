@@ -196,12 +196,22 @@ class Placer {
         make_collectives(spec.links, s_.collective_flows ? "" : spec.engine.collective_library);
   }
 
-  std::string cannot_run(const ReplicaSpec& spec, int stage) const {
+  bool can_run(const ReplicaSpec& spec, int stage, const std::string& pointer) {
+    StageGraph placed;
     try {
-      return spec.on->cannot_run(placed_stage(s_, spec, stage));
+      placed = placed_stage(s_, spec, stage);
     } catch (const std::invalid_argument& refused) {
-      return refused.what();
+      reading_.problem(pointer + "/partitioning", refused.what());
+      return false;
     }
+    const std::string why = spec.on->cannot_run(placed);
+    if (!why.empty()) reading_.problem(pointer, why);
+    return why.empty();
+  }
+
+  // Flows come after the kernels of a step.
+  bool overlaps(const ReplicaSpec& spec) const {
+    return spec.batching->interleaves() || !StepModel(spec, placed_stage(s_, spec, 0), false).serial();
   }
 
   void fit(ReplicaSpec& spec, const std::string& pointer) {
@@ -217,10 +227,7 @@ class Placer {
     std::int64_t blocks = cache.blocks.value_or(std::int64_t{1} << 50);
     const std::int64_t channels = spec.on->spec().kv_channels;
     for (int stage = 0; stage < cut.pipeline; ++stage) {
-      if (const std::string why = cannot_run(spec, stage); !why.empty()) {
-        reading_.problem(pointer, why);
-        return;
-      }
+      if (!can_run(spec, stage, pointer)) return;
       const Bytes weights = weight_bytes(s_.model, s_.precision, cut, stage);
       const Bytes block =
           static_cast<double>(cache.block_tokens) * kv_bytes_per_token(s_.model, s_.precision, cut, stage);
@@ -243,6 +250,9 @@ class Placer {
       }
       if (!cache.blocks) blocks = std::min(blocks, fits);
     }
+    if (s_.collective_flows && overlaps(spec))
+      return reading_.problem("/collectives",
+                              "cannot be \"flows\" where operators overlap, as those of " + pointer + " do");
     if (cache.blocks && blocks % channels != 0)
       return reading_.problem(pointer + "/kv_cache/blocks",
                               fmt::format("expected a multiple of the {} memory channels of {}, which share "

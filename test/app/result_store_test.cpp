@@ -1,6 +1,10 @@
 #include <catch2/catch.hpp>
 
+#include <signal.h>
+#include <unistd.h>
+
 #include "sim/app/results/sqlite.h"
+#include "sim/engine/child_process.h"
 #include "test/app/scratch_directory.h"
 #include "test/app/sweep/small_sweep.h"
 
@@ -124,6 +128,32 @@ TEST_CASE("result store: some metrics alone are those of the whole summaries") {
     expected["pareto"] = i;
     CHECK(whole.points[i].summary.dump() == expected.dump());
   }
+}
+
+// As when a sweep opens or closes its store, in the middle of turning the write-ahead log on or off.
+TEST_CASE("result store: what its writer left half done when it was killed is taken back by who reads it") {
+  const ScratchDirectory scratch;
+  const std::filesystem::path file = scratch / "results.sqlite";
+  ResultStore::create(file, sweep_of(3));
+  { ResultStore(file, sweep_of(3)).put(point(0), done(7), given(0)); }
+  in_children(
+      1, 1,
+      [&](std::size_t) -> std::string {
+        Database database(file, Database::Access::write);
+        database.run("PRAGMA cache_size = 1; BEGIN; DELETE FROM points");  // the cache is written out early
+        database.run("INSERT INTO sweep VALUES ('long', zeroblob(100000))");
+        ::kill(::getpid(), SIGKILL);
+        return "";
+      },
+      [](std::size_t, const ChildResult& killed) {
+        CHECK_THAT(killed.error, Catch::StartsWith("killed by signal 9"));
+        return true;
+      });
+  REQUIRE(std::filesystem::file_size(scratch / "results.sqlite-journal") > 0);
+  const ResultSet results = read_store(file);
+  REQUIRE(results.points.size() == 1);
+  CHECK(results.points[0].summary["output_throughput"] == 7);
+  CHECK_FALSE(std::filesystem::exists(scratch / "results.sqlite-journal"));
 }
 
 TEST_CASE("result store: somebody else's file is no store") {

@@ -4,40 +4,12 @@
 #include <numeric>
 
 #include "sim/engine/serving/replica.h"
-#include "test/policies/dice.h"
-#include "test/policies/make_policy.h"
+#include "test/engine/in_channels.h"
 #include "test/policies/naive_engine.h"
 
 using namespace weir;
 
 namespace {
-
-class InChannels final : public Device {
- public:
-  explicit InChannels(int channels) { spec_.kv_channels = channels; }
-  const DeviceSpec& spec() const override { return spec_; }
-  KernelCost cost(const Operator&, const BatchShape&, const CollectiveModel&) const override { return {}; }
-  AffineKernelCost decode_attention(const Operator&, const BatchShape&) const override { return {}; }
-
- private:
-  DeviceSpec spec_;
-};
-
-class AnyChannel final : public ChannelPlacementPolicy {
- public:
-  void place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
-    for (PlacedRequest& r : requests)
-      r.channel = static_cast<int>(dice_(0, std::ssize(view.free_blocks) - 1));
-  }
-
- private:
-  mutable Dice dice_{1};
-};
-
-std::shared_ptr<const ChannelPlacementPolicy> placement(std::int64_t which) {
-  if (which == 0) return std::make_shared<AnyChannel>();
-  return test::make_policy(placement_policies(), which == 1 ? "round_robin" : "greedy_min_load");
-}
 
 void check_parts(const Iteration& it, int channels) {
   std::int64_t sum = 0;
@@ -69,9 +41,9 @@ Outcome play(unsigned seed, bool fast_forward) {
   Dice dice(seed);
   const auto channels = static_cast<int>(dice(1, 5));
   ReplicaSpec spec;
-  spec.on = std::make_shared<InChannels>(channels);
+  spec.on = std::make_shared<test::InChannels>(channels);
   spec.batching = make_policy(dice(0, 1) ? "sub_batch_interleaving" : "chunked_prefill", dice(1, 12), 200);
-  spec.placement = placement(dice(0, 2));
+  spec.placement = test::placement(dice(0, 2));
   spec.kv_cache.block_tokens = 4;
   spec.kv_cache.preemption = dice(0, 1) ? Preemption::swap : Preemption::recompute;
   spec.kv_cache.admission = static_cast<Admission>(dice(0, 2));

@@ -118,6 +118,36 @@ TEST_CASE("simulation: collectives played as flows agree with the closed form on
     }
 }
 
+TEST_CASE("scenario: a partitioning that lacks a unit of the device is what is wrong", "[engine]") {
+  Json scenario = test::random_npu_scenario(1, true);
+  const auto error = [&](const char* device, const char* partitioning) {
+    scenario["serving"]["replicas"] =
+        Json::array({{{"device", device}, {"partitioning", {{"kind", partitioning}}}}});
+    return test::run(scenario).error;
+  };
+  CHECK(error("neupims_npu", "npu_pim") == "");
+  CHECK_THAT(error("npu_only", "npu_pim"),
+             Catch::Contains("/serving/replicas/0/partitioning: npu_pim needs a unit \"pim\""));
+  CHECK_THAT(error("neupims_npu", "device_only"),
+             Catch::Contains("/serving/replicas/0/partitioning: device_only runs one kernel after another"));
+}
+
+TEST_CASE("scenario: collectives cannot be flows where operators overlap", "[engine]") {
+  Json scenario = test::small_scenario();
+  scenario["collectives"] = "flows";
+  Json& batching = scenario["serving"]["replicas"][0]["batching"];
+  batching = {{"kind", "sub_batch_interleaving"}, {"interleave", "off"}};
+  CHECK(test::run(scenario).error == "");
+  batching["interleave"] = "best";
+  CHECK_THAT(test::run(scenario).error, Catch::Contains("/collectives: cannot be \"flows\""));
+  scenario = test::random_npu_scenario(1, true);
+  scenario["serving"]["replicas"] =
+      Json::array({{{"device", "neupims_npu"}, {"partitioning", {{"kind", "npu_pim"}}}}});
+  REQUIRE(test::run(scenario).error == "");
+  scenario["collectives"] = "flows";
+  CHECK_THAT(test::run(scenario).error, Catch::Contains("/collectives: cannot be \"flows\""));
+}
+
 TEST_CASE("simulation: on a prefill replica a request holds its prompt and no more", "[engine]") {
   Json scenario = test::small_scenario();
   scenario["workload"]["requests"] = {

@@ -8,6 +8,7 @@
 
 using namespace weir;
 using weir::test::check_laws;
+using weir::test::check_same;
 using weir::test::Outcome;
 using weir::test::random_scenario;
 using weir::test::small_scenario;
@@ -40,36 +41,12 @@ TEST_CASE("simulation: fast-forward gives every request the times of stepping on
     scenario["fast_forward"] = false;
     const Outcome slow = test::run(scenario);
     INFO(scenario.dump());
-    REQUIRE(fast.error == "");
-    REQUIRE(fast.requests.size() == slow.requests.size());
-    for (std::size_t i = 0; i < fast.requests.size(); ++i) {
-      const RequestRecord &a = fast.requests[i], &b = slow.requests[i];
-      INFO("request " << i);
-      REQUIRE(a.scheduled.value() == Approx(b.scheduled.value()).epsilon(1e-9));
-      REQUIRE(a.first_token.value() == Approx(b.first_token.value()).epsilon(1e-9));
-      REQUIRE(a.finished.value() == Approx(b.finished.value()).epsilon(1e-9));
-      REQUIRE(a.replica == b.replica);
-      REQUIRE(a.preemptions == b.preemptions);
-    }
-    CHECK(fast.iterations == slow.iterations);
-    CHECK(fast.energy == Approx(slow.energy).epsilon(1e-9));
-    CHECK(fast.gap_mean == Approx(slow.gap_mean).epsilon(1e-9));
-    CHECK(fast.gap_p99 == Approx(slow.gap_p99).epsilon(2e-3));
-    CHECK(fast.busy == Approx(slow.busy).epsilon(1e-9));
+    check_same(fast, slow);
   }
 }
 
 TEST_CASE("simulation: the same scenario and seed give the same bits", "[engine]") {
-  for (unsigned seed : {3u, 7u, 200u}) {
-    const Json scenario = random_scenario(seed, false);
-    const Outcome a = test::run(scenario), b = test::run(scenario);
-    REQUIRE(a.requests.size() == b.requests.size());
-    for (std::size_t i = 0; i < a.requests.size(); ++i) {
-      REQUIRE(a.requests[i].first_token.value() == b.requests[i].first_token.value());
-      REQUIRE(a.requests[i].finished.value() == b.requests[i].finished.value());
-    }
-    CHECK(a.energy == b.energy);
-  }
+  for (unsigned seed : {3u, 7u, 200u}) test::check_same_bits(random_scenario(seed, false));
 }
 
 TEST_CASE("simulation: a closed loop never has more requests in flight than its concurrency", "[engine]") {

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "test/policies/naive_engine.h"
+#include "test/policies/slices.h"
 
 using namespace weir;
 
@@ -29,9 +30,7 @@ struct State {
 };
 
 std::vector<std::int64_t> tokens_of(const Batch& batch) {
-  std::vector<std::int64_t> tokens;
-  for (const Slice& slice : batch.slices) tokens.push_back(slice.tokens);
-  return tokens;
+  return test::of_slices(batch, &Slice::tokens);
 }
 
 using Tokens = std::vector<std::int64_t>;

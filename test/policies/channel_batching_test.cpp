@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "test/policies/naive_engine.h"
+#include "test/policies/slices.h"
 
 using namespace weir;
 
@@ -38,9 +39,7 @@ Batch next(const std::vector<SequenceView>& running, const std::vector<SequenceV
 }
 
 std::vector<std::int32_t> scheduled(const Batch& batch) {
-  std::vector<std::int32_t> members;
-  for (const Slice& slice : batch.slices) members.push_back(slice.sequence);
-  return members;
+  return test::of_slices(batch, &Slice::sequence);
 }
 
 using Members = std::vector<std::int32_t>;

@@ -23,14 +23,15 @@ void Database::Close::operator()(sqlite3* connection) const {
 }
 
 Database::Database(const std::filesystem::path& file, Access access) : file_(file.string()) {
-  const int flags = access == Access::read    ? SQLITE_OPEN_READONLY
-                    : access == Access::write ? SQLITE_OPEN_READWRITE
-                                              : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  // To read, too: what a writer left half done when it was killed can be read only by who may take it back.
+  // Where the file may not be written, SQLite opens it to read.
+  const int flags = SQLITE_OPEN_READWRITE | (access == Access::create ? SQLITE_OPEN_CREATE : 0);
   sqlite3* connection = nullptr;
   const int code = sqlite3_open_v2(file_.c_str(), &connection, flags, nullptr);
   connection_.reset(connection);
   check_code(connection, file_, code);
   sqlite3_busy_timeout(connection, patience_ms);
+  if (access == Access::read) run("PRAGMA query_only = ON");
 }
 
 void Database::run(const std::string& sql) {

@@ -141,6 +141,7 @@ TEST_CASE("weir sweep: killed at 20 random moments and resumed, it leaves what a
       wait(moment);
       ::kill(weir, SIGKILL);
     });
+    INFO("after " << moment << " s: " << ended.err);
     CHECK((ended.code == 128 + SIGKILL || ended.code == 0));
     const std::size_t now = points_done(scratch / "out");
     CHECK(now >= before);  // nothing finished is lost

@@ -58,6 +58,12 @@ BatchShape decodes(std::int64_t n, std::int64_t sum, std::int64_t longest) {
   return batch;
 }
 
+BatchShape of_prompt(const PrefillChunk& chunk) {
+  BatchShape batch;
+  batch.prefill = std::span(&chunk, 1);
+  return batch;
+}
+
 BatchShape random_decodes(Random& random) {
   const std::int64_t n = whole(random, 1, 512);
   const std::int64_t mean = whole(random, 1, 20000),
@@ -173,10 +179,8 @@ TEST_CASE("prefill attention: a chunk's flops are those of every query with ever
     double pairs = 0;
     for (std::int64_t query = 0; query < chunk.tokens; ++query)
       for (std::int64_t key = 0; key <= chunk.context + query; ++key) ++pairs;
-    BatchShape batch;
-    batch.prefill = std::span(&chunk, 1);
     // A product with the key and one with the value, over head_dim, in every query head, multiply-add as two.
-    CHECK(attention_cost({}, roof, l2, s, batch).flops.value() == Approx(pairs * 8 * 64 * 4));
+    CHECK(attention_cost({}, roof, l2, s, of_prompt(chunk)).flops.value() == Approx(pairs * 8 * 64 * 4));
   }
 }
 
@@ -198,9 +202,7 @@ TEST_CASE("prefill attention as a kernel of its own: a part of what the last wav
   const AttentionShape s{.query_heads = 1, .kv_heads = 1, .head_dim = 128, .kv_bytes = 2};
   const auto time_per_row = [&](std::int64_t tokens) {
     const PrefillChunk chunk{tokens, 10000000};
-    BatchShape batch;
-    batch.prefill = std::span(&chunk, 1);
-    return attention_cost(e, small, l2, s, batch).time.value() / static_cast<double>(tokens);
+    return attention_cost(e, small, l2, s, of_prompt(chunk)).time.value() / static_cast<double>(tokens);
   };
   const double busy = time_per_row(8 * 128);  // 8 tiles on 8 SMs
   CHECK(time_per_row(5 * 128) / busy == Approx(1 + 0.25 * 3 / 5).epsilon(1e-3));
@@ -217,9 +219,7 @@ TEST_CASE("attention in waves: a tile too many costs a wave, and a long decode b
   const AttentionShape s{.query_heads = 8, .kv_heads = 8, .head_dim = 128, .kv_bytes = 2};
   const auto time = [&](std::int64_t tokens) {
     const PrefillChunk chunk{tokens, 100000};
-    BatchShape batch;
-    batch.prefill = std::span(&chunk, 1);
-    return attention_cost(e, small, l2, s, batch).time;
+    return attention_cost(e, small, l2, s, of_prompt(chunk)).time;
   };
   CHECK(time(65) / time(64) == Approx(2).epsilon(0.01));  // 8 tiles on 8 SMs, then 16
   const PrefillChunk chunk{64, 0};

@@ -6,6 +6,7 @@
 #include "models/memory/pim/pim_costs.h"
 #include "test/models/memory/beside_checker.h"
 #include "test/models/memory/command_checker.h"
+#include "test/models/memory/pim_options.h"
 
 using namespace weir;
 
@@ -15,20 +16,12 @@ MemorySpec hbm() {
   return find_memory("hbm2_neupims");
 }
 
-std::vector<PimOptions> all_options() {
-  std::vector<PimOptions> all;
-  for (const PimTiming timing : {PimTiming::artifact, PimTiming::physical})
-    for (const RowBuffers buffers : {RowBuffers::dual, RowBuffers::single})
-      for (const bool refresh : {true, false}) all.push_back({timing, buffers, refresh, nullptr});
-  return all;
-}
-
 const std::vector<PimChunk> gemvs = {{9, 4, 8}, {7, 1, 32}, {1, 2, 3}, {12, 1, 8}, {8, 4, 8}, {8, 1, 32}};
 
 }  // namespace
 
 TEST_CASE("PIM beside normal accesses: nothing breaks the table, a row or a bus, and each is served once") {
-  for (const PimOptions& plain : all_options())
+  for (const PimOptions& plain : test::all_pim_options())
     for (unsigned seed = 0; seed < 8; ++seed) {
       const MemorySpec memory = hbm();
       const auto requests =
@@ -64,7 +57,7 @@ TEST_CASE("PIM beside normal accesses: the checker sees a command that comes a c
 
 TEST_CASE("PIM beside nothing is the PIM alone, reads beside no GEMV are the channel's, to the clock") {
   const MemorySpec memory = hbm();
-  for (const PimOptions& options : all_options()) {
+  for (const PimOptions& options : test::all_pim_options()) {
     const PimRun alone = play_pim(memory, gemvs, options);
     const PimBeside pim = play_pim_beside(memory, gemvs, {}, options);
     CHECK(pim.pim.cycles == alone.cycles);

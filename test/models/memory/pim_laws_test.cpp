@@ -3,6 +3,7 @@
 
 #include "models/memory/dram/command_timing.h"
 #include "test/models/memory/pim_checker.h"
+#include "test/models/memory/pim_options.h"
 
 using namespace weir;
 
@@ -23,21 +24,13 @@ Cycles cycles(const PimRequest& request, const PimOptions& options) {
   return play_pim(find_memory("hbm2_neupims"), std::vector{request}, options).cycles;
 }
 
-std::vector<PimOptions> all_options() {
-  std::vector<PimOptions> all;
-  for (const PimTiming timing : {PimTiming::artifact, PimTiming::physical})
-    for (const RowBuffers buffers : {RowBuffers::dual, RowBuffers::single})
-      for (const bool refresh : {true, false}) all.push_back({timing, buffers, refresh, nullptr});
-  return all;
-}
-
 }  // namespace
 
 TEST_CASE("PIM: every command obeys the constraint table and the banks' states") {
   MemorySpec one_rank = find_memory("hbm2_neupims");
   one_rank.pim->ranks = 1, one_rank.pim->bank_groups = 8;
   for (const MemorySpec& memory : {find_memory("hbm2_neupims"), one_rank})
-    for (PimOptions options : all_options()) {
+    for (PimOptions options : test::all_pim_options()) {
       std::vector<PimCommand> log;
       options.log = &log;
       const PimRun run = play_pim(memory, random_requests(6, 1), options);
@@ -101,7 +94,7 @@ TEST_CASE("PIM: dual row buffers are never slower than single ones") {
 }
 
 TEST_CASE("PIM: longer requests and more heads are never faster, refresh never helps") {
-  for (const PimOptions& options : all_options())
+  for (const PimOptions& options : test::all_pim_options())
     for (const PimRequest& request : random_requests(20, 3)) {
       PimRequest longer = request, wider = request;
       longer.length += 77, wider.heads += 1;
