@@ -53,6 +53,10 @@ const std::vector<Choice>& choices() {
       {{"pim_timing",
         "Of an NPU's PIM; artifact does what NeuPIMs' simulator does. null: as the catalog has it."},
        {"physical", "artifact"}},
+      {{"pim_refresh",
+        "Of an NPU's PIM; off: GEMVs never wait for a refresh, to see what it costs (normal reads: "
+        "memory_efficiency). null: as the catalog has it."},
+       {"on", "off"}},
   };
   return all;
 }
@@ -141,7 +145,8 @@ std::shared_ptr<const Device> read_npu(const std::string& kind, const Json& json
   if (chosen["row_buffers"] != "none") {
     const PimOptions options{
         .timing = chosen["pim_timing"] == "artifact" ? PimTiming::artifact : PimTiming::physical,
-        .buffers = chosen["row_buffers"] == "dual" ? RowBuffers::dual : RowBuffers::single};
+        .buffers = chosen["row_buffers"] == "dual" ? RowBuffers::dual : RowBuffers::single,
+        .refresh = chosen["pim_refresh"] == "on"};
     add_pim(spec, shape, memory, options, channels, fitted);
   }
   spec.units.push_back({"link"});

@@ -90,7 +90,7 @@ TEST_CASE("PIM attention: what crosses the bus of one request") {
   CHECK(softmax.memory == Bytes(0));
 }
 
-TEST_CASE("PIM attention: dual row buffers are never slower than single, more channels never slower") {
+TEST_CASE("PIM attention: dual row buffers are never slower than single, nor more channels, nor no refresh") {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const Decodes decodes(32, 100, seed);
     Decodes spread = decodes;  // the same requests, each on one of 64 channels
@@ -104,6 +104,7 @@ TEST_CASE("PIM attention: dual row buffers are never slower than single, more ch
       // A refresh may meet another clock of the stream that a shape is played in.
       REQUIRE(dual <= 1.0001 * time({{"row_buffers", "single"}}, decodes));
       REQUIRE(time({{"memory_channels", 64}}, spread) <= dual);
+      REQUIRE(time({{"pim_refresh", "off"}}, decodes) < dual);
     }
   }
 }

@@ -11,10 +11,10 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t figures = 10;
+constexpr std::size_t figures = 11;
 
 struct Utilisation {
-  double flops = 0, memory = 0, pim = 0;
+  double flops = 0, memory = 0, pim = 0, watts = 0;
 };
 
 Utilisation utilisation(const RunResult& result) {
@@ -25,6 +25,7 @@ Utilisation utilisation(const RunResult& result) {
   for (const DeviceUsage& device : result.devices) {
     mean.flops += share * (device.flops.value() / window.value() / device.peak.value());
     mean.memory += share * (device.memory / window / device.memory_bandwidth);
+    mean.watts += share * device.energy.value() / device.devices / window.value();
     for (const UnitUsage& unit : device.units)
       if (unit.name == "pim" || unit.name == "pim_blocked") mean.pim += share * (unit.busy / window);
   }
@@ -38,7 +39,7 @@ std::string simulate_case(const Case& c) {
   const Utilisation used = utilisation(result);
   const double values[figures] = {m.ttft_ms.mean, m.ttft_ms.p50, m.tpot_ms.mean,      m.tpot_ms.p50,
                                   m.e2el_ms.mean, m.e2el_ms.p50, m.output_throughput, used.flops,
-                                  used.memory,    used.pim};
+                                  used.memory,    used.pim,      used.watts};
   return std::string(reinterpret_cast<const char*>(values), sizeof values);
 }
 
@@ -55,7 +56,7 @@ std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const Reproduc
         if (r.error.empty()) {
           double v[figures];
           std::memcpy(v, child.output.data(), sizeof v);
-          r = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], ""};
+          r = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], ""};
         }
         if (options.progress) options.progress(fmt::format("{}/{} {}", ++ended, cases.size(), cases[i].name));
         return true;

@@ -15,7 +15,8 @@ struct CaseResult {
   // Means over the devices and their time: of the peak rate, of the memory's bandwidth, of a unit "pim" or
   // "pim_blocked" (0: none).
   double flops_utilisation = 0, memory_utilisation = 0, pim_utilisation = 0;
-  std::string error;  // why there are no figures
+  double device_watts = 0;  // of a device
+  std::string error;        // why there are no figures
 };
 
 struct Case {

@@ -22,7 +22,7 @@ const std::vector<Study>& studies() {
   static const std::vector<Study> table = {
       {"validation", "measured servers, kernels and traces beside their simulation", reproduce_validation,
        draw_validation},
-      {"neupims", "NPU + HBM-PIM: Figures 12 to 14, Table 4, Algorithms 1 and 2", reproduce_neupims,
+      {"neupims", "NPU + HBM-PIM: Figures 12 to 15, Tables 4 and 5, Algorithms 1 and 2", reproduce_neupims,
        draw_neupims},
   };
   return table;

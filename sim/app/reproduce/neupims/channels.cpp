@@ -8,8 +8,8 @@
 #include "models/memory/pim/mha_estimate.h"
 #include "models/memory/pim/pim_costs.h"
 #include "policies/placement/placement.h"
+#include "sim/app/output/output_file.h"
 #include "sim/app/reproduce/neupims/study.h"
-#include "sim/engine/scenario.h"
 
 namespace weir::neupims {
 namespace {
@@ -17,6 +17,7 @@ namespace {
 constexpr int channels = 32;
 // GPT3-7B over four devices.
 constexpr MhaParameters share_of_7b{.embedding = 1024, .heads = 8};
+constexpr MhaParameters share_of_30b{.embedding = 7168 / 4, .heads = 56 / 4};
 
 // The busiest channel over the mean, a batch each: by Algorithm 1 with ceilings, by the bank model.
 struct Loads {
@@ -41,14 +42,8 @@ double most_over_mean(const std::vector<double>& loads) {
 Loads loads_of(const Machine& machine, int batch, PimCosts& bank) {
   const Scenario scenario =
       read_scenario(scenario_of({machine, "gpt3-7b", 4, 1, "sharegpt", batch}, "physical"), "channel loads");
-  const std::vector<std::int64_t> room(channels, std::int64_t{1} << 40);
-  const auto& requests = scenario.workload.requests;
   Loads all;
-  for (std::size_t first = 0; first < requests.size(); first += static_cast<std::size_t>(batch)) {
-    std::vector<PlacedRequest> placed;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(batch); ++i)
-      placed.push_back({.tokens = requests[first + i].input_tokens, .channel = 0});
-    scenario.replicas[0].placement->place({{}, room, 16, 0, share_of_7b}, placed);
+  for (const std::vector<PlacedRequest>& placed : placed_batches(scenario, batch)) {
     std::vector<double> estimated(channels), played(channels);
     for (const PlacedRequest& r : placed) {
       const auto channel = static_cast<std::size_t>(r.channel);
@@ -63,8 +58,21 @@ Loads loads_of(const Machine& machine, int batch, PimCosts& bank) {
 
 }  // namespace
 
+std::vector<std::vector<PlacedRequest>> placed_batches(const Scenario& scenario, int batch) {
+  const ReplicaSpec& replica = scenario.replicas[0];
+  const std::vector<std::int64_t> room(channels, std::int64_t{1} << 40);
+  std::vector<std::vector<PlacedRequest>> all;
+  for (const Request& request : scenario.workload.requests) {
+    if (all.empty() || std::ssize(all.back()) == batch) all.emplace_back();
+    all.back().push_back({.tokens = request.input_tokens, .channel = 0});
+  }
+  for (std::vector<PlacedRequest>& placed : all)
+    replica.placement->place({{}, room, 16, 0, replica.mha}, placed);
+  return all;
+}
+
 void add_channel_loads(Rows& rows) {
-  PimCosts bank(find_memory("hbm2_neupims"));
+  PimCosts bank(find_memory(pim_memory_name));
   struct Expected {
     const char* id;
     const Machine& machine;
@@ -91,7 +99,6 @@ void add_channel_loads(Rows& rows) {
 }
 
 void add_estimates(Rows& rows) {
-  constexpr MhaParameters share_of_30b{.embedding = 7168 / 4, .heads = 56 / 4};
   const auto add = [&](const char* id, const char* metric, double published, double simulated, double slack) {
     ReproducedRow row;
     row.id = id;
@@ -109,7 +116,7 @@ void add_estimates(Rows& rows) {
   add("alg1_real_logit", "as printed, logit", 6488.1, real.logit, 0.2);
   add("alg1_real_attend", "as printed, attend", 6972.1, real.attend, 0.2);
 
-  PimCosts bank(find_memory("hbm2_neupims"));
+  PimCosts bank(find_memory(pim_memory_name));
   for (const std::int64_t length : {50, 305, 1024}) {
     const double played = bank.sustained({PimOp::both, length, share_of_30b.heads, 128});
     ReproducedRow row;
@@ -120,6 +127,18 @@ void add_estimates(Rows& rows) {
                            estimate_mha(share_of_30b, length, Division::real).total() / played, played);
     rows.push_back(row);
   }
+}
+
+void write_algorithm1(const std::filesystem::path& folder) {
+  PimCosts bank(find_memory(pim_memory_name));
+  OutputFile file(folder / "algorithm1.csv");
+  file.text("tokens,as_printed,ceilings,bank_model\n");
+  for (std::int64_t tokens = 16; tokens <= 2048; tokens += 16)
+    file.print("{},{:.1f},{:.1f},{:.1f}\n", tokens,
+               estimate_mha(share_of_30b, tokens, Division::real).total(),
+               estimate_mha(share_of_30b, tokens, Division::ceilings).total(),
+               bank.sustained({PimOp::both, tokens, share_of_30b.heads, 128}));
+  file.close();
 }
 
 }  // namespace weir::neupims

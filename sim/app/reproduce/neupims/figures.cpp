@@ -1,5 +1,6 @@
 // Figures as the paper draws them, of runs.csv: throughput.svg (Figure 12), techniques.svg (13) and
-// layouts.svg (14).
+// layouts.svg (14); of transpim.csv transpim.svg (15); of algorithm1.csv, which the paper has no figure of,
+// algorithm1.svg.
 #include <fmt/format.h>
 
 #include <map>
@@ -22,11 +23,13 @@ struct Rate {
 class DrawnRuns {
  public:
   explicit DrawnRuns(const Table& runs) {
-    for (std::size_t i = 0; i < runs.rows(); ++i)
+    for (std::size_t i = 0; i < runs.rows(); ++i) {
+      if (!runs.text(i, "variant").empty()) continue;
       rates_[{runs.text(i, "device"), runs.text(i, "placement"), runs.text(i, "interleave"),
               runs.text(i, "model"), runs.number(i, "tensor") * runs.number(i, "pipeline"),
               runs.number(i, "tensor"), runs.text(i, "dataset"), runs.number(i, "batch")}] = {
           runs.number(i, "paper_tokens_per_s"), runs.number(i, "physical_tokens_per_s")};
+    }
   }
   Rate at(const Machine& m, const Model& model, int devices, int tensor, const char* dataset,
           int batch) const {
@@ -89,6 +92,47 @@ plot "layouts.csv" using ($1-0.28):2 skip 1 with boxes lc rgb "#0072B2" title "(
      "" using ($1+0.28):4 skip 1 with boxes lc rgb "#009E73" title "(2, 4)"
 )gp";
 
+constexpr const char* transpim = R"gp(set style fill solid 1.0 noborder
+set boxwidth 0.4
+set xrange [-1:47]
+set yrange [1:1000]
+set logscale y
+set xtics scale 0 ("7B" 2, "13B" 8, "30B" 14, "175B" 20, "7B" 26, "13B" 32, "30B" 38, "175B" 44)
+set ylabel "NeuPIMs over TransPIM"
+set xlabel "GPT3, batches of 64, 128, 256, 384, 512 a device"
+set label 1 "Alpaca" at 11, 700 center
+set label 2 "ShareGPT" at 35, 700 center
+set label 3 "the paper: 79 to 431, mean 228" at 46, 120 right textcolor rgb "#404040"
+set arrow 1 from 23, 1 to 23, 1000 nohead lc rgb "#909090" dt 2
+set object 1 rectangle from graph 0, first 79 to graph 1, first 431 fc rgb "#e8e8e8" fs solid noborder behind
+set key outside top center horizontal
+set title "ESTIMATE: TransPIM as GEMVs and nothing else"
+plot "transpim_bars.csv" using ($1-0.2):2 skip 1 with boxes lc rgb "#E69F00" title "fitted constants", \
+     "" using ($1+0.2):3 skip 1 with boxes lc rgb "#0072B2" title "physical", \
+     228 lc rgb "#404040" lw 1 dt 2 notitle
+)gp";
+
+constexpr const char* algorithm1 = R"gp(set multiplot layout 2,1
+set lmargin 9
+set xrange [0:2048]
+set xtics 256
+set ylabel "Thousand cycles"
+set yrange [0:*]
+set ytics 40
+set key outside top center vertical Left reverse samplen 2
+plot "../algorithm1.csv" using 1:($4/1000) skip 1 with lines lc rgb "#404040" lw 2 title "bank model, physical", \
+     "" using 1:($3/1000) skip 1 with lines lc rgb "#0072B2" lw 2 title "Algorithm 1 with ceilings", \
+     "" using 1:($2/1000) skip 1 with lines lc rgb "#E69F00" lw 2 title "Algorithm 1 as printed"
+set xlabel "Tokens attended to (GPT3-30B TP4: 14 heads)"
+set ylabel "Over the bank model"
+set yrange [0:1.2]
+set ytics 0.2
+unset key
+plot "../algorithm1.csv" using 1:($3/$4) skip 1 with lines lc rgb "#0072B2" lw 2 notitle, \
+     "" using 1:($2/$4) skip 1 with lines lc rgb "#E69F00" lw 2 notitle, 1 lc rgb "#404040" lw 1 notitle
+unset multiplot
+)gp";
+
 void draw_throughput(ResultDirectory& directory, const DrawnRuns& runs) {
   OutputFile data(directory.file("figures/throughput.csv"));
   data.text("place,npupim_paper,neupims_paper,npupim_physical,neupims_physical\n");
@@ -143,6 +187,18 @@ void draw_layouts(ResultDirectory& directory, const DrawnRuns& runs) {
   draw(directory, {.name = "layouts", .settings = "", .body = layouts});
 }
 
+// The bars of a model side by side, a gap between models.
+void draw_transpim(ResultDirectory& directory) {
+  const Table ratios = Table::read(directory.file("transpim.csv"));
+  OutputFile data(directory.file("figures/transpim_bars.csv"));
+  data.text("place,paper,physical\n");
+  for (std::size_t i = 0; i < ratios.rows(); ++i)
+    data.print("{},{:.4f},{:.4f}\n", i + i / batches.size(), ratios.number(i, "neupims_paper_over"),
+               ratios.number(i, "neupims_physical_over"));
+  data.close();
+  draw(directory, {.name = "transpim", .settings = "", .body = transpim});
+}
+
 }  // namespace
 }  // namespace neupims
 
@@ -151,6 +207,8 @@ void draw_neupims(ResultDirectory& directory, const std::vector<ReproducedRow>&)
   neupims::draw_throughput(directory, runs);
   neupims::draw_techniques(directory, runs);
   neupims::draw_layouts(directory, runs);
+  if (std::filesystem::exists(directory.file("transpim.csv"))) neupims::draw_transpim(directory);
+  draw(directory, {.name = "algorithm1", .height = 560, .settings = "", .body = neupims::algorithm1});
 }
 
 }  // namespace weir

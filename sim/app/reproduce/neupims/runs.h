@@ -26,12 +26,20 @@ inline constexpr Machine npu_only{"npu_only", "npu_units", "round_robin", "off"}
     interleaved{"neupims_npu", "npu_pim", "greedy_min_load", "on"},
     neupims{"neupims_npu", "npu_pim", "greedy_min_load", "best"};
 
+// One cause switched off, to see what it is worth: keys over those of the device and the partitioning.
+struct Variant {
+  std::string name;
+  Json device = Json::object(), partitioning = Json::object();
+  bool free_links = false;
+};
+
 struct StudyPoint {
   Machine machine;
   std::string model;
   int tensor = 1, pipeline = 1;
   std::string dataset;  // sharegpt, alpaca
   int batch = 64;       // of a device
+  Variant variant = {};
 };
 
 // Of both assumption sets.
@@ -39,13 +47,14 @@ struct Measured {
   CaseResult paper, physical;
 };
 
+inline constexpr int steps_of_a_batch = 8;
 Json scenario_of(const StudyPoint& point, const std::string& assumptions);
 
 class Runs {
  public:
   void want(const StudyPoint& point);
   void run(const ReproduceOptions& options);          // all that are wanted
-  const Measured& at(const StudyPoint& point) const;  // throws std::runtime_error where a run failed
+  const Measured& at(const StudyPoint& point) const;  // throws std::runtime_error where a run failed: why
   void each(const std::function<void(const StudyPoint&, const Measured&)>& action) const;
 
  private:

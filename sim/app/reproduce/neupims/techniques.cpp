@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "sim/app/reproduce/neupims/study.h"
-#include "sim/engine/scenario.h"
 
 namespace weir::neupims {
 namespace {
@@ -28,10 +27,6 @@ Both gain(const Runs& runs, const Machine& with, const Machine& without, int bat
   return {ratio(a.paper, b.paper), ratio(a.physical, b.physical)};
 }
 
-StudyPoint table4(const Machine& machine) {
-  return {machine, "gpt3-30b", 4, 2, "sharegpt", 256};
-}
-
 double mean_context(const StudyPoint& point) {
   const Scenario scenario = read_scenario(scenario_of(point, "paper"), "mean context");
   double sum = 0;
@@ -40,6 +35,10 @@ double mean_context(const StudyPoint& point) {
 }
 
 }  // namespace
+
+StudyPoint table4_point(const Machine& machine) {
+  return {machine, "gpt3-30b", 4, 2, "sharegpt", 256};
+}
 
 void want_ablation(Runs& runs) {
   for (const int batch : batches)
@@ -101,12 +100,12 @@ void add_ablation(const Runs& runs, Rows& rows) {
 }
 
 void want_utilisation(Runs& runs) {
-  for (const Machine& machine : {npu_only, npu_pim, interleaved}) runs.want(table4(machine));
+  for (const Machine& machine : {npu_only, npu_pim, interleaved}) runs.want(table4_point(machine));
 }
 
 void add_utilisation(const Runs& runs, Rows& rows) {
-  const Measured &only = runs.at(table4(npu_only)), &pim = runs.at(table4(npu_pim)),
-                 &neu = runs.at(table4(interleaved));
+  const Measured &only = runs.at(table4_point(npu_only)), &pim = runs.at(table4_point(npu_pim)),
+                 &neu = runs.at(table4_point(interleaved));
   const auto add = [&](const char* id, const char* metric, double published, double CaseResult::*what,
                        const Measured& of, std::optional<double> low, std::optional<double> high) {
     ReproducedRow row;
@@ -141,7 +140,7 @@ void add_utilisation(const Runs& runs, Rows& rows) {
                                      weights));
   note("tab4_neupims_pim",
        fmt::format("in proportion to the tokens attended to: {:.0f} here, 305 in the range's prototype",
-                   mean_context(table4(interleaved))));
+                   mean_context(table4_point(interleaved))));
 }
 
 }  // namespace weir::neupims

@@ -10,11 +10,11 @@ namespace weir::neupims {
 const std::vector<int> batches = {64, 128, 256, 384, 512};
 const std::vector<const char*> datasets = {"alpaca", "sharegpt"};
 
-namespace {
-
-StudyPoint point_of(const Machine& machine, const Model& model, const char* dataset, int batch) {
+StudyPoint throughput_point(const Machine& machine, const Model& model, const char* dataset, int batch) {
   return {machine, model.name, model.tensor, model.pipeline, dataset, batch};
 }
+
+namespace {
 
 struct Ratios {
   std::vector<double> all, sharegpt, alpaca;
@@ -39,8 +39,8 @@ BothRatios ratios(const Runs& runs, const Machine& fast, const Machine& slow) {
   for (const Model& model : models)
     for (const char* dataset : datasets)
       for (const int batch : batches) {
-        const Measured &a = runs.at(point_of(fast, model, dataset, batch)),
-                       &b = runs.at(point_of(slow, model, dataset, batch));
+        const Measured &a = runs.at(throughput_point(fast, model, dataset, batch)),
+                       &b = runs.at(throughput_point(slow, model, dataset, batch));
         both.paper.add(dataset, a.paper.output_throughput / b.paper.output_throughput);
         both.physical.add(dataset, a.physical.output_throughput / b.physical.output_throughput);
       }
@@ -68,7 +68,7 @@ void want_throughput(Runs& runs) {
   for (const Machine& machine : {npu_only, npu_pim, neupims})
     for (const Model& model : models)
       for (const char* dataset : datasets)
-        for (const int batch : batches) runs.want(point_of(machine, model, dataset, batch));
+        for (const int batch : batches) runs.want(throughput_point(machine, model, dataset, batch));
 }
 
 void add_throughput(const Runs& runs, Rows& rows) {
