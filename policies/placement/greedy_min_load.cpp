@@ -1,6 +1,6 @@
 // Greedy min-load bin packing (NeuPIMs, ASPLOS '24, Section 6.4, Algorithm 2): the longest request first,
 // each to the channel of least load, the load of a channel being the sum of Algorithm 1's estimates of its
-// requests. Beyond the paper: channels without a free block are left out, as they could not hold it; of
+// requests. Beyond the paper: channels without room for it are left out, if others have it; of
 // equally loaded ones the emptiest is taken, as the load is that of the next step alone, and where all others
 // are in flight in a pipeline it is zero everywhere.
 #include <numeric>
@@ -24,7 +24,7 @@ class GreedyMinLoad final : public ChannelPlacementPolicy {
     };
     for (const PlacedRequest& request : view.placed) add(request);
     for (const std::size_t i : longest_first(requests)) {
-      channels.put(requests[i], least(loads, channels));
+      channels.put(requests[i], least(loads, channels, channels.enough(requests[i])));
       add(requests[i]);
     }
   }
@@ -38,14 +38,11 @@ class GreedyMinLoad final : public ChannelPlacementPolicy {
     return order;
   }
 
-  static int least(const std::vector<double>& loads, const Channels& channels) {
-    const bool any_free = channels.any_free();
+  static int least(const std::vector<double>& loads, const Channels& channels, std::int64_t enough) {
     int best = -1;
-    const auto rank = [&](int c) {
-      return std::pair(loads[static_cast<std::size_t>(c)], -channels.blocks(c));
-    };
+    const auto rank = [&](int c) { return std::pair(loads[static_cast<std::size_t>(c)], -channels.free(c)); };
     for (int c = 0; c < channels.size(); ++c)
-      if ((!any_free || channels.free(c)) && (best < 0 || rank(c) < rank(best))) best = c;
+      if (channels.free(c) >= enough && (best < 0 || rank(c) < rank(best))) best = c;
     return best;
   }
 

@@ -1,5 +1,5 @@
 // NeuPIMs' baseline: the i-th request to be admitted goes to channel i modulo their number, or to the next
-// one with a free block.
+// one with room for it.
 #include "policies/placement/channels.h"
 
 namespace weir {
@@ -12,8 +12,8 @@ class RoundRobin final : public ChannelPlacementPolicy {
     auto turn = view.admitted;
     for (PlacedRequest& request : requests) {
       auto channel = static_cast<int>(turn++ % channels.size());
-      if (channels.any_free())
-        while (!channels.free(channel)) channel = (channel + 1) % channels.size();
+      const std::int64_t enough = channels.enough(request);
+      while (channels.free(channel) < enough) channel = (channel + 1) % channels.size();
       channels.put(request, channel);
     }
   }

@@ -75,13 +75,19 @@ std::vector<std::int64_t> random_lengths(unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("placement: round robin goes on where it stopped, past channels without a block", "[placement]") {
+TEST_CASE("placement: round robin goes on where it stopped, past channels without room", "[placement]") {
   State state{{}, {9, 9, 9}, 4};
   CHECK(state.place("round_robin", {1, 1, 1, 1}) == std::vector<int>{1, 2, 0, 1});
   state.free = {9, 0, 9};
   CHECK(state.place("round_robin", {1, 1, 1, 1}) == std::vector<int>{2, 2, 0, 2});
   state.free = {9, 1, 9};  // the first takes the only block
   CHECK(state.place("round_robin", {1, 1, 1, 1}) == std::vector<int>{1, 2, 0, 2});
+  state.free = {9, 2, 3};
+  CHECK(state.place("round_robin", {32, 48, 33}) == std::vector<int>{1, 2, 0});
+  CHECK(state.place("round_robin", {48, 48, 32}) == std::vector<int>{2, 0, 0});
+  CHECK(state.place("round_robin", {200}) == std::vector<int>{1});  // fits nowhere: wherever it can begin
+  state.free = {9, 0, 3};
+  CHECK(state.place("round_robin", {200}) == std::vector<int>{2});
   state.free = {0, 0, 0};
   CHECK(state.place("round_robin", {1, 1, 1, 1}) == std::vector<int>{1, 2, 0, 1});
 }
@@ -113,11 +119,11 @@ TEST_CASE("placement: greedy min-load is Algorithm 2, done naively", "[placement
       std::size_t longest = lengths.size();
       for (std::size_t i = 0; i < lengths.size(); ++i)
         if (theirs[i] < 0 && (longest == lengths.size() || lengths[i] > lengths[longest])) longest = i;
-      const bool any = std::ranges::any_of(free, [](std::int64_t blocks) { return blocks > 0; });
-      full += !any;
+      const std::int64_t whole = (lengths[longest] + 15) / 16, most = std::ranges::max(free);
+      full += most <= 0;
       double least = 1e300;
       for (std::size_t c = 0; c < free.size(); ++c) {
-        if (any && free[c] <= 0) continue;
+        if ((most >= whole && free[c] < whole) || (most > 0 && free[c] <= 0)) continue;
         double sum = 0;
         for (const PlacedRequest& r : placed)
           if (r.channel == static_cast<int>(c)) sum += load(r.tokens);
@@ -133,14 +139,18 @@ TEST_CASE("placement: greedy min-load is Algorithm 2, done naively", "[placement
   CHECK(full > 100);
 }
 
-TEST_CASE("placement: a request goes only where a block is free, if there is such a channel", "[placement]") {
+TEST_CASE("placement: a request goes where it fits, else where a block is free, if there is such a channel",
+          "[placement]") {
   for (const auto& entry : placement_policies())
     for (unsigned seed = 0; seed < 300; ++seed) {
       const State state = random_state(seed);
       const bool any = std::ranges::any_of(state.free, [](std::int64_t blocks) { return blocks > 0; });
-      const std::vector<int> channels = state.place(entry.name, {random_lengths(seed)[0]});
+      const std::int64_t length = random_lengths(seed)[0], whole = (length + 15) / 16;
+      const std::vector<int> channels = state.place(entry.name, {length});
       REQUIRE((channels[0] >= 0 && channels[0] < std::ssize(state.free)));
-      if (any) REQUIRE(state.free[static_cast<std::size_t>(channels[0])] > 0);
+      const std::int64_t there = state.free[static_cast<std::size_t>(channels[0])];
+      if (any) REQUIRE(there > 0);
+      if (std::ranges::max(state.free) >= whole) REQUIRE(there >= whole);
     }
 }
 
