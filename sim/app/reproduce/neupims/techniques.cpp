@@ -134,13 +134,21 @@ void add_utilisation(const Runs& runs, Rows& rows) {
   // Of 16 bits each, and of use for two flops a request: a byte read is `batch` flops (Table 2: 8 arrays of
   // 128 x 128 at 1 GHz, 1,024 GB/s).
   const double flops_per_s = 2. * 8 * 128 * 128 * 1e9, bytes_per_s = 1024e9, batch = 256;
-  const double weights = 100 * pim.paper.flops_utilisation * flops_per_s / batch / bytes_per_s;
+  const auto weights = [&](const Measured& of) {  // of the bandwidth
+    return of.paper.flops_utilisation * flops_per_s / batch / bytes_per_s;
+  };
   note("tab4_npupim_bw", fmt::format("activations, collectives and the PIM's vectors cross the bus too; the "
                                      "weights alone: {:.1f} %",
-                                     weights));
+                                     100 * weights(pim)));
+  const double context = mean_context(table4_point(interleaved)), prototype = 305;
+  const double twice = 2 * weights(neu) / neu.paper.memory_utilisation;  // of the traffic
   note("tab4_neupims_pim",
-       fmt::format("in proportion to the tokens attended to: {:.0f} here, 305 in the range's prototype",
-                   mean_context(table4_point(interleaved))));
+       fmt::format(
+           "{:.0f} tokens attended to on the mean, {:.0f} in the range's prototype; a step is as long as "
+           "its traffic, of which the weights, once a sub-batch, are {:.0f} %: with these alone and "
+           "{:.0f} tokens {:.1f} %",
+           context, prototype, 100 * twice, prototype,
+           100 * neu.paper.pim_utilisation * prototype / context / twice));
 }
 
 }  // namespace weir::neupims
