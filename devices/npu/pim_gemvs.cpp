@@ -43,8 +43,8 @@ PimGemvs::PimGemvs(std::shared_ptr<PimCosts> costs, RowBuffers buffers, std::opt
     : costs_(std::move(costs)),
       buffers_(buffers),
       fitted_(fitted),
-      step_(std::min<std::int64_t>(memory().pim->comp_bytes / memory().pim->element_bytes,
-                                   memory().organisation.banks())) {}
+      step_(static_cast<std::uint32_t>(std::min<std::int64_t>(
+          memory().pim->comp_bytes / memory().pim->element_bytes, memory().organisation.banks()))) {}
 
 std::int64_t PimGemvs::page_elements() const {
   return memory().organisation.row_bytes / memory().pim->element_bytes;
@@ -87,8 +87,9 @@ PimGemvs::Table::Block& PimGemvs::Table::block(std::size_t index) {
 
 // Two threads may work out one entry: both find the same.
 PimGemv PimGemvs::Table::at(std::int64_t tokens) {
-  const auto steps = static_cast<std::size_t>(ceil_div(tokens, gemvs_.step_));
-  if (steps >= blocks_.size() * in_block) throw std::length_error("a request too long for a PIM's table");
+  if (tokens > (std::ssize(blocks_) * std::int64_t{in_block} - 1) * gemvs_.step_)
+    throw std::length_error("a request too long for a PIM's table");
+  const std::size_t steps = (static_cast<std::uint32_t>(tokens) + gemvs_.step_ - 1) / gemvs_.step_;
   Entry& entry = block(steps / in_block)[steps % in_block];
   if (const double seconds = entry.seconds.load(std::memory_order_acquire); seconds >= 0)
     return {Seconds(seconds), Joules(entry.joules.load(std::memory_order_relaxed)),

@@ -68,7 +68,7 @@ class PimGemvs {
   std::shared_ptr<PimCosts> costs_;
   RowBuffers buffers_;
   std::optional<FittedPim> fitted_;
-  std::int64_t step_;  // tokens that cost the same
+  std::uint32_t step_;  // tokens that cost the same
   std::mutex mutex_;
   std::map<std::tuple<PimOp, std::int64_t, std::int64_t>, Table> tables_;
 };

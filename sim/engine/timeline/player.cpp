@@ -26,7 +26,8 @@ Timeline::Player::Player(const StepGraph& described, PlacementPolicy policy)
   waits_.resize(static_cast<std::size_t>(graph.instances));
   for (const auto& unit : graph.units) words_ = std::max(words_, (unit.members + word - 1) / word);
   held_members_.resize(graph.units.size() * static_cast<std::size_t>(words_));
-  needs_.resize(static_cast<std::size_t>(graph.instances) * static_cast<std::size_t>(words_));
+  prepared_.resize(graph.alternatives.size() + static_cast<std::size_t>(graph.instances));
+  needs_.resize(prepared_.size() * static_cast<std::size_t>(words_));
   wanted_.resize(static_cast<std::size_t>(words_));
   held_.resize(members);
   bytes_.resize(graph.capacities.size());
@@ -42,6 +43,7 @@ const StepResult& Timeline::Player::evaluate(const EvaluateOptions& options) {
   std::fill(held_.begin(), held_.end(), 0.0);
   std::fill(bytes_.begin(), bytes_.end(), 0.0);
   now_ = skipped_ = 0;
+  ++evaluation_;
   graph.check_values();
   result_.skipped_layers = 0;
   play(options);
@@ -203,16 +205,25 @@ Timeline::Player::Waiting Timeline::Player::placed(const Instance& instance, int
   const auto& way = graph.alternatives[static_cast<std::size_t>(alternative)];
   const Seconds* times = graph.times_of(way, part, instance.layer);
   const BytesPerSecond* rates = graph.rates_of(way, part, instance.layer);
-  std::uint64_t* needs = needs_.data() + static_cast<std::ptrdiff_t>(instance.id) * words_;
+  const std::size_t slot = part.unlike ? graph.alternatives.size() + static_cast<std::size_t>(instance.id)
+                                       : static_cast<std::size_t>(alternative);
+  Prepared& prepared = prepared_[slot];
+  std::uint64_t* needs = needs_.data() + slot * static_cast<std::size_t>(words_);
+  if (prepared.evaluation != evaluation_) prepare(prepared, needs, way, times);
+  return {instance, alternative, &way, times, rates, needs, prepared.slowest, times[prepared.slowest].value(),
+          now_};
+}
+
+void Timeline::Player::prepare(Prepared& prepared, std::uint64_t* needs, const FlatGraph::Alternative& way,
+                               const Seconds* times) const {
+  prepared = {evaluation_, 0};
   std::fill_n(needs, words_, 0);
   const int* members = graph.portion_members.data() + way.first_portion;
-  int slowest = 0;
   for (int i = 0; i < way.portions; ++i) {
     if (!(times[i].value() > 0)) continue;
     needs[members[i] / word] |= bit(members[i]);
-    if (times[slowest] < times[i]) slowest = i;
+    if (times[prepared.slowest] < times[i]) prepared.slowest = i;
   }
-  return {instance, alternative, &way, times, rates, needs, slowest, times[slowest].value(), now_};
 }
 
 void Timeline::Player::update_speeds() {

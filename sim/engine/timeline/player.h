@@ -124,7 +124,13 @@ class Timeline::Player {
 
   void write_result();
 
+  struct Prepared {  // of an alternative; in layers that are unlike of an instance
+    int evaluation = 0;
+    int slowest = 0;
+  };
   Waiting placed(const Instance& instance, int alternative);
+  void prepare(Prepared& prepared, std::uint64_t* needs, const FlatGraph::Alternative& way,
+               const Seconds* times) const;
 
   PlacementPolicy policy_;
   FairShare fair_share_;
@@ -137,7 +143,9 @@ class Timeline::Player {
   std::vector<int> changed_;  // units that may start something
   std::vector<PartState> parts_;
   std::vector<std::int32_t> waits_;  // of each instance: predecessors it waits for, or `done`
-  // Sets of members, `words_` words each: of every unit what is held, of every instance what it needs.
+  int evaluation_ = 0;
+  std::vector<Prepared> prepared_;
+  // Sets of members, `words_` words each: of every unit what is held, of all that is prepared what it needs.
   int words_ = 1;
   std::vector<std::uint64_t> held_members_, needs_;
   std::vector<std::uint64_t> wanted_;  // by operators waiting earlier
