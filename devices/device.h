@@ -27,6 +27,11 @@ struct DeviceUnit {            // a part of a device that works by itself
   double slowed_by_reads = 0;  // its operators take so much longer, as a share, beside a full stream of reads
 };
 
+struct CacheSpec {  // on the chip, shared by all units
+  Bytes capacity;
+  BytesPerSecond bandwidth;  // of reads that hit it
+};
+
 struct DeviceSpec {
   std::string kind;   // catalog name, h100_sxm
   std::string title;  // NVIDIA H100 SXM 80GB
@@ -38,6 +43,7 @@ struct DeviceSpec {
   double dollars_per_hour = 0;
   std::vector<DeviceUnit> units;  // a partitioning policy places operators on them
   int kv_channels = 1;            // more than 1: a request's KV cache lies in one of so many, of equal size
+  std::optional<CacheSpec> cache;    // last level; a unit "prefetch" fills it where there is one
   std::optional<MhaParameters> mha;  // what placement policies estimate a channel's load with; heads unset
 
   std::vector<std::string> unit_names() const;
