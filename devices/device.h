@@ -30,6 +30,7 @@ struct DeviceUnit {            // a part of a device that works by itself
 struct CacheSpec {  // on the chip, shared by all units
   Bytes capacity;
   BytesPerSecond bandwidth;  // of reads that hit it
+  BytesPerSecond fill;       // of prefetches: a stream from memory
 };
 
 struct DeviceSpec {
@@ -41,9 +42,9 @@ struct DeviceSpec {
   BytesPerSecond host_bandwidth;                 // PCIe, per direction
   PowerSpec power;
   double dollars_per_hour = 0;
-  std::vector<DeviceUnit> units;  // a partitioning policy places operators on them
-  int kv_channels = 1;            // more than 1: a request's KV cache lies in one of so many, of equal size
-  std::optional<CacheSpec> cache;    // last level; a unit "prefetch" fills it where there is one
+  std::vector<DeviceUnit> units;   // a partitioning policy places operators on them
+  int kv_channels = 1;             // more than 1: a request's KV cache lies in one of so many, of equal size
+  std::optional<CacheSpec> cache;  // last level; a unit "prefetch" fills it where there is one
   std::optional<MhaParameters> mha;  // what placement policies estimate a channel's load with; heads unset
 
   std::vector<std::string> unit_names() const;

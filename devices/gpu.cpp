@@ -44,6 +44,8 @@ class Gpu final : public Device {
       case OperatorKind::softmax:
       case OperatorKind::attend:
         throw std::logic_error("a GPU does attention in one kernel: " + op.name);
+      case OperatorKind::prefetch:
+        throw std::logic_error("a prefetch costs what is fetched: " + op.name);
       case OperatorKind::all_reduce:
       case OperatorKind::all_gather:
       case OperatorKind::all_to_all:

@@ -81,6 +81,8 @@ KernelCost Npu::cost(const Operator& op, const BatchShape& batch, const Collecti
     case OperatorKind::all_gather:
     case OperatorKind::all_to_all:
       return rows == 0 ? KernelCost{} : collective_cost(op, rows, links, spec_.power);
+    case OperatorKind::prefetch:
+      throw std::logic_error("a prefetch costs what is fetched: " + op.name);
   }
   return {};
 }

@@ -18,6 +18,10 @@ struct KernelCost {
   Joules energy;            // above idle
 };
 
+// With so many of its bytes in a cache of that bandwidth; what is neither arithmetic nor traffic stays. At
+// most cost.memory of them.
+KernelCost reading_from_cache(KernelCost cost, Bytes hits, BytesPerSecond cache);
+
 // Decode attention while every request grows by one token a step: affine in the step number until `steps` are
 // done (a wave, a table knot, the longest request overtaking the mean). steps >= 1; slope is per step.
 struct AffineKernelCost {

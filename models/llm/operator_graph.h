@@ -6,6 +6,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "models/llm/architecture.h"
 
@@ -22,6 +23,7 @@ enum class OperatorKind {
   all_reduce,
   all_gather,
   all_to_all,
+  prefetch,  // into the device's cache, of what an operator reads that was there before it
 };
 
 inline bool is_collective(OperatorKind kind) {
@@ -56,6 +58,9 @@ struct Operator {
   Bytes bytes_per_row{};      // elementwise: read + written; collectives: payload
   int devices = 1;            // collectives: ranks taking part
   int unit = 0;               // set by the partitioning policy: index into the device's units
+  // prefetch: otherwise as the operator that it is for, whose kind was this
+  OperatorKind fetched = OperatorKind::elementwise;
+  int window = -1;  // prefetch: index into StageGraph::windows
 
   bool operator==(const Operator&) const = default;
 };
@@ -66,12 +71,24 @@ struct Sharding {
   int tensor = 1, pipeline = 1, expert = 1;  // expert: expert groups inside the tensor group; divides tensor
 };
 
-// Edges are data flow, residual included; vertices are numbered in a topological order. One block's sources
-// start when all sinks of the one before have ended. What is fused into its neighbour (the adding of
-// residuals into the norm that follows, biases into GEMMs, quantising of inputs) has no operator of its own.
+// Edges are data flow, residual included; vertices are numbered in a topological order, then come prefetches.
+// One block's sources start when all sinks of the one before have ended. What is fused into its neighbour
+// (the adding of residuals into the norm that follows, biases into GEMMs, quantising of inputs) has no
+// operator of its own.
 struct StageGraph {
   OperatorGraph prologue, block, epilogue;  // empty where the stage has none
   std::int64_t layers = 0;                  // how often the block runs on this stage
+
+  // Exceptions: operators that wait for single ones of the part before, or of the layer before, not for all
+  // that ends it. One that is early from the block into the block starts at once in layer 0.
+  struct Early {
+    OperatorGraph StageGraph::*part;
+    std::size_t op;
+    OperatorGraph StageGraph::*after_part;
+    std::size_t after;
+  };
+  std::vector<Early> early = {};
+  std::vector<Operator> windows = {};  // the collectives that prefetches run beside
 };
 
 // Every reason why a model cannot be cut this way (heads, experts, layers), in words; empty if it can.

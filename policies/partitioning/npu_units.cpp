@@ -27,6 +27,8 @@ const char* unit_of(OperatorKind kind) {
     case OperatorKind::all_gather:
     case OperatorKind::all_to_all:
       return "link";
+    case OperatorKind::prefetch:
+      throw std::invalid_argument("npu_units: prefetches come after the partitioning");
   }
   return "";
 }

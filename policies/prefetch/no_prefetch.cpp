@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "policies/prefetch/prefetch.h"
 
 namespace weir {
@@ -5,7 +7,10 @@ namespace {
 
 class NoPrefetch final : public PrefetchPolicy {
  public:
-  StageGraph add_prefetches(StageGraph placed) const override { return placed; }
+  StageGraph add_prefetches(StageGraph placed, std::span<const std::string>) const override { return placed; }
+  void choose(Bytes, std::span<const PrefetchCandidate>, std::span<Bytes> fetched) const override {
+    std::ranges::fill(fetched, Bytes(0));
+  }
 };
 
 }  // namespace

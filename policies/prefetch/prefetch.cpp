@@ -4,11 +4,15 @@ namespace weir {
 
 // One factory per file; add yours here and in the table, nowhere else in C++.
 std::shared_ptr<const PrefetchPolicy> make_no_prefetch(Params& params);
+std::shared_ptr<const PrefetchPolicy> make_preserve(Params& params);
 
 const Catalog<PrefetchPolicy>& prefetch_policies() {
   static const Catalog<PrefetchPolicy> table = {
       {"none", "every operator reads its own weights and KV cache from memory when it runs",
        make_no_prefetch},
+      {"preserve",
+       "beside a communication, what follows it is fetched into the cache (PRESERVE, Algorithm 1)",
+       make_preserve},
   };
   return table;
 }

@@ -1,16 +1,30 @@
 #pragma once
 // What a device fetches into its cache ahead of use. Called by the engine once per pipeline stage and
-// configuration, after the partitioning policy. Pure: no clock, no device; how far a prefetch hides comes out
-// of the step timeline.
+// configuration, after the partitioning policy, and then for the amounts of every step. Pure: no clock, no
+// device; how far a prefetch hides comes out of the step timeline.
+#include <span>
+
 #include "models/llm/operator_graph.h"
 #include "sim/core/catalog.h"
 
 namespace weir {
 
+// An operator that a collective is followed by, in the order in which they are found.
+struct PrefetchCandidate {
+  int window;    // Operator::window
+  Bytes bytes;   // what it reads that is there before: weights, K and V
+  Bytes beside;  // what memory delivers while the collective runs
+};
+
 class PrefetchPolicy {
  public:
   virtual ~PrefetchPolicy() = default;
-  virtual StageGraph add_prefetches(StageGraph placed) const = 0;
+  // An operator of kind prefetch for whatever may ever be fetched, on the unit "prefetch". Throws
+  // std::invalid_argument where the device has none.
+  virtual StageGraph add_prefetches(StageGraph placed, std::span<const std::string> units) const = 0;
+  // How much of each is fetched in this step.
+  virtual void choose(Bytes capacity, std::span<const PrefetchCandidate> candidates,
+                      std::span<Bytes> fetched) const = 0;
 };
 
 const Catalog<PrefetchPolicy>& prefetch_policies();

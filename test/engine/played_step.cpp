@@ -32,8 +32,8 @@ ReplicaSpec replica_on(const std::string& kind, const std::string& interconnect,
 }
 
 StageGraph place(const ReplicaSpec& replica, StageGraph stage) {
-  return replica.prefetch->add_prefetches(
-      replica.partitioning->place(std::move(stage), replica.on->spec().unit_names()));
+  const std::vector<std::string> units = replica.on->spec().unit_names();
+  return replica.prefetch->add_prefetches(replica.partitioning->place(std::move(stage), units), units);
 }
 
 StageGraph two_branches(const StageGraph& stage, bool serial) {

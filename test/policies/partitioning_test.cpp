@@ -54,7 +54,8 @@ TEST_CASE("device_only: a collective on a device without a link is refused, kern
 }
 
 TEST_CASE("prefetch: none leaves the graph as it was placed", "[prefetch]") {
-  const StageGraph same = make_policy(prefetch_policies(), "none")->add_prefetches({{}, every_kind(), {}, 3});
+  const StageGraph same =
+      make_policy(prefetch_policies(), "none")->add_prefetches({{}, every_kind(), {}, 3}, {});
   CHECK(same.layers == 3);
   CHECK(boost::num_vertices(same.block) == 7);
   CHECK(boost::num_edges(same.block) == 6);

@@ -24,6 +24,7 @@ PlayedStep::PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int
   const std::vector<StageGraph> alike(static_cast<std::size_t>(chains), placed);
   StageStep step = stage_step(alike, device.units, device.memory_bandwidth, replica.links.bandwidth);
   place(step, placed);
+  prefetched_.emplace(replica, step, placed);
   graph_ = std::move(step.graph);
   timeline_.emplace(graph_);  // refuses what cannot run
 }
@@ -36,7 +37,9 @@ void PlayedStep::place(const StageStep& step, const StageGraph& placed) {
                               : all.emplace_back(op, 0, std::vector<std::vector<int>>(step.chains.size()));
   };
   const auto add = [&](const OperatorGraph& part, int StageStep::Chain::*first, double times) {
+    const std::vector<bool> elsewhere = Prefetched::covered(part);
     for (const auto v : boost::make_iterator_range(boost::vertices(part))) {
+      if (elsewhere[v]) continue;
       Copies& copies = copies_of(part[v]);
       copies.times += times;
       for (std::size_t c = 0; c < step.chains.size(); ++c)
@@ -72,6 +75,7 @@ StepCost PlayedStep::fill_timeline(std::span<const BatchShape> chains) {
     }
     sum += rows.sum;
     for (const Copies& copies : by_contexts_) sum += fill(copies, c, chains[c]);
+    sum += prefetched_->fill(*timeline_, graph_, c, chains[c]);
   }
   return sum;
 }

@@ -5,9 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/engine/scenario.h"
-#include "sim/engine/step/step_cost.h"
-#include "sim/engine/timeline/stage_step.h"
+#include "sim/engine/step/prefetched.h"
 
 namespace weir {
 
@@ -46,6 +44,7 @@ class PlayedStep {
   std::shared_ptr<const CollectiveModel> links_;
   StepGraph graph_;
   std::vector<Copies> by_rows_, by_contexts_;
+  std::optional<Prefetched> prefetched_;
   std::vector<RowsFilled> filled_;  // by chain
   std::vector<Seconds> members_;    // scratch
   std::optional<Timeline> timeline_;

@@ -11,14 +11,28 @@ StepCost& StepCost::operator+=(const StepCost& o) {
   flops += o.flops;
   memory += o.memory;
   link += o.link;
+  prefetched += o.prefetched;
+  prefetch_used += o.prefetch_used;
+  prefetch_evicted += o.prefetch_evicted;
   energy += o.energy;
   for (std::size_t unit = 0; unit < most_units; ++unit) busy[unit] += o.busy[unit];
   return *this;
 }
 
 StepCost operator*(double k, const StepCost& c) {
-  StepCost scaled{k * c.time,  k * c.compute_bound, k * c.memory_bound, k * c.link_bound, k * c.host_bound,
-                  k * c.flops, k * c.memory,        k * c.link,         k * c.energy,     {}};
+  StepCost scaled{.time = k * c.time,
+                  .compute_bound = k * c.compute_bound,
+                  .memory_bound = k * c.memory_bound,
+                  .link_bound = k * c.link_bound,
+                  .host_bound = k * c.host_bound,
+                  .flops = k * c.flops,
+                  .memory = k * c.memory,
+                  .link = k * c.link,
+                  .prefetched = k * c.prefetched,
+                  .prefetch_used = k * c.prefetch_used,
+                  .prefetch_evicted = k * c.prefetch_evicted,
+                  .energy = k * c.energy,
+                  .busy = {}};
   for (std::size_t unit = 0; unit < StepCost::most_units; ++unit) scaled.busy[unit] = k * c.busy[unit];
   return scaled;
 }

@@ -16,7 +16,7 @@ constexpr std::int64_t most_played_steps = 32;
 StageGraph placed_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
   StageGraph graph = build_stage(scenario.model, scenario.precision, replica.parallelism, stage);
   graph = replica.partitioning->place(std::move(graph), replica.on->spec().unit_names());
-  return replica.prefetch->add_prefetches(std::move(graph));
+  return replica.prefetch->add_prefetches(std::move(graph), replica.on->spec().unit_names());
 }
 
 StepModel::StepModel(const ReplicaSpec& replica, const StageGraph& placed, bool collectives_elsewhere)

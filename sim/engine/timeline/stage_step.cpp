@@ -13,7 +13,31 @@ struct Ends {
   std::vector<int> first, last;  // operators that wait for none of their part; for which none of it waits
 };
 
-Ends add_operators(StepGraph& step, const OperatorGraph& source) {
+using Part = OperatorGraph StageGraph::*;
+using FirstOf = int StageStep::Chain::*;
+
+FirstOf first_of(Part part) {
+  return part == &StageGraph::prologue ? &StageStep::Chain::prologue
+         : part == &StageGraph::block  ? &StageStep::Chain::block
+                                       : &StageStep::Chain::epilogue;
+}
+
+// The operators that are early do not wait for what ends the part before; for what they do.
+void add_early(StepGraph& step, const StageGraph& stage, const StageStep::Chain& chain) {
+  for (const StageGraph::Early& early : stage.early) {
+    const int from = chain.*first_of(early.after_part) + static_cast<int>(early.after),
+              to = chain.*first_of(early.part) + static_cast<int>(early.op);
+    early.part == early.after_part ? step.add_carry(from, to) : step.add_edge(from, to);
+  }
+}
+
+bool is_early(const StageGraph& stage, Part part, std::size_t vertex) {
+  return std::ranges::any_of(stage.early,
+                             [&](const auto& early) { return early.part == part && early.op == vertex; });
+}
+
+Ends add_operators(StepGraph& step, const StageGraph& stage, Part part) {
+  const OperatorGraph& source = stage.*part;
   Ends ends;
   const int first = static_cast<int>(step.operators.size());
   for (const auto vertex : boost::make_iterator_range(boost::vertices(source))) {
@@ -23,7 +47,7 @@ Ends add_operators(StepGraph& step, const OperatorGraph& source) {
     const int members = unit < step.units.size() ? step.units[unit].members : 1;  // else: for problems()
     for (int member = 0; member < members; ++member) way.portions.push_back({member, Seconds(0)});
     const int op = step.add_operator(source[vertex].name, {std::move(way)});
-    if (boost::in_degree(vertex, source) == 0) ends.first.push_back(op);
+    if (boost::in_degree(vertex, source) == 0 && !is_early(stage, part, vertex)) ends.first.push_back(op);
     if (boost::out_degree(vertex, source) == 0) ends.last.push_back(op);
   }
   for (const auto edge : boost::make_iterator_range(boost::edges(source)))
@@ -48,13 +72,13 @@ StageStep stage_step(std::span<const StageGraph> chains, const std::vector<Devic
       throw std::invalid_argument("chains of one step differ in their layers");
 
   std::vector<std::vector<int>> before(chains.size());  // what ends the last part of each chain so far
-  const auto add_part = [&](const char* name, OperatorGraph StageGraph::*part, int StageStep::Chain::*first,
-                            std::int64_t layers) {
+  const auto add_part = [&](const char* name, Part part, std::int64_t layers) {
     if (layers == 0) return;
+    const FirstOf first = first_of(part);
     step.graph.add_part(name, layers);
     for (std::size_t c = 0; c < chains.size(); ++c) {
       step.chains[c].*first = static_cast<int>(step.graph.operators.size());
-      const Ends ends = add_operators(step.graph, chains[c].*part);
+      const Ends ends = add_operators(step.graph, chains[c], part);
       for (const int to : ends.first) {
         for (const int from : before[c]) step.graph.add_edge(from, to);
         for (const int from : ends.last) step.graph.add_carry(from, to);
@@ -62,9 +86,10 @@ StageStep stage_step(std::span<const StageGraph> chains, const std::vector<Devic
       if (!ends.last.empty()) before[c] = ends.last;
     }
   };
-  add_part("prologue", &StageGraph::prologue, &StageStep::Chain::prologue, 1);
-  add_part("block", &StageGraph::block, &StageStep::Chain::block, chains.empty() ? 0 : chains[0].layers);
-  add_part("epilogue", &StageGraph::epilogue, &StageStep::Chain::epilogue, 1);
+  add_part("prologue", &StageGraph::prologue, 1);
+  add_part("block", &StageGraph::block, chains.empty() ? 0 : chains[0].layers);
+  add_part("epilogue", &StageGraph::epilogue, 1);
+  for (std::size_t c = 0; c < chains.size(); ++c) add_early(step.graph, chains[c], step.chains[c]);
   return step;
 }
 

@@ -1,0 +1,19 @@
+#pragma once
+// A cache that is filled ahead of use, as far as a step needs it: how much of each prefetch is still there
+// when it is read. Other reads pass through without pushing prefetches out (evict-first hints).
+#include <span>
+
+#include "sim/core/units.h"
+
+namespace weir {
+
+struct CachedRead {
+  Bytes fetched;  // ahead of all reads, in this order
+  Bytes read;     // by its reader
+  Bytes evicted;  // the answers: by later prefetches
+  Bytes hits;     // at most `read`
+};
+// What is fetched beyond the capacity pushes out what was fetched first.
+void find_hits(Bytes capacity, std::span<CachedRead> reads);
+
+}  // namespace weir

@@ -1,0 +1,83 @@
+#include "policies/prefetch/windows.h"
+
+#include <boost/graph/breadth_first_search.hpp>
+#include <boost/range/iterator_range.hpp>
+
+namespace weir {
+namespace {
+
+using Part = OperatorGraph StageGraph::*;
+
+// Two parts, one after the other: every sink of the first leads to every source of the second.
+OperatorGraph joined(const OperatorGraph& first, const OperatorGraph& second) {
+  OperatorGraph both;
+  for (const OperatorGraph* part : {&first, &second}) {
+    const std::size_t offset = boost::num_vertices(both);
+    for (const auto v : boost::make_iterator_range(boost::vertices(*part)))
+      boost::add_vertex((*part)[v], both);
+    for (const auto e : boost::make_iterator_range(boost::edges(*part)))
+      boost::add_edge(offset + boost::source(e, *part), offset + boost::target(e, *part), both);
+  }
+  const std::size_t boundary = boost::num_vertices(first);
+  for (std::size_t from = 0; from < boundary; ++from)
+    for (std::size_t to = boundary; to < boost::num_vertices(both); ++to)
+      if (boost::out_degree(from, first) == 0 && boost::in_degree(to - boundary, second) == 0)
+        boost::add_edge(from, to, both);
+  return both;
+}
+
+struct EndOfSearch {};
+
+// Algorithm 1's search from one communication; the next one ends it.
+class Reach : public boost::default_bfs_visitor {
+ public:
+  Reach(std::size_t from, std::vector<std::size_t>& found) : from_(from), found_(&found) {}
+
+  void examine_vertex(std::size_t v, const OperatorGraph& graph) {
+    if (v == from_) return;
+    const OperatorKind kind = graph[v].kind;
+    if (is_collective(kind)) throw EndOfSearch();
+    if (kind == OperatorKind::gemm || kind == OperatorKind::grouped_gemm || kind == OperatorKind::attention)
+      found_->push_back(v);
+  }
+
+ private:
+  std::size_t from_;
+  std::vector<std::size_t>* found_;
+};
+
+std::vector<std::size_t> reached_from(const OperatorGraph& graph, std::size_t communication) {
+  std::vector<std::size_t> found;
+  try {
+    boost::breadth_first_search(graph, communication, boost::visitor(Reach(communication, found)));
+  } catch (const EndOfSearch&) {
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<CommunicationWindow> communication_windows(const StageGraph& stage) {
+  std::vector<CommunicationWindow> windows;
+  const auto add = [&](Part part, Part next) {
+    const OperatorGraph both = joined(stage.*part, stage.*next);
+    const std::size_t boundary = boost::num_vertices(stage.*part);
+    for (std::size_t v = 0; v < boundary; ++v) {
+      if (!is_collective(both[v].kind)) continue;
+      CommunicationWindow window{{part, v}, {}};
+      const bool known = part == &StageGraph::block && next == &StageGraph::epilogue;  // what is in the block
+      for (const std::size_t r : reached_from(both, v))
+        if (r >= boundary)
+          window.reached.push_back({next, r - boundary, true});
+        else if (!known)
+          window.reached.push_back({part, r});
+      if (!window.reached.empty()) windows.push_back(std::move(window));
+    }
+  };
+  add(&StageGraph::prologue, &StageGraph::block);
+  add(&StageGraph::block, &StageGraph::block);
+  add(&StageGraph::block, &StageGraph::epilogue);
+  return windows;
+}
+
+}  // namespace weir

@@ -1,0 +1,23 @@
+#pragma once
+// Where a stage communicates, and what it reads from memory thereafter: the windows of PRESERVE's
+// Algorithm 1.
+#include "models/llm/operator_graph.h"
+
+namespace weir {
+
+struct CommunicationWindow {
+  struct Place {
+    OperatorGraph StageGraph::*part;
+    std::size_t vertex;
+    bool next = false;  // in the layer, or the part, after the communication's
+  };
+  Place communication;
+  // Matrices and attention in the order of a breadth-first search, up to the next communication on the way.
+  std::vector<Place> reached;
+};
+
+// In the order of the stage; after the last layer the block's collectives lead to the epilogue, which is a
+// window of its own. Those that reach nothing are left out.
+std::vector<CommunicationWindow> communication_windows(const StageGraph& stage);
+
+}  // namespace weir

@@ -1,0 +1,106 @@
+#include "sim/engine/step/prefetched.h"
+
+#include <algorithm>
+
+#include "models/llm/stored_bytes.h"
+
+namespace weir {
+namespace {
+
+std::size_t reader_of(const OperatorGraph& part, std::size_t fetch) {
+  return boost::target(*boost::out_edges(fetch, part).first, part);
+}
+
+}  // namespace
+
+Prefetched::Prefetched(const ReplicaSpec& replica, const StageStep& step, const StageGraph& placed)
+    : device_(replica.on), links_(replica.collectives), policy_(replica.prefetch), windows_(placed.windows) {
+  const auto add = [&](const OperatorGraph& part, int StageStep::Chain::*first, double times) {
+    for (const auto v : boost::make_iterator_range(boost::vertices(part))) {
+      if (part[v].kind != OperatorKind::prefetch) continue;
+      const std::size_t reader = reader_of(part, v);
+      Fetch fetch{part[v], part[reader], times, {}, {}};
+      for (const StageStep::Chain& chain : step.chains) {
+        fetch.fetch_index.push_back(chain.*first + static_cast<int>(v));
+        fetch.reader_index.push_back(chain.*first + static_cast<int>(reader));
+      }
+      fetches_.push_back(std::move(fetch));
+    }
+  };
+  add(placed.prologue, &StageStep::Chain::prologue, 1);
+  if (placed.layers > 0) add(placed.block, &StageStep::Chain::block, static_cast<double>(placed.layers));
+  add(placed.epilogue, &StageStep::Chain::epilogue, 1);
+  std::ranges::stable_sort(fetches_, {}, [](const Fetch& f) { return f.fetch.window; });
+  candidates_.resize(fetches_.size());
+  fetched_.resize(fetches_.size());
+  reads_.resize(fetches_.size());
+  uncached_.resize(fetches_.size());
+}
+
+std::vector<bool> Prefetched::covered(const OperatorGraph& part) {
+  std::vector<bool> covered(boost::num_vertices(part));
+  for (const auto v : boost::make_iterator_range(boost::vertices(part)))
+    if (part[v].kind == OperatorKind::prefetch) covered[v] = covered[reader_of(part, v)] = true;
+  return covered;
+}
+
+void Prefetched::choose(const BatchShape& batch) {
+  int window = -1;
+  Bytes beside;
+  for (std::size_t i = 0; i < fetches_.size(); ++i) {
+    const Fetch& f = fetches_[i];
+    uncached_[i] = device_->cost(f.reader, batch, *links_);
+    if (f.fetch.window != window) {
+      window = f.fetch.window;
+      const KernelCost communication =
+          device_->cost(windows_[static_cast<std::size_t>(window)], batch, *links_);
+      beside = device_->spec().cache->fill * communication.time;
+    }
+    candidates_[i] = {window, stored_bytes(f.reader, batch), beside};
+  }
+  policy_->choose(device_->spec().cache->capacity, candidates_, fetched_);
+  for (std::size_t i = 0; i < fetches_.size(); ++i) {
+    // Of experts that are not asked for, nothing is read.
+    const Bytes stored = candidates_[i].bytes, read = std::min(stored, uncached_[i].memory);
+    const double needed = stored > Bytes(0) ? read / stored : 0;
+    reads_[i] = {fetched_[i], needed * fetched_[i], {}, {}};
+  }
+  for (std::size_t first = 0, end = 0; first < fetches_.size(); first = end) {
+    while (end < fetches_.size() && candidates_[end].window == candidates_[first].window) ++end;
+    find_hits(device_->spec().cache->capacity, {reads_.data() + first, end - first});
+  }
+}
+
+KernelCost Prefetched::fetch_cost(Bytes bytes) const {
+  const DeviceSpec& spec = device_->spec();
+  KernelCost cost;
+  cost.memory = bytes;
+  cost.time = cost.traffic = bytes / spec.cache->fill;
+  cost.energy = spec.power.dynamic(Flops(0), bytes, Bytes(0));
+  return cost;
+}
+
+StepCost Prefetched::fill(Timeline& timeline, const StepGraph& graph, std::size_t chain,
+                          const BatchShape& batch) {
+  StepCost sum;
+  if (fetches_.empty()) return sum;
+  choose(batch);
+  const DeviceSpec& spec = device_->spec();
+  for (std::size_t i = 0; i < fetches_.size(); ++i) {
+    const Fetch& f = fetches_[i];
+    const CachedRead& read = reads_[i];
+    const KernelCost fetch = fetch_cost(read.fetched);
+    KernelCost reader = reading_from_cache(uncached_[i], read.hits, spec.cache->bandwidth);
+    reader.energy -= spec.power.dynamic(Flops(0), read.hits, Bytes(0));
+    set_cost(timeline, graph, f.fetch_index[chain], fetch);
+    set_cost(timeline, graph, f.reader_index[chain], reader);
+    sum += attributed(fetch, f.fetch, f.times);
+    sum += attributed(reader, f.reader, f.times);
+    sum.prefetched += f.times * read.fetched;
+    sum.prefetch_used += f.times * read.hits;
+    sum.prefetch_evicted += f.times * read.evicted;
+  }
+  return sum;
+}
+
+}  // namespace weir
