@@ -1,0 +1,143 @@
+// Steps on an NPU whose cache is filled under all-reduces: what PRESERVE hides, where it stops, and how far
+// it is from the best choice there is.
+#include <catch2/catch.hpp>
+
+#include "sim/app/reproduce/kernels.h"
+#include "test/engine/played_step.h"
+#include "test/engine/random_step.h"
+#include "test/models/llm/models.h"
+#include "test/policies/make_policy.h"
+
+using namespace weir;
+using namespace weir::test;
+
+namespace {
+
+constexpr Precision int8{
+    .weights = DataType::int8, .activations = DataType::int8, .kv_cache = DataType::int8};
+
+std::shared_ptr<const PrefetchPolicy> prefetch(const Json& json) {
+  Reading reading("test");
+  auto policy = make_from(prefetch_policies(), Params(reading, json), {"kind", "which"});
+  reading.finish();
+  return policy;
+}
+
+// A set of prefetches that is not Algorithm 1's.
+class Chosen final : public PrefetchPolicy {
+ public:
+  explicit Chosen(unsigned set) : set_(set) {}
+  StageGraph add_prefetches(StageGraph placed, std::span<const std::string> units) const override {
+    return prefetch({{"kind", "preserve"}})->add_prefetches(std::move(placed), units);
+  }
+  void choose(Bytes, std::span<const PrefetchCandidate> candidates, std::span<Bytes> fetched) const override {
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      fetched[i] = set_ >> i & 1 ? candidates[i].bytes : Bytes(0);
+  }
+
+ private:
+  unsigned set_;
+};
+
+struct Accelerator {
+  double l2_mb = 104;
+  double bandwidth_gb_per_s = 25;
+  std::string model = "llama3-8b";
+  int tensor = 8;
+
+  StepCost step(std::shared_ptr<const PrefetchPolicy> policy, const BatchShape& batch) const {
+    ReplicaSpec replica = replica_on("h100_sxm", "nvlink4_switch", "");
+    replica.on = catalog_device("l2_npu", {{"l2_mb", l2_mb}});
+    replica.links = {.name = "ring",
+                     .shape = LinkShape::ring,
+                     .bandwidth = BytesPerSecond(1e9 * bandwidth_gb_per_s),
+                     .latency = Seconds(25e-6),
+                     .latency_once = true};
+    replica.collectives = make_collectives(replica.links, "");
+    replica.engine = {};
+    replica.prefetch = std::move(policy);
+    const StageGraph placed = place(replica, build_stage(catalog_model(model), int8, {tensor, 1, 1}, 0));
+    return StepModel(replica, placed, false).step({batch});
+  }
+  StepCost none(const BatchShape& batch) const { return step(prefetch({{"kind", "none"}}), batch); }
+  StepCost preserve(const BatchShape& batch) const { return step(prefetch({{"kind", "preserve"}}), batch); }
+  StepCost aware(const BatchShape& batch) const {
+    return step(prefetch({{"kind", "preserve"}, {"window_aware", true}}), batch);
+  }
+};
+
+BatchShape decodes(std::int64_t requests, std::int64_t context) {
+  BatchShape shape;
+  shape.decodes = shape.sequences = requests;
+  shape.decode_context_sum = requests * context;
+  shape.decode_context_max = context;
+  return shape;
+}
+
+}  // namespace
+
+TEST_CASE("prefetch step: every byte still crosses the memory's bus, those of evicted prefetches twice",
+          "[engine]") {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 40; ++round) {
+    Accelerator npu;
+    npu.l2_mb = uniform_int(random, 1, 200);
+    npu.model = round % 4 == 0 ? "mixtral-8x7b" : "llama3-8b";
+    const BatchShape batch = decodes(uniform_int(random, 1, 64), uniform_int(random, 1, 16000));
+    CAPTURE(npu.l2_mb, npu.model, batch.decodes, batch.decode_context_max);
+    const StepCost none = npu.none(batch);
+    for (const StepCost& with :
+         {npu.preserve(batch), npu.aware(batch), npu.step(std::make_shared<Chosen>(~0u), batch)}) {
+      CHECK(with.prefetch_used + with.prefetch_evicted <= with.prefetched * (1 + 1e-12));
+      const Bytes again = with.prefetched - with.prefetch_used;  // evicted, or of experts nobody asked for
+      CHECK(with.memory.value() == Approx((none.memory + again).value()));
+      CHECK(with.flops == none.flops);
+      CHECK(with.energy.value() >= none.energy.value() * (1 - 1e-12));
+    }
+    CHECK(npu.preserve(batch).prefetch_evicted == Bytes(0));
+    CHECK(none.prefetched == Bytes(0));
+  }
+}
+
+TEST_CASE("prefetch step: latency never rises with the cache, and hides at most the collectives",
+          "[engine]") {
+  for (const char* model : {"llama3-8b", "llama3-70b", "mistral-7b"})
+    for (const std::int64_t batch_size : {8, 32})
+      for (const std::int64_t context : {1500, 12000}) {
+        Accelerator npu;
+        npu.model = model;
+        const BatchShape batch = decodes(batch_size, context);
+        const StepCost none = npu.none(batch);
+        double before = none.time.value() * (1 + 1e-12);
+        for (double mb = 1; mb < 400; mb *= 1.5) {
+          npu.l2_mb = mb;
+          const double now = npu.preserve(batch).time.value();
+          CAPTURE(model, batch_size, context, mb);
+          CHECK(now <= before * (1 + 1e-9));
+          CHECK(now >=
+                (none.time - none.link_bound).value() * 0.8);  // reads of the cache run beside prefetches
+          before = now;
+        }
+        CHECK(before < 0.95 * none.time.value());
+      }
+}
+
+TEST_CASE("prefetch step: no set of prefetches beats the best one, and Algorithm 1 is near it", "[engine]") {
+  std::mt19937_64 random(11);
+  double worst = 1;
+  for (int round = 0; round < 12; ++round) {
+    Accelerator npu;
+    npu.l2_mb = uniform_int(random, 2, 120);
+    npu.bandwidth_gb_per_s = uniform_int(random, 10, 200);
+    const BatchShape batch = decodes(uniform_int(random, 1, 48), uniform_int(random, 100, 12000));
+    double best = 1e9;
+    for (unsigned set = 0; set < 64; ++set)  // of qkv, attention, o, gate_up, down, lm_head
+      best = std::min(best, npu.step(std::make_shared<Chosen>(set), batch).time.value());
+    const double ours = npu.preserve(batch).time.value();
+    CAPTURE(npu.l2_mb, npu.bandwidth_gb_per_s, batch.decodes, batch.decode_context_max);
+    CHECK(best <= ours * (1 + 1e-12));
+    worst = std::max(worst, ours / best);
+  }
+  WARN("Algorithm 1 takes up to " << worst << " of the best set's time");
+  CHECK(worst < 1.5);
+}
