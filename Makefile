@@ -4,7 +4,7 @@ PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboost-dev 
             libjs-chart.js chromium catch2 libvalijson-dev gnuplot-nox clang-format-14
 JOBS ?= $(shell nproc)
 BUILD := build
-.PHONY: all setup demo test bench format check-format sanitize
+.PHONY: all setup demo test bench format check-format sanitize fuzz
 
 all: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --parallel $(JOBS)
@@ -46,3 +46,12 @@ sanitize: | setup
 	cmake --preset sanitize
 	cmake --build --preset sanitize --parallel $(JOBS)
 	ctest --preset sanitize --parallel $(JOBS)
+
+# Each fuzz target for a few seconds; needs clang++.
+fuzz: | setup
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	for target in build-fuzz/test/fuzz/fuzz_*; do \
+	  [ -f $$target ] && [ -x $$target ] || continue; \
+	  corpus=$$(mktemp -d); $$target -max_total_time=5 -print_final_stats=0 $$corpus || exit 1; rm -rf $$corpus; \
+	done
