@@ -151,6 +151,7 @@ TEST_CASE("scenario: collectives cannot be flows where operators overlap", "[eng
 
 TEST_CASE("scenario: collectives cannot be flows where they pay the latency of the links once", "[engine]") {
   Json scenario = test::small_scenario();
+  scenario["collectives"] = "closed_form";
   Json& node = scenario["cluster"]["nodes"][0];
   node["devices"][0]["count"] = 4;
   node["interconnect"] = {
