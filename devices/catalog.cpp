@@ -1,4 +1,7 @@
 #include "devices/catalog_rows.h"
+
+#include <array>
+
 #include "devices/profiled.h"
 #include "sim/core/embedded.h"
 
@@ -13,11 +16,19 @@ Json catalog_file(const std::string& kind) {
   return text ? parse_json(*text, "devices/catalog/" + kind + ".json") : Json();
 }
 
-const DeviceClass* const classes[] = {&gpu_class, &npu_class};
+const DeviceClass* const classes[] = {&gpu_class, &npu_class, &l2_npu_class};
 
 // A row without a class is a GPU's.
 bool is_of(const DeviceClass& wanted, const Json& row) {
   return row.value("class", gpu_class.name) == wanted.name;
+}
+
+std::function<FlopsPerSecond(DataType)> peaks(const std::map<std::string, double>& values) {
+  std::array<FlopsPerSecond, 6> by_type{};  // as DataType counts
+  for (const DataType type : {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8})
+    if (const auto it = values.find(to_string(type) + "_tflops"); it != values.end())
+      by_type[static_cast<std::size_t>(type)] = FlopsPerSecond(it->second * 1e12);
+  return [by_type](DataType type) { return by_type[static_cast<std::size_t>(type)]; };
 }
 
 // A named set of constants, in the place of the row's own.
@@ -40,6 +51,19 @@ const CatalogNumbers& common_numbers() {
       {{"memory_pj_per_byte", "Energy of a byte of device memory moved."}, not_negative},
       {{"link_pj_per_byte", "Energy of a byte sent to another device."}, not_negative},
       {{"price_per_hour", "Dollars an hour of one device."}, not_negative},
+  };
+  return all;
+}
+
+const CatalogNumbers& memory_and_peak_numbers() {
+  static const CatalogNumbers all = {
+      {{"memory_capacity_gib", "Device memory as the driver reports it; more of it holds more KV cache."}},
+      {{"memory_bandwidth_gb_per_s", "Of the device memory; decode steps follow it."}},
+      {{"fp32_tflops", "Dense peak in 32-bit floating point."}, positive, true},
+      {{"bf16_tflops", "Dense tensor-core peak in bfloat16; prefill follows it."}, positive, true},
+      {{"fp16_tflops", "Dense tensor-core peak in 16-bit floating point."}, positive, true},
+      {{"fp8_tflops", "Dense tensor-core peak in 8-bit floating point."}, positive, true},
+      {{"int8_tflops", "Dense tensor-core peak in 8-bit integers."}, positive, true},
   };
   return all;
 }
@@ -71,6 +95,14 @@ DeviceSpec common_spec(const std::string& kind, Params& row) {
                 .per_link_byte = JoulesPerByte(si("link_pj_per_byte"))};
   spec.dollars_per_hour = value.at("price_per_hour");
   return spec;
+}
+
+void read_memory_and_peaks(DeviceSpec& spec, Params& row) {
+  const std::map<std::string, double> value = read_numbers(row, memory_and_peak_numbers());
+  const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
+  spec.memory = Bytes(si("memory_capacity_gib"));
+  spec.memory_bandwidth = BytesPerSecond(si("memory_bandwidth_gb_per_s"));
+  spec.peak = peaks(value);
 }
 
 std::vector<std::string> DeviceSpec::unit_names() const {

@@ -18,11 +18,14 @@ struct CatalogNumber {
 using CatalogNumbers = std::vector<CatalogNumber>;
 
 const CatalogNumbers& common_numbers();  // of every device: host link, power, price
+// Of those whose arithmetic is peaks by type and whose memory is a capacity and a bandwidth.
+const CatalogNumbers& memory_and_peak_numbers();
 // Puts what the scenario gives in the place of the row's; only declares them where the row is null.
 void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params);
 std::map<std::string, double> read_numbers(Params& row, const CatalogNumbers& numbers);
 // What common_numbers() are for. kind and title too.
 DeviceSpec common_spec(const std::string& kind, Params& row);
+void read_memory_and_peaks(DeviceSpec& spec, Params& row);
 
 // A class of devices: `override` as override_numbers, for all of its keys; `read` makes the device of a row
 // whose overrides are filled in.
@@ -31,6 +34,6 @@ struct DeviceClass {
   void (*override)(Json& row, Params& params);
   std::shared_ptr<const Device> (*read)(const std::string& kind, const Json& row);
 };
-extern const DeviceClass gpu_class, npu_class;
+extern const DeviceClass gpu_class, npu_class, l2_npu_class;
 
 }  // namespace weir

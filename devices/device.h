@@ -42,6 +42,7 @@ struct DeviceSpec {
   BytesPerSecond host_bandwidth;                 // PCIe, per direction
   PowerSpec power;
   double dollars_per_hour = 0;
+  std::optional<double> die_mm2;   // where the catalog says what it is made of
   std::vector<DeviceUnit> units;   // a partitioning policy places operators on them
   int kv_channels = 1;             // more than 1: a request's KV cache lies in one of so many, of equal size
   std::optional<CacheSpec> cache;  // last level; a unit "prefetch" fills it where there is one

@@ -1,7 +1,5 @@
 #include "devices/gpu.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <stdexcept>
 
@@ -62,26 +60,9 @@ class Gpu final : public Device {
     return affine;
   }
 
-  std::string cannot_run(const StageGraph& stage) const override {
-    for (const OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
-      for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
-        const Operator& op = (*graph)[v];
-        const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
-        if (matrix && spec_.peak(op.activations) <= FlopsPerSecond(0))
-          return fmt::format("{} cannot calculate in {} ({}'s activations); it can in {}", spec_.kind,
-                             to_string(op.activations), op.name, fmt::join(types(), ", "));
-      }
-    return "";
-  }
+  std::string cannot_run(const StageGraph& stage) const override { return lacks_a_peak(spec_, stage); }
 
  private:
-  std::vector<std::string> types() const {
-    std::vector<std::string> known;
-    for (const DataType t : {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8})
-      if (spec_.peak(t) > FlopsPerSecond(0)) known.push_back(to_string(t));
-    return known;
-  }
-
   Roof roof(DataType type) const {
     return {shape_.sustained_compute * spec_.peak(type), spec_.memory_bandwidth, shape_.multiprocessors};
   }

@@ -1,5 +1,7 @@
 #include "devices/operator_shapes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -17,6 +19,13 @@ Collective collective(OperatorKind kind) {
     default:
       throw std::logic_error("not a collective");
   }
+}
+
+std::vector<std::string> types_with_a_peak(const DeviceSpec& device) {
+  std::vector<std::string> known;
+  for (const DataType t : {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8})
+    if (device.peak(t) > FlopsPerSecond(0)) known.push_back(to_string(t));
+  return known;
 }
 
 }  // namespace
@@ -57,6 +66,18 @@ KernelCost collective_cost(const Operator& op, double rows, const CollectiveMode
   cost.traffic = cost.time;
   cost.energy = power.dynamic(cost.flops, cost.memory, cost.link);
   return cost;
+}
+
+std::string lacks_a_peak(const DeviceSpec& device, const StageGraph& stage) {
+  for (const OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
+    for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
+      const Operator& op = (*graph)[v];
+      const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
+      if (matrix && device.peak(op.activations) <= FlopsPerSecond(0))
+        return fmt::format("{} cannot calculate in {} ({}'s activations); it can in {}", device.kind,
+                           to_string(op.activations), op.name, fmt::join(types_with_a_peak(device), ", "));
+    }
+  return "";
 }
 
 }  // namespace weir

@@ -19,4 +19,7 @@ double rows_of(const Operator& op, const BatchShape& batch);
 KernelCost collective_cost(const Operator& op, double rows, const CollectiveModel& links,
                            const PowerSpec& power);
 
+// Device::cannot_run, of a device that runs matrices of every type that it has a peak of.
+std::string lacks_a_peak(const DeviceSpec& device, const StageGraph& stage);
+
 }  // namespace weir

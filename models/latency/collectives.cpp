@@ -25,7 +25,8 @@ class PlainCollectives : public CollectiveModel {
   Seconds time(Collective op, Bytes bytes, int devices) const final {
     if (devices <= 1) return Seconds(0);
     if (links_.bandwidth <= BytesPerSecond(0)) return Seconds(std::numeric_limits<double>::infinity());
-    return Seconds(seconds(op, bytes.value(), devices));
+    const Seconds once = links_.latency_once ? links_.latency : Seconds(0);
+    return once + Seconds(seconds(op, bytes.value(), devices));
   }
   Bytes sent(Collective op, Bytes bytes, int devices) const override {
     return Bytes(devices <= 1 ? 0 : least_sent(op, bytes.value(), devices));
@@ -33,7 +34,7 @@ class PlainCollectives : public CollectiveModel {
 
  protected:
   virtual double seconds(Collective op, double bytes, double n) const = 0;
-  double latency() const { return links_.latency.value(); }
+  double latency() const { return links_.latency_once ? 0 : links_.latency.value(); }  // of a round
   double transfer(double bytes) const { return bytes / links_.bandwidth.value(); }
   LinkShape shape() const { return links_.shape; }
 

@@ -16,8 +16,11 @@ enum class LinkShape { switched, ring, full_mesh };
 struct LinkSpec {
   std::string name = "none";  // nvlink4_switch, "custom", "network" (between nodes), "none"
   LinkShape shape = LinkShape::switched;
-  BytesPerSecond bandwidth;  // per device and direction, as a collective sees it; 0: no links
-  Seconds latency;           // one hop
+  BytesPerSecond bandwidth;   // per device and direction, as a collective sees it; 0: no links
+  Seconds latency;            // one hop
+  bool latency_once = false;  // of a whole collective, however many rounds it takes
+
+  bool operator==(const LinkSpec&) const = default;
 };
 
 class CollectiveModel {

@@ -6,10 +6,6 @@
 namespace weir {
 namespace {
 
-// vLLM's fused MoE kernel deals each expert's rows out in blocks of at least 16 (fused_moe.py, BLOCK_SIZE_M):
-// half a block is empty on average.
-constexpr double empty_rows_per_expert = 8;
-
 double smooth_maximum(double a, double b, double knee) {
   const double high = std::max(a, b), low = std::min(a, b);
   if (low <= 0) return high;
@@ -62,7 +58,7 @@ KernelCost grouped_gemm_cost(const GemmEfficiency& e, const Roof& roof, const Ge
   const double rows = mean * busiest_rank(experts, mean);
   const double busy = expected_active_experts(experts, s.rows);
   const double flops = 2 * s.in * s.out * rows;
-  const double computed = 2 * s.in * s.out * (rows + busy * empty_rows_per_expert) + tail(e, roof, s.in);
+  const double computed = 2 * s.in * s.out * (rows + busy * e.empty_rows_per_expert) + tail(e, roof, s.in);
   const double bytes =
       busy * s.in * s.out * s.weight_bytes + rows * (s.in * s.activation_bytes + s.out * s.output_bytes);
   return roofline(e, roof, flops, computed, bytes);

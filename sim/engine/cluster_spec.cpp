@@ -51,6 +51,12 @@ LinkSpec read_interconnect(Params& node) {
   links.bandwidth = object->quantity<BytesPerSecond>(
       {"bandwidth_gb_per_s", "Per device and direction, as a collective sees it."}, positive);
   links.latency = object->quantity<Seconds>({"latency_us", "From one device to the next."}, not_negative);
+  links.latency_once =
+      object->choice(
+          {"latency",
+           "Who pays latency_us: every round of a collective, one after another, or the collective "
+           "once, however many rounds it takes (as PRESERVE's design space exploration has it)."},
+          {"per_round", "once"}, "per_round") == "once";
   object->close();
   return links;
 }

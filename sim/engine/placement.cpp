@@ -156,9 +156,7 @@ class Placer {
       return json;
     };
     if (first[0]->group != other[0]->group && device(first[0]) != device(other[0])) return "other devices";
-    const LinkSpec &a = first[0]->node->interconnect, &b = other[0]->node->interconnect;
-    if (a.name != b.name || a.shape != b.shape || a.bandwidth != b.bandwidth || a.latency != b.latency)
-      return "another interconnect";
+    if (first[0]->node->interconnect != other[0]->node->interconnect) return "another interconnect";
     if (crosses_nodes(first) != crosses_nodes(other)) return "more or fewer nodes";
     return "";
   }
@@ -187,6 +185,7 @@ class Placer {
                                  ? std::min(spec.links.bandwidth, s_.network.link_bandwidth)
                                  : s_.network.link_bandwidth;
       spec.links.latency = 2 * s_.network.link_latency;
+      spec.links.latency_once = false;
     } else if (spec.links.shape == LinkShape::full_mesh && tensor > 1) {
       // Of each device's links, one to every other of its node, a smaller group uses those between its own.
       const double links = device_count(*devices[0]->node) - 1;
@@ -250,6 +249,9 @@ class Placer {
       }
       if (!cache.blocks) blocks = std::min(blocks, fits);
     }
+    if (s_.collective_flows && spec.links.latency_once)
+      return reading_.problem(
+          "/collectives", "cannot be \"flows\" over an interconnect whose latency a collective pays once");
     if (s_.collective_flows && overlaps(spec))
       return reading_.problem("/collectives",
                               "cannot be \"flows\" where operators overlap, as those of " + pointer + " do");

@@ -2,6 +2,7 @@
 // What a run leaves behind, as the engine fills it and sim/app writes it: one record a request, pooled
 // inter-token gaps, samples over time, totals per device. No formatting here.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,7 @@ struct DeviceUsage {
   std::vector<UnitUsage> units;
   Joules energy;  // all `devices`
   double cost_dollars = 0;
+  std::optional<double> die_mm2 = {};  // of one device, where its catalog row says
 };
 
 // A link of the cluster that flows crossed: KV transfers, activations between stages, swapping.

@@ -13,6 +13,7 @@ DeviceUsage nothing_used_yet(const Scenario& scenario, const ReplicaSpec& spec, 
   usage.kind = device.kind;
   usage.devices = static_cast<int>(devices);
   usage.peak = device.peak(scenario.precision.activations);
+  usage.die_mm2 = device.die_mm2;
   usage.memory_bandwidth = device.memory_bandwidth;
   usage.link_bandwidth = spec.links.bandwidth;
   for (const DeviceUnit& unit : device.units) usage.units.push_back({unit.name, Seconds(0)});

@@ -96,6 +96,12 @@ TEST_CASE("metrics: derived ones follow from those of the summary") {
   CHECK(metric_of(s, "tokens_per_s_per_user") == 50);
   CHECK(metric_of(s, "joules_per_output_token") == 0.25);
   CHECK(std::isnan(metric_of(s, "nothing")));
+  CHECK(std::isnan(metric_of(s, "tokens_per_s_per_mm2")));  // nobody said how large they are
+  Json sized = s;
+  sized["devices"] = {{{"devices", 2}, {"die_mm2", 5}}, {{"devices", 3}, {"die_mm2", nullptr}}};
+  CHECK(std::isnan(metric_of(sized, "tokens_per_s_per_mm2")));
+  sized["devices"][1]["die_mm2"] = 10;
+  CHECK(metric_of(sized, "tokens_per_s_per_mm2") == 2.5);
 }
 
 // Student's t has a closed quantile for one and two degrees of freedom: tan(pi (p - 1/2)), and

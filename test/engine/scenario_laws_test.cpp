@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/app/reproduce/kernels.h"
 #include "sim/core/errors.h"
 #include "test/engine/random_scenario.h"
 
@@ -34,7 +35,7 @@ Json on_device(Json scenario, const std::string& device, const std::string& mode
     replica["kv_cache"].erase("blocks");
     replica["batching"]["max_batch_tokens"] = 1024;
     replica["count"] = 1;
-    const bool npu = device.find("npu") != std::string::npos;
+    const bool npu = catalog_device(device)->spec().units.front().name == "systolic";
     replica["partitioning"] = {{"kind", npu ? "npu_units" : "device_only"}};
   }
   for (const char* type : {"bf16", "fp16"})
@@ -146,6 +147,26 @@ TEST_CASE("scenario: collectives cannot be flows where operators overlap", "[eng
   REQUIRE(test::run(scenario).error == "");
   scenario["collectives"] = "flows";
   CHECK_THAT(test::run(scenario).error, Catch::Contains("/collectives: cannot be \"flows\""));
+}
+
+TEST_CASE("scenario: collectives cannot be flows where they pay the latency of the links once", "[engine]") {
+  Json scenario = test::small_scenario();
+  scenario["collectives"] = "closed_form";
+  Json& node = scenario["cluster"]["nodes"][0];
+  node["devices"][0]["count"] = 4;
+  node["interconnect"] = {
+      {"shape", "ring"}, {"bandwidth_gb_per_s", 25}, {"latency_us", 25}, {"latency", "once"}};
+  Json& replica = scenario["serving"]["replicas"][0];
+  replica["parallelism"] = {{"tensor", 4}};
+  replica["engine"] = {{"kind", "ideal"}};
+  const Outcome once = test::run(scenario);
+  REQUIRE(once.error == "");
+  node["interconnect"]["latency"] = "per_round";  // 2 x 3 rounds of an all-reduce
+  CHECK(test::run(scenario).end > once.end);
+  scenario["collectives"] = "flows";
+  CHECK(test::run(scenario).error == "");
+  node["interconnect"]["latency"] = "once";
+  CHECK_THAT(test::run(scenario).error, Catch::Contains("/collectives: cannot be \"flows\" over"));
 }
 
 TEST_CASE("simulation: on a prefill replica a request holds its prompt and no more", "[engine]") {

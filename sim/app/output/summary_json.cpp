@@ -42,7 +42,8 @@ Json device_json(const DeviceUsage& usage, Seconds duration) {
           {"link_gb_per_s", link_rate / 1e9},
           {"link_bandwidth_utilisation", share(link_rate, usage.link_bandwidth.value())},
           {"energy_j", usage.energy.value()},
-          {"cost_dollars", usage.cost_dollars}};
+          {"cost_dollars", usage.cost_dollars},
+          {"die_mm2", usage.die_mm2 ? Json(*usage.die_mm2) : Json(nullptr)}};
 }
 
 Json devices_json(const RunResult& result, Seconds duration) {

@@ -16,6 +16,17 @@ double devices_of(const Json& summary) {
   return devices;
 }
 
+// NaN where the area of one of them is not known.
+double mm2_of(const Json& summary) {
+  double mm2 = 0;
+  for (const Json& unit : summary.value("devices", Json::array())) {
+    const Json one = unit.value("die_mm2", Json(nullptr));
+    mm2 += unit.value("devices", 0.0) *
+           (one.is_number() ? one.get<double>() : std::numeric_limits<double>::quiet_NaN());
+  }
+  return mm2;
+}
+
 double plain(const Json& summary, const std::string& name) {
   for (const auto& [metric, value] : scalar_metrics(summary))
     if (metric == name) return value;
@@ -29,6 +40,7 @@ struct Derived {
 // As sweep/point_run.cpp puts them into the summaries of points; those of runs do without.
 constexpr Derived derived[] = {
     {"tokens_per_s_per_device", [](const Json& s) { return plain(s, "output_throughput") / devices_of(s); }},
+    {"tokens_per_s_per_mm2", [](const Json& s) { return plain(s, "output_throughput") / mm2_of(s); }},
     {"tokens_per_s_per_user", [](const Json& s) { return 1e3 / plain(s, "median_tpot_ms"); }},
     {"joules_per_output_token", [](const Json& s) { return 1 / plain(s, "output_tokens_per_joule"); }},
 };
@@ -43,6 +55,7 @@ constexpr Title titles[] = {
     {"output_throughput", "Output tokens/s"},
     {"total_token_throughput", "Tokens/s, in and out"},
     {"tokens_per_s_per_device", "Output tokens/s/device"},
+    {"tokens_per_s_per_mm2", "Output tokens/s/mm2 of die"},
     {"tokens_per_s_per_user", "Output tokens/s/user"},
     {"output_tokens_per_joule", "Output tokens/J"},
     {"joules_per_output_token", "J/output token"},
@@ -101,6 +114,7 @@ bool less_is_better(const std::string& name) {
 const std::vector<std::string>& ranked_metrics() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all = {"tokens_per_s_per_device",
+                                    "tokens_per_s_per_mm2",
                                     "tokens_per_s_per_user",
                                     "output_tokens_per_joule",
                                     "request_throughput",

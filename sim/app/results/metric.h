@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// Also tokens_per_s_per_device, tokens_per_s_per_user (1000 / median_tpot_ms) and
-// joules_per_output_token. NaN where the summary does not define it.
+// Also tokens_per_s_per_device, tokens_per_s_per_mm2 (of die), tokens_per_s_per_user (1000 /
+// median_tpot_ms) and joules_per_output_token. NaN where the summary does not define it.
 double metric_of(const Json& summary, const std::string& name);
 std::vector<std::string> metric_names(const ResultSet& results);  // of the first point that is done
 std::string metric_title(const std::string& name);                // "p99 TTFT (ms)"

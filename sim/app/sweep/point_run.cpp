@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "sim/app/output/metrics.h"
@@ -35,12 +36,17 @@ bool keeps_up(const RunResult& result) {
 
 void add_ratios(Json& summary, const RunResult& result) {
   int devices = 0;
-  for (const DeviceUsage& usage : result.devices) devices += usage.devices;
+  double mm2 = 0;  // NaN where one of them is not known
+  for (const DeviceUsage& usage : result.devices) {
+    devices += usage.devices;
+    mm2 += usage.devices * usage.die_mm2.value_or(std::numeric_limits<double>::quiet_NaN());
+  }
   const double throughput = summary["output_throughput"], per_joule = summary["output_tokens_per_joule"];
   const Json& tpot = summary["median_tpot_ms"];
   const bool has_tpot = tpot.is_number() && tpot.get<double>() > 0;
   summary["device_count"] = devices;
   summary["tokens_per_s_per_device"] = devices > 0 ? Json(throughput / devices) : Json(nullptr);
+  summary["tokens_per_s_per_mm2"] = mm2 > 0 ? Json(throughput / mm2) : Json(nullptr);
   summary["tokens_per_s_per_user"] = has_tpot ? Json(1000 / tpot.get<double>()) : Json(nullptr);
   summary["joules_per_output_token"] = per_joule > 0 ? Json(1 / per_joule) : Json(nullptr);
 }

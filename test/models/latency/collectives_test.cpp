@@ -101,6 +101,32 @@ TEST_CASE("collectives: a full mesh sends to everyone at once") {
   CHECK(plain->time(Collective::all_gather, Bytes(8e6), 8).value() == Approx(2e-6 + 7. / 8 * 8e6 / 100e9));
 }
 
+TEST_CASE("collectives: a latency paid once is paid once, whatever the algorithm and the devices") {
+  LinkSpec ring{"custom", LinkShape::ring, BytesPerSecond(25e9), Seconds(25e-6), true};
+  const auto model = make_collectives(ring, "nccl");
+  // PRESERVE, Table 2: 25 us, 200 Gbit/s.
+  for (const int n : {2, 3, 8, 32, 128, 1000})
+    CHECK(model->time(Collective::all_reduce, Bytes(1e6), n).value() ==
+          Approx(25e-6 + 2 * (n - 1.) / n * 1e6 / 25e9));
+  CHECK(model->time(Collective::all_reduce, Bytes(1e6), 1) == Seconds(0));
+  for (const LinkShape shape : {LinkShape::switched, LinkShape::ring, LinkShape::full_mesh})
+    for (const char* library : {"", "tree", "one_shot", "two_shot"})
+      for (const Collective op : all_kinds)
+        for (const int n : {2, 5, 8}) {
+          CAPTURE(static_cast<int>(shape), library, static_cast<int>(op), n);
+          LinkSpec links = custom(shape);
+          const double every = make_collectives(links, library)->time(op, Bytes(1e6), n).value();
+          links.latency_once = true;
+          const double once = make_collectives(links, library)->time(op, Bytes(1e6), n).value();
+          CHECK(make_collectives(links, library)->sent(op, Bytes(1e6), n) ==
+                make_collectives(custom(shape), library)->sent(op, Bytes(1e6), n));
+          links.latency = Seconds(0);
+          const double none = make_collectives(links, library)->time(op, Bytes(1e6), n).value();
+          CHECK(once == Approx(none + 2e-6));
+          CHECK(once <= every * (1 + 1e-12));
+        }
+}
+
 TEST_CASE("collectives: one shot wins small messages, two shots large ones, a tree many devices") {
   const LinkSpec links = custom(LinkShape::switched);
   const auto ring = make_collectives(links, ""), one = make_collectives(links, "one_shot"),

@@ -1,0 +1,59 @@
+// The row of devices/catalog of an NPU with a cache that software fills.
+#include "devices/catalog_rows.h"
+#include "devices/l2_npu/l2_npu.h"
+
+namespace weir {
+namespace {
+
+const CatalogNumbers& numbers() {
+  static const CatalogNumbers all = {
+      {{"memory_efficiency", "Of an NPU: share of the memory's peak that a stream of reads reaches."},
+       {0.01, 1}},
+      {{"strided_kv_efficiency",
+        "Of an L2 NPU: share of a stream's bandwidth that K and V are read with where a device holds more "
+        "than "
+        "one KV head, so that reads are strided. 1: no effect; PRESERVE names the effect (Table 1) and no "
+        "number: another value is fitted."},
+       {0.01, 1}},
+      {{"l2_mb", "Of an L2 NPU: the cache, in 10^6 bytes; more of it holds more of what is prefetched."},
+       not_negative},
+      {{"l2_bandwidth_gb_per_s", "Of an L2 NPU: reads that hit the cache."}},
+      {{"core_int8_tflops", "Of an L2 NPU: peak of a core; the cores are int8_tflops over it."}},
+      {{"core_mm2", "Of an L2 NPU: die area of a core."}},
+      {{"l2_mm2_per_mb", "Of an L2 NPU: die area of 10^6 bytes of cache."}, not_negative},
+  };
+  return all;
+}
+
+void override_l2_npu(Json& row, Params& params) {
+  override_numbers(row, memory_and_peak_numbers(), params);
+  override_numbers(row, numbers(), params);
+}
+
+std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& json) {
+  Reading reading("devices/catalog/" + kind + ".json");
+  Params row(reading, json);
+  const std::map<std::string, double> value = read_numbers(row, numbers());
+  DeviceSpec spec = common_spec(kind, row);
+  read_memory_and_peaks(spec, row);
+  row.close_ignoring_rest();  // sources
+  reading.finish();
+  const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
+  // 16-bit operations at half the rate of 8-bit ones, unless the row has them.
+  spec.peak = [given = spec.peak](DataType type) {
+    const bool half = type == DataType::bf16 || type == DataType::fp16;
+    return half && given(type) <= FlopsPerSecond(0) ? 0.5 * given(DataType::int8) : given(type);
+  };
+  spec.units = {{"npu"}, {"prefetch"}, {"link"}};
+  spec.cache = CacheSpec{Bytes(si("l2_mb")), BytesPerSecond(si("l2_bandwidth_gb_per_s")),
+                         value.at("memory_efficiency") * spec.memory_bandwidth};
+  const double cores = spec.peak(DataType::int8).value() / si("core_int8_tflops");
+  spec.die_mm2 = cores * value.at("core_mm2") + value.at("l2_mb") * value.at("l2_mm2_per_mb");
+  return make_l2_npu(std::move(spec), {value.at("memory_efficiency"), value.at("strided_kv_efficiency")});
+}
+
+}  // namespace
+
+const DeviceClass l2_npu_class = {"l2_npu", override_l2_npu, read_l2_npu};
+
+}  // namespace weir

@@ -1,0 +1,148 @@
+#include "devices/l2_npu/l2_npu.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "devices/operator_shapes.h"
+
+namespace weir {
+namespace {
+
+struct AttentionWork {
+  Flops flops;
+  Bytes kv, rest;  // K and V; queries and results
+
+  AttentionWork& operator+=(const AttentionWork& more) {
+    flops += more.flops, kv += more.kv, rest += more.rest;
+    return *this;
+  }
+};
+
+// Of queries that attend to so many tokens each, and of K and V read once for all of them.
+AttentionWork work_of(const Operator& op, double queries, double attended, double kv_tokens) {
+  const AttentionShape heads = attention_shape(op);
+  const double vector = heads.query_heads * heads.head_dim * bytes_per_element(op.activations);
+  return {Flops(heads.flops_per_pair() * attended), Bytes(heads.bytes_per_token() * kv_tokens),
+          Bytes(2 * vector * queries)};
+}
+
+class L2Npu final : public Device {
+ public:
+  L2Npu(DeviceSpec spec, L2NpuShape shape) : spec_(std::move(spec)), shape_(shape) {
+    peak_16bit_ = std::max(spec_.peak(DataType::bf16), spec_.peak(DataType::fp16));
+    // The exact maximum of arithmetic and traffic, and every row of an expert as it is.
+    roofline_.memory = streams_.memory = shape_.memory_efficiency;
+    roofline_.knee = std::numeric_limits<double>::infinity();
+    roofline_.empty_rows_per_expert = 0;
+  }
+
+  const DeviceSpec& spec() const override { return spec_; }
+
+  KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override {
+    const double rows = rows_of(op, batch);
+    if (op.kind != OperatorKind::attention && rows == 0) return {};
+    switch (op.kind) {
+      case OperatorKind::gemm:
+        return with_energy(gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows)), op.activations);
+      case OperatorKind::grouped_gemm:
+        return with_energy(
+            grouped_gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows), expert_shape(op)),
+            op.activations);
+      case OperatorKind::attention:
+        return attention(op, batch);
+      case OperatorKind::elementwise:
+        return with_energy(elementwise_cost(streams_, spec_.memory_bandwidth, rows * op.bytes_per_row),
+                           DataType::bf16);
+      case OperatorKind::logit:
+      case OperatorKind::softmax:
+      case OperatorKind::attend:
+        throw std::logic_error("an L2 NPU does attention in one kernel: " + op.name);
+      case OperatorKind::prefetch:
+        throw std::logic_error("a prefetch costs what is fetched: " + op.name);
+      case OperatorKind::all_reduce:
+      case OperatorKind::all_gather:
+      case OperatorKind::all_to_all:
+        return collective_cost(op, rows, links, spec_.power);
+    }
+    return {};
+  }
+
+  AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override;
+
+  std::string cannot_run(const StageGraph& stage) const override { return lacks_a_peak(spec_, stage); }
+
+ private:
+  Roof roof(DataType type) const { return {spec_.peak(type), spec_.memory_bandwidth, 0}; }
+
+  KernelCost attention(const Operator& op, const BatchShape& batch) const;
+  KernelCost attention_cost_of(const Operator& op, const AttentionWork& work) const;
+
+  // An 8-bit operation at twice the rate costs half the energy of a 16-bit one.
+  KernelCost with_energy(KernelCost cost, DataType type) const {
+    const FlopsPerSecond peak = spec_.peak(type);
+    const double half = peak > FlopsPerSecond(0) ? peak_16bit_ / peak : 1;
+    cost.energy = spec_.power.dynamic(half * cost.flops, cost.memory, cost.link);
+    return cost;
+  }
+
+  DeviceSpec spec_;
+  L2NpuShape shape_;
+  GemmEfficiency roofline_;
+  ElementwiseEfficiency streams_;
+  FlopsPerSecond peak_16bit_;
+};
+
+// One KV head on the device: its K and V lie one after another. Several: they are read in strides (PRESERVE,
+// Section 4, on its Table 1).
+KernelCost L2Npu::attention_cost_of(const Operator& op, const AttentionWork& work) const {
+  const BytesPerSecond stream = shape_.memory_efficiency * spec_.memory_bandwidth;
+  const double contiguous = op.kv_heads > 1 ? shape_.strided_kv : 1;
+  KernelCost cost;
+  cost.flops = work.flops;
+  cost.memory = work.kv + work.rest;
+  cost.compute = work.flops / spec_.peak(op.activations);
+  cost.traffic = (work.kv / contiguous + work.rest) / stream;
+  cost.time = std::max(cost.compute, cost.traffic);
+  return with_energy(cost, op.activations);
+}
+
+KernelCost L2Npu::attention(const Operator& op, const BatchShape& batch) const {
+  AttentionWork work;
+  for (const PrefillChunk& chunk : batch.prefill) {
+    const auto tokens = static_cast<double>(chunk.tokens), context = static_cast<double>(chunk.context);
+    // Causal: a chunk's own tokens attend to half of each other, and to themselves.
+    work += work_of(op, tokens, tokens * (context + (tokens + 1) / 2), context + tokens);
+  }
+  if (!op.prefill_only) {
+    const auto attended = static_cast<double>(batch.decode_context_sum);
+    work += work_of(op, static_cast<double>(batch.decodes), attended, attended);
+  }
+  return attention_cost_of(op, work);
+}
+
+// Arithmetic and traffic are a line each over the steps; the upper one holds until the other crosses it.
+AffineKernelCost L2Npu::decode_attention(const Operator& op, const BatchShape& batch) const {
+  AffineKernelCost affine{attention(op, batch), {}, std::int64_t{1} << 50};
+  if (op.prefill_only || batch.decodes == 0) return affine;
+  const auto decodes = static_cast<double>(batch.decodes);
+  affine.slope = attention_cost_of(op, work_of(op, 0, decodes, decodes));
+  const KernelCost &first = affine.first, &slope = affine.slope;
+  const std::pair<Seconds, Seconds> compute{first.compute, slope.compute},
+      traffic{first.traffic, slope.traffic};
+  const auto [lower, upper] = std::minmax(compute, traffic);
+  affine.slope.time = upper.second;
+  if (lower.second > upper.second) {
+    const double crossing = (upper.first - lower.first) / (lower.second - upper.second);
+    if (crossing < static_cast<double>(affine.steps)) affine.steps = static_cast<std::int64_t>(crossing) + 1;
+  }
+  return affine;
+}
+
+}  // namespace
+
+std::shared_ptr<const Device> make_l2_npu(DeviceSpec spec, L2NpuShape shape) {
+  return std::make_shared<L2Npu>(std::move(spec), shape);
+}
+
+}  // namespace weir
