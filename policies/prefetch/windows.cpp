@@ -26,33 +26,37 @@ OperatorGraph joined(const OperatorGraph& first, const OperatorGraph& second) {
   return both;
 }
 
-struct EndOfSearch {};
-
-// Algorithm 1's search from one communication; the next one ends it.
-class Reach : public boost::default_bfs_visitor {
+// Calls back with every vertex in the order of a breadth-first search, the first one too.
+template <class Action>
+class Visit : public boost::default_bfs_visitor {
  public:
-  Reach(std::size_t from, std::vector<std::size_t>& found) : from_(from), found_(&found) {}
-
-  void examine_vertex(std::size_t v, const OperatorGraph& graph) {
-    if (v == from_) return;
-    const OperatorKind kind = graph[v].kind;
-    if (is_collective(kind)) throw EndOfSearch();
-    if (kind == OperatorKind::gemm || kind == OperatorKind::grouped_gemm || kind == OperatorKind::attention)
-      found_->push_back(v);
-  }
+  explicit Visit(const Action& action) : action_(&action) {}
+  void examine_vertex(std::size_t v, const OperatorGraph&) const { (*action_)(v); }
 
  private:
-  std::size_t from_;
-  std::vector<std::size_t>* found_;
+  const Action* action_;
 };
 
+template <class Action>
+void search(const OperatorGraph& graph, std::size_t from, const Action& action) {
+  boost::breadth_first_search(graph, from, boost::visitor(Visit<Action>(action)));
+}
+
+// Algorithm 1's search from one communication. A residual leads past the next one: what waits for that one
+// as well is left out, as the paper's graph of calls has it.
 std::vector<std::size_t> reached_from(const OperatorGraph& graph, std::size_t communication) {
-  std::vector<std::size_t> found;
-  try {
-    boost::breadth_first_search(graph, communication, boost::visitor(Reach(communication, found)));
-  } catch (const EndOfSearch&) {
-  }
-  return found;
+  std::vector<std::size_t> order;
+  search(graph, communication, [&](std::size_t v) { order.push_back(v); });
+  std::vector<bool> later(boost::num_vertices(graph));
+  for (const std::size_t v : order)
+    if (v != communication && is_collective(graph[v].kind) && !later[v])
+      search(graph, v, [&](std::size_t after) { later[after] = true; });
+  std::erase_if(order, [&](std::size_t v) {
+    const OperatorKind kind = graph[v].kind;
+    return later[v] || !(kind == OperatorKind::gemm || kind == OperatorKind::grouped_gemm ||
+                         kind == OperatorKind::attention);
+  });
+  return order;
 }
 
 }  // namespace
