@@ -128,7 +128,7 @@ TEST_CASE("preserve: it fetches until the sum would fill the cache, window by wi
   CHECK(chosen(*preserve(true), 100, candidates) == std::vector<double>{5, 0, 0, 29});
 }
 
-TEST_CASE("preserve: the sum of a window never reaches the capacity; more capacity never fetches less") {
+TEST_CASE("preserve: the sum of a window never reaches the capacity, and more capacity never fetches less") {
   std::mt19937_64 random(3);
   for (int round = 0; round < 500; ++round) {
     std::vector<PrefetchCandidate> candidates;
