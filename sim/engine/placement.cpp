@@ -68,29 +68,6 @@ std::vector<Slot*> find_devices(std::vector<Slot>& slots, const std::optional<st
   return found;
 }
 
-// What vLLM's profiling run finds in use beside weights and cache (vllm/v1/worker/gpu_worker.py,
-// determine_available_memory): the widest moment of a full batch, and the sampler's copies of the logits.
-Bytes activation_reserve(const Scenario& s, const ReplicaSpec& spec) {
-  const Architecture& m = s.model;
-  const double tensor = spec.parallelism.tensor, element = bytes_per_element(s.precision.activations);
-  const auto tokens = static_cast<double>(spec.batching->max_batch_tokens());
-  const auto requests = static_cast<double>(spec.batching->max_batch_requests());
-  const double up = (m.gated_mlp ? 3.0 : 2.0);  // gate, up and their product; or up and its activation
-  double width = up * static_cast<double>(m.intermediate) / tensor;
-  if (m.moe.experts > 0)
-    width = static_cast<double>(m.moe.active) *
-            (up * static_cast<double>(m.moe.intermediate) / tensor + static_cast<double>(m.hidden));
-  const double hidden = 2.0 * static_cast<double>(m.hidden);  // hidden states and residual
-  const double per_logit =
-      2 + 4 + 4 + 8 + 4 + 4;  // 16-bit, fp32, sorted, its int64 order, softmax, cumulated
-  // ESTIMATE: CUDA context, NCCL and CUDA graphs; what is missing between the formula above and the 2,588
-  // blocks of a real vLLM 0.19 on an RTX 4090 (Llama-3.1-8B, 2,048 tokens, 256 requests; LLMServingSim's
-  // bench run).
-  const double framework = 0.63e9;
-  return Bytes(tokens * (hidden + width) * element +
-               requests * static_cast<double>(m.vocabulary) * per_logit + framework);
-}
-
 std::string gib(Bytes b) {
   return fmt::format("{:.2f} GiB", b.value() / 1073741824.);
 }
@@ -197,10 +174,13 @@ class Placer {
 
   bool can_run(const ReplicaSpec& spec, int stage, const std::string& pointer) {
     StageGraph placed;
+    const char* policy = "/partitioning";
     try {
-      placed = placed_stage(s_, spec, stage);
+      placed = partitioned_stage(s_, spec, stage);
+      policy = "/prefetch";
+      placed = with_prefetches(spec, std::move(placed));
     } catch (const std::invalid_argument& refused) {
-      reading_.problem(pointer + "/partitioning", refused.what());
+      reading_.problem(pointer + policy, refused.what());
       return false;
     }
     const std::string why = spec.on->cannot_run(placed);
@@ -279,8 +259,9 @@ class Placer {
     while (too_long - fits > 1) (serves((fits + too_long) / 2) ? fits : too_long) = (fits + too_long) / 2;
     reading_.misfit(pointer + "/max_model_len",
                     fmt::format("a request of {} tokens could not run even alone: the longest that {} KV "
-                                "blocks of {} tokens and the batching serve is {}",
-                                *spec.max_model_len, channel_blocks, spec.kv_cache.block_tokens, fits));
+                                "blocks of {} tokens{} and the batching serve is {}",
+                                *spec.max_model_len, channel_blocks, spec.kv_cache.block_tokens,
+                                channel_blocks < spec.kv_blocks ? " (of one memory channel)" : "", fits));
   }
 
   Scenario& s_;

@@ -9,6 +9,8 @@ NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);   
 std::vector<ReplicaSpec> read_replicas(Params& serving);                            // serving_spec.cpp
 EngineOverhead read_engine(Params engine);                                          // engine_presets.cpp
 
+Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica);  // activation_reserve.cpp
+
 // Puts every replica on devices, in order, and works out what depends on them (placement.cpp). Reports what
 // does not fit at /serving/replicas/N.
 void place_replicas(Scenario& scenario, Reading& reading);

@@ -13,10 +13,17 @@ constexpr std::int64_t most_played_steps = 32;
 
 }  // namespace
 
-StageGraph placed_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
+StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
   StageGraph graph = build_stage(scenario.model, scenario.precision, replica.parallelism, stage);
-  graph = replica.partitioning->place(std::move(graph), replica.on->spec().unit_names());
-  return replica.prefetch->add_prefetches(std::move(graph), replica.on->spec().unit_names());
+  return replica.partitioning->place(std::move(graph), replica.on->spec().unit_names());
+}
+
+StageGraph with_prefetches(const ReplicaSpec& replica, StageGraph partitioned) {
+  return replica.prefetch->add_prefetches(std::move(partitioned), replica.on->spec().unit_names());
+}
+
+StageGraph placed_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
+  return with_prefetches(replica, partitioned_stage(scenario, replica, stage));
 }
 
 StepModel::StepModel(const ReplicaSpec& replica, const StageGraph& placed, bool collectives_elsewhere)
@@ -28,8 +35,6 @@ StepModel::StepModel(const ReplicaSpec& replica, const StageGraph& placed, bool 
       collectives_elsewhere_(collectives_elsewhere),
       whole_(replica, placed, 1),
       serial_(whole_.serial()) {
-  if (collectives_elsewhere_ && !serial_)
-    throw std::invalid_argument("collectives cannot be played as flows where operators overlap");
   if (device_->measures_sampler()) engine_.per_sequence = Seconds(0);
   const auto sort_in = [this](const OperatorGraph& operators, double times) {
     for (const auto v : boost::make_iterator_range(boost::vertices(operators))) {
@@ -44,6 +49,8 @@ StepModel::StepModel(const ReplicaSpec& replica, const StageGraph& placed, bool 
   sort_in(placed.prologue, 1);
   if (placed.layers > 0) sort_in(placed.block, static_cast<double>(placed.layers));
   sort_in(placed.epilogue, 1);
+  if (collectives_elsewhere_ && !serial_)
+    throw std::invalid_argument("collectives cannot be played as flows where operators overlap");
 }
 
 KernelCost StepModel::kernel(const Operator& op, const BatchShape& batch) const {

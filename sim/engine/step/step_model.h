@@ -17,8 +17,10 @@ struct StepWork {
   bool whole_if_faster = false;                  // whichever way the step is shorter
 };
 
-// A stage of the replica's model as its partitioning and prefetch policies place it. Throws
-// std::invalid_argument where the device lacks a unit that they need.
+// A stage of the replica's model as its partitioning policy and, in the end, its prefetch policy place it.
+// Throw std::invalid_argument where the device lacks a unit that these need.
+StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage);
+StageGraph with_prefetches(const ReplicaSpec& replica, StageGraph partitioned);
 StageGraph placed_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage);
 
 class StepModel {

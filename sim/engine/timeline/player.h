@@ -3,7 +3,7 @@
 // at one moment is one round: operators end (finish_due), what became ready is placed and queued
 // (place_ready), units start what they can (start_waiting), speeds follow (update_speeds), and a layer that
 // began is compared with an earlier one (fold). player.cpp says what happens when, units.cpp who may start
-// where; fold.cpp folds.
+// where, speeds.cpp how fast; fold.cpp folds.
 #include <cstdint>
 #include <span>
 #include <utility>
