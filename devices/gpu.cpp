@@ -26,37 +26,30 @@ class Gpu final : public Device {
     if (op.kind != OperatorKind::attention && rows == 0) return {};
     switch (op.kind) {
       case OperatorKind::gemm:
-        return with_energy(gemm_cost(gemm(op), roof(op.activations), gemm_shape(op, rows)), op.activations);
+        return with_energy(spec_, gemm_cost(gemm(op), roof(op.activations), gemm_shape(op, rows)),
+                           op.activations);
       case OperatorKind::grouped_gemm:
         return with_energy(
-            grouped_gemm_cost(gemm(op), roof(op.activations), gemm_shape(op, rows), expert_shape(op)),
+            spec_, grouped_gemm_cost(gemm(op), roof(op.activations), gemm_shape(op, rows), expert_shape(op)),
             op.activations);
       case OperatorKind::attention:
         return with_energy(
-            attention_cost(kernels_.attention, half_roof(), shape_.l2, attention_shape(op), batch),
+            spec_, attention_cost(kernels_.attention, half_roof(), shape_.l2, attention_shape(op), batch),
             DataType::bf16);
       case OperatorKind::elementwise:
-        return with_energy(elementwise_cost(layer(op.name), spec_.memory_bandwidth, rows * op.bytes_per_row),
+        return with_energy(spec_,
+                           elementwise_cost(layer(op.name), spec_.memory_bandwidth, rows * op.bytes_per_row),
                            DataType::bf16);
-      case OperatorKind::logit:
-      case OperatorKind::softmax:
-      case OperatorKind::attend:
-        throw std::logic_error("a GPU does attention in one kernel: " + op.name);
-      case OperatorKind::prefetch:
-        throw std::logic_error("a prefetch costs what is fetched: " + op.name);
-      case OperatorKind::all_reduce:
-      case OperatorKind::all_gather:
-      case OperatorKind::all_to_all:
-        return collective_cost(op, rows, links, spec_.power);
+      default:
+        return collective_cost(op, rows, links, spec_);
     }
-    return {};
   }
 
   AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override {
     AffineKernelCost affine =
         decode_attention_cost(kernels_.attention, half_roof(), attention_shape(op), batch);
-    affine.first = with_energy(affine.first, DataType::bf16);
-    affine.slope = with_energy(affine.slope, DataType::bf16);
+    affine.first = with_energy(spec_, affine.first, DataType::bf16);
+    affine.slope = with_energy(spec_, affine.slope, DataType::bf16);
     return affine;
   }
 
@@ -77,13 +70,6 @@ class Gpu final : public Device {
     const auto& all = kernels_.elementwise;
     const auto it = std::find_if(all.begin(), all.end() - 1, [&](const auto& l) { return l.name == name; });
     return it->efficiency;
-  }
-
-  KernelCost with_energy(KernelCost cost, DataType type) const {
-    const FlopsPerSecond peak = spec_.peak(type);
-    const double half = peak > FlopsPerSecond(0) ? peak_16bit_ / peak : 1;
-    cost.energy = spec_.power.dynamic(half * cost.flops, cost.memory, cost.link);
-    return cost;
   }
 
   DeviceSpec spec_;

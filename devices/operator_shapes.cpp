@@ -56,7 +56,8 @@ double rows_of(const Operator& op, const BatchShape& batch) {
 }
 
 KernelCost collective_cost(const Operator& op, double rows, const CollectiveModel& links,
-                           const PowerSpec& power) {
+                           const DeviceSpec& device) {
+  if (!is_collective(op.kind)) throw std::logic_error(device.kind + " has no kernel for " + op.name);
   const Collective kind = collective(op.kind);
   const Bytes payload = rows * op.bytes_per_row;
   KernelCost cost;
@@ -64,7 +65,15 @@ KernelCost collective_cost(const Operator& op, double rows, const CollectiveMode
   cost.link = links.sent(kind, payload, op.devices);
   cost.memory = 2 * cost.link;
   cost.traffic = cost.time;
-  cost.energy = power.dynamic(cost.flops, cost.memory, cost.link);
+  cost.energy = device.power.dynamic(cost.flops, cost.memory, cost.link);
+  return cost;
+}
+
+KernelCost with_energy(const DeviceSpec& device, KernelCost cost, DataType type) {
+  const FlopsPerSecond peak = device.peak(type),
+                       peak_16bit = std::max(device.peak(DataType::bf16), device.peak(DataType::fp16));
+  const double half = peak > FlopsPerSecond(0) ? peak_16bit / peak : 1;
+  cost.energy = device.power.dynamic(half * cost.flops, cost.memory, cost.link);
   return cost;
 }
 

@@ -15,9 +15,13 @@ ExpertShape expert_shape(const Operator& op);
 // Rows of the operator in this batch.
 double rows_of(const Operator& op, const BatchShape& batch);
 
-// What comes in over a link is written to memory, and what goes out is read from it. Only for collectives.
+// What comes in over a link is written to memory, and what goes out is read from it. Throws std::logic_error
+// for what is no collective: nothing but one is left once a device has sorted out its kernels.
 KernelCost collective_cost(const Operator& op, double rows, const CollectiveModel& links,
-                           const PowerSpec& power);
+                           const DeviceSpec& device);
+
+// Arithmetic in a type of twice the 16-bit rate costs half the energy.
+KernelCost with_energy(const DeviceSpec& device, KernelCost cost, DataType type);
 
 // Device::cannot_run, of a device that runs matrices of every type that it has a peak of.
 std::string lacks_a_peak(const DeviceSpec& device, const StageGraph& stage);

@@ -11,9 +11,8 @@ const CatalogNumbers& numbers() {
        {0.01, 1}},
       {{"strided_kv_efficiency",
         "Of an L2 NPU: share of a stream's bandwidth that K and V are read with where a device holds more "
-        "than "
-        "one KV head, so that reads are strided. 1: no effect; PRESERVE names the effect (Table 1) and no "
-        "number: another value is fitted."},
+        "than one KV head, so that reads are strided. 1: no effect; PRESERVE names the effect (Table 1) and "
+        "no number: another value is fitted."},
        {0.01, 1}},
       {{"l2_mb", "Of an L2 NPU: the cache, in 10^6 bytes; more of it holds more of what is prefetched."},
        not_negative},

@@ -30,7 +30,6 @@ AttentionWork work_of(const Operator& op, double queries, double attended, doubl
 class L2Npu final : public Device {
  public:
   L2Npu(DeviceSpec spec, L2NpuShape shape) : spec_(std::move(spec)), shape_(shape) {
-    peak_16bit_ = std::max(spec_.peak(DataType::bf16), spec_.peak(DataType::fp16));
     // The exact maximum of arithmetic and traffic, and every row of an expert as it is.
     roofline_.memory = streams_.memory = shape_.memory_efficiency;
     roofline_.knee = std::numeric_limits<double>::infinity();
@@ -44,28 +43,20 @@ class L2Npu final : public Device {
     if (op.kind != OperatorKind::attention && rows == 0) return {};
     switch (op.kind) {
       case OperatorKind::gemm:
-        return with_energy(gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows)), op.activations);
+        return with_energy(spec_, gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows)),
+                           op.activations);
       case OperatorKind::grouped_gemm:
         return with_energy(
-            grouped_gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows), expert_shape(op)),
+            spec_, grouped_gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows), expert_shape(op)),
             op.activations);
       case OperatorKind::attention:
         return attention(op, batch);
       case OperatorKind::elementwise:
-        return with_energy(elementwise_cost(streams_, spec_.memory_bandwidth, rows * op.bytes_per_row),
+        return with_energy(spec_, elementwise_cost(streams_, spec_.memory_bandwidth, rows * op.bytes_per_row),
                            DataType::bf16);
-      case OperatorKind::logit:
-      case OperatorKind::softmax:
-      case OperatorKind::attend:
-        throw std::logic_error("an L2 NPU does attention in one kernel: " + op.name);
-      case OperatorKind::prefetch:
-        throw std::logic_error("a prefetch costs what is fetched: " + op.name);
-      case OperatorKind::all_reduce:
-      case OperatorKind::all_gather:
-      case OperatorKind::all_to_all:
-        return collective_cost(op, rows, links, spec_.power);
+      default:
+        return collective_cost(op, rows, links, spec_);
     }
-    return {};
   }
 
   AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override;
@@ -78,19 +69,10 @@ class L2Npu final : public Device {
   KernelCost attention(const Operator& op, const BatchShape& batch) const;
   KernelCost attention_cost_of(const Operator& op, const AttentionWork& work) const;
 
-  // An 8-bit operation at twice the rate costs half the energy of a 16-bit one.
-  KernelCost with_energy(KernelCost cost, DataType type) const {
-    const FlopsPerSecond peak = spec_.peak(type);
-    const double half = peak > FlopsPerSecond(0) ? peak_16bit_ / peak : 1;
-    cost.energy = spec_.power.dynamic(half * cost.flops, cost.memory, cost.link);
-    return cost;
-  }
-
   DeviceSpec spec_;
   L2NpuShape shape_;
   GemmEfficiency roofline_;
   ElementwiseEfficiency streams_;
-  FlopsPerSecond peak_16bit_;
 };
 
 // One KV head on the device: its K and V lie one after another. Several: they are read in strides (PRESERVE,
@@ -104,7 +86,7 @@ KernelCost L2Npu::attention_cost_of(const Operator& op, const AttentionWork& wor
   cost.compute = work.flops / spec_.peak(op.activations);
   cost.traffic = (work.kv / contiguous + work.rest) / stream;
   cost.time = std::max(cost.compute, cost.traffic);
-  return with_energy(cost, op.activations);
+  return with_energy(spec_, cost, op.activations);
 }
 
 KernelCost L2Npu::attention(const Operator& op, const BatchShape& batch) const {

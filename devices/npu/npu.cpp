@@ -77,14 +77,9 @@ KernelCost Npu::cost(const Operator& op, const BatchShape& batch, const Collecti
       return softmax(op, batch);
     case OperatorKind::elementwise:
       return with_energy(elementwise(rows * op.bytes_per_row));
-    case OperatorKind::all_reduce:
-    case OperatorKind::all_gather:
-    case OperatorKind::all_to_all:
-      return rows == 0 ? KernelCost{} : collective_cost(op, rows, links, spec_.power);
-    case OperatorKind::prefetch:
-      throw std::logic_error("a prefetch costs what is fetched: " + op.name);
+    default:
+      return rows == 0 ? KernelCost{} : collective_cost(op, rows, links, spec_);
   }
-  return {};
 }
 
 KernelCost Npu::elementwise(Bytes bytes) const {

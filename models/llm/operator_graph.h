@@ -58,9 +58,7 @@ struct Operator {
   Bytes bytes_per_row{};      // elementwise: read + written; collectives: payload
   int devices = 1;            // collectives: ranks taking part
   int unit = 0;               // set by the partitioning policy: index into the device's units
-  // prefetch: otherwise as the operator that it is for, whose kind was this
-  OperatorKind fetched = OperatorKind::elementwise;
-  int window = -1;  // prefetch: index into StageGraph::windows
+  int window = -1;            // prefetch: index into StageGraph::windows; all else as what it is for
 
   bool operator==(const Operator&) const = default;
 };

@@ -65,7 +65,6 @@ class Preserve final : public PrefetchPolicy {
     if (fetch == boost::num_vertices(graph)) {
       Operator op = graph[place.vertex];
       op.name = "prefetch " + op.name;
-      op.fetched = op.kind;
       op.kind = OperatorKind::prefetch;
       op.unit = unit;
       boost::add_vertex(op, graph);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "sim/engine/step/step_model.h"
+#include "test/models/llm/decode_shape.h"
 
 using namespace weir;
 
@@ -31,21 +32,6 @@ Scenario neupims() {
                        "step_bench");
 }
 
-struct Decodes {
-  std::vector<DecodeContext> contexts;
-
-  BatchShape shape() const {
-    BatchShape shape;
-    for (const DecodeContext& c : contexts) {
-      shape.decode_context_sum += c.tokens;
-      shape.decode_context_max = std::max(shape.decode_context_max, c.tokens);
-    }
-    shape.decodes = shape.sequences = static_cast<std::int64_t>(contexts.size());
-    shape.contexts = contexts;
-    return shape;
-  }
-};
-
 }  // namespace
 
 int main() {
@@ -54,16 +40,17 @@ int main() {
   const ReplicaSpec& replica = scenario.replicas.at(0);
   const StepModel model(replica, placed_stage(scenario, replica, 0), false);
   std::mt19937 random(1);
-  Decodes whole, halves[2];
+  std::vector<DecodeContext> whole, halves[2];
   for (int i = 0; i < batch; ++i) {
     const DecodeContext context{std::uniform_int_distribution<std::int64_t>(80, 500)(random), i % channels};
-    whole.contexts.push_back(context);
-    halves[i / channels % 2].contexts.push_back(context);
+    whole.push_back(context);
+    halves[i / channels % 2].push_back(context);
   }
   const auto measure = [&](const char* what, bool split, bool best, const char* target) {
     double least = 1;
     for (int trial = 0; trial < 6; ++trial) {  // the first plays the bank model
-      const BatchShape shape = whole.shape(), sub[] = {halves[0].shape(), halves[1].shape()};
+      const BatchShape shape = test::decode_shape(whole),
+                       sub[] = {test::decode_shape(halves[0]), test::decode_shape(halves[1])};
       std::vector<StepRun> runs;
       const StepWork work{shape, split ? std::span(sub) : std::span<const BatchShape>(), best};
       const double start = cpu_seconds();

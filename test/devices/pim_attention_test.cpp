@@ -5,6 +5,7 @@
 
 #include "models/memory/pim/pim_costs.h"
 #include "sim/app/reproduce/kernels.h"
+#include "test/models/llm/decode_shape.h"
 
 namespace weir::test {
 namespace {
@@ -24,16 +25,7 @@ struct Decodes {
       contexts.push_back({std::uniform_int_distribution<std::int64_t>(1, 1500)(random),
                           std::uniform_int_distribution<int>(0, channels - 1)(random)});
   }
-  BatchShape batch() const {
-    BatchShape shape;
-    shape.contexts = contexts;
-    shape.decodes = shape.sequences = static_cast<std::int64_t>(contexts.size());
-    for (const DecodeContext& c : contexts) {
-      shape.decode_context_sum += c.tokens;
-      shape.decode_context_max = std::max(shape.decode_context_max, c.tokens);
-    }
-    return shape;
-  }
+  BatchShape batch() const { return decode_shape(contexts); }
 };
 
 std::vector<Seconds> by_channel(const Device& device, const Operator& op, const BatchShape& batch) {

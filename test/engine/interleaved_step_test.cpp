@@ -4,6 +4,7 @@
 #include "sim/app/reproduce/kernels.h"
 #include "test/engine/played_step.h"
 #include "test/engine/random_step.h"
+#include "test/models/llm/decode_shape.h"
 #include "test/models/llm/models.h"
 #include "test/policies/make_policy.h"
 
@@ -35,22 +36,12 @@ struct Decodes {
       half[i % 2].push_back(all.back());
     }
   }
-  static BatchShape shape(std::span<const DecodeContext> contexts) {
-    BatchShape shape;
-    shape.contexts = contexts;
-    shape.decodes = shape.sequences = static_cast<std::int64_t>(contexts.size());
-    for (const DecodeContext& c : contexts) {
-      shape.decode_context_sum += c.tokens;
-      shape.decode_context_max = std::max(shape.decode_context_max, c.tokens);
-    }
-    return shape;
-  }
 };
 
 // What a step costs however it is asked for: whole, in halves, or the faster.
 std::vector<StepCost> costs(const StepModel& model, const Decodes& decodes) {
-  const BatchShape whole = Decodes::shape(decodes.all);
-  const BatchShape halves[] = {Decodes::shape(decodes.half[0]), Decodes::shape(decodes.half[1])};
+  const BatchShape whole = decode_shape(decodes.all);
+  const BatchShape halves[] = {decode_shape(decodes.half[0]), decode_shape(decodes.half[1])};
   return {model.step({whole}), model.step({whole, halves}), model.step({whole, halves, true})};
 }
 
@@ -80,7 +71,7 @@ TEST_CASE("interleaved step: groups of heads of one size cost what each of them 
   const NeuPims neupims;
   std::mt19937_64 random(4);
   const Decodes decodes(random, 100);
-  const BatchShape batch = Decodes::shape(decodes.all);
+  const BatchShape batch = decode_shape(decodes.all);
   Flops flops;
   Joules energy;
   const auto add = [&](const OperatorGraph& part, double times) {
@@ -106,8 +97,8 @@ TEST_CASE("interleaved step: the PIM is slower beside the other sub-batch's weig
   CHECK((most > 0.05 && most < 0.2));  // docs/memory_models.md: 12 %
   std::mt19937_64 random(5);
   const Decodes decodes(random, 256);
-  const BatchShape whole = Decodes::shape(decodes.all);
-  const BatchShape halves[] = {Decodes::shape(decodes.half[0]), Decodes::shape(decodes.half[1])};
+  const BatchShape whole = decode_shape(decodes.all);
+  const BatchShape halves[] = {decode_shape(decodes.half[0]), decode_shape(decodes.half[1])};
   // Of every operator on the PIM, by how much longer than alone it ran: than the longest it can have been.
   const auto slowdowns = [&](const StepWork& work, std::span<const BatchShape> chains) {
     std::vector<double> alone;

@@ -133,6 +133,13 @@ TEST_CASE("scenario: a partitioning that lacks a unit of the device is what is w
              Catch::Contains("/serving/replicas/0/partitioning: device_only runs one kernel after another"));
 }
 
+TEST_CASE("scenario: a prefetch that the device has no cache for is what is wrong", "[engine]") {
+  Json scenario = test::small_scenario();
+  scenario["serving"]["replicas"][0]["prefetch"] = {{"kind", "preserve"}};
+  CHECK_THAT(test::run(scenario).error,
+             Catch::Contains("/serving/replicas/0/prefetch: preserve needs a unit"));
+}
+
 TEST_CASE("scenario: collectives cannot be flows where operators overlap", "[engine]") {
   Json scenario = test::small_scenario();
   scenario["collectives"] = "flows";

@@ -100,7 +100,7 @@ TEST_CASE(
             REQUIRE(graph[v].kind == OperatorKind::prefetch);
             REQUIRE(boost::out_degree(v, graph) == 1);
             const Operator& reader = graph[boost::target(*boost::out_edges(v, graph).first, graph)];
-            REQUIRE(graph[v].fetched == reader.kind);
+            REQUIRE(graph[v].name == "prefetch " + reader.name);
             REQUIRE(graph[v].in_features == reader.in_features);
             REQUIRE(graph[v].kv_heads == reader.kv_heads);
             REQUIRE(graph[v].unit == 2);

@@ -8,7 +8,7 @@ ChannelRun play(const MemorySpec& memory, std::span<const MemoryRequest> request
                 const ChannelOptions& options) {
   ChannelController controller(memory, timing_constraints(memory), requests, options);
   controller.play();
-  return controller.finish();
+  return controller.take_run();
 }
 
 }  // namespace weir

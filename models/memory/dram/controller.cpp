@@ -32,7 +32,7 @@ void ChannelController::play() {
   while (!finished()) cycle(true);
 }
 
-ChannelRun ChannelController::finish() {
+ChannelRun ChannelController::take_run() {
   for (std::size_t rank = 0; rank < open_banks_.size(); ++rank)
     if (open_banks_[rank] > 0) run_.rank_active[rank] += run_.last_data_end - active_since_[rank];
   return std::move(run_);

@@ -19,7 +19,7 @@ class ChannelController {
 
   bool finished() const { return unfinished_ == 0; }
   void play();  // to the last request
-  ChannelRun finish();
+  ChannelRun take_run();
 
   // For a PIM. It starts with give_to_pim(), `blocked` where normal accesses wait until it is done.
   void give_to_pim(bool blocked);

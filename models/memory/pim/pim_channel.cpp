@@ -42,7 +42,7 @@ class PimChannel {
     if (!controller_.finished()) close(open_banks(0, at_.banks()));
     controller_.take_back();
     controller_.play();
-    run.normal = controller_.finish();
+    run.normal = controller_.take_run();
     return run;
   }
 

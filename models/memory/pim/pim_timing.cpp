@@ -3,20 +3,10 @@
 #include <algorithm>
 
 namespace weir {
-
-DramOrganisation pim_organisation(const MemorySpec& memory) {
-  DramOrganisation o = memory.organisation;
-  o.ranks = memory.pim->ranks, o.bank_groups = memory.pim->bank_groups;
-  o.banks_per_group = memory.pim->banks_per_group;
-  return o;
-}
-
-Cycles gemv_time(const PimSpec& pim, int comps) {
-  return pim.comp * (std::max(comps, pim.fill_comps) + 1);
-}
+namespace {
 
 // What the authors' simulator keeps between normal accesses and PIM commands (NewtonSim's timing.cc).
-static void artifact_crossings(const DramTimings& t, std::vector<TimingConstraint>& all) {
+void artifact_crossings(const DramTimings& t, std::vector<TimingConstraint>& all) {
   using enum DramCommand;
   using enum DramLevel;
   all.insert(all.end(), {
@@ -32,6 +22,19 @@ static void artifact_crossings(const DramTimings& t, std::vector<TimingConstrain
                               {"tRTRS", level, gemv, read, t.burst + t.rtrs},
                               {"tRTRS", level, gemv, write, t.cl + t.burst - t.cwl + t.rtrs},
                           });
+}
+
+}  // namespace
+
+DramOrganisation pim_organisation(const MemorySpec& memory) {
+  DramOrganisation o = memory.organisation;
+  o.ranks = memory.pim->ranks, o.bank_groups = memory.pim->bank_groups;
+  o.banks_per_group = memory.pim->banks_per_group;
+  return o;
+}
+
+Cycles gemv_time(const PimSpec& pim, int comps) {
+  return pim.comp * (std::max(comps, pim.fill_comps) + 1);
 }
 
 // Read from the command streams of reference dram/commands/newtonsim_*_1024.csv.gz; the values are the row's.

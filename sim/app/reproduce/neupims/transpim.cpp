@@ -96,10 +96,8 @@ void add_transpim(const Runs& runs, const std::filesystem::path& folder, Rows& r
   const auto [physical_low, physical_high] = std::ranges::minmax(physical);
   row.note = fmt::format(
       "paper: 79 to 431; here {:.0f} to {:.0f}, physical {:.0f} to {:.0f}. A matrix is read once a request "
-      "from "
-      "all banks at once; the paper's gap is that and what it lays to TransPIM's token-based dataflow and "
-      "ring "
-      "broadcast, which are left out here",
+      "from all banks at once; the paper's gap is that and what it lays to TransPIM's token-based dataflow "
+      "and ring broadcast, which are left out here",
       low, high, physical_low, physical_high);
   rows.push_back(row);
 }
