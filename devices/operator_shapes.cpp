@@ -31,13 +31,12 @@ std::vector<std::string> types_with_a_peak(const DeviceSpec& device) {
 }  // namespace
 
 GemmShape gemm_shape(const Operator& op, double rows) {
-  const double activation = bytes_per_element(op.activations);
   return {.rows = rows,
           .in = static_cast<double>(op.in_features),
           .out = static_cast<double>(op.out_features),
           .weight_bytes = bytes_per_element(op.weights),
-          .activation_bytes = activation,
-          .output_bytes = std::max(2.0, activation)};
+          .activation_bytes = bytes_per_element(op.activations),
+          .output_bytes = bytes_per_element(op.outputs)};
 }
 
 AttentionShape attention_shape(const Operator& op) {
@@ -82,7 +81,7 @@ std::string lacks_a_peak(const DeviceSpec& device, const StageGraph& stage) {
     for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
       const Operator& op = (*graph)[v];
       const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
-      if (matrix && device.peak(op.activations) <= FlopsPerSecond(0))
+      if ((matrix || follows_contexts(op.kind)) && device.peak(op.activations) <= FlopsPerSecond(0))
         return fmt::format("{} cannot calculate in {} ({}'s activations); it can in {}", device.kind,
                            to_string(op.activations), op.name, fmt::join(types_with_a_peak(device), ", "));
     }

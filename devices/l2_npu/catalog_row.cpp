@@ -33,6 +33,7 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
   Reading reading("devices/catalog/" + kind + ".json");
   Params row(reading, json);
   const std::map<std::string, double> value = read_numbers(row, numbers());
+  const bool layers_only = row.flag({"layers_only", "Embedding and LM head take no time."}, false);
   DeviceSpec spec = common_spec(kind, row);
   read_memory_and_peaks(spec, row);
   row.close_ignoring_rest();  // sources
@@ -43,6 +44,7 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
     const bool half = type == DataType::bf16 || type == DataType::fp16;
     return half && given(type) <= FlopsPerSecond(0) ? 0.5 * given(DataType::int8) : given(type);
   };
+  spec.layers_only = layers_only;
   spec.units = {{"npu"}, {"prefetch"}, {"link"}};
   spec.cache = CacheSpec{Bytes(si("l2_mb")), BytesPerSecond(si("l2_bandwidth_gb_per_s")),
                          value.at("memory_efficiency") * spec.memory_bandwidth};

@@ -26,10 +26,9 @@ bool quantised(DataType type) {
   return bytes_per_element(type) < 2;
 }
 
-DataType read_type(Params& params, Key key, const std::vector<std::string>& known) {
-  const std::string wanted = params.choice(key, known, "bf16");
+DataType type_named(const std::string& name) {
   for (const TypeEntry& t : types)
-    if (wanted == t.name) return t.type;
+    if (name == t.name) return t.type;
   return DataType::bf16;  // the problem was reported
 }
 
@@ -79,27 +78,38 @@ Precision Precision::from(Params& params) {
   static const std::vector<std::string> wide = {"fp32", "bf16", "fp16", "fp8", "int8"};
   static const std::vector<std::string> all = {"fp32", "bf16", "fp16", "fp8", "int8", "int4"};
   Precision p;
-  p.weights =
-      read_type(params, {"weights", "Type of the linear layers' weights; fewer bits read faster."}, all);
-  p.activations = read_type(
-      params, {"activations", "Type in which GEMMs multiply: decides the tensor-core peak they run at."},
-      wide);
-  p.kv_cache = read_type(params, {"kv_cache", "Type of the KV cache; fewer bits hold more requests."}, wide);
+  const auto read = [&](Key key, const std::vector<std::string>& known) {
+    return type_named(params.choice(key, known, "bf16"));
+  };
+  p.weights = read({"weights", "Type of the linear layers' weights; fewer bits read faster."}, all);
+  p.activations =
+      read({"activations", "Type in which GEMMs multiply: decides the tensor-core peak they run at."}, wide);
+  p.kv_cache = read({"kv_cache", "Type of the KV cache; fewer bits hold more requests."}, wide);
+  const std::string between = params.choice(
+      {"hidden",
+       "Type of what lies between GEMMs: hidden states, what attention works in, payloads of all-reduces. "
+       "auto: as activations, but 16 bits at least, which is what vLLM's 8-bit GEMMs write."},
+      {"auto", "fp32", "bf16", "fp16", "fp8", "int8"}, "auto");
+  if (between != "auto") p.between = type_named(between);
   return p;
 }
 
 // vLLM's 8-bit GEMMs write the model's own 16-bit type (Fp8LinearMethod: out_dtype =
 // torch.get_default_dtype()), and quantise their input on the way in.
-DataType Precision::hidden() const {
+DataType Precision::unquantised() const {
   if (!quantised(activations)) return activations;
   return quantised(weights) ? DataType::bf16 : weights;
+}
+
+DataType Precision::hidden() const {
+  return between.value_or(unquantised());
 }
 
 // vLLM quantises linear layers and experts only: Fp8Config.get_quant_method gives ParallelLMHead and the
 // embedding none, and models build their router with quant_config=None ("Gate always runs at half / full
 // precision for now"). TensorRT-LLM's checkpoints likewise exclude lm_head and routers.
 DataType Precision::unquantised_weights() const {
-  return quantised(weights) ? hidden() : weights;
+  return quantised(weights) ? unquantised() : weights;
 }
 
 std::int64_t Architecture::parameters() const {

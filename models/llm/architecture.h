@@ -2,6 +2,7 @@
 // A decoder-only transformer as its Hugging Face config.json describes it. Read from the embedded catalog by
 // name or from a config.json as it is; nothing here knows of devices, batches or sharding.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,15 @@ struct Precision {  // of one scenario
   DataType weights = DataType::bf16;
   DataType activations = DataType::bf16;  // decides the tensor-core peak
   DataType kv_cache = DataType::bf16;
+  std::optional<DataType> between = {};  // hidden() where a scenario says it
   static Precision from(Params& params);
 
-  // What lies between the GEMMs (hidden states, residuals, logits, all-reduce payloads): never below 16 bits.
+  // What lies between the GEMMs: hidden states, residuals, what attention works in, all-reduce payloads.
+  // Unless said, never below 16 bits.
   DataType hidden() const;
-  // Tensors that are not quantised (embedding, LM head, norms, biases, routers): never below 16 bits.
+  // What is never quantised: the input of routers and of the LM head, logits; at least 16 bits.
+  DataType unquantised() const;
+  // Weights that are not quantised (embedding, LM head, norms, biases, routers): at least 16 bits.
   DataType unquantised_weights() const;
 };
 

@@ -55,7 +55,7 @@ Bytes weight_bytes(const Architecture& model, const Precision& precision, const 
 
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
                          int stage) {
-  const std::int64_t heads = std::max<std::int64_t>(1, model.kv_heads / sharding.tensor);
+  const std::int64_t heads = heads_of_rank(model, sharding).kv;
   const std::int64_t elements = 2 * stage_layers(model, sharding, stage) * heads * model.head_dim;
   return Bytes(static_cast<double>(elements) * bytes_per_element(precision.kv_cache));
 }

@@ -49,6 +49,7 @@ struct Operator {
   OperatorKind kind = OperatorKind::elementwise;
   Rows rows = Rows::tokens;
   DataType weights = DataType::bf16, activations = DataType::bf16, kv_cache = DataType::bf16;
+  DataType outputs = DataType::bf16;               // gemm, grouped_gemm
   std::int64_t in_features = 0, out_features = 0;  // gemm, grouped_gemm
   // grouped_gemm: on this rank, a token's, the layer's
   std::int64_t experts = 0, active = 0, total_experts = 0;
@@ -67,7 +68,14 @@ using OperatorGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bid
 
 struct Sharding {
   int tensor = 1, pipeline = 1, expert = 1;  // expert: expert groups inside the tensor group; divides tensor
+  bool pad_heads = false;                    // heads that cannot be dealt out evenly are padded
 };
+
+struct Heads {
+  std::int64_t query, kv;
+};
+// Of one rank; padded heads count, as every rank computes them.
+Heads heads_of_rank(const Architecture& model, const Sharding& sharding);
 
 // Edges are data flow, residual included; vertices are numbered in a topological order, then come prefetches.
 // One block's sources start when all sinks of the one before have ended. What is fused into its neighbour

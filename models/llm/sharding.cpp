@@ -59,9 +59,15 @@ std::vector<std::string> sharding_problems(const Architecture& model, const Shar
   }
   if (sharding.pipeline > model.layers)
     problems.add(fmt::format("pipeline {}: more stages than the {} layers", sharding.pipeline, model.layers));
-  check_heads(model, sharding.tensor, problems);
+  if (!sharding.pad_heads) check_heads(model, sharding.tensor, problems);
   check_mlp(model, sharding, problems);
   return problems.take();
+}
+
+// Fewer KV heads than ranks are replicated (vLLM, QKVParallelLinear: max(1, total_num_kv_heads // tp_size)).
+Heads heads_of_rank(const Architecture& model, const Sharding& sharding) {
+  const auto most = [&](std::int64_t heads) { return (heads + sharding.tensor - 1) / sharding.tensor; };
+  return {most(model.query_heads), most(model.kv_heads)};
 }
 
 // vLLM's get_pp_indices: what is left over goes one layer each to the stages before the last one, which has

@@ -15,15 +15,6 @@ constexpr double fused_norm = 4;
 // to 11 bytes a logit.
 constexpr double sampler_fp32_bytes = 8;
 
-struct Heads {  // of one rank
-  std::int64_t query, kv;
-};
-
-// Fewer KV heads than ranks are replicated (vLLM, QKVParallelLinear: max(1, total_num_kv_heads // tp_size)).
-Heads heads_of_rank(const Architecture& m, const Sharding& s) {
-  return {m.query_heads / s.tensor, std::max<std::int64_t>(1, m.kv_heads / s.tensor)};
-}
-
 Vertex append_attention(OperatorGraph& graph, const OperatorMaker& make, Vertex input) {
   const Architecture& m = make.model;
   const Heads heads = heads_of_rank(m, make.sharding);
@@ -97,7 +88,7 @@ OperatorGraph prologue(const OperatorMaker& make) {
 OperatorGraph epilogue(const OperatorMaker& make) {
   const Architecture& m = make.model;
   const std::int64_t vocabulary = padded_vocabulary(m, make.sharding);
-  const double logit = bytes_per_element(make.precision.hidden());
+  const double logit = bytes_per_element(make.precision.unquantised());
   OperatorGraph graph;
   Vertex at =
       append(graph, make.elementwise("final_layernorm", fused_norm * static_cast<double>(m.hidden)), {});
@@ -127,6 +118,7 @@ Operator OperatorMaker::gemm(const char* name, std::int64_t in_features, std::in
   op.kind = OperatorKind::gemm;
   op.weights = precision.weights;
   op.activations = precision.activations;
+  op.outputs = precision.hidden();
   op.in_features = in_features;
   op.out_features = out_features;
   return op;
@@ -136,7 +128,7 @@ Operator OperatorMaker::unquantised_gemm(const char* name, std::int64_t in_featu
                                          std::int64_t out_features) const {
   Operator op = gemm(name, in_features, out_features);
   op.weights = precision.unquantised_weights();
-  op.activations = precision.hidden();
+  op.activations = op.outputs = precision.unquantised();
   return op;
 }
 

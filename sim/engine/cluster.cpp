@@ -64,7 +64,15 @@ Route peer_route(sg4::NetZone* zone, const std::string& name, const LinkSpec& li
   return way;
 }
 
-BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent) {
+// Do devices of one node send to each other? Collectives in closed form do not, and n x n routes cost more
+// than many a run.
+bool peers_send(const Scenario& scenario) {
+  return scenario.collective_flows || std::ranges::any_of(scenario.replicas, [](const ReplicaSpec& spec) {
+           return spec.role != Role::both || spec.parallelism.pipeline > 1;
+         });
+}
+
+BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent, bool peers) {
   const std::string name = fmt::format("node{}", index);
   sg4::NetZone* zone = sg4::create_full_zone(name)->set_parent(parent);
   BuiltNode node{zone, zone->create_router(name + ".switch"), zone->create_host(name, any_speed)->seal(), {}};
@@ -93,7 +101,7 @@ BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent) {
       zone->add_route(at, outside, nullptr, nullptr, route({wires[a].pcie_out}), false);
       zone->add_route(outside, at, nullptr, nullptr, route({wires[a].pcie_in}), false);
     }
-    for (std::size_t b = 0; b < wires.size(); ++b)
+    for (std::size_t b = 0; peers && b < wires.size(); ++b)
       if (a != b)
         zone->add_route(at, node.devices[b]->get_netpoint(), nullptr, nullptr,
                         peer_route(zone, name, spec.interconnect, wires, a, b), false);
@@ -145,10 +153,11 @@ Cluster::Cluster(const Scenario& scenario) {
   const NetworkSpec& network = scenario.network;
   const double bandwidth = network.link_bandwidth.value(), latency = network.link_latency.value();
   const std::string& topology = count > 1 ? network.topology : "star";
+  const bool peers = peers_send(scenario);
   nodes_.resize(specs.size());
 
   const auto add = [&](sg4::NetZone* parent, unsigned long i) {
-    const BuiltNode built = build_node(*specs[i], static_cast<int>(i), parent);
+    const BuiltNode built = build_node(*specs[i], static_cast<int>(i), parent, peers);
     nodes_[i] = {built.host, built.devices};
     return built;
   };

@@ -241,7 +241,7 @@ class Placer {
                                           "the KV cache evenly (got {})",
                                           channels, spec.on->spec().kind, blocks));
     spec.kv_blocks = blocks / channels * channels;
-    const std::int64_t heads = s_.model.query_heads / cut.tensor;
+    const std::int64_t heads = heads_of_rank(s_.model, cut).query;
     spec.mha = spec.on->spec().mha.value_or(MhaParameters{});
     spec.mha.heads = heads;
     spec.mha.embedding = heads * s_.model.head_dim;

@@ -13,6 +13,11 @@ Sharding read_parallelism(Params params) {
       static_cast<int>(params.integer({"pipeline", "Stages that share the layers."}, degree, 1));
   sharding.expert = static_cast<int>(params.integer(
       {"expert", "Groups of the tensor ranks that hold different experts; divides tensor."}, degree, 1));
+  sharding.pad_heads = params.flag(
+      {"pad_heads",
+       "Heads that do not divide over the tensor ranks, or are fewer, are padded with idle ones: every rank "
+       "computes as many as the one with most. Otherwise such a cut is refused, as vLLM does."},
+      false);
   params.close();
   return sharding;
 }

@@ -28,6 +28,7 @@ Scenario scenario_of(const Case& c) {
   Json& node = scenario["cluster"]["nodes"][0];
   node["devices"][0]["count"] = c.devices;
   node["interconnect"] = {{"shape", c.shape}, {"bandwidth_gb_per_s", 120}, {"latency_us", 1.7}};
+  scenario["collectives"] = "flows";
   return read_scenario(scenario, "test.json");
 }
 

@@ -22,6 +22,7 @@ Operator gemm_operator(std::int64_t in, std::int64_t out, DataType weights, Data
           .kind = OperatorKind::gemm,
           .weights = weights,
           .activations = activations,
+          .outputs = bytes_per_element(activations) < 2 ? DataType::bf16 : activations,
           .in_features = in,
           .out_features = out};
 }

@@ -5,16 +5,31 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "sim/engine/step/lines.h"
+
 namespace weir {
 namespace {
 
 // Whoever plays steps one by one decides anew after so many: an arrival then wastes few that were played.
 constexpr std::int64_t most_played_steps = 32;
+// So many are played at most to find the lines of a run; what is left of it comes with the next.
+constexpr std::int64_t most_played_for_lines = 256;
+constexpr std::int64_t shortest_line = 8;  // a shorter run is played in as many steps
+// Steps of more rows than this (whole prompts of large batches) are rare: their cost is not remembered.
+constexpr std::int64_t most_remembered_rows = 1 << 14;
+
+// So many steps later; `contexts` not included.
+BatchShape grown(BatchShape batch, std::int64_t steps) {
+  batch.decode_context_sum += steps * batch.decodes;
+  batch.decode_context_max += steps;
+  return batch;
+}
 
 }  // namespace
 
 StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
   StageGraph graph = build_stage(scenario.model, scenario.precision, replica.parallelism, stage);
+  if (replica.on->spec().layers_only) graph.prologue = graph.epilogue = {};
   return replica.partitioning->place(std::move(graph), replica.on->spec().unit_names());
 }
 
@@ -61,13 +76,15 @@ KernelCost StepModel::kernel(const Operator& op, const BatchShape& batch) const 
 
 const StepCost& StepModel::by_rows(std::vector<StepCost>& memo, const PlacedOps& ops, std::int64_t rows,
                                    const BatchShape& batch) const {
-  const auto at = static_cast<std::size_t>(rows);
-  if (at >= memo.size()) memo.resize(std::max(at + 1, 2 * memo.size()), StepCost{.time = Seconds(-1)});
-  if (memo[at].time < Seconds(0)) {
+  const auto sum_up = [&] {
     StepCost sum;
     for (const Placed& placed : ops) sum += attributed(kernel(placed.op, batch), placed.op, placed.times);
-    memo[at] = sum;
-  }
+    return sum;
+  };
+  if (rows > most_remembered_rows) return forgotten_ = sum_up();
+  const auto at = static_cast<std::size_t>(rows);
+  if (at >= memo.size()) memo.resize(std::max(at + 1, 2 * memo.size()), StepCost{.time = Seconds(-1)});
+  if (memo[at].time < Seconds(0)) memo[at] = sum_up();
   return memo[at];
 }
 
@@ -127,14 +144,29 @@ std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
 
 std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
                                    std::vector<StepRun>& runs) const {
-  if (!serial_ || !work.sub_batches.empty()) return play_run(work, std::min(steps, most_played_steps), runs);
+  if (!serial_ || !work.sub_batches.empty()) {
+    const std::int64_t lines = work.sub_batches.empty() ? steps_of_lines(work.whole, steps) : 0;
+    if (lines < shortest_line) return play_run(work, std::min(steps, most_played_steps), runs);
+    return append_lines([&](std::int64_t step) { return played({grown(work.whole, step)}); }, lines,
+                        most_played_for_lines, runs);
+  }
   BatchShape shape = work.whole;
   for (std::int64_t left = steps; left > 0;) {
     const StepRun run = affine_run(shape, left);
     runs.push_back(run);
     left -= run.steps;
-    shape.decode_context_sum += run.steps * shape.decodes;
-    shape.decode_context_max += run.steps;
+    shape = grown(shape, run.steps);
+  }
+  return steps;
+}
+
+// How many of the next steps every operator's time is a line over: 0 where one follows each request's
+// context.
+std::int64_t StepModel::steps_of_lines(const BatchShape& batch, std::int64_t steps) const {
+  if (!batch.contexts.empty()) return 0;
+  for (const Placed& placed : attention_ops_) {
+    if (placed.op.kind != OperatorKind::attention) return 0;
+    steps = std::min(steps, device_->decode_attention(placed.op, batch).steps);
   }
   return steps;
 }
@@ -151,8 +183,7 @@ class GrowingBatch {
   GrowingBatch(GrowingBatch&&) = default;  // a moved vector's elements stay where they are
 
   void grow() {
-    shape.decode_context_sum += shape.decodes;
-    ++shape.decode_context_max;
+    shape = grown(shape, 1);
     for (DecodeContext& context : contexts_) ++context.tokens;
   }
   BatchShape shape;

@@ -61,6 +61,7 @@ class StepModel {
   StepRun affine_run(const BatchShape& batch, std::int64_t steps) const;
   StepCost played(const StepWork& work) const;
   std::int64_t play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
+  std::int64_t steps_of_lines(const BatchShape& batch, std::int64_t steps) const;
   PlayedStep& interleaved() const;
 
   const ReplicaSpec replica_;
@@ -74,6 +75,7 @@ class StepModel {
   bool serial_;
   PlacedOps token_ops_, sequence_ops_, attention_ops_;        // collectives among the first two
   mutable std::vector<StepCost> token_memo_, sequence_memo_;  // index: rows; time < 0: not asked yet
+  mutable StepCost forgotten_;                                // the last that had too many rows for these
 };
 
 }  // namespace weir

@@ -103,6 +103,8 @@ TEST_CASE("precision: what is between GEMMs and what is not quantised keeps 16 b
   CHECK((hidden(fp8, fp16) == fp16 && kept(fp8, fp16) == fp16));
   CHECK((hidden(fp8, fp8) == bf16 && kept(int8, int8) == bf16));
   CHECK((hidden(fp16, fp8) == fp16 && kept(fp32, bf16) == fp32));
+  const Precision said{int8, int8, int8, int8};
+  CHECK((said.hidden() == int8 && said.unquantised() == bf16 && said.unquantised_weights() == bf16));
   for (const DataType w : {fp32, bf16, fp16, fp8, int8, int4})
     for (const DataType a : {fp32, bf16, fp16, fp8, int8}) {
       CHECK(bytes_per_element(hidden(w, a)) >= 2);

@@ -141,6 +141,30 @@ TEST_CASE("sharding: a model is cut as far as its heads and widths go, and no fu
   CHECK_FALSE(problems("qwen3-30b-a3b", {1, 1, -1}).empty());
 }
 
+TEST_CASE("sharding: padded heads cut any model anywhere, and change no cut that is even") {
+  for (const Architecture& m : catalog_models())
+    for (const int tensor : {1, 2, 4, 8, 32, 64, 128}) {
+      const Sharding strict{.tensor = tensor}, padded{.tensor = tensor, .pad_heads = true};
+      CAPTURE(m.name, tensor);
+      const Heads heads = heads_of_rank(m, padded);
+      CHECK(heads.query * tensor >= m.query_heads);
+      CHECK((heads.query - 1) * tensor < m.query_heads);
+      CHECK(heads.kv * tensor >= m.kv_heads);
+      CHECK(heads.kv >= 1);
+      CHECK(heads.kv <= heads.query);
+      if (!sharding_problems(m, strict).empty()) continue;
+      CHECK(sharding_problems(m, padded).empty());
+      CHECK(weight_bytes(m, {}, padded, 0) == weight_bytes(m, {}, strict, 0));
+      CHECK(kv_bytes_per_token(m, {}, padded, 0) == kv_bytes_per_token(m, {}, strict, 0));
+    }
+  // 28 query and 4 KV heads on 32 ranks: one of each, on all of them.
+  const Architecture qwen = catalog_model("qwen2-7b");
+  CHECK_FALSE(sharding_problems(qwen, {.tensor = 32}).empty());
+  CHECK(sharding_problems(qwen, {.tensor = 32, .pad_heads = true}).empty());
+  CHECK(kv_bytes_per_token(qwen, {}, {.tensor = 32, .pad_heads = true}, 0).value() == 28. * 2 * 128 * 2);
+  CHECK(heads_of_rank(catalog_model("phi3-medium"), {.tensor = 32, .pad_heads = true}).query == 2);
+}
+
 TEST_CASE("sharding: an impossible cut or stage is refused, not simulated") {
   const Architecture m = catalog_model("llama2-7b");
   CHECK_THROWS_AS(build_stage(m, {}, {3, 1, 1}, 0), std::invalid_argument);

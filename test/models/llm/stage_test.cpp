@@ -235,4 +235,22 @@ TEST_CASE("stage: under 8 bits GEMMs multiply 8-bit numbers, and everything betw
   }
 }
 
+TEST_CASE("stage: a precision that says what is between GEMMs halves it, but for logits and routers") {
+  const Precision eight{DataType::int8, DataType::int8, DataType::int8, DataType::int8};
+  for (const Architecture& m : catalog_models()) {
+    const StageGraph narrow = build_stage(m, eight, {2, 1, 1}, 0), wide = build_stage(m, {}, {2, 1, 1}, 0);
+    INFO(m.name);
+    for (const auto v : operators(narrow.block)) {
+      const Operator &op = narrow.block[v], &before = wide.block[v];
+      CHECK(2 * op.bytes_per_row == before.bytes_per_row);  // all-reduces too
+      const bool router = op.name == "moe_router";
+      CHECK(op.activations == (router ? DataType::bf16 : DataType::int8));
+      if (op.in_features > 0) CHECK(op.outputs == (router ? DataType::bf16 : DataType::int8));
+    }
+    CHECK(find(narrow.epilogue, "lm_head").activations == DataType::bf16);
+    CHECK(find(narrow.epilogue, "all_gather").bytes_per_row ==
+          find(wide.epilogue, "all_gather").bytes_per_row);
+  }
+}
+
 }  // namespace weir

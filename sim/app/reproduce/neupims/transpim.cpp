@@ -32,7 +32,7 @@ class TransPim {
     double weights = 0;
     for (int stage = 0; stage < sharding.pipeline; ++stage)
       weights += stage_weights(build_stage(scenario.model, scenario.precision, sharding, stage));
-    const std::int64_t heads = scenario.model.query_heads / sharding.tensor;
+    const std::int64_t heads = heads_of_rank(scenario.model, sharding).query;
     double attention = 0;
     for (const Request& request : scenario.workload.requests)
       attention += costs_.sustained({PimOp::both, on_a_channel(request.input_tokens + steps_of_a_batch / 2),

@@ -1,0 +1,87 @@
+#include "sim/engine/step/lines.h"
+
+#include <cmath>
+
+namespace weir {
+namespace {
+
+bool same(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+}
+
+struct PlayedAt {
+  std::int64_t step;
+  StepCost cost;
+};
+
+StepCost slope_between(const PlayedAt& from, const PlayedAt& to) {
+  StepCost difference = to.cost;
+  difference += -1. * from.cost;
+  return 1. / static_cast<double>(to.step - from.step) * difference;
+}
+
+bool on_line(const PlayedAt& from, const StepCost& slope, const PlayedAt& played) {
+  StepCost expected = from.cost;
+  expected += static_cast<double>(played.step - from.step) * slope;
+  return same(expected.time.value(), played.cost.time.value()) &&
+         same(expected.memory.value(), played.cost.memory.value()) &&
+         same(expected.prefetched.value(), played.cost.prefetched.value()) &&
+         same(expected.prefetch_used.value(), played.cost.prefetch_used.value());
+}
+
+class Cutter {
+ public:
+  Cutter(const std::function<StepCost(std::int64_t)>& play, std::int64_t most, std::vector<StepRun>& runs)
+      : play_(play), left_(most), runs_(runs) {}
+
+  PlayedAt played(std::int64_t step) {
+    --left_;
+    return {step, play_(step)};
+  }
+
+  // All steps from the first to the one before `to`; true if it got there.
+  bool cut(const PlayedAt& from, const PlayedAt& to) {
+    const std::int64_t steps = to.step - from.step;
+    if (steps == 1) {
+      append(from, {}, 1);
+      return left_ > 0;
+    }
+    const PlayedAt middle = played(from.step + steps / 2);
+    const StepCost slope = slope_between(from, to);
+    if (steps > 3 && on_line(from, slope, middle) &&
+        on_line(from, slope, played(from.step + (steps + 2) / 3))) {
+      append(from, slope, steps);
+      return left_ > 0;
+    }
+    return cut(from, middle) && cut(middle, to);
+  }
+
+  void append(const PlayedAt& from, const StepCost& slope, std::int64_t steps) {
+    runs_.push_back({from.cost, slope, steps});
+    covered_ += steps;
+  }
+
+  std::int64_t covered() const { return covered_; }
+
+ private:
+  const std::function<StepCost(std::int64_t)>& play_;
+  std::int64_t left_, covered_ = 0;
+  std::vector<StepRun>& runs_;
+};
+
+}  // namespace
+
+std::int64_t append_lines(const std::function<StepCost(std::int64_t)>& play, std::int64_t steps,
+                          std::int64_t most_played, std::vector<StepRun>& runs) {
+  Cutter cutter(play, most_played, runs);
+  const PlayedAt first = cutter.played(0);
+  if (steps == 1) {
+    cutter.append(first, {}, 1);
+    return 1;
+  }
+  const PlayedAt last = cutter.played(steps - 1);
+  if (cutter.cut(first, last)) cutter.append(last, {}, 1);
+  return cutter.covered();
+}
+
+}  // namespace weir

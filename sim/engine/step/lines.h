@@ -1,0 +1,19 @@
+#pragma once
+// Runs of played steps without playing each. Between the breakpoints that a device declares, its operators'
+// times are lines over the steps, and so is what the timeline makes of them, but for where an order of events
+// changes or a prefetch no longer fits. StepModel asks; nobody else needs it.
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "sim/engine/step/step_cost.h"
+
+namespace weir {
+
+// Appends to `runs` what steps 0 to `steps` - 1 cost, in segments: between two steps that were played, one is
+// taken for a line where two more that were played lie on it to 1e-9, and cut in halves elsewhere. Returns how
+// many steps it covered: fewer than `steps` once it has played `most_played`.
+std::int64_t append_lines(const std::function<StepCost(std::int64_t step)>& play, std::int64_t steps,
+                          std::int64_t most_played, std::vector<StepRun>& runs);
+
+}  // namespace weir
