@@ -11,7 +11,8 @@ struct CommunicationWindow {
     std::size_t vertex;
     bool next = false;  // in the layer, or the part, after the communication's
   };
-  Place communication;
+  Place communication;  // of one in chunks the first
+  std::size_t last;     // and the last chunk, in the same part; of others itself
   // Matrices and attention in the order of a breadth-first search, up to the next communication on the way.
   std::vector<Place> reached;
 };
