@@ -1,6 +1,7 @@
-// The baseline of PRESERVE, Section 4 (Figure 5): Ascend's npu_mm_all_reduce_base. That one cuts the rows and
-// reads the weights for each chunk, from its L2 where they fit; here columns are cut, so that weights are read
-// once on every device, and what is read again is a chunk's input.
+// The baseline of PRESERVE, Section 4 (Figure 5): Ascend's npu_mm_all_reduce_base. That one cuts the rows, into
+// no chunk of less than 384 (CANN, ops-transformer, mc2, matmul_performance: 3 x 128), and reads the weights
+// for each, from its L2 where they fit. Here columns are cut, so that weights are read once on every device,
+// and what is read again is a chunk's input.
 #include "policies/partitioning/fused_all_reduce.h"
 
 #include <fmt/format.h>
@@ -20,8 +21,7 @@ std::optional<std::size_t> fused_gemm(const OperatorGraph& graph, std::size_t re
   if (graph[reduce].kind != OperatorKind::all_reduce) return last;
   for (const auto edge : boost::make_iterator_range(boost::in_edges(reduce, graph)))
     last = std::max(last, std::optional(boost::source(edge, graph)));
-  const bool fuses =
-      last && graph[*last].kind == OperatorKind::gemm && boost::out_degree(*last, graph) == 1;
+  const bool fuses = last && graph[*last].kind == OperatorKind::gemm && boost::out_degree(*last, graph) == 1;
   return fuses ? last : std::nullopt;
 }
 
@@ -73,12 +73,9 @@ class FusedAllReduce final : public PartitioningPolicy {
     const std::int64_t begin = number * (columns / chunks_),
                        end = number + 1 < chunks_ ? begin + columns / chunks_ : columns;
     op.name = fmt::format("{} {}/{}", op.name, number + 1, chunks_);
-    if (is_collective(op.kind)) {
-      op.begin = static_cast<double>(begin) / static_cast<double>(columns);
-      op.end = static_cast<double>(end) / static_cast<double>(columns);
-    } else {
-      op.out_features = end - begin;
-    }
+    op.begin = static_cast<double>(begin) / static_cast<double>(columns);
+    op.end = static_cast<double>(end) / static_cast<double>(columns);
+    if (op.kind == OperatorKind::gemm) op.out_features = end - begin;
     return op;
   }
 
