@@ -2,8 +2,8 @@
 // A neural processing unit with a large second-level cache that software may fill ahead of use (PRESERVE:
 // Ascend 910B, and the accelerator of its design space exploration). Its costs are PRESERVE's own performance
 // model: an operator takes the longer of its arithmetic at the peak and its bytes over the memory's
-// bandwidth, nothing else (where it is not in chunks). Its units: npu, prefetch (a stream that reads memory into the cache; only a
-// prefetch policy places operators on it), link. Made by catalog_row.cpp.
+// bandwidth, nothing else (where it is not in chunks). Its units: npu, prefetch (a stream that reads memory
+// into the cache; only a prefetch policy places operators on it), link. Made by catalog_row.cpp.
 #include "devices/device.h"
 
 namespace weir {

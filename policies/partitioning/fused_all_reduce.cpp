@@ -1,7 +1,7 @@
-// The baseline of PRESERVE, Section 4 (Figure 5): Ascend's npu_mm_all_reduce_base. That one cuts the rows, into
-// no chunk of less than 384 (CANN, ops-transformer, mc2, matmul_performance: 3 x 128), and reads the weights
-// for each, from its L2 where they fit. Here columns are cut, so that weights are read once on every device,
-// and what is read again is a chunk's input.
+// The baseline of PRESERVE, Section 4 (Figure 5): Ascend's npu_mm_all_reduce_base. That one cuts the rows,
+// into no chunk of less than 384 (CANN, ops-transformer, mc2, matmul_performance: 3 x 128), and reads the
+// weights for each, from its L2 where they fit. Here columns are cut, so that weights are read once on every
+// device, and what is read again is a chunk's input.
 #include "policies/partitioning/fused_all_reduce.h"
 
 #include <fmt/format.h>

@@ -32,8 +32,7 @@ class Preserve final : public PrefetchPolicy {
     const int unit = prefetch_unit(units);
     for (const CommunicationWindow& window : communication_windows(stage)) {
       const auto number = static_cast<int>(stage.windows.size());
-      // Beside the other chunks the GEMM that they are fused with still reads memory; beside the last nothing.
-      stage.windows.push_back((stage.*window.communication.part)[window.last]);
+      stage.windows.push_back((stage.*window.communication.part)[window.communication.vertex]);
       for (const CommunicationWindow::Place& place : window.reached) add(stage, window, place, unit, number);
     }
     return stage;

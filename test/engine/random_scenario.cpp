@@ -75,7 +75,6 @@ Json random_npu_replica(Random& random, const std::string& device, bool one_stag
       channels ? random_cache(random, {32 * 24, 32 * 40, 32 * 64}) : random_cache(random, {100, 300, 2000});
   replica["partitioning"]["kind"] =
       channels ? pick<std::string>(random, {"npu_pim", "npu_pim", "npu_units"}) : "npu_units";
-  replica["partitioning"]["fused_all_reduce_chunks"] = pick(random, {1, 1, 3});
   replica["placement"]["kind"] = pick<std::string>(random, {"round_robin", "greedy_min_load"});
   replica["parallelism"] = {{"tensor", pick(random, {1, 2})},
                             {"pipeline", one_stage ? 1 : pick(random, {2, 4})}};
@@ -109,6 +108,7 @@ Json random_npu_scenario(unsigned seed, bool one_stage) {
   }
   s["workload"]["requests"]["count"] = 80;
   s["workload"]["arrivals"] = random_arrivals(random);
+  for (Json& one : replicas) one["partitioning"]["fused_all_reduce_chunks"] = pick(random, {1, 1, 3});
   return s;
 }
 

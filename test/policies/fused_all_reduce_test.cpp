@@ -174,7 +174,7 @@ TEST_CASE("fused all-reduce: what cannot be is told at its key", "[partitioning]
   CHECK_THROWS_WITH(chunked(2.5), Catch::Contains("/fused_all_reduce_chunks"));
 }
 
-TEST_CASE("fused all-reduce: to PRESERVE all chunks are one communication, from the first one's start",
+TEST_CASE("fused all-reduce: to PRESERVE the last chunk is the communication, whose window no GEMM shares",
           "[partitioning]") {
   for (const char* name : {"llama3-8b", "falcon-40b", "mixtral-8x7b"}) {
     const StageGraph stage = build_stage(catalog_model(name), {}, {8, 1, 1}, 0);
@@ -184,9 +184,7 @@ TEST_CASE("fused all-reduce: to PRESERVE all chunks are one communication, from 
     REQUIRE(before.size() == after.size());
     for (std::size_t w = 0; w < after.size(); ++w) {
       const OperatorGraph& graph = fused.*after[w].communication.part;
-      CHECK(graph[after[w].communication.vertex].begin == 0);
-      CHECK(graph[after[w].last].end == 1);
-      CHECK(before[w].last == before[w].communication.vertex);
+      CHECK(graph[after[w].communication.vertex].end == 1);
       // The same matrices and attention, those in chunks chunk by chunk.
       double shares = 0;
       for (const auto& place : after[w].reached) {
@@ -195,12 +193,13 @@ TEST_CASE("fused all-reduce: to PRESERVE all chunks are one communication, from 
       }
       CHECK(shares == Approx(static_cast<double>(before[w].reached.size())));
     }
-    // Each chunk is fetched for itself, when the first chunk of the communication before it can start.
+    // Each chunk is fetched for itself, once the GEMM before it has ended.
     const StageGraph placed = make_policy(prefetch_policies(), "preserve")->add_prefetches(fused, gpu);
     CHECK(placed.windows.size() == after.size());
+    for (const Operator& window : placed.windows) CHECK(window.end == 1);
     for (const auto v : boost::make_iterator_range(boost::vertices(placed.block)))
       if (placed.block[v].kind == OperatorKind::prefetch)
         for (const auto edge : boost::make_iterator_range(boost::in_edges(v, placed.block)))
-          CHECK(placed.block[boost::source(edge, placed.block)].begin == 0);
+          CHECK(placed.block[boost::source(edge, placed.block)].end == 1);
   }
 }
