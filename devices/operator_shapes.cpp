@@ -60,8 +60,12 @@ KernelCost collective_cost(const Operator& op, double rows, const CollectiveMode
   const Collective kind = collective(op.kind);
   const Bytes payload = rows * op.bytes_per_row;
   KernelCost cost;
-  cost.time = links.time(kind, payload, op.devices);
-  cost.link = links.sent(kind, payload, op.devices);
+  cost.time = links.time(kind, op.end * payload, op.devices);
+  // To the links the chunks are one collective: each takes what the payload takes longer with it, so that the
+  // start is paid once. Where more goes faster (measured: another protocol from some size on) it takes none.
+  if (op.begin > 0)
+    cost.time = std::max(Seconds(0), cost.time - links.time(kind, op.begin * payload, op.devices));
+  cost.link = (op.end - op.begin) * links.sent(kind, payload, op.devices);
   cost.memory = 2 * cost.link;
   cost.traffic = cost.time;
   cost.energy = device.power.dynamic(cost.flops, cost.memory, cost.link);

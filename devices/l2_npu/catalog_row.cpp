@@ -14,6 +14,10 @@ const CatalogNumbers& numbers() {
         "than one KV head, so that reads are strided. 1: no effect; PRESERVE names the effect (Table 1) and "
         "no number: another value is fitted."},
        {0.01, 1}},
+      {{"chunk_start_us",
+        "Of an L2 NPU: before a chunk of a matrix (fused_all_reduce_chunks), but the first, gets what it "
+        "reads."},
+       not_negative},
       {{"l2_mb", "Of an L2 NPU: the cache, in 10^6 bytes; more of it holds more of what is prefetched."},
        not_negative},
       {{"l2_bandwidth_gb_per_s", "Of an L2 NPU: reads that hit the cache."}},
@@ -50,7 +54,8 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
                          value.at("memory_efficiency") * spec.memory_bandwidth};
   const double cores = spec.peak(DataType::int8).value() / si("core_int8_tflops");
   spec.die_mm2 = cores * value.at("core_mm2") + value.at("l2_mb") * value.at("l2_mm2_per_mb");
-  return make_l2_npu(std::move(spec), {value.at("memory_efficiency"), value.at("strided_kv_efficiency")});
+  return make_l2_npu(std::move(spec), {value.at("memory_efficiency"), value.at("strided_kv_efficiency"),
+                                       Seconds(si("chunk_start_us"))});
 }
 
 }  // namespace

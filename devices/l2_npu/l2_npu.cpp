@@ -43,8 +43,7 @@ class L2Npu final : public Device {
     if (op.kind != OperatorKind::attention && rows == 0) return {};
     switch (op.kind) {
       case OperatorKind::gemm:
-        return with_energy(spec_, gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows)),
-                           op.activations);
+        return gemm(op, rows);
       case OperatorKind::grouped_gemm:
         return with_energy(
             spec_, grouped_gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows), expert_shape(op)),
@@ -66,6 +65,11 @@ class L2Npu final : public Device {
  private:
   Roof roof(DataType type) const { return {spec_.peak(type), spec_.memory_bandwidth, 0}; }
 
+  KernelCost gemm(const Operator& op, double rows) const {
+    KernelCost cost = gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows));
+    if (op.begin > 0) cost.time += shape_.chunk_start;
+    return with_energy(spec_, cost, op.activations);
+  }
   KernelCost attention(const Operator& op, const BatchShape& batch) const;
   KernelCost attention_cost_of(const Operator& op, const AttentionWork& work) const;
 

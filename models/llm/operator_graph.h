@@ -56,8 +56,9 @@ struct Operator {
   // attention, on this rank; of logit, softmax and attend the heads that this operator takes
   std::int64_t query_heads = 0, kv_heads = 0, head_dim = 0;
   bool prefill_only = false;  // attention whose decodes logit, softmax and attend take
-  Bytes bytes_per_row{};      // elementwise: read + written; collectives: payload
+  Bytes bytes_per_row{};      // elementwise: read + written; collectives: payload, of all chunks
   int devices = 1;            // collectives: ranks taking part
+  double begin = 0, end = 1;  // of a kernel in chunks: this one's share of its columns, or of the payload
   int unit = 0;               // set by the partitioning policy: index into the device's units
   int window = -1;            // prefetch: index into StageGraph::windows; all else as what it is for
 

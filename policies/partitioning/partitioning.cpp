@@ -1,5 +1,7 @@
 #include "policies/partitioning/partitioning.h"
 
+#include "policies/partitioning/fused_all_reduce.h"
+
 namespace weir {
 
 // One factory per file; add yours here and in the table, nowhere else in C++.
@@ -7,14 +9,23 @@ std::shared_ptr<const PartitioningPolicy> make_device_only_partitioning(Params& 
 std::shared_ptr<const PartitioningPolicy> make_npu_pim_partitioning(Params& params);
 std::shared_ptr<const PartitioningPolicy> make_npu_units_partitioning(Params& params);
 
+namespace {
+
+template <auto make>
+std::shared_ptr<const PartitioningPolicy> fusing(Params& params) {
+  return with_fused_all_reduce(params, make(params));
+}
+
+}  // namespace
+
 const Catalog<PartitioningPolicy>& partitioning_policies() {
   static const Catalog<PartitioningPolicy> table = {
       {"device_only", "every operator on the device itself, collectives on its link",
-       make_device_only_partitioning},
+       fusing<make_device_only_partitioning>},
       {"npu_units", "an NPU: matrices and attention on its arrays, the rest on its vector units",
-       make_npu_units_partitioning},
+       fusing<make_npu_units_partitioning>},
       {"npu_pim", "an NPU with PIM: the attention of decodes in its memory, the rest as npu_units",
-       make_npu_pim_partitioning},
+       fusing<make_npu_pim_partitioning>},
   };
   return table;
 }

@@ -3,12 +3,20 @@
 // configuration, before the run: a placed graph's structure stays, only its operators' times follow the
 // batch. Pure: no clock, no device; it knows the device's units by name only.
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "models/llm/operator_graph.h"
 #include "sim/core/catalog.h"
 
 namespace weir {
+
+// A key of the policy is why it cannot place a stage.
+struct UnfitKey : std::invalid_argument {
+  UnfitKey(std::string which, const std::string& what) : std::invalid_argument(what), key(std::move(which)) {}
+  std::string key;
+};
 
 class PartitioningPolicy {
  public:

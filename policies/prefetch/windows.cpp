@@ -67,7 +67,7 @@ std::vector<CommunicationWindow> communication_windows(const StageGraph& stage) 
     const OperatorGraph both = joined(stage.*part, stage.*next);
     const std::size_t boundary = boost::num_vertices(stage.*part);
     for (std::size_t v = 0; v < boundary; ++v) {
-      if (!is_collective(both[v].kind)) continue;
+      if (!is_collective(both[v].kind) || both[v].end < 1) continue;
       CommunicationWindow window{{part, v}, {}};
       const bool known = part == &StageGraph::block && next == &StageGraph::epilogue;  // what is in the block
       for (const std::size_t r : reached_from(both, v))

@@ -11,7 +11,7 @@ struct CommunicationWindow {
     std::size_t vertex;
     bool next = false;  // in the layer, or the part, after the communication's
   };
-  Place communication;
+  Place communication;  // the last chunk of one in chunks: beside the others its GEMM still reads memory
   // Matrices and attention in the order of a breadth-first search, up to the next communication on the way.
   std::vector<Place> reached;
 };

@@ -179,6 +179,9 @@ class Placer {
       placed = partitioned_stage(s_, spec, stage);
       policy = "/prefetch";
       placed = with_prefetches(spec, std::move(placed));
+    } catch (const UnfitKey& refused) {
+      reading_.problem(pointer + policy + "/" + refused.key, refused.what());
+      return false;
     } catch (const std::invalid_argument& refused) {
       reading_.problem(pointer + policy, refused.what());
       return false;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <random>
 
+#include "policies/partitioning/partitioning.h"
 #include "sim/app/reproduce/kernels.h"
 #include "sim/app/reproduce/measured.h"
 #include "test/reference_folder.h"
@@ -213,6 +214,11 @@ TEST_CASE("profiled device: says what its tables lack for a model") {
              Catch::Contains("tensor parallelism 1, not 2"));
   CHECK_THROWS_WITH(device->cost(layer("qk_norm"), decode_batch(1, 1), no_links()),
                     Catch::Contains("dense.csv"));
+  const Json fused = {{"kind", "device_only"}, {"fused_all_reduce_chunks", 2}};
+  const auto policy = make_from(partitioning_policies(), Params(reading, fused), {"kind", ""});
+  CHECK_THAT(device->cannot_run(
+                 policy->place(build_stage(llama, {}, {.tensor = 2}, 0), device->spec().unit_names())),
+             Catch::Contains("dense.csv has no layer o_proj 1/2") && Catch::Contains("fused_all_reduce"));
   Files files = small_bundle();
   files["moe.csv"] = "tokens,activated_experts,time_us\n1,2,50\n64,8,400\n1024,8,500\n";
   const Folder with_experts("mixtral", files);

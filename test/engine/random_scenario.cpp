@@ -108,6 +108,7 @@ Json random_npu_scenario(unsigned seed, bool one_stage) {
   }
   s["workload"]["requests"]["count"] = 80;
   s["workload"]["arrivals"] = random_arrivals(random);
+  for (Json& one : replicas) one["partitioning"]["fused_all_reduce_chunks"] = pick(random, {1, 1, 3});
   return s;
 }
 

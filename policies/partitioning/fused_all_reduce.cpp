@@ -1,0 +1,99 @@
+// The baseline of PRESERVE, Section 4 (Figure 5): Ascend's npu_mm_all_reduce_base. That one cuts the rows,
+// into no chunk of less than 384 (CANN, ops-transformer, mc2, matmul_performance: 3 x 128), and reads the
+// weights for each, from its L2 where they fit. Here columns are cut, so that weights are read once on every
+// device, and what is read again is a chunk's input.
+#include "policies/partitioning/fused_all_reduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/range/iterator_range.hpp>
+
+namespace weir {
+namespace {
+
+constexpr const char* key = "fused_all_reduce_chunks";
+
+// What the all-reduce waits for last, if that is a GEMM whose output nobody else reads. What else it adds up
+// (beside it in a parallel block) is there before, and each chunk waits for it as a whole.
+std::optional<std::size_t> fused_gemm(const OperatorGraph& graph, std::size_t reduce) {
+  std::optional<std::size_t> last;
+  if (graph[reduce].kind != OperatorKind::all_reduce) return last;
+  for (const auto edge : boost::make_iterator_range(boost::in_edges(reduce, graph)))
+    last = std::max(last, std::optional(boost::source(edge, graph)));
+  const bool fuses = last && graph[*last].kind == OperatorKind::gemm && boost::out_degree(*last, graph) == 1;
+  return fuses ? last : std::nullopt;
+}
+
+class FusedAllReduce final : public PartitioningPolicy {
+ public:
+  FusedAllReduce(std::shared_ptr<const PartitioningPolicy> policy, std::int64_t chunks)
+      : policy_(std::move(policy)), chunks_(chunks) {}
+
+  StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
+    if (std::ranges::find(units, "link") == units.end())
+      throw UnfitKey(key, "a unit \"link\" is needed beside which GEMMs can run, and the device has none");
+    StageGraph placed = policy_->place(std::move(stage), units);
+    for (OperatorGraph* graph : {&placed.prologue, &placed.block, &placed.epilogue}) *graph = fused(*graph);
+    return placed;
+  }
+
+ private:
+  // Chunks take the place of what they are cut from, so that the order of vertices stays topological and the
+  // GEMM's, ready at once, run without another operator between them.
+  OperatorGraph fused(const OperatorGraph& from) const {
+    std::vector<std::int64_t> columns(boost::num_vertices(from));  // 0: stays whole
+    for (const auto v : boost::make_iterator_range(boost::vertices(from)))
+      if (const auto gemm = fused_gemm(from, v)) columns[v] = columns[*gemm] = columns_of(from[*gemm]);
+    OperatorGraph to;
+    std::vector<std::vector<std::size_t>> became(columns.size());
+    for (const auto v : boost::make_iterator_range(boost::vertices(from)))
+      for (std::int64_t i = 0; i < (columns[v] > 0 ? chunks_ : 1); ++i)
+        became[v].push_back(boost::add_vertex(columns[v] > 0 ? chunk(from[v], columns[v], i) : from[v], to));
+    for (const auto edge : boost::make_iterator_range(boost::edges(from))) {
+      const auto &before = became[boost::source(edge, from)], &after = became[boost::target(edge, from)];
+      const bool pairs =
+          fused_gemm(from, boost::target(edge, from)) == std::optional(boost::source(edge, from));
+      for (std::size_t i = 0; i < before.size(); ++i)
+        for (std::size_t k = 0; k < after.size(); ++k)
+          if (!pairs || i == k) boost::add_edge(before[i], after[k], to);
+    }
+    return to;
+  }
+
+  std::int64_t columns_of(const Operator& gemm) const {
+    if (gemm.out_features < chunks_)
+      throw UnfitKey(key, fmt::format("{} has {} columns, too few for {} chunks", gemm.name,
+                                      gemm.out_features, chunks_));
+    return gemm.out_features;
+  }
+
+  // Of a GEMM that many columns wide, or of the all-reduce of its output; the last takes the rest.
+  Operator chunk(Operator op, std::int64_t columns, std::int64_t number) const {
+    const std::int64_t begin = number * (columns / chunks_),
+                       end = number + 1 < chunks_ ? begin + columns / chunks_ : columns;
+    op.name = fmt::format("{} {}/{}", op.name, number + 1, chunks_);
+    op.begin = static_cast<double>(begin) / static_cast<double>(columns);
+    op.end = static_cast<double>(end) / static_cast<double>(columns);
+    if (op.kind == OperatorKind::gemm) op.out_features = end - begin;
+    return op;
+  }
+
+  std::shared_ptr<const PartitioningPolicy> policy_;
+  std::int64_t chunks_;
+};
+
+}  // namespace
+
+std::shared_ptr<const PartitioningPolicy> with_fused_all_reduce(
+    Params& params, std::shared_ptr<const PartitioningPolicy> policy) {
+  const std::int64_t chunks =
+      params.integer({key,
+                      "A GEMM and the all-reduce of its output as one kernel in so many chunks, one "
+                      "multiplied while the one before is added up over the ranks. 1: one after the other."},
+                     {1, 64}, 1);
+  if (chunks == 1 || !policy) return policy;
+  return std::make_shared<FusedAllReduce>(std::move(policy), chunks);
+}
+
+}  // namespace weir
