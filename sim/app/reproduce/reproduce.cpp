@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <stdexcept>
 #include <thread>
 
 #include "sim/app/command_line.h"
@@ -13,6 +14,7 @@
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
 #include "sim/app/reproduce/neupims/study.h"
+#include "sim/app/reproduce/preserve/study.h"
 #include "sim/app/reproduce/validation.h"
 #include "sim/core/catalog.h"
 
@@ -24,6 +26,7 @@ const std::vector<Study>& studies() {
        draw_validation},
       {"neupims", "NPU + HBM-PIM: Figures 12 to 15, Tables 4 and 5, Algorithms 1 and 2", reproduce_neupims,
        draw_neupims},
+      {"preserve", "L2 prefetching NPU: Figures 2, 4 to 8 and 10, Table 1", reproduce_preserve, draw_preserve},
   };
   return table;
 }
@@ -140,6 +143,21 @@ int reproduce(const Arguments& a) {
 bool ReproducedRow::within() const {
   return inside(simulated, accept_min, accept_max) &&
          inside(physical, physical_accept_min, physical_accept_max);
+}
+
+void add_part(ReproducedRows& rows, const char* id, const std::function<void(ReproducedRows&)>& part) {
+  ReproducedRows more;
+  try {
+    part(more);
+  } catch (const std::runtime_error& failure) {
+    ReproducedRow row;
+    row.id = id;
+    row.metric = "could not be run";
+    row.accept_min = 0;
+    row.note = failure.what();
+    more = {row};
+  }
+  rows.insert(rows.end(), more.begin(), more.end());
 }
 
 std::function<int()> declare_reproduce(CLI::App& app) {

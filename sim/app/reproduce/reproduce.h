@@ -23,6 +23,11 @@ struct ReproducedRow {
   bool within() const;  // every bound there is holds; of a row that is judged
 };
 
+// Appends a part of a study. A run of it that failed costs its rows, not the study: one row says why, and is
+// not within.
+using ReproducedRows = std::vector<ReproducedRow>;
+void add_part(ReproducedRows& rows, const char* id, const std::function<void(ReproducedRows&)>& part);
+
 struct ReproduceOptions {
   std::optional<std::filesystem::path> reference;  // measured data beyond the project's own table
   std::filesystem::path files;                     // a study may leave data here

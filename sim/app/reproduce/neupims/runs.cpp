@@ -2,16 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 namespace weir::neupims {
 namespace {
-
-std::string name_of(const StudyPoint& p) {
-  return fmt::format("{} {} {} TP{} PP{} {} {} {}{}", p.machine.device, p.machine.placement,
-                     p.machine.interleave, p.tensor, p.pipeline, p.model, p.dataset, p.batch,
-                     p.variant.name.empty() ? "" : ", " + p.variant.name);
-}
 
 // The paper names no interconnect and its simulator has no all-reduce: the paper set has one that costs
 // nothing. Physical: NVLink 3, the one of the A100 that the paper compares with.
@@ -62,32 +54,10 @@ Json scenario_of(const StudyPoint& p, const std::string& assumptions) {
               {"max_tokens", 2048}}}}}};
 }
 
-void Runs::want(const StudyPoint& point) {
-  wanted_.emplace(name_of(point), point);
-}
-
-void Runs::run(const ReproduceOptions& options) {
-  std::vector<Case> cases;
-  for (const auto& [name, point] : wanted_)
-    for (const char* assumptions : {"paper", "physical"})
-      cases.push_back({fmt::format("{}, {}", name, assumptions), scenario_of(point, assumptions)});
-  const std::vector<CaseResult> results = run_cases(cases, options);
-  std::size_t i = 0;
-  for (const auto& [name, point] : wanted_) {
-    results_[name] = {results[i], results[i + 1]};
-    i += 2;
-  }
-}
-
-const Measured& Runs::at(const StudyPoint& point) const {
-  const Measured& m = results_.at(name_of(point));
-  for (const CaseResult* result : {&m.paper, &m.physical})
-    if (!result->error.empty()) throw std::runtime_error(name_of(point) + ": " + result->error);
-  return m;
-}
-
-void Runs::each(const std::function<void(const StudyPoint&, const Measured&)>& action) const {
-  for (const auto& [name, point] : wanted_) action(point, results_.at(name));
+std::string name_of(const StudyPoint& p) {
+  return fmt::format("{} {} {} TP{} PP{} {} {} {}{}", p.machine.device, p.machine.placement,
+                     p.machine.interleave, p.tensor, p.pipeline, p.model, p.dataset, p.batch,
+                     p.variant.name.empty() ? "" : ", " + p.variant.name);
 }
 
 }  // namespace weir::neupims

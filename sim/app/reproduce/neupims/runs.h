@@ -1,10 +1,9 @@
 #pragma once
 // The runs behind NeuPIMs' figures: its models, datasets and machines as scenarios, every one simulated once.
-#include <map>
 #include <string>
 #include <vector>
 
-#include "sim/app/reproduce/case_runner.h"
+#include "sim/app/reproduce/study_runs.h"
 
 namespace weir::neupims {
 
@@ -42,24 +41,9 @@ struct StudyPoint {
   Variant variant = {};
 };
 
-// Of both assumption sets.
-struct Measured {
-  CaseResult paper, physical;
-};
-
 inline constexpr int steps_of_a_batch = 8;
+std::string name_of(const StudyPoint& point);
 Json scenario_of(const StudyPoint& point, const std::string& assumptions);
-
-class Runs {
- public:
-  void want(const StudyPoint& point);
-  void run(const ReproduceOptions& options);          // all that are wanted
-  const Measured& at(const StudyPoint& point) const;  // throws std::runtime_error where a run failed: why
-  void each(const std::function<void(const StudyPoint&, const Measured&)>& action) const;
-
- private:
-  std::map<std::string, StudyPoint> wanted_;
-  std::map<std::string, Measured> results_;
-};
+using Runs = StudyRuns<StudyPoint>;
 
 }  // namespace weir::neupims

@@ -1,7 +1,5 @@
 #include "sim/app/reproduce/neupims/study.h"
 
-#include <stdexcept>
-
 #include "sim/app/output/output_file.h"
 
 namespace weir {
@@ -18,21 +16,6 @@ void write_runs(const Runs& runs, const std::filesystem::path& folder) {
                m.paper.output_throughput, m.physical.output_throughput);
   });
   file.close();
-}
-
-void add_part(Rows& rows, const char* id, const std::function<void(Rows&)>& part) {
-  Rows more;
-  try {
-    part(more);
-  } catch (const std::runtime_error& failure) {
-    ReproducedRow row;
-    row.id = id;
-    row.metric = "could not be run";
-    row.accept_min = 0;
-    row.note = failure.what();
-    more = {row};
-  }
-  rows.insert(rows.end(), more.begin(), more.end());
 }
 
 }  // namespace neupims

@@ -45,8 +45,6 @@ void add_estimates(Rows& rows);      // Algorithm 1
 void want_evidence(Runs& runs);
 void add_evidence(const Runs& runs, Rows& rows);
 void add_capacity(Rows& rows);  // and which of its points the memory does not hold
-// A run that failed costs its part's rows, not the study: one row says why, and is not within.
-void add_part(Rows& rows, const char* id, const std::function<void(Rows&)>& part);
 // runs.csv: every run, for whoever draws or reads on. algorithm1.csv: its curves.
 void write_runs(const Runs& runs, const std::filesystem::path& folder);
 void write_algorithm1(const std::filesystem::path& folder);

@@ -1,0 +1,82 @@
+#include "sim/app/reproduce/preserve/runs.h"
+
+#include <cmath>
+
+namespace weir::preserve {
+namespace {
+
+bool parametric(const Run& run) {
+  return run.device == "l2_npu";
+}
+
+Json cluster(const Run& run) {
+  Json device = {{"kind", run.device}, {"count", run.devices}};
+  Json links = "hccs_mesh";
+  if (parametric(run)) {  // Table 2; the ring is Section 5's
+    device["l2_mb"] = run.l2_mb;
+    links = {{"shape", "ring"},
+             {"bandwidth_gb_per_s", run.gbit_per_s / 8},
+             {"latency_us", 25},
+             {"latency", "once"}};
+  } else {
+    device["count"] = 8;  // an Atlas 800T A2: fewer ranks have the links among them alone
+  }
+  return {{"nodes", Json::array({{{"devices", Json::array({device})}, {"interconnect", links}}})}};
+}
+
+Json workload(const Run& run) {
+  const std::int64_t prompt = std::llround(2. / 3 * static_cast<double>(run.length));
+  if (run.span == Span::request)
+    return {{"requests",
+             {{"kind", "fixed"},
+              {"input_tokens", prompt},
+              {"output_tokens", run.length - prompt},
+              {"count", run.batch}}},
+            {"arrivals", {{"kind", "all_at_once"}}}};
+  return {
+      {"requests",
+       {{"kind", "fixed"}, {"input_tokens", run.length - 1}, {"output_tokens", 2}, {"count", run.batch}}},
+      {"arrivals", {{"kind", "warm_batch"}, {"concurrency", run.batch}, {"batches", 1}, {"steps", 1}}}};
+}
+
+}  // namespace
+
+const std::vector<std::string> explored_models = {
+    "llama3-8b",  "llama3-70b",  "llama3.1-405b", "qwen2-7b",   "qwen2-72b",    "qwen1.5-110b",
+    "phi3-small", "phi3-medium", "phi3.5-moe",    "mistral-7b", "mixtral-8x7b", "mixtral-8x22b"};
+const std::vector<std::string> measured_models = {"llama3-8b", "llama3-70b", "qwen2-7b",
+                                                  "qwen2-72b", "phi3-small", "phi3-medium"};
+
+std::string name_of(const Run& r) {
+  return fmt::format("{} {} on {} {}, {} x {}{}, L2 {} MB, {} Gbit/s, prefetch {}, {} chunks", r.model, r.type,
+                     r.devices, r.device, r.batch, r.length, r.span == Span::last_step ? " (last step)" : "",
+                     r.l2_mb, r.gbit_per_s, r.prefetch, r.fused_chunks);
+}
+
+Json scenario_of(const Run& run, const std::string& assumptions) {
+  constexpr std::int64_t block = 16;
+  Json precision = {{"weights", run.type}, {"activations", run.type}, {"kv_cache", run.type}};
+  // Section 5 counts everything in int8; what the 910B's GEMMs write is not said, and left at 16 bits.
+  if (parametric(run)) precision["hidden"] = run.type;
+  const bool whole = run.span == Span::request;
+  return {
+      {"model", run.model},
+      {"assumptions", assumptions},
+      {"precision", precision},
+      {"cluster", cluster(run)},
+      {"serving",
+       {{"replicas",
+         Json::array({{{"parallelism", {{"tensor", run.devices}, {"pad_heads", true}}},
+                       {"batching",
+                        {{"kind", whole ? "static" : "orca"},
+                         {"max_batch_requests", run.batch},
+                         {"max_batch_tokens", whole ? run.batch * run.length : std::int64_t{8192}}}},
+                       {"kv_cache", {{"blocks", run.batch * ((run.length + block) / block)}}},
+                       {"partitioning",
+                        {{"kind", "device_only"}, {"fused_all_reduce_chunks", run.fused_chunks}}},
+                       {"prefetch", {{"kind", run.prefetch}}},
+                       {"engine", {{"kind", "ideal"}}}}})}}},
+      {"workload", workload(run)}};
+}
+
+}  // namespace weir::preserve

@@ -1,0 +1,36 @@
+#pragma once
+// The runs behind PRESERVE's figures: its models, accelerators and batches as scenarios.
+#include <string>
+#include <vector>
+
+#include "sim/app/reproduce/study_runs.h"
+
+namespace weir::preserve {
+
+// Of the design space exploration (Section 5), and of the measurements (Section 4, Table 1).
+extern const std::vector<std::string> explored_models, measured_models;
+
+enum class Span {
+  request,    // two thirds of the length as prompts, then the rest is generated
+  last_step,  // the last token alone
+};
+
+struct Run {
+  std::string model, device = "l2_npu";
+  int devices = 32;  // tensor parallel
+  int batch = 8;
+  std::int64_t length = 2048;  // of prompt and output
+  double l2_mb = 104;          // of an l2_npu
+  double gbit_per_s = 200;     // of its ring
+  std::string prefetch = "preserve";
+  int fused_chunks = 1;
+  std::string type = "int8";
+  Span span = Span::request;
+};
+
+std::string name_of(const Run& run);
+// Without the memory for all of its requests at once such a scenario is refused.
+Json scenario_of(const Run& run, const std::string& assumptions);
+using Runs = StudyRuns<Run>;
+
+}  // namespace weir::preserve

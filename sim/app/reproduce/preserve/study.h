@@ -1,0 +1,47 @@
+#pragma once
+// `weir reproduce preserve`: the rows of Figures 2, 4 to 8 and 10 and of Table 1 (Yuezgueler, Zhuang, Cavigelli:
+// PRESERVE). Nothing is fitted in either set; `paper` leaves out what is before and after the decoder layers, as
+// the authors' performance model does. Each part leaves a CSV, from which its figure is drawn.
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/app/reproduce/preserve/runs.h"
+
+namespace weir {
+
+std::vector<ReproducedRow> reproduce_preserve(const ReproduceOptions& options);
+void draw_preserve(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
+
+namespace preserve {
+
+using Rows = std::vector<ReproducedRow>;
+using Folder = std::filesystem::path;
+
+void add_footprints(const Folder& folder, Rows& rows);  // Figure 2
+void want_lengths(Runs& runs);
+void add_lengths(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 4
+void want_fused(Runs& runs);
+void add_fused(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 5
+void want_servers(Runs& runs);
+void add_servers(const Runs& runs, Rows& rows);  // Table 1
+void want_exploration(Runs& runs);
+void add_exploration(const Runs& runs, const Folder& folder, Rows& rows);  // Figures 6 and 7
+void want_networks(Runs& runs);
+void add_networks(const Runs& runs, const Folder& folder, Rows& rows);  // Figures 8 and 10
+
+
+struct Both {
+  double paper, physical;
+};
+template <class Of>  // of(&Measured::paper), of(&Measured::physical)
+Both both(const Of& of) {
+  return {of(&Measured::paper), of(&Measured::physical)};
+}
+// Bounds are those of the paper's set; what is not bounded is only reported.
+ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
+                       Both simulated, std::optional<double> low = {}, std::optional<double> high = {});
+
+}  // namespace preserve
+}  // namespace weir

@@ -1,0 +1,60 @@
+#pragma once
+// The runs that a study wants, each simulated once in both assumption sets: `paper`, which holds what is taken
+// from the paper's own model or fitted to it, and `physical`. A study's point has name_of(point), unique, and
+// scenario_of(point, assumptions) beside it.
+#include <fmt/format.h>
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/app/reproduce/case_runner.h"
+
+namespace weir {
+
+struct Measured {
+  CaseResult paper, physical;
+};
+
+template <class Point>
+class StudyRuns {
+ public:
+  void want(const Point& point) { wanted_.emplace(name_of(point), point); }
+
+  void run(const ReproduceOptions& options) {  // all that are wanted
+    std::vector<Case> cases;
+    for (const auto& [name, point] : wanted_)
+      for (const char* assumptions : {"paper", "physical"})
+        cases.push_back({fmt::format("{}, {}", name, assumptions), scenario_of(point, assumptions)});
+    const std::vector<CaseResult> results = run_cases(cases, options);
+    std::size_t i = 0;
+    for (const auto& [name, point] : wanted_) {
+      results_[name] = {results[i], results[i + 1]};
+      i += 2;
+    }
+  }
+
+  // Empty where it ran; else why it could not.
+  std::string error(const Point& point) const {
+    const Measured& m = results_.at(name_of(point));
+    return !m.paper.error.empty() ? m.paper.error : m.physical.error;
+  }
+
+  const Measured& at(const Point& point) const {  // throws std::runtime_error where it could not run
+    const std::string why = error(point);
+    if (!why.empty()) throw std::runtime_error(name_of(point) + ": " + why);
+    return results_.at(name_of(point));
+  }
+
+  template <class Action>
+  void each(const Action& action) const {
+    for (const auto& [name, point] : wanted_) action(point, results_.at(name));
+  }
+
+ private:
+  std::map<std::string, Point> wanted_;
+  std::map<std::string, Measured> results_;
+};
+
+}  // namespace weir
