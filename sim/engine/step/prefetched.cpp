@@ -44,6 +44,11 @@ std::vector<bool> Prefetched::covered(const OperatorGraph& part) {
   return covered;
 }
 
+// Sub-batches fetch at the same time, each into an equal share.
+Bytes Prefetched::share_of_cache() const {
+  return device_->spec().cache->capacity / static_cast<double>(fetches_.front().fetch_index.size());
+}
+
 void Prefetched::choose(const BatchShape& batch) {
   int window = -1;
   Bytes beside;
@@ -58,16 +63,16 @@ void Prefetched::choose(const BatchShape& batch) {
     }
     candidates_[i] = {window, stored_bytes(f.reader, batch), beside};
   }
-  policy_->choose(device_->spec().cache->capacity, candidates_, fetched_);
+  policy_->choose(share_of_cache(), candidates_, fetched_);
   for (std::size_t i = 0; i < fetches_.size(); ++i) {
     // Of experts that are not asked for, nothing is read.
     const Bytes stored = candidates_[i].bytes, read = std::min(stored, uncached_[i].memory);
     const double needed = stored > Bytes(0) ? read / stored : 0;
-    reads_[i] = {fetched_[i], needed * fetched_[i], {}, {}};
+    reads_[i] = {fetched_[i], needed * fetched_[i], {}, {}, {}};
   }
   for (std::size_t first = 0, end = 0; first < fetches_.size(); first = end) {
     while (end < fetches_.size() && candidates_[end].window == candidates_[first].window) ++end;
-    find_hits(device_->spec().cache->capacity, {reads_.data() + first, end - first});
+    find_hits(share_of_cache(), {reads_.data() + first, end - first});
   }
 }
 
@@ -96,9 +101,7 @@ StepCost Prefetched::fill(Timeline& timeline, const StepGraph& graph, std::size_
     set_cost(timeline, graph, f.reader_index[chain], reader);
     sum += attributed(fetch, f.fetch, f.times);
     sum += attributed(reader, f.reader, f.times);
-    sum.prefetched += f.times * read.fetched;
-    sum.prefetch_used += f.times * read.hits;
-    sum.prefetch_evicted += f.times * read.evicted;
+    sum.prefetch += f.times * PrefetchBytes{read.fetched, read.hits, read.evicted, read.left};
   }
   return sum;
 }

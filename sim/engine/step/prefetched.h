@@ -28,6 +28,7 @@ class Prefetched {
     std::vector<int> fetch_index, reader_index;  // in the graph, by chain
   };
   void choose(const BatchShape& batch);
+  Bytes share_of_cache() const;
   KernelCost fetch_cost(Bytes bytes) const;
 
   std::shared_ptr<const Device> device_;
