@@ -29,7 +29,8 @@ class Prefetched {
   };
   void choose(const BatchShape& batch);
   Bytes share_of_cache() const;
-  KernelCost fetch_cost(Bytes bytes) const;
+  BytesPerSecond beside_a(const KernelCost& communication) const;  // a stream of prefetches
+  KernelCost fetch_cost(Bytes bytes, BytesPerSecond stream) const;
 
   std::shared_ptr<const Device> device_;
   std::shared_ptr<const CollectiveModel> links_;
@@ -41,6 +42,7 @@ class Prefetched {
   std::vector<Bytes> fetched_;
   std::vector<CachedRead> reads_;
   std::vector<KernelCost> uncached_;
+  std::vector<BytesPerSecond> streams_;
 };
 
 }  // namespace weir
