@@ -71,7 +71,7 @@ TEST_CASE("device overrides: bad ones are problems at their pointers") {
   // Each class of devices has its own.
   CHECK_THAT(problems("h100_sxm", {{"systolic_arrays", 8}}),
              Catch::Contains("/systolic_arrays: unknown key"));
-  CHECK_THAT(problems("npu_only", {{"l2_mib", 8}}), Catch::Contains("/l2_mib: unknown key"));
+  CHECK_THAT(problems("npu_only", {{"l2_mb", 8}}), Catch::Contains("/l2_mb: unknown key"));
   CHECK_THAT(problems("npu_only", {{"profile", "x"}}), Catch::Contains("/profile: unknown key"));
   CHECK_THAT(problems("npu_only", {{"systolic_arrays", 2.5}}),
              Catch::Contains("/systolic_arrays: expected an integer"));
