@@ -68,6 +68,19 @@ const CatalogNumbers& memory_and_peak_numbers() {
   return all;
 }
 
+const CatalogNumbers& cache_numbers() {
+  static const CatalogNumbers all = {
+      {{"l2_mb",
+        "Second-level cache of a GPU or an L2 NPU, in 10^6 bytes; more of it holds more of what is "
+        "prefetched."},
+       not_negative},
+      {{"l2_bandwidth_gb_per_s", "Reads that hit the second-level cache. A GPU without it cannot prefetch."},
+       positive,
+       true},
+  };
+  return all;
+}
+
 void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params) {
   for (const CatalogNumber& n : numbers)
     if (const auto given = params.number_if_given(n.key, n.range); given && row.is_object())

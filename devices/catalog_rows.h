@@ -20,6 +20,8 @@ using CatalogNumbers = std::vector<CatalogNumber>;
 const CatalogNumbers& common_numbers();  // of every device: host link, power, price
 // Of those whose arithmetic is peaks by type and whose memory is a capacity and a bandwidth.
 const CatalogNumbers& memory_and_peak_numbers();
+// Of those with an L2; what prefetches are without where its bandwidth is not known.
+const CatalogNumbers& cache_numbers();
 // Puts what the scenario gives in the place of the row's; only declares them where the row is null.
 void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params);
 std::map<std::string, double> read_numbers(Params& row, const CatalogNumbers& numbers);

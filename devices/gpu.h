@@ -1,5 +1,7 @@
 #pragma once
-// A GPU as the analytic models of models/latency see it. Made by catalog.cpp; profiled.cpp stands on one.
+// A GPU as the analytic models of models/latency see it. Its units: gpu, link and, where its L2's bandwidth
+// is known, prefetch (a stream that reads memory into the L2, of no multiprocessor and without launches; only
+// a prefetch policy places operators on it). Made by gpu_row.cpp; profiled.cpp stands on one.
 #include <vector>
 
 #include "devices/device.h"

@@ -90,6 +90,11 @@ class Profiled final : public Device {
   }
 
   std::string cannot_run(const StageGraph& stage) const override {
+    if (!stage.windows.empty())
+      return fmt::format(
+          "{} has whole kernels' times, not what of them is memory traffic: nothing can be "
+          "prefetched",
+          folder_.string());
     int degree = 1;
     for (const OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
       for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {

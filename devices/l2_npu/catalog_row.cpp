@@ -18,9 +18,6 @@ const CatalogNumbers& numbers() {
         "Of an L2 NPU: before a chunk of a matrix (fused_all_reduce_chunks), but the first, gets what it "
         "reads."},
        not_negative},
-      {{"l2_mb", "Of an L2 NPU: the cache, in 10^6 bytes; more of it holds more of what is prefetched."},
-       not_negative},
-      {{"l2_bandwidth_gb_per_s", "Of an L2 NPU: reads that hit the cache."}},
       {{"core_int8_tflops", "Of an L2 NPU: peak of a core; the cores are int8_tflops over it."}},
       {{"core_mm2", "Of an L2 NPU: die area of a core."}},
       {{"l2_mm2_per_mb", "Of an L2 NPU: die area of 10^6 bytes of cache."}, not_negative},
@@ -30,13 +27,15 @@ const CatalogNumbers& numbers() {
 
 void override_l2_npu(Json& row, Params& params) {
   override_numbers(row, memory_and_peak_numbers(), params);
+  override_numbers(row, cache_numbers(), params);
   override_numbers(row, numbers(), params);
 }
 
 std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& json) {
   Reading reading("devices/catalog/" + kind + ".json");
   Params row(reading, json);
-  const std::map<std::string, double> value = read_numbers(row, numbers());
+  std::map<std::string, double> value = read_numbers(row, numbers());
+  value.merge(read_numbers(row, cache_numbers()));
   const bool layers_only = row.flag({"layers_only", "Embedding and LM head take no time."}, false);
   DeviceSpec spec = common_spec(kind, row);
   read_memory_and_peaks(spec, row);

@@ -1,14 +1,28 @@
 #include "models/latency/kernel_cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace weir {
+namespace {
+
+Seconds overlapped(const KernelCost& cost) {
+  return Seconds(smooth_maximum(cost.compute.value(), cost.traffic.value(), cost.knee));
+}
+
+}  // namespace
+
+double smooth_maximum(double a, double b, double knee) {
+  const double high = std::max(a, b), low = std::min(a, b);
+  if (low <= 0) return high;
+  return high * std::pow(1 + std::pow(low / high, knee), 1 / knee);
+}
 
 KernelCost reading_from_cache(KernelCost cost, Bytes hits, BytesPerSecond cache) {
   if (!(hits > Bytes(0))) return cost;
-  const Seconds rest = cost.time - std::max(cost.compute, cost.traffic);
+  const Seconds rest = cost.time - overlapped(cost);
   cost.traffic = cost.traffic * ((cost.memory - hits) / cost.memory) + hits / cache;
-  cost.time = rest + std::max(cost.compute, cost.traffic);
+  cost.time = rest + overlapped(cost);
   cost.memory = cost.memory - hits;
   return cost;
 }

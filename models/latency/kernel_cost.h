@@ -2,6 +2,7 @@
 // What one operator costs on one unit, alone: the result of every latency model, for the step timeline, the
 // usage counters and the energy.
 #include <cstdint>
+#include <limits>
 
 #include "sim/core/units.h"
 
@@ -16,7 +17,12 @@ struct KernelCost {
   Seconds compute;          // part of `time` when only arithmetic would count ...
   Seconds traffic;          // ... and only memory traffic: the larger says what bounds the kernel
   Joules energy;            // above idle
+  // How well the two overlap: as smooth_maximum has it. What `time` has beyond that depends on neither.
+  double knee = std::numeric_limits<double>::infinity();
 };
+
+// (a^knee + b^knee)^(1/knee): the sum of the two for 1, the larger for infinity.
+double smooth_maximum(double a, double b, double knee);
 
 // With so many of its bytes in a cache of that bandwidth; what is neither arithmetic nor traffic stays. At
 // most cost.memory of them.

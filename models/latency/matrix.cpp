@@ -6,12 +6,6 @@
 namespace weir {
 namespace {
 
-double smooth_maximum(double a, double b, double knee) {
-  const double high = std::max(a, b), low = std::min(a, b);
-  if (low <= 0) return high;
-  return high * std::pow(1 + std::pow(low / high, knee), 1 / knee);
-}
-
 KernelCost roofline(const GemmEfficiency& e, const Roof& roof, double flops, double computed_flops,
                     double bytes) {
   const double compute = computed_flops / (e.compute * roof.peak.value());
@@ -22,6 +16,7 @@ KernelCost roofline(const GemmEfficiency& e, const Roof& roof, double flops, dou
   cost.memory = Bytes(bytes);
   cost.compute = Seconds(compute);
   cost.traffic = Seconds(traffic);
+  cost.knee = e.knee;
   return cost;
 }
 

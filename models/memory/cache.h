@@ -12,8 +12,17 @@ struct CachedRead {
   Bytes read;     // by its reader
   Bytes evicted;  // the answers: by later prefetches
   Bytes hits;     // at most `read`
+  Bytes left;     // there and never asked for: of experts that no token was routed to
 };
 // What is fetched beyond the capacity pushes out what was fetched first.
 void find_hits(Bytes capacity, std::span<CachedRead> reads);
+
+// What became of prefetches: fetched = used + evicted + left.
+struct PrefetchBytes {
+  Bytes fetched{}, used{}, evicted{}, left{};
+
+  PrefetchBytes& operator+=(const PrefetchBytes& other);
+  friend PrefetchBytes operator*(double k, const PrefetchBytes& bytes);
+};
 
 }  // namespace weir

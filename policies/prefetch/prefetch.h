@@ -13,7 +13,7 @@ namespace weir {
 struct PrefetchCandidate {
   int window;    // Operator::window
   Bytes bytes;   // what it reads that is there before: weights, K and V
-  Bytes beside;  // what memory delivers while the collective runs
+  Bytes beside;  // what memory delivers while the collective runs and nothing else does: 0 if something may
 };
 
 class PrefetchPolicy {
@@ -25,6 +25,8 @@ class PrefetchPolicy {
   // How much of each is fetched in this step.
   virtual void choose(Bytes capacity, std::span<const PrefetchCandidate> candidates,
                       std::span<Bytes> fetched) const = 0;
+  // Whether a prefetch leaves to its collective what that draws from memory; if not they share it.
+  virtual bool yields() const { return false; }
 };
 
 const Catalog<PrefetchPolicy>& prefetch_policies();

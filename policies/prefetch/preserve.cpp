@@ -1,8 +1,13 @@
 // PRESERVE (Section 3, Algorithm 1): beside every communication what follows it is fetched, in the order of a
 // breadth-first search, until the next communication or until the sum would fill the cache. The sum is that
 // of the step at hand: the paper's graphs are compiled for one length, Weir's batches change.
+//
+// A step may take longer than without: a reader waits for all that is fetched for it, and a prefetch draws
+// from the memory beside whatever runs. Window-aware it never does, but for one cause: where the first
+// layer's communication is shorter than the others', what they hide is waited for there.
 #include <algorithm>
 #include <boost/range/iterator_range.hpp>
+#include <set>
 #include <stdexcept>
 
 #include "policies/prefetch/prefetch.h"
@@ -30,7 +35,10 @@ class Preserve final : public PrefetchPolicy {
 
   StageGraph add_prefetches(StageGraph stage, std::span<const std::string> units) const override {
     const int unit = prefetch_unit(units);
-    for (const CommunicationWindow& window : communication_windows(stage)) {
+    std::vector<CommunicationWindow> windows = communication_windows(stage);
+    if (window_aware_) std::erase_if(windows, [](const CommunicationWindow& w) { return !w.alone; });
+    if (stage.layers > 1) leave_out_what_one_layer_fetches(windows);
+    for (const CommunicationWindow& window : windows) {
       const auto number = static_cast<int>(stage.windows.size());
       stage.windows.push_back((stage.*window.communication.part)[window.communication.vertex]);
       for (const CommunicationWindow::Place& place : window.reached) add(stage, window, place, unit, number);
@@ -53,7 +61,22 @@ class Preserve final : public PrefetchPolicy {
     }
   }
 
+  bool yields() const override { return window_aware_; }
+
  private:
+  // What the first layer alone would fetch is left out: in the others nothing would hold it back.
+  static void leave_out_what_one_layer_fetches(std::vector<CommunicationWindow>& windows) {
+    std::set<std::size_t> carried;
+    for (const CommunicationWindow& window : windows)
+      for (const CommunicationWindow::Place& place : window.reached)
+        if (window.communication.part == &StageGraph::block && place.part == &StageGraph::block && place.next)
+          carried.insert(place.vertex);
+    for (CommunicationWindow& window : windows)
+      if (window.communication.part == &StageGraph::prologue)
+        std::erase_if(window.reached, [&](const auto& p) { return p.next && !carried.contains(p.vertex); });
+    std::erase_if(windows, [](const CommunicationWindow& w) { return w.reached.empty(); });
+  }
+
   // One that two communications lead to, that before the first layer and that at the end of a layer, is
   // fetched by one operator: beside the former in the first layer, beside the latter in all others.
   static void add(StageGraph& stage, const CommunicationWindow& window,
@@ -85,11 +108,11 @@ class Preserve final : public PrefetchPolicy {
 }  // namespace
 
 std::shared_ptr<const PrefetchPolicy> make_preserve(Params& params) {
-  return std::make_shared<Preserve>(
-      params.flag({"window_aware",
-                   "No more than memory delivers while the communication runs, so that nothing waits for a "
-                   "prefetch that is not over."},
-                  false));
+  return std::make_shared<Preserve>(params.flag(
+      {"window_aware",
+       "No more than memory delivers while the communication runs, and only where nothing else runs "
+       "beside it, so that nothing waits for a prefetch or shares the memory with one."},
+      false));
 }
 
 }  // namespace weir

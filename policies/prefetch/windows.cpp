@@ -1,5 +1,6 @@
 #include "policies/prefetch/windows.h"
 
+#include <algorithm>
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/range/iterator_range.hpp>
 
@@ -59,6 +60,15 @@ std::vector<std::size_t> reached_from(const OperatorGraph& graph, std::size_t co
   return order;
 }
 
+bool is_alone(const OperatorGraph& graph, std::size_t communication) {
+  std::vector<bool> ordered(boost::num_vertices(graph));
+  search(graph, communication, [&](std::size_t v) { ordered[v] = true; });
+  for (std::size_t from = 0; from < ordered.size(); ++from)
+    if (!ordered[from])
+      search(graph, from, [&](std::size_t v) { ordered[from] = ordered[from] || v == communication; });
+  return std::ranges::all_of(ordered, std::identity());
+}
+
 }  // namespace
 
 std::vector<CommunicationWindow> communication_windows(const StageGraph& stage) {
@@ -68,13 +78,15 @@ std::vector<CommunicationWindow> communication_windows(const StageGraph& stage) 
     const std::size_t boundary = boost::num_vertices(stage.*part);
     for (std::size_t v = 0; v < boundary; ++v) {
       if (!is_collective(both[v].kind) || both[v].end < 1) continue;
-      CommunicationWindow window{{part, v}, {}};
+      CommunicationWindow window{{part, v}, {}, is_alone(stage.*part, v)};
       const bool known = part == &StageGraph::block && next == &StageGraph::epilogue;  // what is in the block
+      // What is fetched for the next part starts with what the communication waits for in its own.
+      const bool first = boost::in_degree(v, stage.*part) == 0, last = part == next && stage.layers < 2;
       for (const std::size_t r : reached_from(both, v))
-        if (r >= boundary)
-          window.reached.push_back({next, r - boundary, true});
-        else if (!known)
+        if (r < boundary && !known)
           window.reached.push_back({part, r});
+        else if (r >= boundary && !first && !last)
+          window.reached.push_back({next, r - boundary, true});
       if (!window.reached.empty()) windows.push_back(std::move(window));
     }
   };

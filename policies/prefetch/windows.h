@@ -14,10 +14,12 @@ struct CommunicationWindow {
   Place communication;  // the last chunk of one in chunks: beside the others its GEMM still reads memory
   // Matrices and attention in the order of a breadth-first search, up to the next communication on the way.
   std::vector<Place> reached;
+  bool alone = true;  // all else of its part comes before it or after it
 };
 
 // In the order of the stage; after the last layer the block's collectives lead to the epilogue, which is a
-// window of its own. Those that reach nothing are left out.
+// window of its own. Those that reach nothing are left out; so is the next part for one that its own starts
+// with, and the next layer where there is none.
 std::vector<CommunicationWindow> communication_windows(const StageGraph& stage);
 
 }  // namespace weir

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/memory/cache.h"
 #include "sim/core/params.h"
 #include "sim/core/request.h"
 
@@ -43,7 +44,8 @@ class GapHistogram {
 // A part of a device that works by itself: "gpu", "link".
 struct UnitUsage {
   std::string name;
-  Seconds busy;
+  std::size_t index;  // in the device's units, of which the idle stream of prefetches is left out
+  Seconds busy = {};
 };
 
 // One device of one pipeline stage of one replica (the ranks of a tensor-parallel group are alike).
@@ -54,9 +56,10 @@ struct DeviceUsage {
   Seconds busy;
   // Where the device's step time went: the larger of arithmetic and traffic names a kernel's bound.
   Seconds compute_bound, memory_bound, link_bound, host_bound;
-  Flops flops;   // per device
-  Bytes memory;  // per device
-  Bytes link;    // per device
+  Flops flops;                  // per device
+  Bytes memory;                 // per device
+  Bytes link;                   // per device
+  PrefetchBytes prefetch = {};  // per device
   FlopsPerSecond peak;
   BytesPerSecond memory_bandwidth, link_bandwidth;
   std::vector<UnitUsage> units;

@@ -5,8 +5,13 @@
 namespace weir {
 namespace {
 
-DeviceUsage nothing_used_yet(const Scenario& scenario, const ReplicaSpec& spec, std::string name,
-                             std::size_t devices) {
+// The stream of prefetches only where there are any.
+bool shown(const DeviceUnit& unit, const StepModel& model) {
+  return unit.name != "prefetch" || model.prefetches();
+}
+
+DeviceUsage nothing_used_yet(const Scenario& scenario, const ReplicaSpec& spec, const StepModel& model,
+                             std::string name, std::size_t devices) {
   const DeviceSpec& device = spec.on->spec();
   DeviceUsage usage;
   usage.name = std::move(name);
@@ -16,7 +21,8 @@ DeviceUsage nothing_used_yet(const Scenario& scenario, const ReplicaSpec& spec, 
   usage.die_mm2 = device.die_mm2;
   usage.memory_bandwidth = device.memory_bandwidth;
   usage.link_bandwidth = spec.links.bandwidth;
-  for (const DeviceUnit& unit : device.units) usage.units.push_back({unit.name, Seconds(0)});
+  for (std::size_t u = 0; u < device.units.size(); ++u)
+    if (shown(device.units[u], model)) usage.units.push_back({device.units[u].name, u});
   return usage;
 }
 
@@ -51,13 +57,14 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaS
          .ranks = std::move(ranks),
          .memories = std::move(memories),
          .kv_per_token = kv_bytes_per_token(scenario.model, scenario.precision, spec.parallelism, stage),
-         .device = recorder.add_device(nothing_used_yet(scenario, spec, name, place[s].size())),
+         .device = recorder.add_device(nothing_used_yet(scenario, spec, *model, name, place[s].size())),
          .track = recorder.add_track(name),
          .unit_tracks = {},
          .activation_per_token = activation_per_token(scenario, spec)});
     if (recorder.wants_spans() && first_of_its_kind)
       for (const DeviceUnit& unit : spec.on->spec().units)
-        stages.back().unit_tracks.push_back(recorder.add_track(fmt::format("{} {}", name, unit.name)));
+        stages.back().unit_tracks.push_back(
+            shown(unit, *model) ? recorder.add_track(fmt::format("{} {}", name, unit.name)) : -1);
   }
   return stages;
 }

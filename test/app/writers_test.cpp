@@ -133,6 +133,19 @@ TEST_CASE("summary.json: has every field of the contract, null where nothing def
   CHECK(s["scenario"] == scenario.resolved);
 }
 
+TEST_CASE("summaries: say what became of prefetches, where there were any") {
+  const Scenario scenario;
+  RunResult result = small_result();
+  const auto json = [&] { return summary_json({scenario, result, measure(result, {})})["devices"][0]; };
+  const auto table = [&] { return summary_table({scenario, result, measure(result, {})}, false); };
+  CHECK_FALSE(json().contains("prefetch"));
+  CHECK_THAT(table(), !Catch::Contains("Prefetch"));
+  result.devices[0].prefetch = {Bytes(8e9), Bytes(4e9), Bytes(1e9), Bytes(3e9)};
+  CHECK(json()["prefetch"] ==
+        Json{{"fetched_bytes", 8e9}, {"used_bytes", 4e9}, {"evicted_bytes", 1e9}, {"left_bytes", 3e9}});
+  CHECK_THAT(table(), Catch::Contains("16 GB into L2: 50.0 % used, 12.5 % evicted, 37.5 % never asked for"));
+}
+
 TEST_CASE("summary table: shows what a reader looks for, plain unless it is for a terminal") {
   Scenario scenario;
   scenario.name = "two requests";

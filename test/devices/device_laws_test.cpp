@@ -1,8 +1,10 @@
 // What holds of every device of the catalog, over random operators and batches.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
 
+#include "models/llm/stored_bytes.h"
 #include "sim/app/reproduce/kernels.h"
 #include "test/devices/sixteen_bit.h"
 
@@ -147,6 +149,70 @@ TEST_CASE("device catalog: every row's decode attention is affine until its step
         REQUIRE((affine.first.energy + k * affine.slope.energy).value() ==
                 Approx(cost.energy.value()).epsilon(1e-12));
       }
+    }
+  }
+}
+
+TEST_CASE(
+    "device catalog: hits in the cache never slow a kernel, more of them less so, none change nothing") {
+  Random random(14);
+  int kinds = 0;
+  for (const std::string& kind : device_names()) {
+    const auto device = catalog_device(kind);
+    if (!device->spec().cache) continue;
+    ++kinds;
+    INFO(kind);
+    const CacheSpec cache = *device->spec().cache;
+    CHECK(cache.fill <= device->spec().memory_bandwidth);
+    CHECK(cache.bandwidth >= device->spec().memory_bandwidth);
+    CHECK(std::ranges::count(device->spec().units, "prefetch", &DeviceUnit::name) == 1);
+    for (int i = 0; i < 300; ++i) {
+      const Operator op = random_operator(random, *device);
+      const RandomBatch batch(random);
+      const KernelCost cost = device->cost(op, batch.shape, no_links());
+      const Bytes stored = std::min(stored_bytes(op, batch.shape), cost.memory);
+      if (!(stored > Bytes(0))) continue;
+      INFO(op.name << " " << static_cast<int>(op.kind));
+      const auto overhead = [](const KernelCost& c) {
+        return c.time.value() - smooth_maximum(c.compute.value(), c.traffic.value(), c.knee);
+      };
+      REQUIRE(overhead(cost) >= -1e-12 * cost.time.value());
+      REQUIRE(reading_from_cache(cost, Bytes(0), cache.bandwidth).time == cost.time);
+      Seconds before = cost.time;
+      for (const double share : {0.01, 0.3, 0.8, 1.0}) {
+        const KernelCost with = reading_from_cache(cost, share * stored, cache.bandwidth);
+        REQUIRE(with.time <= before * (1 + 1e-12));
+        REQUIRE(with.time >= cost.compute);
+        REQUIRE(with.time >= share * stored / cache.bandwidth);
+        REQUIRE(overhead(with) == Approx(overhead(cost)).margin(1e-9 * cost.time.value()));
+        REQUIRE(with.memory.value() == Approx((cost.memory - share * stored).value()).margin(1));
+        REQUIRE(with.flops == cost.flops);
+        before = with.time;
+      }
+      // A cache as fast as the kernel reads memory changes nothing.
+      REQUIRE(reading_from_cache(cost, stored, cost.memory / cost.traffic).time.value() ==
+              Approx(cost.time.value()));
+    }
+  }
+  CHECK(kinds == 8);
+}
+
+TEST_CASE(
+    "device catalog: a matrix that comes from an endless cache takes what it takes on an endless memory") {
+  Random random(15);
+  for (const std::string& kind : device_names()) {
+    if (!catalog_device(kind)->spec().cache) continue;
+    INFO(kind);
+    const auto device = catalog_device(kind),
+               endless = catalog_device(kind, {{"memory_bandwidth_gb_per_s", 1e12}});
+    for (int i = 0; i < 200; ++i) {
+      const Operator op = random_operator(random, *device);
+      if (op.kind != OperatorKind::gemm && op.kind != OperatorKind::grouped_gemm) continue;
+      const RandomBatch batch(random);
+      const KernelCost cost = device->cost(op, batch.shape, no_links());
+      if (!(cost.memory > Bytes(0))) continue;
+      REQUIRE(reading_from_cache(cost, cost.memory, BytesPerSecond(1e21)).time.value() ==
+              Approx(endless->cost(op, batch.shape, no_links()).time.value()).epsilon(1e-9));
     }
   }
 }

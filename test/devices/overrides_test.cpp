@@ -45,6 +45,22 @@ TEST_CASE("device overrides: each number can be given, is used and is recorded, 
     if (value.is_number()) CHECK_NOTHROW(catalog_device("h100_sxm", {{key, value}}));
 }
 
+TEST_CASE(
+    "device overrides: a GPU prefetches into as much L2 as is given, and where its bandwidth is known") {
+  const DeviceSpec h100 = catalog_device("h100_sxm")->spec();
+  REQUIRE(h100.cache);
+  CHECK(h100.cache->capacity == Bytes(50. * (1 << 20)));
+  CHECK(h100.unit_names() == std::vector<std::string>{"gpu", "link", "prefetch"});
+  const auto other = catalog_device("h100_sxm", {{"l2_mb", 128}, {"l2_bandwidth_gb_per_s", 20000}});
+  CHECK(other->spec().cache->capacity == Bytes(128e6));
+  CHECK(other->spec().cache->bandwidth == BytesPerSecond(20e12));
+  CHECK(other->spec().cache->fill == h100.cache->fill);
+  CHECK_FALSE(catalog_device("t4")->spec().cache);
+  CHECK(catalog_device("t4")->spec().unit_names() == std::vector<std::string>{"gpu", "link"});
+  CHECK(catalog_device("t4", {{"l2_bandwidth_gb_per_s", 1000}})->spec().cache->capacity ==
+        Bytes(4. * (1 << 20)));
+}
+
 TEST_CASE("device overrides: bad ones are problems at their pointers") {
   const auto problems = [](const std::string& kind, const Json& given) {
     Reading reading("test");
@@ -71,7 +87,7 @@ TEST_CASE("device overrides: bad ones are problems at their pointers") {
   // Each class of devices has its own.
   CHECK_THAT(problems("h100_sxm", {{"systolic_arrays", 8}}),
              Catch::Contains("/systolic_arrays: unknown key"));
-  CHECK_THAT(problems("npu_only", {{"l2_mib", 8}}), Catch::Contains("/l2_mib: unknown key"));
+  CHECK_THAT(problems("npu_only", {{"l2_mb", 8}}), Catch::Contains("/l2_mb: unknown key"));
   CHECK_THAT(problems("npu_only", {{"profile", "x"}}), Catch::Contains("/profile: unknown key"));
   CHECK_THAT(problems("npu_only", {{"systolic_arrays", 2.5}}),
              Catch::Contains("/systolic_arrays: expected an integer"));

@@ -122,8 +122,8 @@ TEST_CASE("lines: steps with prefetches, across the moment when the KV cache no 
       check_near(lines.time, one_by_one.time);
       check_near(lines.energy, one_by_one.energy);
       check_near(lines.memory, one_by_one.memory);
-      check_near(lines.prefetched, one_by_one.prefetched);
-      check_near(lines.prefetch_used, one_by_one.prefetch_used);
+      check_near(lines.prefetch.fetched, one_by_one.prefetch.fetched);
+      check_near(lines.prefetch.used, one_by_one.prefetch.used);
       check_near(lines.busy[0], one_by_one.busy[0]);
     }
 }

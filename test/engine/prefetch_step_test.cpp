@@ -88,14 +88,14 @@ TEST_CASE("prefetch step: every byte still crosses the memory's bus, those of ev
     const StepCost none = npu.none(batch);
     for (const StepCost& with :
          {npu.preserve(batch), npu.aware(batch), npu.step(std::make_shared<Chosen>(~0u), batch)}) {
-      CHECK(with.prefetch_used + with.prefetch_evicted <= with.prefetched * (1 + 1e-12));
-      const Bytes again = with.prefetched - with.prefetch_used;  // evicted, or of experts nobody asked for
-      CHECK(with.memory.value() == Approx((none.memory + again).value()));
+      const PrefetchBytes& bytes = with.prefetch;
+      CHECK((bytes.used + bytes.evicted + bytes.left).value() == Approx(bytes.fetched.value()));
+      CHECK(with.memory.value() == Approx((none.memory + bytes.evicted + bytes.left).value()));
       CHECK(with.flops == none.flops);
       CHECK(with.energy.value() >= none.energy.value() * (1 - 1e-12));
     }
-    CHECK(npu.preserve(batch).prefetch_evicted == Bytes(0));
-    CHECK(none.prefetched == Bytes(0));
+    CHECK(npu.preserve(batch).prefetch.evicted == Bytes(0));
+    CHECK(none.prefetch.fetched == Bytes(0));
   }
 }
 

@@ -8,18 +8,20 @@
 namespace weir::test {
 namespace {
 
-constexpr std::size_t numbers = 14;
+constexpr std::size_t numbers = 18;
 
 std::string simulate_to_bytes(const Json& document, const std::function<void(Scenario&)>& change) {
   Scenario scenario = read_scenario(document, "test.json");
   change(scenario);
   const RunResult r = simulate(scenario, {});
   double energy = 0, busy = 0, flops = 0, memory = 0, sampled = 0, last = 0, most_carried = 0;
+  PrefetchBytes prefetch;
   for (const DeviceUsage& d : r.devices) {
     energy += d.energy.value();
     busy += d.busy.value();
     flops += d.flops.value();
     memory += d.memory.value();
+    prefetch += d.prefetch;
   }
   for (const LinkUsage& link : r.links) most_carried = std::max(most_carried, link.carried.value());
   for (const Sample& s : r.samples) {
@@ -39,7 +41,11 @@ std::string simulate_to_bytes(const Json& document, const std::function<void(Sce
                                   static_cast<double>(r.kv_blocks_peak),
                                   static_cast<double>(r.kv_blocks_total),
                                   sampled,
-                                  most_carried};
+                                  most_carried,
+                                  prefetch.fetched.value(),
+                                  prefetch.used.value(),
+                                  prefetch.evicted.value(),
+                                  prefetch.left.value()};
   std::string bytes(reinterpret_cast<const char*>(values), sizeof values);
   bytes.append(reinterpret_cast<const char*>(r.requests.data()), r.requests.size() * sizeof(RequestRecord));
   return bytes;
@@ -58,10 +64,10 @@ Outcome run(const Json& scenario, const std::function<void(Scenario&)>& change) 
         std::memcpy(v, result.output.data(), sizeof v);
         o.requests.resize((result.output.size() - sizeof v) / sizeof(RequestRecord));
         std::memcpy(o.requests.data(), result.output.data() + sizeof v, result.output.size() - sizeof v);
-        double* const into[numbers] = {&o.iterations,     &o.preemptions, &o.gap_count,   &o.gap_mean,
-                                       &o.gap_p99,        &o.end,         &o.energy,      &o.busy,
-                                       &o.flops,          &o.memory,      &o.peak_blocks, &o.total_blocks,
-                                       &o.sampled_tokens, &o.most_carried};
+        double* const into[numbers] = {
+            &o.iterations,     &o.preemptions,  &o.gap_count, &o.gap_mean, &o.gap_p99,     &o.end,
+            &o.energy,         &o.busy,         &o.flops,     &o.memory,   &o.peak_blocks, &o.total_blocks,
+            &o.sampled_tokens, &o.most_carried, &o.fetched,   &o.used,     &o.evicted,     &o.left};
         for (std::size_t i = 0; i < numbers; ++i) *into[i] = v[i];
         return true;
       });

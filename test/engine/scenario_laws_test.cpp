@@ -136,8 +136,19 @@ TEST_CASE("scenario: a partitioning that lacks a unit of the device is what is w
 TEST_CASE("scenario: a prefetch that the device has no cache for is what is wrong", "[engine]") {
   Json scenario = test::small_scenario();
   scenario["serving"]["replicas"][0]["prefetch"] = {{"kind", "preserve"}};
+  CHECK(test::run(scenario).error == "");
+  Json& device = scenario["cluster"]["nodes"][0]["devices"][0];
+  device["kind"] = "rtx_pro_6000";  // an L2 whose bandwidth nobody measured
   CHECK_THAT(test::run(scenario).error,
              Catch::Contains("/serving/replicas/0/prefetch: preserve needs a unit"));
+  device["l2_bandwidth_gb_per_s"] = 6000;
+  CHECK(test::run(scenario).error == "");
+  device = {{"kind", "rtx4090"},
+            {"count", 2},
+            {"profile", WEIR_SOURCE_DIR "/scenarios/devices/rtx4090_llama3.1-8b_tp1"}};
+  scenario["serving"]["replicas"][0]["parallelism"] = {{"tensor", 2}};
+  CHECK_THAT(test::run(scenario).error,
+             Catch::Contains("/serving/replicas/0: ") && Catch::Contains("nothing can be prefetched"));
 }
 
 TEST_CASE("scenario: collectives cannot be flows where operators overlap", "[engine]") {

@@ -58,6 +58,29 @@ TEST_CASE("stage step: a model on one GPU takes the sum of its kernels and moves
   CHECK(step.graph.serial());
 }
 
+TEST_CASE("stage step: what a layer starts with waits for the layer before and for its own early prefetch",
+          "[timeline]") {
+  StageGraph stage = small_stage(10);
+  Operator fetch;
+  fetch.unit = 2;
+  const auto early = boost::add_vertex(fetch, stage.block);
+  boost::add_edge(early, 0, stage.block);
+  stage.early.push_back({&StageGraph::block, early, &StageGraph::block, 1});  // starts with the all-reduce
+  const StageStep step =
+      stage_step({&stage, 1}, {{"gpu"}, {"link"}, {"prefetch"}}, BytesPerSecond(100), BytesPerSecond(50));
+  const auto total = [&](double seconds) {
+    Timeline timeline(step.graph);
+    set_cost(timeline, step.graph, step.chains[0].prologue, cost(1, 0));
+    set_block(timeline, step.graph, step.chains[0].block);
+    set_cost(timeline, step.graph, step.chains[0].block + static_cast<int>(early), cost(seconds, 0));
+    set_cost(timeline, step.graph, step.chains[0].epilogue, cost(5, 0));
+    return timeline.evaluate().total.value();
+  };
+  CHECK(total(1) == Approx(1 + 10 * (3 + 2 + 4) + 5));
+  CHECK(total(4) == Approx(4 + 10 * (3 + 2 + 4) + 5));          // the first one starts with the step
+  CHECK(total(6) == Approx(6 + 10 * (3 + 2 + 4) + 9 * 2 + 5));  // 2 beyond every all-reduce but the last
+}
+
 TEST_CASE("stage step: of two sub-batches one computes while the other communicates", "[timeline]") {
   const std::vector<StageGraph> stages{small_stage(10), small_stage(10)};
   const StageStep step = stage_step(stages, {{"gpu"}, {"link"}}, BytesPerSecond(100), BytesPerSecond(50));

@@ -23,27 +23,37 @@ Json units_json(const DeviceUsage& usage, Seconds duration) {
   return units;
 }
 
+Json prefetch_json(const PrefetchBytes& bytes) {
+  return {{"fetched_bytes", bytes.fetched.value()},
+          {"used_bytes", bytes.used.value()},
+          {"evicted_bytes", bytes.evicted.value()},
+          {"left_bytes", bytes.left.value()}};
+}
+
 Json device_json(const DeviceUsage& usage, Seconds duration) {
   const double memory_rate = share(usage.memory.value(), duration.value());
   const double link_rate = share(usage.link.value(), duration.value());
-  return {{"name", usage.name},
-          {"kind", usage.kind},
-          {"devices", usage.devices},
-          {"busy_s", usage.busy.value()},
-          {"utilisation", share(usage.busy.value(), duration.value())},
-          {"compute_bound_s", usage.compute_bound.value()},
-          {"memory_bound_s", usage.memory_bound.value()},
-          {"link_bound_s", usage.link_bound.value()},
-          {"host_bound_s", usage.host_bound.value()},
-          {"units", units_json(usage, duration)},
-          {"flops_utilisation", share(share(usage.flops.value(), duration.value()), usage.peak.value())},
-          {"memory_gb_per_s", memory_rate / 1e9},
-          {"memory_bandwidth_utilisation", share(memory_rate, usage.memory_bandwidth.value())},
-          {"link_gb_per_s", link_rate / 1e9},
-          {"link_bandwidth_utilisation", share(link_rate, usage.link_bandwidth.value())},
-          {"energy_j", usage.energy.value()},
-          {"cost_dollars", usage.cost_dollars},
-          {"die_mm2", usage.die_mm2 ? Json(*usage.die_mm2) : Json(nullptr)}};
+  Json device = {
+      {"name", usage.name},
+      {"kind", usage.kind},
+      {"devices", usage.devices},
+      {"busy_s", usage.busy.value()},
+      {"utilisation", share(usage.busy.value(), duration.value())},
+      {"compute_bound_s", usage.compute_bound.value()},
+      {"memory_bound_s", usage.memory_bound.value()},
+      {"link_bound_s", usage.link_bound.value()},
+      {"host_bound_s", usage.host_bound.value()},
+      {"units", units_json(usage, duration)},
+      {"flops_utilisation", share(share(usage.flops.value(), duration.value()), usage.peak.value())},
+      {"memory_gb_per_s", memory_rate / 1e9},
+      {"memory_bandwidth_utilisation", share(memory_rate, usage.memory_bandwidth.value())},
+      {"link_gb_per_s", link_rate / 1e9},
+      {"link_bandwidth_utilisation", share(link_rate, usage.link_bandwidth.value())},
+      {"energy_j", usage.energy.value()},
+      {"cost_dollars", usage.cost_dollars},
+      {"die_mm2", usage.die_mm2 ? Json(*usage.die_mm2) : Json(nullptr)}};
+  if (usage.prefetch.fetched > Bytes(0)) device["prefetch"] = prefetch_json(usage.prefetch);
+  return device;
 }
 
 Json devices_json(const RunResult& result, Seconds duration) {

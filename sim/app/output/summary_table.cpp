@@ -106,6 +106,15 @@ void devices(Table& table, const FinishedRun& run) {
   }
 }
 
+void prefetches(Table& table, const RunResult& result) {
+  PrefetchBytes sum;
+  for (const DeviceUsage& usage : result.devices) sum += usage.devices * usage.prefetch;
+  if (sum.fetched <= Bytes(0)) return;
+  table.row("Prefetch", fmt::format("{} GB into L2: {} used, {} evicted, {} never asked for",
+                                    shown(sum.fetched.value() / 1e9), percent(sum.used / sum.fetched),
+                                    percent(sum.evicted / sum.fetched), percent(sum.left / sum.fetched)));
+}
+
 void totals(Table& table, const FinishedRun& run) {
   const Metrics& m = run.metrics;
   const RunResult& r = run.result;
@@ -133,6 +142,7 @@ std::string summary_table(const FinishedRun& run, bool styled) {
   requests(table, run);
   latencies(table, run.metrics);
   devices(table, run);
+  prefetches(table, run.result);
   totals(table, run);
   const Bottleneck bottleneck = find_bottleneck(run.scenario, run.result, run.metrics);
   table.row("Bound by", fmt::format("{}: {}", table.bold(bottleneck.by), bottleneck.reason));

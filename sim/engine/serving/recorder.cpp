@@ -128,8 +128,9 @@ void Recorder::busy(std::size_t device, Seconds from, Seconds to, const StepCost
   usage.flops += share.flops;
   usage.memory += share.memory;
   usage.link += share.link;
+  usage.prefetch += share.prefetch;
   usage.energy += usage.devices * share.energy;
-  for (std::size_t unit = 0; unit < usage.units.size(); ++unit) usage.units[unit].busy += share.busy[unit];
+  for (UnitUsage& unit : usage.units) unit.busy += share.busy[unit.index];
   device_busy_[device].add(from, to, cost.time.value());
   link_bytes_[device].add(from, to, cost.link.value());
 }

@@ -25,8 +25,8 @@ bool on_line(const PlayedAt& from, const StepCost& slope, const PlayedAt& played
   expected += static_cast<double>(played.step - from.step) * slope;
   return same(expected.time.value(), played.cost.time.value()) &&
          same(expected.memory.value(), played.cost.memory.value()) &&
-         same(expected.prefetched.value(), played.cost.prefetched.value()) &&
-         same(expected.prefetch_used.value(), played.cost.prefetch_used.value());
+         same(expected.prefetch.fetched.value(), played.cost.prefetch.fetched.value()) &&
+         same(expected.prefetch.used.value(), played.cost.prefetch.used.value());
 }
 
 class Cutter {

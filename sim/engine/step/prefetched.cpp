@@ -35,6 +35,7 @@ Prefetched::Prefetched(const ReplicaSpec& replica, const StageStep& step, const 
   fetched_.resize(fetches_.size());
   reads_.resize(fetches_.size());
   uncached_.resize(fetches_.size());
+  streams_.resize(fetches_.size());
 }
 
 std::vector<bool> Prefetched::covered(const OperatorGraph& part) {
@@ -44,9 +45,22 @@ std::vector<bool> Prefetched::covered(const OperatorGraph& part) {
   return covered;
 }
 
+// Sub-batches fetch at the same time, each into an equal share.
+Bytes Prefetched::share_of_cache() const {
+  return device_->spec().cache->capacity / static_cast<double>(fetches_.front().fetch_index.size());
+}
+
+BytesPerSecond Prefetched::beside_a(const KernelCost& communication) const {
+  const DeviceSpec& spec = device_->spec();
+  if (!policy_->yields() || !(communication.time > Seconds(0))) return spec.cache->fill;
+  const BytesPerSecond drawn = std::min(communication.memory / communication.time, spec.memory_bandwidth);
+  return std::min(spec.cache->fill, spec.memory_bandwidth - drawn);
+}
+
 void Prefetched::choose(const BatchShape& batch) {
   int window = -1;
   Bytes beside;
+  BytesPerSecond stream;
   for (std::size_t i = 0; i < fetches_.size(); ++i) {
     const Fetch& f = fetches_[i];
     uncached_[i] = device_->cost(f.reader, batch, *links_);
@@ -54,29 +68,33 @@ void Prefetched::choose(const BatchShape& batch) {
       window = f.fetch.window;
       const KernelCost communication =
           device_->cost(windows_[static_cast<std::size_t>(window)], batch, *links_);
-      beside = device_->spec().cache->fill * communication.time;
+      stream = beside_a(communication);
+      // Beside a sub-batch's collective the other sub-batch computes.
+      const bool shared = f.fetch_index.size() > 1;
+      beside = shared ? Bytes(0) : stream * communication.time;
     }
+    streams_[i] = stream;
     candidates_[i] = {window, stored_bytes(f.reader, batch), beside};
   }
-  policy_->choose(device_->spec().cache->capacity, candidates_, fetched_);
+  policy_->choose(share_of_cache(), candidates_, fetched_);
   for (std::size_t i = 0; i < fetches_.size(); ++i) {
     // Of experts that are not asked for, nothing is read.
     const Bytes stored = candidates_[i].bytes, read = std::min(stored, uncached_[i].memory);
     const double needed = stored > Bytes(0) ? read / stored : 0;
-    reads_[i] = {fetched_[i], needed * fetched_[i], {}, {}};
+    reads_[i] = {fetched_[i], std::min(needed * fetched_[i], read), {}, {}, {}};
   }
   for (std::size_t first = 0, end = 0; first < fetches_.size(); first = end) {
     while (end < fetches_.size() && candidates_[end].window == candidates_[first].window) ++end;
-    find_hits(device_->spec().cache->capacity, {reads_.data() + first, end - first});
+    find_hits(share_of_cache(), {reads_.data() + first, end - first});
   }
 }
 
-KernelCost Prefetched::fetch_cost(Bytes bytes) const {
-  const DeviceSpec& spec = device_->spec();
+KernelCost Prefetched::fetch_cost(Bytes bytes, BytesPerSecond stream) const {
+  if (!(bytes > Bytes(0))) return {};
   KernelCost cost;
   cost.memory = bytes;
-  cost.time = cost.traffic = bytes / spec.cache->fill;
-  cost.energy = spec.power.dynamic(Flops(0), bytes, Bytes(0));
+  cost.time = cost.traffic = bytes / stream;
+  cost.energy = device_->spec().power.dynamic(Flops(0), bytes, Bytes(0));
   return cost;
 }
 
@@ -89,16 +107,14 @@ StepCost Prefetched::fill(Timeline& timeline, const StepGraph& graph, std::size_
   for (std::size_t i = 0; i < fetches_.size(); ++i) {
     const Fetch& f = fetches_[i];
     const CachedRead& read = reads_[i];
-    const KernelCost fetch = fetch_cost(read.fetched);
+    const KernelCost fetch = fetch_cost(read.fetched, streams_[i]);
     KernelCost reader = reading_from_cache(uncached_[i], read.hits, spec.cache->bandwidth);
     reader.energy -= spec.power.dynamic(Flops(0), read.hits, Bytes(0));
     set_cost(timeline, graph, f.fetch_index[chain], fetch);
     set_cost(timeline, graph, f.reader_index[chain], reader);
     sum += attributed(fetch, f.fetch, f.times);
     sum += attributed(reader, f.reader, f.times);
-    sum.prefetched += f.times * read.fetched;
-    sum.prefetch_used += f.times * read.hits;
-    sum.prefetch_evicted += f.times * read.evicted;
+    sum.prefetch += f.times * PrefetchBytes{read.fetched, read.hits, read.evicted, read.left};
   }
   return sum;
 }

@@ -28,7 +28,9 @@ class Prefetched {
     std::vector<int> fetch_index, reader_index;  // in the graph, by chain
   };
   void choose(const BatchShape& batch);
-  KernelCost fetch_cost(Bytes bytes) const;
+  Bytes share_of_cache() const;
+  BytesPerSecond beside_a(const KernelCost& communication) const;  // a stream of prefetches
+  KernelCost fetch_cost(Bytes bytes, BytesPerSecond stream) const;
 
   std::shared_ptr<const Device> device_;
   std::shared_ptr<const CollectiveModel> links_;
@@ -40,6 +42,7 @@ class Prefetched {
   std::vector<Bytes> fetched_;
   std::vector<CachedRead> reads_;
   std::vector<KernelCost> uncached_;
+  std::vector<BytesPerSecond> streams_;
 };
 
 }  // namespace weir

@@ -11,9 +11,7 @@ StepCost& StepCost::operator+=(const StepCost& o) {
   flops += o.flops;
   memory += o.memory;
   link += o.link;
-  prefetched += o.prefetched;
-  prefetch_used += o.prefetch_used;
-  prefetch_evicted += o.prefetch_evicted;
+  prefetch += o.prefetch;
   energy += o.energy;
   for (std::size_t unit = 0; unit < most_units; ++unit) busy[unit] += o.busy[unit];
   return *this;
@@ -28,9 +26,7 @@ StepCost operator*(double k, const StepCost& c) {
                   .flops = k * c.flops,
                   .memory = k * c.memory,
                   .link = k * c.link,
-                  .prefetched = k * c.prefetched,
-                  .prefetch_used = k * c.prefetch_used,
-                  .prefetch_evicted = k * c.prefetch_evicted,
+                  .prefetch = k * c.prefetch,
                   .energy = k * c.energy,
                   .busy = {}};
   for (std::size_t unit = 0; unit < StepCost::most_units; ++unit) scaled.busy[unit] = k * c.busy[unit];

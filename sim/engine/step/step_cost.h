@@ -5,6 +5,7 @@
 
 #include "models/latency/kernel_cost.h"
 #include "models/llm/operator_graph.h"
+#include "models/memory/cache.h"
 
 namespace weir {
 
@@ -16,9 +17,9 @@ struct StepCost {
   Seconds compute_bound{}, memory_bound{}, link_bound{}, host_bound{};
   Flops flops{};  // of one rank, like the bytes
   Bytes memory{}, link{};
-  Bytes prefetched{}, prefetch_used{}, prefetch_evicted{};  // what is neither used nor evicted was not needed
-  Joules energy{};                                          // of one rank, above idle
-  std::array<Seconds, most_units> busy{};                   // by unit of the device; the mean of its members
+  PrefetchBytes prefetch{};
+  Joules energy{};                         // of one rank, above idle
+  std::array<Seconds, most_units> busy{};  // by unit of the device; the mean of its members
 
   StepCost& operator+=(const StepCost& other);
   friend StepCost operator*(double k, const StepCost& cost);

@@ -45,6 +45,7 @@ class StepModel {
   std::vector<OperatorSpan> operators(const StepWork& work) const;
 
   bool serial() const { return serial_; }
+  bool prefetches() const { return !placed_.windows.empty(); }
   const Device& device() const { return *device_; }
 
  private:

@@ -36,6 +36,14 @@ bool is_early(const StageGraph& stage, Part part, std::size_t vertex) {
                              [&](const auto& early) { return early.part == part && early.op == vertex; });
 }
 
+// Neither is a prefetch that starts early what its reader waits for instead of the part before.
+bool is_first(const StageGraph& stage, Part part, std::size_t vertex) {
+  const auto before = boost::make_iterator_range(boost::in_edges(vertex, stage.*part));
+  return !is_early(stage, part, vertex) && std::ranges::all_of(before, [&](const auto& edge) {
+    return is_early(stage, part, boost::source(edge, stage.*part));
+  });
+}
+
 Ends add_operators(StepGraph& step, const StageGraph& stage, Part part) {
   const OperatorGraph& source = stage.*part;
   Ends ends;
@@ -47,7 +55,7 @@ Ends add_operators(StepGraph& step, const StageGraph& stage, Part part) {
     const int members = unit < step.units.size() ? step.units[unit].members : 1;  // else: for problems()
     for (int member = 0; member < members; ++member) way.portions.push_back({member, Seconds(0)});
     const int op = step.add_operator(source[vertex].name, {std::move(way)});
-    if (boost::in_degree(vertex, source) == 0 && !is_early(stage, part, vertex)) ends.first.push_back(op);
+    if (is_first(stage, part, vertex)) ends.first.push_back(op);
     if (boost::out_degree(vertex, source) == 0) ends.last.push_back(op);
   }
   for (const auto edge : boost::make_iterator_range(boost::edges(source)))

@@ -7,7 +7,7 @@
 using namespace weir;
 
 TEST_CASE("cache: what is fetched beyond the capacity pushes out what was fetched first") {
-  std::vector<CachedRead> reads = {{Bytes(60), Bytes(60), {}, {}}, {Bytes(50), Bytes(80), {}, {}}};
+  std::vector<CachedRead> reads = {{Bytes(60), Bytes(60), {}, {}, {}}, {Bytes(50), Bytes(80), {}, {}, {}}};
   find_hits(Bytes(100), reads);
   CHECK((reads[0].evicted == Bytes(10) && reads[0].hits == Bytes(50)));
   CHECK((reads[1].evicted == Bytes(0) && reads[1].hits == Bytes(50)));
@@ -23,13 +23,13 @@ TEST_CASE("cache: every byte fetched is read, evicted or never asked for, and no
   for (int round = 0; round < 500; ++round) {
     const Bytes capacity = bytes(300);
     std::vector<CachedRead> reads(random() % 8);
-    for (CachedRead& r : reads) r = {bytes(100), bytes(120), Bytes(-1), Bytes(-1)};
+    for (CachedRead& r : reads) r = {bytes(100), bytes(120), Bytes(-1), Bytes(-1), Bytes(-1)};
     find_hits(capacity, reads);
     Bytes held, fetched, evicted;
     for (const CachedRead& r : reads) {
-      const Bytes left = r.fetched - r.evicted - r.hits;
-      CHECK((left >= Bytes(0) && r.hits >= Bytes(0) && r.evicted >= Bytes(0) && r.hits <= r.read));
-      CHECK((left == Bytes(0) || r.hits == r.read));  // what is left was not asked for
+      CHECK(r.hits + r.evicted + r.left == r.fetched);
+      CHECK((r.left >= Bytes(0) && r.hits >= Bytes(0) && r.evicted >= Bytes(0) && r.hits <= r.read));
+      CHECK((r.left == Bytes(0) || r.hits == r.read));  // what is left was not asked for
       held += r.fetched - r.evicted, fetched += r.fetched, evicted += r.evicted;
     }
     CHECK(held <= capacity);
