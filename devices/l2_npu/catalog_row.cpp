@@ -36,7 +36,7 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
   Params row(reading, json);
   std::map<std::string, double> value = read_numbers(row, numbers());
   value.merge(read_numbers(row, cache_numbers()));
-  const bool layers_only = row.flag({"layers_only", "Embedding and LM head take no time."}, false);
+  const bool without_lm_head = row.flag({"without_lm_head", "What follows the decoder layers takes no time."}, false);
   DeviceSpec spec = common_spec(kind, row);
   read_memory_and_peaks(spec, row);
   row.close_ignoring_rest();  // sources
@@ -47,7 +47,7 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
     const bool half = type == DataType::bf16 || type == DataType::fp16;
     return half && given(type) <= FlopsPerSecond(0) ? 0.5 * given(DataType::int8) : given(type);
   };
-  spec.layers_only = layers_only;
+  spec.without_lm_head = without_lm_head;
   spec.units = {{"npu"}, {"prefetch"}, {"link"}};
   spec.cache = CacheSpec{Bytes(si("l2_mb")), BytesPerSecond(si("l2_bandwidth_gb_per_s")),
                          value.at("memory_efficiency") * spec.memory_bandwidth};

@@ -109,7 +109,7 @@ TEST_CASE("L2 NPUs: runs of steps with prefetches end when they do step by step"
   }
 }
 
-TEST_CASE("L2 NPUs: the paper's assumptions leave out what is before and after the layers", "[engine]") {
+TEST_CASE("L2 NPUs: the paper's assumptions leave out what follows the layers", "[engine]") {
   Json scenario = small_scenario();
   scenario["cluster"]["nodes"] = {
       {{"devices", {{{"kind", "l2_npu"}, {"count", 2}}}}, {"interconnect", "hccs_mesh"}}};

@@ -29,7 +29,7 @@ BatchShape grown(BatchShape batch, std::int64_t steps) {
 
 StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
   StageGraph graph = build_stage(scenario.model, scenario.precision, replica.parallelism, stage);
-  if (replica.on->spec().layers_only) graph.prologue = graph.epilogue = {};
+  if (replica.on->spec().without_lm_head) graph.epilogue = {};
   return replica.partitioning->place(std::move(graph), replica.on->spec().unit_names());
 }
 

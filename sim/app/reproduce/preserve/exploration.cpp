@@ -1,5 +1,5 @@
-// Figures 6 and 7: the size of the L2, of 32 accelerators of Table 2. Decode steps alone: the mean over the
-// tokens of the last third of every length.
+// Figures 6 and 7: the size of the L2, of 32 accelerators of Table 2. The latency is that of decoding the last
+// third of a length, the mean over the workloads: longer ones weigh more.
 #include <algorithm>
 #include <map>
 
@@ -41,7 +41,7 @@ void each_workload(const Action& action) {
 }
 
 struct Curves {                      // of one assumption set
-  std::map<std::string, double> none;  // mean decode step over the workloads, ms, by model
+  std::map<std::string, double> none;  // mean latency over the workloads, ms, by model
   std::map<std::string, std::vector<double>> prefetched;  // and by size
   std::vector<double> density, density_none;              // tokens/s/mm2, by size
 
@@ -62,6 +62,7 @@ struct Curves {                      // of one assumption set
 
 Curves curves_of(const Runs& runs, CaseResult Measured::*set) {
   const auto tpot = [&](const Run& run) { return (runs.at(run).*set).tpot_mean_ms; };
+  const auto tokens = [](std::int64_t length) { return static_cast<double>(length) / 3; };
   const std::vector<int> all = sizes();
   const double share = 1. / static_cast<double>(std::size(batches) * std::size(lengths)),
                of_models = share / static_cast<double>(explored_models.size());
@@ -73,11 +74,11 @@ Curves curves_of(const Runs& runs, CaseResult Measured::*set) {
     ms.resize(all.size());
     each_workload([&](int batch, std::int64_t length) {
       const double none = tpot(without_prefetching(point(model, batch, length, 0)));
-      curves.none[model] += share * none;
+      curves.none[model] += share * tokens(length) * none;
       for (std::size_t i = 0; i < all.size(); ++i) {
         const Run run = point(model, batch, length, all[i]);
         const double step = tpot(run), mm2 = run.devices * die_mm2(all[i]);
-        ms[i] += share * step;
+        ms[i] += share * tokens(length) * step;
         curves.density[i] += of_models * 1e3 * batch / step / mm2;
         curves.density_none[i] += of_models * 1e3 * batch / none / mm2;
       }

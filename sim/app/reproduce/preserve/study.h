@@ -1,7 +1,7 @@
 #pragma once
 // `weir reproduce preserve`: the rows of Figures 2, 4 to 8 and 10 and of Table 1 (Yuezgueler, Zhuang, Cavigelli:
-// PRESERVE). Nothing is fitted in either set; `paper` leaves out what is before and after the decoder layers, as
-// the authors' performance model does. Each part leaves a CSV, from which its figure is drawn.
+// PRESERVE). Nothing is fitted in either set; `paper` leaves out what follows the decoder layers (LM head,
+// gathering and sampling), which the authors' performance model does not name. Each part leaves a CSV, from which its figure is drawn.
 #include <filesystem>
 #include <optional>
 #include <string>

@@ -1,0 +1,4 @@
+#include "sim/app/reproduce/preserve/study.h"
+namespace weir {
+void draw_preserve(ResultDirectory&, const std::vector<ReproducedRow>&) {}
+}  // namespace weir
