@@ -46,7 +46,7 @@ struct DeviceSpec {
   std::vector<DeviceUnit> units;   // a partitioning policy places operators on them
   int kv_channels = 1;             // more than 1: a request's KV cache lies in one of so many, of equal size
   std::optional<CacheSpec> cache;  // last level; a unit "prefetch" fills it where there is one
-  bool without_lm_head = false;        // in the `paper` assumptions: what follows the layers takes no time
+  bool without_lm_head = false;    // in the `paper` assumptions: what follows the layers takes no time
   std::optional<MhaParameters> mha;  // what placement policies estimate a channel's load with; heads unset
 
   std::vector<std::string> unit_names() const;

@@ -36,7 +36,8 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
   Params row(reading, json);
   std::map<std::string, double> value = read_numbers(row, numbers());
   value.merge(read_numbers(row, cache_numbers()));
-  const bool without_lm_head = row.flag({"without_lm_head", "What follows the decoder layers takes no time."}, false);
+  const bool without_lm_head =
+      row.flag({"without_lm_head", "What follows the decoder layers takes no time."}, false);
   DeviceSpec spec = common_spec(kind, row);
   read_memory_and_peaks(spec, row);
   row.close_ignoring_rest();  // sources

@@ -200,16 +200,16 @@ TEST_CASE("fused step: with prefetches as well every byte is counted once, and b
          .given = Json::object()};
   const StepCost none = c.step(batch, 1), fused = c.step(batch, 4), preserve = c.step(batch, 1, "preserve"),
                  both = c.step(batch, 4, "preserve");
-  CHECK(fused.prefetched == Bytes(0));
+  CHECK(fused.prefetch.fetched == Bytes(0));
   // Three chunks of o_proj fit into the cache where the whole does not; all of it is fetched into a larger
   // one.
-  CHECK(both.prefetched > preserve.prefetched);
+  CHECK(both.prefetch.fetched > preserve.prefetch.fetched);
   c.given = {{"l2_mb", 10000}};
-  check_near(c.step(batch, 4, "preserve").prefetched, c.step(batch, 1, "preserve").prefetched);
-  CHECK(both.prefetch_used + both.prefetch_evicted <= both.prefetched * (1 + 1e-12));
+  check_near(c.step(batch, 4, "preserve").prefetch.fetched, c.step(batch, 1, "preserve").prefetch.fetched);
+  CHECK(both.prefetch.used + both.prefetch.evicted <= both.prefetch.fetched * (1 + 1e-12));
   check_near(both.flops, none.flops);
   check_near(both.link, none.link);
-  CHECK(both.memory.value() == Approx((fused.memory + both.prefetched - both.prefetch_used).value()));
+  CHECK(both.memory.value() == Approx((fused.memory + both.prefetch.fetched - both.prefetch.used).value()));
   CHECK(both.time <= std::max(fused.time, preserve.time));
   CHECK(both.time < none.time);
 }

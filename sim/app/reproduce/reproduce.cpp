@@ -26,7 +26,8 @@ const std::vector<Study>& studies() {
        draw_validation},
       {"neupims", "NPU + HBM-PIM: Figures 12 to 15, Tables 4 and 5, Algorithms 1 and 2", reproduce_neupims,
        draw_neupims},
-      {"preserve", "L2 prefetching NPU: Figures 2, 4 to 8 and 10, Table 1", reproduce_preserve, draw_preserve},
+      {"preserve", "L2 prefetching NPU: Figures 2, 4 to 8 and 10, Table 1", reproduce_preserve,
+       draw_preserve},
   };
   return table;
 }

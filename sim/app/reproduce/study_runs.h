@@ -1,7 +1,7 @@
 #pragma once
-// The runs that a study wants, each simulated once in both assumption sets: `paper`, which holds what is taken
-// from the paper's own model or fitted to it, and `physical`. A study's point has name_of(point), unique, and
-// scenario_of(point, assumptions) beside it.
+// The runs that a study wants, each simulated once in both assumption sets: `paper`, which holds what is
+// taken from the paper's own model or fitted to it, and `physical`. A study's point has name_of(point),
+// unique, and scenario_of(point, assumptions) beside it.
 #include <fmt/format.h>
 
 #include <map>

@@ -22,7 +22,9 @@ PlayedStep::PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int
     throw std::invalid_argument(fmt::format("{} has {} units; a step counts {} at most", device.kind,
                                             device.units.size(), StepCost::most_units));
   const std::vector<StageGraph> alike(static_cast<std::size_t>(chains), placed);
-  StageStep step = stage_step(alike, device.units, device.memory_bandwidth, replica.links.bandwidth);
+  // Beside prefetches all streams together reach no more than one of them.
+  const BytesPerSecond memory = placed.windows.empty() ? device.memory_bandwidth : device.cache->fill;
+  StageStep step = stage_step(alike, device.units, memory, replica.links.bandwidth);
   place(step, placed);
   prefetched_.emplace(replica, step, placed);
   graph_ = std::move(step.graph);

@@ -53,8 +53,7 @@ Bytes Prefetched::share_of_cache() const {
 BytesPerSecond Prefetched::beside_a(const KernelCost& communication) const {
   const DeviceSpec& spec = device_->spec();
   if (!policy_->yields() || !(communication.time > Seconds(0))) return spec.cache->fill;
-  const BytesPerSecond drawn = std::min(communication.memory / communication.time, spec.memory_bandwidth);
-  return std::min(spec.cache->fill, spec.memory_bandwidth - drawn);
+  return spec.cache->fill - std::min(communication.memory / communication.time, spec.cache->fill);
 }
 
 void Prefetched::choose(const BatchShape& batch) {

@@ -36,12 +36,24 @@ bool is_early(const StageGraph& stage, Part part, std::size_t vertex) {
                              [&](const auto& early) { return early.part == part && early.op == vertex; });
 }
 
-// Neither is a prefetch that starts early what its reader waits for instead of the part before.
+bool is_prefetch(const OperatorGraph& part, std::size_t vertex) {
+  return part[vertex].kind == OperatorKind::prefetch;
+}
+
 bool is_first(const StageGraph& stage, Part part, std::size_t vertex) {
   const auto before = boost::make_iterator_range(boost::in_edges(vertex, stage.*part));
   return !is_early(stage, part, vertex) && std::ranges::all_of(before, [&](const auto& edge) {
-    return is_early(stage, part, boost::source(edge, stage.*part));
+    return is_prefetch(stage.*part, boost::source(edge, stage.*part));
   });
+}
+
+// What a prefetch is for starts without it: it reads what is there, line by line, and the rest as it comes.
+// So it ends no sooner, which is for whoever waits for it to wait for; true if nobody of its part does.
+bool add_prefetch(StepGraph& step, const OperatorGraph& part, int first, std::size_t fetch) {
+  const std::size_t reader = boost::target(*boost::out_edges(fetch, part).first, part);
+  for (const auto edge : boost::make_iterator_range(boost::out_edges(reader, part)))
+    step.add_edge(first + static_cast<int>(fetch), first + static_cast<int>(boost::target(edge, part)));
+  return boost::out_degree(reader, part) == 0;
 }
 
 Ends add_operators(StepGraph& step, const StageGraph& stage, Part part) {
@@ -58,9 +70,13 @@ Ends add_operators(StepGraph& step, const StageGraph& stage, Part part) {
     if (is_first(stage, part, vertex)) ends.first.push_back(op);
     if (boost::out_degree(vertex, source) == 0) ends.last.push_back(op);
   }
+  for (const auto vertex : boost::make_iterator_range(boost::vertices(source)))
+    if (is_prefetch(source, vertex) && add_prefetch(step, source, first, vertex))
+      ends.last.push_back(first + static_cast<int>(vertex));
   for (const auto edge : boost::make_iterator_range(boost::edges(source)))
-    step.add_edge(first + static_cast<int>(boost::source(edge, source)),
-                  first + static_cast<int>(boost::target(edge, source)));
+    if (!is_prefetch(source, boost::source(edge, source)))
+      step.add_edge(first + static_cast<int>(boost::source(edge, source)),
+                    first + static_cast<int>(boost::target(edge, source)));
   return ends;
 }
 

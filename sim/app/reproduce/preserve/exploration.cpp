@@ -1,5 +1,5 @@
-// Figures 6 and 7: the size of the L2, of 32 accelerators of Table 2. The latency is that of decoding the last
-// third of a length, the mean over the workloads: longer ones weigh more.
+// Figures 6 and 7: the size of the L2, of 32 accelerators of Table 2. The latency is that of decoding the
+// last third of a length, the mean over the workloads: longer ones weigh more.
 #include <algorithm>
 #include <map>
 
@@ -40,8 +40,8 @@ void each_workload(const Action& action) {
     for (const std::int64_t length : lengths) action(batch, length);
 }
 
-struct Curves {                      // of one assumption set
-  std::map<std::string, double> none;  // mean latency over the workloads, ms, by model
+struct Curves {                                           // of one assumption set
+  std::map<std::string, double> none;                     // mean latency over the workloads, ms, by model
   std::map<std::string, std::vector<double>> prefetched;  // and by size
   std::vector<double> density, density_none;              // tokens/s/mm2, by size
 
@@ -108,8 +108,7 @@ struct Figures {  // what the rows compare, of one set
 
 Figures figures_of(const Curves& curves) {
   const auto reductions = over_models([&](auto& m) { return curves.reduction(m); });
-  const auto saturations =
-      over_models([&](auto& m) { return static_cast<double>(curves.saturation_mb(m)); });
+  const auto saturations = over_models([&](auto& m) { return static_cast<double>(curves.saturation_mb(m)); });
   const auto best = std::ranges::max_element(curves.density);
   const std::vector<int> all = sizes();
   const auto index_104 = std::ranges::find(all, 104) - all.begin();
@@ -135,7 +134,8 @@ void write_curves(const Folder& folder, const Curves& paper, const Curves& physi
   const std::vector<int> all = sizes();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto normal = [i](const Curves& curves) {
-      return over_models([&](auto& m) { return curves.prefetched.at(m)[i] / curves.prefetched.at(m).front(); });
+      return over_models(
+          [&](auto& m) { return curves.prefetched.at(m)[i] / curves.prefetched.at(m).front(); });
     };
     file.print("{}", all[i]);
     for (const double v : normal(paper)) file.print(",{:.5f}", v);
@@ -147,8 +147,8 @@ void write_curves(const Folder& folder, const Curves& paper, const Curves& physi
 
 // What the least row is of: a model whose MLP fits the smallest L2, which is what the figure is relative to.
 std::string note_on_least(const Curves& curves) {
-  const auto least = std::ranges::min_element(
-      explored_models, {}, [&](const std::string& m) { return curves.reduction(m); });
+  const auto least = std::ranges::min_element(explored_models, {},
+                                              [&](const std::string& m) { return curves.reduction(m); });
   const auto over_none = over_models([&](auto& m) { return curves.reduction_over_none(m); });
   return fmt::format(
       "of {}, whose MLP is prefetched into {} MB already; over no prefetching it gains {:.1f} %, and all "
@@ -182,7 +182,8 @@ void add_exploration(const Runs& runs, const Folder& folder, Rows& rows) {
   add("fig6_saturation_min_mb", "smallest L2 within 0.05 % of the best, MB, least of 12 models", 136,
       &Figures::saturation_min, 136, {});
   add("fig6_saturation_max_mb", "the most", 144, &Figures::saturation_max, {}, 152);
-  add("fig6_models_at_136_or_144", "models for which it is 136 or 144 MB", {}, &Figures::at_136_or_144, 10, {});
+  add("fig6_models_at_136_or_144", "models for which it is 136 or 144 MB", {}, &Figures::at_136_or_144, 10,
+      {});
   add("fig7_best_l2_mb", "L2 of most decoded tokens/s/mm2 with prefetching, MB", 104, &Figures::best_mb, 80,
       112);
   add("fig7_density_at_104_over_peak", "tokens/s/mm2 at 104 MB over the best", 1, &Figures::at_104, 0.99, {});

@@ -21,8 +21,7 @@ Halves halves(const std::string& name, int devices) {
   Reading reading("Figure 2");
   const Architecture model = find_architecture(name, reading, "");
   const Precision int8{DataType::int8, DataType::int8, DataType::int8, DataType::int8};
-  const OperatorGraph block =
-      build_stage(model, int8, {.tensor = devices, .pad_heads = true}, 0).block;
+  const OperatorGraph block = build_stage(model, int8, {.tensor = devices, .pad_heads = true}, 0).block;
   BatchShape batch;
   batch.decodes = batch.sequences = 8;
   batch.decode_context_max = 16384;
@@ -52,10 +51,11 @@ void add_footprints(const Folder& folder, Rows& rows) {
       of = fmt::format("{}, {}", model, half.mlp > half.attention ? "MLP" : "attention");
     }
   file.close();
-  ReproducedRow& row =
-      add_row(rows, "fig2_largest_at_16", "largest half of a layer on 16 devices, MB, int8, 8 x 16k", {}, {most, most});
-  row.note = fmt::format("{}; the paper: 16 devices suffice for the L2 of today's, of which the largest has {:.0f} MB",
-                         of, largest_l2_mb);
+  ReproducedRow& row = add_row(rows, "fig2_largest_at_16",
+                               "largest half of a layer on 16 devices, MB, int8, 8 x 16k", {}, {most, most});
+  row.note = fmt::format(
+      "{}; the paper: 16 devices suffice for the L2 of today's, of which the largest has {:.0f} MB", of,
+      largest_l2_mb);
 }
 
 }  // namespace weir::preserve

@@ -1,5 +1,5 @@
-// What the paper measured on eight Ascend 910B: Figure 4, speed-ups over batch and length; Figure 5, beside fused
-// GEMM and all-reduce; Table 1, whole requests.
+// What the paper measured on eight Ascend 910B: Figure 4, speed-ups over batch and length; Figure 5, beside
+// fused GEMM and all-reduce; Table 1, whole requests.
 #include <algorithm>
 #include <array>
 
@@ -112,7 +112,8 @@ void add_lengths(const Runs& runs, const Folder& folder, Rows& rows) {
   Both most{0, 0};
   std::string where;
   each_length([&](const std::string& model, int batch, std::int64_t length) {
-    const Run with = last_step(model, batch, length, "preserve"), without = last_step(model, batch, length, "none");
+    const Run with = last_step(model, batch, length, "preserve"),
+              without = last_step(model, batch, length, "none");
     if (!fits(runs, with) || !fits(runs, without)) return file.print("{},{},{},,\n", model, batch, length);
     const Both gains = both([&](auto set) { return gain(runs, without, with, set); });
     file.print("{},{},{},{:.5f},{:.5f}\n", model, batch, length, gains.paper, gains.physical);
@@ -120,17 +121,19 @@ void add_lengths(const Runs& runs, const Folder& folder, Rows& rows) {
     most = {std::max(most.paper, gains.paper), std::max(most.physical, gains.physical)};
   });
   file.close();
-  ReproducedRow& max = add_row(rows, "fig4_max", "largest speed-up of a last step, 4 x 910B, int8", 1.82, most);
+  ReproducedRow& max =
+      add_row(rows, "fig4_max", "largest speed-up of a last step, 4 x 910B, int8", 1.82, most);
   max.note = fmt::format("at {}", where);
   const auto speedup = [&](std::int64_t length, CaseResult Measured::*set) {
-    return gain(runs, last_step("phi3-medium", 4, length, "none"), last_step("phi3-medium", 4, length, "preserve"),
-                set);
+    return gain(runs, last_step("phi3-medium", 4, length, "none"),
+                last_step("phi3-medium", 4, length, "preserve"), set);
   };
   ReproducedRow& falls =
       add_row(rows, "fig4_falls", "it falls when K and V no longer fit the L2 (Phi3-medium, batch 4)", 1,
               both([&](auto set) {
                 double best = 0;
-                for (std::int64_t length = k; length < 64 * k; length *= 2) best = std::max(best, speedup(length, set));
+                for (std::int64_t length = k; length < 64 * k; length *= 2)
+                  best = std::max(best, speedup(length, set));
                 return static_cast<double>(speedup(64 * k, set) < best);
               }));
   falls.note = fmt::format("{:.3f} at 8k, {:.3f} at 32k, {:.3f} at 64k", speedup(8 * k, &Measured::paper),
@@ -155,16 +158,15 @@ void add_fused(const Runs& runs, const Folder& folder, Rows& rows) {
   });
   file.close();
   const auto add = [&](int batch, double published, std::optional<double> low, std::optional<double> high) {
-    ReproducedRow& row =
-        add_row(rows, fmt::format("fig5_batch{}", batch),
-                fmt::format("over fused GEMM and all-reduce, batch {}, mean over lengths, Llama3-70B fp16", batch),
-                published,
-                both([&](auto set) { return over_fused(runs, batch, chunks_of(batch), set); }), low, high);
-    row.note = fmt::format("fused in chunks of 384 rows at least, as CANN's operator: {} here. In 2, 4, 8 chunks "
-                           "of columns at any batch: {:.3f}, {:.3f}, {:.3f}",
-                           chunks_of(batch), over_fused(runs, batch, 2, &Measured::paper),
-                           over_fused(runs, batch, 4, &Measured::paper),
-                           over_fused(runs, batch, 8, &Measured::paper));
+    ReproducedRow& row = add_row(
+        rows, fmt::format("fig5_batch{}", batch),
+        fmt::format("over fused GEMM and all-reduce, batch {}, mean over lengths, Llama3-70B fp16", batch),
+        published, both([&](auto set) { return over_fused(runs, batch, chunks_of(batch), set); }), low, high);
+    row.note = fmt::format(
+        "fused in chunks of 384 rows at least, as CANN's operator: {} here. In 2, 4, 8 chunks "
+        "of columns at any batch: {:.3f}, {:.3f}, {:.3f}",
+        chunks_of(batch), over_fused(runs, batch, 2, &Measured::paper),
+        over_fused(runs, batch, 4, &Measured::paper), over_fused(runs, batch, 8, &Measured::paper));
   };
   add(16, 1.19, 1, {});
   add(1024, 0.93, {}, 1);
@@ -185,15 +187,13 @@ void add_servers(const Runs& runs, Rows& rows) {
     const Both gains = both([&](auto set) { return gain(runs, without, with, set); });
     published += share * row.without / row.with;
     mean = {mean.paper + share * gains.paper, mean.physical + share * gains.physical};
-    ReproducedRow& made =
-        add_row(each, fmt::format("tab1_{}_{}", row.model, row.devices),
-                fmt::format("speed-up of 4 x 16k, {} on {} 910B", row.model, row.devices), row.without / row.with,
-                gains);
+    ReproducedRow& made = add_row(each, fmt::format("tab1_{}_{}", row.model, row.devices),
+                                  fmt::format("speed-up of 4 x 16k, {} on {} 910B", row.model, row.devices),
+                                  row.without / row.with, gains);
     made.note = fmt::format("measured {} s without, simulated {:.1f} s", row.without,
                             1e-3 * step_ms(runs, without, &Measured::physical));
   }
-  ReproducedRow& row =
-      add_row(rows, "tab1_mean", "mean of Table 1's 18 speed-ups", published, mean);
+  ReproducedRow& row = add_row(rows, "tab1_mean", "mean of Table 1's 18 speed-ups", published, mean);
   row.note = "the measured servers take several times what memory and links explain";
   rows.insert(rows.end(), each.begin(), each.end());
 }

@@ -42,8 +42,8 @@ void write_gains(const Runs& runs, const Folder& folder) {
   for (const int gbit : bandwidths) {
     file.print("{}", gbit);
     for (const std::string& model : explored_models)
-      file.print(",{:.5f}",
-                 gain(runs, network(model, gbit, "none"), network(model, gbit, "preserve"), &Measured::paper));
+      file.print(",{:.5f}", gain(runs, network(model, gbit, "none"), network(model, gbit, "preserve"),
+                                 &Measured::paper));
     file.print(",{:.5f},{:.5f}\n", mean_gain(runs, gbit, &Measured::paper),
                mean_gain(runs, gbit, &Measured::physical));
   }
@@ -69,8 +69,8 @@ void want_networks(Runs& runs) {
 void add_networks(const Runs& runs, const Folder& folder, Rows& rows) {
   write_gains(runs, folder);
   const auto at = [&](int gbit) { return both([&](auto set) { return mean_gain(runs, gbit, set); }); };
-  add_row(rows, "fig8_speedup_200", "speed-up at 200 Gbit/s, mean of 12 models, 128 NPUs, 16 x 8k", 1.18, at(200),
-          1.15, 1.21);
+  add_row(rows, "fig8_speedup_200", "speed-up at 200 Gbit/s, mean of 12 models, 128 NPUs, 16 x 8k", 1.18,
+          at(200), 1.15, 1.21);
   add_row(rows, "fig8_speedup_1000", "at 1,000 Gbit/s", 1.27, at(1000), 1.24, 1.30);
   add_row(rows, "fig8_monotone", "it rises with the bandwidth", 1,
           both([&](auto set) { return rises(runs, set); }), 1);

@@ -33,10 +33,9 @@ Json workload(const Run& run) {
               {"output_tokens", run.length - prompt},
               {"count", run.batch}}},
             {"arrivals", {{"kind", "all_at_once"}}}};
-  return {
-      {"requests",
-       {{"kind", "fixed"}, {"input_tokens", run.length - 1}, {"output_tokens", 2}, {"count", run.batch}}},
-      {"arrivals", {{"kind", "warm_batch"}, {"concurrency", run.batch}, {"batches", 1}, {"steps", 1}}}};
+  return {{"requests",
+           {{"kind", "fixed"}, {"input_tokens", run.length - 1}, {"output_tokens", 2}, {"count", run.batch}}},
+          {"arrivals", {{"kind", "warm_batch"}, {"concurrency", run.batch}, {"batches", 1}, {"steps", 1}}}};
 }
 
 }  // namespace
@@ -48,9 +47,10 @@ const std::vector<std::string> measured_models = {"llama3-8b", "llama3-70b", "qw
                                                   "qwen2-72b", "phi3-small", "phi3-medium"};
 
 std::string name_of(const Run& r) {
-  return fmt::format("{} {} on {} {}, {} x {}{}, L2 {} MB, {} Gbit/s, prefetch {}, {} chunks", r.model, r.type,
-                     r.devices, r.device, r.batch, r.length, r.span == Span::last_step ? " (last step)" : "",
-                     r.l2_mb, r.gbit_per_s, r.prefetch, r.fused_chunks);
+  return fmt::format("{} {} on {} {}, {} x {}{}, L2 {} MB, {} Gbit/s, prefetch {}, {} chunks", r.model,
+                     r.type, r.devices, r.device, r.batch, r.length,
+                     r.span == Span::last_step ? " (last step)" : "", r.l2_mb, r.gbit_per_s, r.prefetch,
+                     r.fused_chunks);
 }
 
 Json scenario_of(const Run& run, const std::string& assumptions) {
@@ -65,17 +65,16 @@ Json scenario_of(const Run& run, const std::string& assumptions) {
       {"precision", precision},
       {"cluster", cluster(run)},
       {"serving",
-       {{"replicas",
-         Json::array({{{"parallelism", {{"tensor", run.devices}, {"pad_heads", true}}},
-                       {"batching",
-                        {{"kind", whole ? "static" : "orca"},
-                         {"max_batch_requests", run.batch},
-                         {"max_batch_tokens", whole ? run.batch * run.length : std::int64_t{8192}}}},
-                       {"kv_cache", {{"blocks", run.batch * ((run.length + block) / block)}}},
-                       {"partitioning",
-                        {{"kind", "device_only"}, {"fused_all_reduce_chunks", run.fused_chunks}}},
-                       {"prefetch", {{"kind", run.prefetch}}},
-                       {"engine", {{"kind", "ideal"}}}}})}}},
+       {{"replicas", Json::array({{{"parallelism", {{"tensor", run.devices}, {"pad_heads", true}}},
+                                   {"batching",
+                                    {{"kind", whole ? "static" : "orca"},
+                                     {"max_batch_requests", run.batch},
+                                     {"max_batch_tokens", run.batch * run.length}}},
+                                   {"kv_cache", {{"blocks", run.batch * ((run.length + block) / block)}}},
+                                   {"partitioning",
+                                    {{"kind", "device_only"}, {"fused_all_reduce_chunks", run.fused_chunks}}},
+                                   {"prefetch", {{"kind", run.prefetch}}},
+                                   {"engine", {{"kind", "ideal"}}}}})}}},
       {"workload", workload(run)}};
 }
 

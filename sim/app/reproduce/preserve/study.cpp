@@ -23,7 +23,8 @@ ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::opti
 std::vector<ReproducedRow> reproduce_preserve(const ReproduceOptions& options) {
   using namespace preserve;
   Runs runs;
-  for (const auto want : {want_lengths, want_fused, want_servers, want_exploration, want_networks}) want(runs);
+  for (const auto want : {want_lengths, want_fused, want_servers, want_exploration, want_networks})
+    want(runs);
   runs.run(options);
   std::vector<ReproducedRow> rows;
   add_part(rows, "fig2", [&](auto& more) { add_footprints(options.files, more); });

@@ -1,7 +1,8 @@
 #pragma once
-// `weir reproduce preserve`: the rows of Figures 2, 4 to 8 and 10 and of Table 1 (Yuezgueler, Zhuang, Cavigelli:
-// PRESERVE). Nothing is fitted in either set; `paper` leaves out what follows the decoder layers (LM head,
-// gathering and sampling), which the authors' performance model does not name. Each part leaves a CSV, from which its figure is drawn.
+// `weir reproduce preserve`: the rows of Figures 2, 4 to 8 and 10 and of Table 1 (Yuezgueler, Zhuang,
+// Cavigelli: PRESERVE). Nothing is fitted in either set; `paper` leaves out what follows the decoder layers
+// (LM head, gathering and sampling), which the authors' performance model does not name. Each part leaves a
+// CSV, from which its figure is drawn.
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -30,7 +31,6 @@ void want_exploration(Runs& runs);
 void add_exploration(const Runs& runs, const Folder& folder, Rows& rows);  // Figures 6 and 7
 void want_networks(Runs& runs);
 void add_networks(const Runs& runs, const Folder& folder, Rows& rows);  // Figures 8 and 10
-
 
 struct Both {
   double paper, physical;
