@@ -23,7 +23,7 @@ Run on_910b(const std::string& model, int devices, int batch, std::int64_t lengt
 
 Run last_step(const std::string& model, int batch, std::int64_t length, const char* prefetch) {
   Run run = on_910b(model, 4, batch, length, prefetch);
-  run.span = Span::last_step;
+  run.measure = Measure::last_step;
   return run;
 }
 

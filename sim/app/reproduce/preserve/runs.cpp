@@ -26,7 +26,7 @@ Json cluster(const Run& run) {
 
 Json workload(const Run& run) {
   const std::int64_t prompt = std::llround(2. / 3 * static_cast<double>(run.length));
-  if (run.span == Span::request)
+  if (run.measure == Measure::request)
     return {{"requests",
              {{"kind", "fixed"},
               {"input_tokens", prompt},
@@ -49,7 +49,7 @@ const std::vector<std::string> measured_models = {"llama3-8b", "llama3-70b", "qw
 std::string name_of(const Run& r) {
   return fmt::format("{} {} on {} {}, {} x {}{}, L2 {} MB, {} Gbit/s, prefetch {}, {} chunks", r.model,
                      r.type, r.devices, r.device, r.batch, r.length,
-                     r.span == Span::last_step ? " (last step)" : "", r.l2_mb, r.gbit_per_s, r.prefetch,
+                     r.measure == Measure::last_step ? " (last step)" : "", r.l2_mb, r.gbit_per_s, r.prefetch,
                      r.fused_chunks);
 }
 
@@ -58,7 +58,7 @@ Json scenario_of(const Run& run, const std::string& assumptions) {
   Json precision = {{"weights", run.type}, {"activations", run.type}, {"kv_cache", run.type}};
   // Section 5 counts everything in int8; what the 910B's GEMMs write is not said, and left at 16 bits.
   if (parametric(run)) precision["hidden"] = run.type;
-  const bool whole = run.span == Span::request;
+  const bool whole = run.measure == Measure::request;
   return {
       {"model", run.model},
       {"assumptions", assumptions},

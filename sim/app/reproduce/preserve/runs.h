@@ -10,7 +10,7 @@ namespace weir::preserve {
 // Of the design space exploration (Section 5), and of the measurements (Section 4, Table 1).
 extern const std::vector<std::string> explored_models, measured_models;
 
-enum class Span {
+enum class Measure {
   request,    // two thirds of the length as prompts, then the rest is generated
   last_step,  // the last token alone
 };
@@ -25,7 +25,7 @@ struct Run {
   std::string prefetch = "preserve";
   int fused_chunks = 1;
   std::string type = "int8";
-  Span span = Span::request;
+  Measure measure = Measure::request;
 };
 
 std::string name_of(const Run& run);
