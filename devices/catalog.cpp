@@ -12,8 +12,8 @@ extern const EmbeddedFiles device_catalog;
 namespace {
 
 Json catalog_file(const std::string& kind) {
-  const std::optional<std::string> text = text_of(device_catalog, kind);
-  return text ? parse_json(*text, "devices/catalog/" + kind + ".json") : Json();
+  const std::optional<std::string_view> text = text_of(device_catalog, kind);
+  return text ? embedded_json(*text, "devices/catalog/" + kind + ".json") : Json();
 }
 
 const DeviceClass* const classes[] = {&gpu_class, &npu_class, &l2_npu_class};

@@ -81,11 +81,11 @@ std::vector<std::string> kernel_names() {
 }
 
 KernelEfficiencies find_kernels(const std::string& name, const GpuShape& shape) {
-  const std::optional<std::string> text = text_of(kernel_catalog, name);
+  const std::optional<std::string_view> text = text_of(kernel_catalog, name);
   const std::string file = "devices/kernels/" + name + ".json";
   if (!text) throw ConfigError(file, "", no_such("kernels", name, kernel_names()));
   Reading reading(file);
-  const Json json = parse_json(*text, file);
+  const Json& json = embedded_json(*text, file);
   Params params(reading, json);
   KernelEfficiencies kernels;
   kernels.gemm_16bit = read_gemm(params.object({"gemm_16bit", ""}, Params::Presence::required));

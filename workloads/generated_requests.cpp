@@ -55,7 +55,7 @@ std::shared_ptr<const RequestSource> drawn(Params& params) {
 }
 
 NamedLengths read_entry(std::string_view name, std::string_view text) {
-  const Json document = parse_json(std::string(text), fmt::format("lengths/{}.json", name));
+  const Json& document = embedded_json(text, fmt::format("lengths/{}.json", name));
   Reading reading(fmt::format("lengths/{}.json", name));
   Params params(reading, document);
   NamedLengths lengths;

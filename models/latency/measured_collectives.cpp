@@ -56,7 +56,7 @@ std::vector<ProtocolTimes> read_own_kernels(Params& params, const char* name) {
 Interconnect read_interconnect(const std::string& name, std::string_view text) {
   const std::string file = "models/latency/interconnects/" + name + ".json";
   Reading reading(file);
-  const Json json = parse_json(std::string(text), file);
+  const Json& json = embedded_json(text, file);
   Params params(reading, json);
   Interconnect made;
   made.title = params.text({"title", ""});

@@ -24,7 +24,7 @@ std::string name_of(const std::filesystem::path& file) {
 
 Architecture read_embedded(std::string_view name, std::string_view text) {
   Reading reading(fmt::format("models/llm/catalog/{}.json", name));
-  const Json config = parse_json(std::string(text), reading.file());
+  const Json& config = embedded_json(text, reading.file());
   Architecture m = read_architecture(config, reading, std::string(name));
   reading.finish();
   return m;

@@ -120,7 +120,7 @@ std::optional<PimSpec> read_pim(Params& params, const DramOrganisation& normal) 
 MemorySpec read_memory(const std::string& name, std::string_view text) {
   const std::string file = "models/memory/catalog/" + name + ".json";
   Reading reading(file);
-  const Json json = parse_json(std::string(text), file);
+  const Json& json = embedded_json(text, file);
   Params params(reading, json);
   MemorySpec memory;
   memory.name = name;

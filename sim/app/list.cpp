@@ -183,7 +183,7 @@ Json details(const Subject& subject, const Entry& entry) {
   Json all = as_json(entry);
   if (subject.catalog && (!subject.in_catalog || subject.in_catalog == entry.family))
     if (const auto text = text_of(*subject.catalog, entry.name))
-      all["catalog"] = parse_json(*text, entry.name);
+      all["catalog"] = embedded_json(*text, entry.name);
   const Json object = object_of(scenario_schema(), entry);
   all["keys"] = object.value("properties", Json::object());
   all["required"] = object.value("required", Json::array());

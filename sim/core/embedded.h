@@ -19,9 +19,9 @@ inline std::vector<std::string> names_of(const EmbeddedFiles& files) {
   return names;
 }
 
-inline std::optional<std::string> text_of(const EmbeddedFiles& files, std::string_view name) {
+inline std::optional<std::string_view> text_of(const EmbeddedFiles& files, std::string_view name) {
   const auto at = std::find_if(files.begin(), files.end(), [&](auto& file) { return file.first == name; });
-  return at == files.end() ? std::nullopt : std::optional<std::string>(at->second);
+  return at == files.end() ? std::nullopt : std::optional<std::string_view>(at->second);
 }
 
 }  // namespace weir

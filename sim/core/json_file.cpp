@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <set>
 
 #include "sim/core/params.h"
@@ -69,6 +71,15 @@ std::string read_text_file(const std::filesystem::path& path, std::uintmax_t max
       throw ConfigError(path.string(), "", fmt::format("longer than {} MiB", max_bytes >> 20));
   }
   return text;
+}
+
+const Json& embedded_json(std::string_view text, const std::string& file) {
+  static std::mutex mutex;
+  static std::map<const char*, Json> parsed;
+  const std::lock_guard lock(mutex);
+  const auto [at, first] = parsed.try_emplace(text.data());
+  if (first) at->second = parse_json(std::string(text), file);
+  return at->second;
 }
 
 Json read_json_file(const std::filesystem::path& path) {

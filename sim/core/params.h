@@ -155,6 +155,8 @@ std::string read_text_file(const std::filesystem::path& path,
 // ConfigError.
 Json read_json_file(const std::filesystem::path& path);
 Json parse_json(const std::string& text, const std::string& file);
+// Of a file compiled into the binary (embedded.h): parsed once a process, however many scenarios ask for it.
+const Json& embedded_json(std::string_view text, const std::string& file);
 
 // --set /serving/replicas/0/count=2: sets one value; missing objects on the way are made. Throws ConfigError.
 void set_pointer(Json& document, const std::string& assignment);

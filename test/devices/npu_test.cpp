@@ -65,7 +65,7 @@ TEST_CASE("NPUs: the catalog's memory efficiency is what the bank model reaches 
   const double reached = static_cast<double>(stream.size()) * static_cast<double>(memory.timings.burst) /
                          static_cast<double>(play(memory, stream).span());
   for (const std::string& kind : npus)
-    CHECK(parse_json(std::string(*text_of(device_catalog, kind)), kind)["memory_efficiency"].get<double>() ==
+    CHECK(embedded_json(*text_of(device_catalog, kind), kind)["memory_efficiency"].get<double>() ==
           Approx(reached).epsilon(0.001));
 }
 
