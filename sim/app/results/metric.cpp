@@ -57,7 +57,7 @@ constexpr Title titles[] = {
     {"tokens_per_s_per_device", "Output tokens/s/device"},
     {"tokens_per_s_per_mm2", "Output tokens/s/mm2 of die"},
     {"tokens_per_s_per_user", "Output tokens/s/user"},
-    {"output_tokens_per_joule", "Output tokens/J"},
+    {"output_tokens_per_joule", "Output tokens/J (tokens/s/W)"},
     {"joules_per_output_token", "J/output token"},
     {"energy_j", "Energy (J)"},
     {"cost_dollars", "Cost ($)"},
