@@ -12,7 +12,6 @@ unset border
 unset grid
 unset key
 unset colorbox
-set tics scale 0
 set style fill solid 1.0 noborder
 log2(x) = log(x)/log(2)
 shown(text) = strlen(text) ? sprintf("%.2f", real(text)) : "N/A"
@@ -37,13 +36,14 @@ set yrange [9.5:16.5]
 unset xtics
 unset ytics
 set for [i=10:16] ytics add (sprintf("%dk", 2**(i-10)) i)
+set ytics scale 0
 set ylabel "Length" offset 0.5,0
 set lmargin at screen 0.13
 set rmargin at screen 0.99
 set multiplot
 )gp";
 constexpr const char* batches = R"gp(set for [i=0:8] xtics add (sprintf("%d", 2**i) i)
-set xtics offset 0,0.4
+set xtics scale 0 offset 0,0.4
 set xlabel "Batch, 4 x Ascend 910B, int8" offset 0,0.9
 )gp";
 
@@ -57,7 +57,8 @@ unset xtics
 unset ytics
 set for [i=7:13] xtics add (sprintf("%d", 2**i) i)
 set for [i=4:10] ytics add (sprintf("%d", 2**i) i)
-set xtics offset 0,0.4
+set xtics scale 0 offset 0,0.4
+set ytics scale 0
 set title "PRESERVE over fused GEMM and all-reduce" offset 0,-0.6
 set ylabel "Batch"
 set xlabel "Length, Llama3-70B fp16 on 4 x Ascend 910B" offset 0,0.9
@@ -73,7 +74,7 @@ void draw_lengths(ResultDirectory& directory) {
   for (int i = 0; i < models; ++i) {
     const int bottom = below + (models - 1 - i) * (panel + between);
     body += fmt::format(
-        "set title \"{}, speed-up of a last step\" offset 0,-0.6\n"
+        "set title \"{}, speed-up of a last step\" offset 0,-0.8\n"
         "set bmargin at screen {}.0/height\nset tmargin at screen {}.0/height\n",
         largest_models[static_cast<std::size_t>(i)], bottom, bottom + panel);
     if (i == models - 1) body += batches;
