@@ -117,6 +117,7 @@ int reproduce(const Arguments& a) {
   const Interruption interruption;
   ReproduceOptions options;
   options.reference = reference_of(a);
+  options.only = a.only;
   options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ResultDirectory directory(a.out.empty() ? std::filesystem::path("out") / ("reproduce-" + a.study)
                                           : std::filesystem::path(a.out));

@@ -4,13 +4,11 @@
 
 #include "models/llm/stored_bytes.h"
 #include "sim/app/output/output_file.h"
+#include "sim/app/reproduce/kernels.h"
 #include "sim/app/reproduce/preserve/study.h"
 
 namespace weir::preserve {
 namespace {
-
-constexpr int clusters[] = {1, 2, 4, 8, 16, 32, 64};
-constexpr double largest_l2_mb = 201.326592;  // Ascend 910B (devices/catalog/ascend_910b.json)
 
 struct Halves {
   double attention = 0, mlp = 0;  // MB
@@ -37,13 +35,13 @@ Halves halves(const std::string& name, int devices) {
 
 }  // namespace
 
-void add_footprints(const Folder& folder, Rows& rows) {
+void add_footprints(const Runs&, const Folder& folder, Rows& rows) {
   OutputFile file(folder / "footprints.csv");
   file.text("model,devices,attention_mb,mlp_mb\n");
   double most = 0;
   std::string of;
   for (const std::string& model : explored_models)
-    for (const int devices : clusters) {
+    for (const int devices : footprint_clusters) {
       const Halves half = halves(model, devices);
       file.print("{},{},{:.4f},{:.4f}\n", model, devices, half.attention, half.mlp);
       if (devices != 16 || std::max(half.attention, half.mlp) <= most) continue;
@@ -55,7 +53,7 @@ void add_footprints(const Folder& folder, Rows& rows) {
                                "largest half of a layer on 16 devices, MB, int8, 8 x 16k", {}, {most, most});
   row.note = fmt::format(
       "{}; the paper: 16 devices suffice for the L2 of today's, of which the largest has {:.0f} MB", of,
-      largest_l2_mb);
+      1e-6 * catalog_device("ascend_910b")->spec().cache.value().capacity.value());
 }
 
 }  // namespace weir::preserve

@@ -9,7 +9,6 @@
 namespace weir::preserve {
 namespace {
 
-const std::vector<std::string> largest_models = {"llama3-70b", "qwen2-72b", "phi3-medium"};
 constexpr std::int64_t k = 1024;
 
 Run on_910b(const std::string& model, int devices, int batch, std::int64_t length, const char* prefetch) {
@@ -177,10 +176,11 @@ void want_servers(Runs& runs) {
     for (const char* prefetch : {"none", "preserve"}) runs.want(table1_run(row, prefetch));
 }
 
-void add_servers(const Runs& runs, Rows& rows) {
+void add_servers(const Runs& runs, const Folder&, Rows& rows) {
   Rows each;
   double published = 0;
   Both mean{0, 0};
+  std::vector<double> over_roofline;  // measured seconds over ours, without prefetching
   const double share = 1. / static_cast<double>(std::size(table1));
   for (const Published& row : table1) {
     const Run without = table1_run(row, "none"), with = table1_run(row, "preserve");
@@ -190,11 +190,15 @@ void add_servers(const Runs& runs, Rows& rows) {
     ReproducedRow& made = add_row(each, fmt::format("tab1_{}_{}", row.model, row.devices),
                                   fmt::format("speed-up of 4 x 16k, {} on {} 910B", row.model, row.devices),
                                   row.without / row.with, gains);
-    made.note = fmt::format("measured {} s without, simulated {:.1f} s", row.without,
-                            1e-3 * step_ms(runs, without, &Measured::physical));
+    const double seconds = 1e-3 * step_ms(runs, without, &Measured::physical);
+    over_roofline.push_back(row.without / seconds);
+    made.note = fmt::format("measured {} s without, simulated {:.1f} s", row.without, seconds);
   }
   ReproducedRow& row = add_row(rows, "tab1_mean", "mean of Table 1's 18 speed-ups", published, mean);
-  row.note = "the measured servers take several times what memory and links explain";
+  const auto [least, most] = std::ranges::minmax(over_roofline);
+  row.note = fmt::format(
+      "the measured servers take {:.1f} to {:.1f} times the seconds that compute, memory and links explain",
+      least, most);
   rows.insert(rows.end(), each.begin(), each.end());
 }
 

@@ -43,8 +43,7 @@ Json workload(const Run& run) {
 const std::vector<std::string> explored_models = {
     "llama3-8b",  "llama3-70b",  "llama3.1-405b", "qwen2-7b",   "qwen2-72b",    "qwen1.5-110b",
     "phi3-small", "phi3-medium", "phi3.5-moe",    "mistral-7b", "mixtral-8x7b", "mixtral-8x22b"};
-const std::vector<std::string> measured_models = {"llama3-8b", "llama3-70b", "qwen2-7b",
-                                                  "qwen2-72b", "phi3-small", "phi3-medium"};
+const std::vector<std::string> largest_models = {"llama3-70b", "qwen2-72b", "phi3-medium"};
 
 std::string name_of(const Run& r) {
   return fmt::format("{} {} on {} {}, {} x {}{}, L2 {} MB, {} Gbit/s, prefetch {}, {} chunks", r.model,

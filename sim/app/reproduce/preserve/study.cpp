@@ -1,5 +1,6 @@
 #include "sim/app/reproduce/preserve/study.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace weir {
@@ -18,21 +19,40 @@ ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::opti
   return rows.emplace_back(std::move(row));
 }
 
+namespace {
+
+struct Part {
+  std::vector<const char*> ids;  // each of its rows' begins with one
+  void (*want)(Runs&);
+  void (*add)(const Runs&, const Folder&, Rows&);
+
+  bool named_by(const std::string& only) const {
+    return std::ranges::any_of(ids, [&](const char* id) { return only.starts_with(id); });
+  }
+};
+const std::vector<Part> all_parts = {
+    {{"fig2"}, [](Runs&) {}, add_footprints},
+    {{"fig4"}, want_lengths, add_lengths},
+    {{"fig5"}, want_fused, add_fused},
+    {{"fig6", "fig7"}, want_exploration, add_exploration},
+    {{"fig8", "fig10"}, want_networks, add_networks},
+    {{"tab1"}, want_servers, add_servers},
+};
+
+}  // namespace
 }  // namespace preserve
 
 std::vector<ReproducedRow> reproduce_preserve(const ReproduceOptions& options) {
   using namespace preserve;
   Runs runs;
-  for (const auto want : {want_lengths, want_fused, want_servers, want_exploration, want_networks})
-    want(runs);
+  std::vector<Part> parts = all_parts;
+  if (std::ranges::any_of(parts, [&](const Part& part) { return part.named_by(options.only); }))
+    std::erase_if(parts, [&](const Part& part) { return !part.named_by(options.only); });
+  for (const Part& part : parts) part.want(runs);
   runs.run(options);
   std::vector<ReproducedRow> rows;
-  add_part(rows, "fig2", [&](auto& more) { add_footprints(options.files, more); });
-  add_part(rows, "fig4", [&](auto& more) { add_lengths(runs, options.files, more); });
-  add_part(rows, "fig5", [&](auto& more) { add_fused(runs, options.files, more); });
-  add_part(rows, "fig6", [&](auto& more) { add_exploration(runs, options.files, more); });
-  add_part(rows, "fig8", [&](auto& more) { add_networks(runs, options.files, more); });
-  add_part(rows, "tab1", [&](auto& more) { add_servers(runs, more); });
+  for (const Part& part : parts)
+    add_part(rows, part.ids.front(), [&](Rows& more) { part.add(runs, options.files, more); });
   return rows;
 }
 

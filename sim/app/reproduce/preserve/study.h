@@ -20,17 +20,21 @@ namespace preserve {
 using Rows = std::vector<ReproducedRow>;
 using Folder = std::filesystem::path;
 
-void add_footprints(const Folder& folder, Rows& rows);  // Figure 2
+constexpr int footprint_clusters[] = {1, 2, 4, 8, 16, 32, 64};
+void add_footprints(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 2
 void want_lengths(Runs& runs);
 void add_lengths(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 4
 void want_fused(Runs& runs);
 void add_fused(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 5
 void want_servers(Runs& runs);
-void add_servers(const Runs& runs, Rows& rows);  // Table 1
+void add_servers(const Runs& runs, const Folder& folder, Rows& rows);  // Table 1
 void want_exploration(Runs& runs);
 void add_exploration(const Runs& runs, const Folder& folder, Rows& rows);  // Figures 6 and 7
 void want_networks(Runs& runs);
 void add_networks(const Runs& runs, const Folder& folder, Rows& rows);  // Figures 8 and 10
+
+void draw_lengths(ResultDirectory& directory);
+void draw_fused(ResultDirectory& directory);
 
 struct Both {
   double paper, physical;
