@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <future>
 #include <thread>
 
 #include "sim/app/command_line.h"
@@ -39,7 +40,9 @@ bool under_mpi() {
 int sweep(SweepArguments arguments) {
   if (arguments.out.empty()) arguments.out = ("out" / std::filesystem::path(arguments.file).stem()).string();
   if (under_mpi()) become_weir_mpi(arguments);
-  const Sweep points = read_sweep(arguments.file);
+  // On a thread, that is in a heap of its own: thousands of scenarios that come and go riddle it with holes,
+  // and a child that fills these copies a page for each.
+  const Sweep points = std::async(std::launch::async, read_sweep, arguments.file).get();
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return run_sweep(
       points, arguments,
