@@ -8,7 +8,7 @@ namespace {
 class NoPrefetch final : public PrefetchPolicy {
  public:
   StageGraph add_prefetches(StageGraph placed, std::span<const std::string>) const override { return placed; }
-  void choose(Bytes, std::span<const PrefetchCandidate>, std::span<Bytes> fetched) const override {
+  void choose(const PrefetchView&, std::span<Bytes> fetched) const override {
     std::ranges::fill(fetched, Bytes(0));
   }
 };

@@ -5,6 +5,7 @@ namespace weir {
 // One factory per file; add yours here and in the table, nowhere else in C++.
 std::shared_ptr<const PrefetchPolicy> make_no_prefetch(Params& params);
 std::shared_ptr<const PrefetchPolicy> make_preserve(Params& params);
+std::shared_ptr<const PrefetchPolicy> make_prefetch_oracle(Params& params);
 
 const Catalog<PrefetchPolicy>& prefetch_policies() {
   static const Catalog<PrefetchPolicy> table = {
@@ -13,6 +14,8 @@ const Catalog<PrefetchPolicy>& prefetch_policies() {
       {"preserve",
        "beside a communication, what follows it is fetched into the cache (PRESERVE, Algorithm 1)",
        make_preserve},
+      {"oracle", "the set of prefetches that makes the step shortest, by trying all (12 operators at most)",
+       make_prefetch_oracle},
   };
   return table;
 }

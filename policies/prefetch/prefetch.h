@@ -1,7 +1,8 @@
 #pragma once
 // What a device fetches into its cache ahead of use. Called by the engine once per pipeline stage and
 // configuration, after the partitioning policy, and then for the amounts of every step. Pure: no clock, no
-// device; how far a prefetch hides comes out of the step timeline.
+// device; how far a prefetch hides comes out of the step timeline, which a policy may ask.
+#include <functional>
 #include <span>
 
 #include "models/llm/operator_graph.h"
@@ -16,6 +17,14 @@ struct PrefetchCandidate {
   Bytes beside;  // what memory delivers while the collective runs and nothing else does: 0 if something may
 };
 
+struct PrefetchView {
+  Bytes capacity;
+  std::span<const PrefetchCandidate> candidates;
+  // What the step takes with so much of each fetched, played on its timeline; of several sub-batches, with
+  // what is chosen for those before and nothing for those after.
+  const std::function<Seconds(std::span<const Bytes>)>& step_time;
+};
+
 class PrefetchPolicy {
  public:
   virtual ~PrefetchPolicy() = default;
@@ -23,8 +32,7 @@ class PrefetchPolicy {
   // std::invalid_argument where the device has none.
   virtual StageGraph add_prefetches(StageGraph placed, std::span<const std::string> units) const = 0;
   // How much of each is fetched in this step.
-  virtual void choose(Bytes capacity, std::span<const PrefetchCandidate> candidates,
-                      std::span<Bytes> fetched) const = 0;
+  virtual void choose(const PrefetchView& view, std::span<Bytes> fetched) const = 0;
   // Whether a prefetch leaves to its collective what that draws from memory; if not they share it.
   virtual bool yields() const { return false; }
 };

@@ -83,6 +83,15 @@ TEST_CASE(
     REQUIRE(with.iterations == none.iterations);
     CHECK(with.memory - with.fetched + with.used == Approx(none.memory).epsilon(1e-9));
     CHECK(with.flops == Approx(none.flops).epsilon(1e-9));
+    scenario["serving"]["replicas"][0]["prefetch"] = {{"kind", "oracle"}};
+    const Outcome best = run(scenario);
+    REQUIRE(best.error == "");
+    REQUIRE(best.iterations == none.iterations);
+    CHECK(best.evicted == 0);
+    CHECK(best.used + best.left == Approx(best.fetched).epsilon(1e-9));
+    CHECK(best.end <= none.end * (1 + 1e-9));
+    if (c.batching["kind"] != "sub_batch_interleaving")  // there each chooses for itself
+      CHECK(best.end <= with.end * (1 + 1e-9));
   }
 }
 
@@ -91,22 +100,36 @@ TEST_CASE("L2 NPUs: runs of steps with prefetches end when they do step by step"
   scenario["precision"] = {{"weights", "int8"}, {"activations", "int8"}, {"kv_cache", "int8"}};
   scenario["cluster"]["nodes"] = {
       {{"devices", {{{"kind", "l2_npu"}, {"count", 8}, {"l2_mb", 20}}}}, {"interconnect", "hccs_mesh"}}};
-  for (const char* batching : {"chunked_prefill", "orca", "static"}) {
-    CAPTURE(batching);
-    scenario["serving"]["replicas"] =
-        Json::array({{{"parallelism", {{"tensor", 8}}},
-                      {"batching", {{"kind", batching}, {"max_batch_requests", 16}}},
-                      {"prefetch", {{"kind", "preserve"}}}}});
-    scenario["fast_forward"] = false;
-    const Outcome stepped = run(scenario);
-    scenario["fast_forward"] = true;
-    const Outcome fast = run(scenario);
-    REQUIRE(stepped.error == "");
-    CHECK(fast.end == Approx(stepped.end).epsilon(1e-9));
-    REQUIRE(fast.requests.size() == stepped.requests.size());
-    for (std::size_t i = 0; i < fast.requests.size(); ++i)
-      CHECK(fast.requests[i].finished.value() == Approx(stepped.requests[i].finished.value()).epsilon(1e-9));
-  }
+  for (const char* batching : {"chunked_prefill", "orca", "static", "sub_batch_interleaving"})
+    for (const char* prefetch : {"preserve", "oracle"}) {
+      CAPTURE(batching, prefetch);
+      scenario["serving"]["replicas"] =
+          Json::array({{{"parallelism", {{"tensor", 8}}},
+                        {"batching", {{"kind", batching}, {"max_batch_requests", 16}}},
+                        {"prefetch", {{"kind", prefetch}}}}});
+      scenario["fast_forward"] = false;
+      const Outcome stepped = run(scenario);
+      scenario["fast_forward"] = true;
+      const Outcome fast = run(scenario);
+      REQUIRE(stepped.error == "");
+      CHECK(fast.end == Approx(stepped.end).epsilon(1e-9));
+      REQUIRE(fast.requests.size() == stepped.requests.size());
+      for (std::size_t i = 0; i < fast.requests.size(); ++i)
+        CHECK(fast.requests[i].finished.value() ==
+              Approx(stepped.requests[i].finished.value()).epsilon(1e-9));
+    }
+}
+
+TEST_CASE("prefetch: the oracle refuses more operators than it can try all sets of, at its pointer",
+          "[engine]") {
+  Json scenario = small_scenario();
+  Json& replica = scenario["serving"]["replicas"][0];
+  replica = {{"parallelism", {{"tensor", 8}}},
+             {"partitioning", {{"kind", "device_only"}, {"fused_all_reduce_chunks", 8}}},
+             {"prefetch", {{"kind", "oracle"}}}};
+  CHECK_THAT(run(scenario).error, Catch::Contains("/serving/replicas/0/prefetch") && Catch::Contains("12"));
+  replica["partitioning"]["fused_all_reduce_chunks"] = 2;
+  CHECK(run(scenario).error == "");
 }
 
 TEST_CASE("L2 NPUs: the paper's assumptions leave out what follows the layers", "[engine]") {

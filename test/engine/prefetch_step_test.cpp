@@ -1,5 +1,6 @@
 // Steps on an NPU whose cache is filled under all-reduces: what PRESERVE hides, where it stops, and how far
 // it is from the best choice there is.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "sim/app/reproduce/kernels.h"
@@ -23,20 +24,15 @@ std::shared_ptr<const PrefetchPolicy> prefetch(const Json& json) {
   return policy;
 }
 
-// A set of prefetches that is not Algorithm 1's.
-class Chosen final : public PrefetchPolicy {
+// What Algorithm 1 never does.
+class Everything final : public PrefetchPolicy {
  public:
-  explicit Chosen(unsigned set) : set_(set) {}
   StageGraph add_prefetches(StageGraph placed, std::span<const std::string> units) const override {
     return prefetch({{"kind", "preserve"}})->add_prefetches(std::move(placed), units);
   }
-  void choose(Bytes, std::span<const PrefetchCandidate> candidates, std::span<Bytes> fetched) const override {
-    for (std::size_t i = 0; i < candidates.size(); ++i)
-      fetched[i] = set_ >> i & 1 ? candidates[i].bytes : Bytes(0);
+  void choose(const PrefetchView& view, std::span<Bytes> fetched) const override {
+    std::ranges::transform(view.candidates, fetched.begin(), &PrefetchCandidate::bytes);
   }
-
- private:
-  unsigned set_;
 };
 
 struct Accelerator {
@@ -87,7 +83,7 @@ TEST_CASE("prefetch step: every byte still crosses the memory's bus, those of ev
     CAPTURE(npu.l2_mb, npu.model, batch.decodes, batch.decode_context_max);
     const StepCost none = npu.none(batch);
     for (const StepCost& with :
-         {npu.preserve(batch), npu.aware(batch), npu.step(std::make_shared<Chosen>(~0u), batch)}) {
+         {npu.preserve(batch), npu.aware(batch), npu.step(std::make_shared<Everything>(), batch)}) {
       const PrefetchBytes& bytes = with.prefetch;
       CHECK((bytes.used + bytes.evicted + bytes.left).value() == Approx(bytes.fetched.value()));
       CHECK(with.memory.value() == Approx((none.memory + bytes.evicted + bytes.left).value()));
@@ -123,22 +119,24 @@ TEST_CASE(
       }
 }
 
-TEST_CASE("prefetch step: no set of prefetches beats the best one, and Algorithm 1 is near it", "[engine]") {
+TEST_CASE("prefetch step: of a model too, Algorithm 1 never beats the best set of prefetches, and is near it",
+          "[engine]") {
   std::mt19937_64 random(11);
   double worst = 1;
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 100; ++round) {
     Accelerator npu;
+    npu.model = round % 4 == 0 ? "mixtral-8x7b" : "llama3-8b";
     npu.l2_mb = uniform_int(random, 2, 120);
     npu.bandwidth_gb_per_s = uniform_int(random, 10, 200);
     const BatchShape batch = decodes(uniform_int(random, 1, 48), uniform_int(random, 100, 12000));
-    double best = 1e9;
-    for (unsigned set = 0; set < 64; ++set)  // of qkv, attention, o, gate_up, down, lm_head
-      best = std::min(best, npu.step(std::make_shared<Chosen>(set), batch).time.value());
+    const double best = npu.step(prefetch({{"kind", "oracle"}}), batch).time.value();
     const double ours = npu.preserve(batch).time.value();
     CAPTURE(npu.l2_mb, npu.bandwidth_gb_per_s, batch.decodes, batch.decode_context_max);
-    CHECK(best <= ours * (1 + 1e-12));
+    CHECK(best <= ours * (1 + 1e-9));
+    CHECK(best <= npu.none(batch).time.value() * (1 + 1e-9));
     worst = std::max(worst, ours / best);
   }
-  WARN("Algorithm 1 takes up to " << worst << " of the best set's time");
-  CHECK(worst < 1.5);
+  // 1.362: of mixtral-8x7b's experts the first matrices would fill 89 MB, and Algorithm 1 stops there; the
+  // second ones, 59 MB, would fit.
+  CHECK(worst < 1.37);
 }

@@ -140,7 +140,7 @@ TEST_CASE("scenario: a prefetch that the device has no cache for is what is wron
   Json& device = scenario["cluster"]["nodes"][0]["devices"][0];
   device["kind"] = "rtx_pro_6000";  // an L2 whose bandwidth nobody measured
   CHECK_THAT(test::run(scenario).error,
-             Catch::Contains("/serving/replicas/0/prefetch: preserve needs a unit"));
+             Catch::Contains("/serving/replicas/0/prefetch: prefetches need a unit"));
   device["l2_bandwidth_gb_per_s"] = 6000;
   CHECK(test::run(scenario).error == "");
   device = {{"kind", "rtx4090"},

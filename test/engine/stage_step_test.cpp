@@ -58,10 +58,11 @@ TEST_CASE("stage step: a model on one GPU takes the sum of its kernels and moves
   CHECK(step.graph.serial());
 }
 
-TEST_CASE("stage step: what a layer starts with waits for the layer before and for its own early prefetch",
+TEST_CASE("stage step: what an early prefetch is for starts without it, and what follows waits for both",
           "[timeline]") {
   StageGraph stage = small_stage(10);
   Operator fetch;
+  fetch.kind = OperatorKind::prefetch;
   fetch.unit = 2;
   const auto early = boost::add_vertex(fetch, stage.block);
   boost::add_edge(early, 0, stage.block);
@@ -76,9 +77,34 @@ TEST_CASE("stage step: what a layer starts with waits for the layer before and f
     set_cost(timeline, step.graph, step.chains[0].epilogue, cost(5, 0));
     return timeline.evaluate().total.value();
   };
-  CHECK(total(1) == Approx(1 + 10 * (3 + 2 + 4) + 5));
-  CHECK(total(4) == Approx(4 + 10 * (3 + 2 + 4) + 5));          // the first one starts with the step
-  CHECK(total(6) == Approx(6 + 10 * (3 + 2 + 4) + 9 * 2 + 5));  // 2 beyond every all-reduce but the last
+  const double without = 1 + 10 * (3 + 2 + 4) + 5;
+  CHECK(total(1) == Approx(without));
+  CHECK(total(4) == Approx(without));          // the first one starts with the step
+  CHECK(total(7) == Approx(without + 3));      // all others still end with their readers
+  CHECK(total(8) == Approx(without + 4 + 9));  // 1 beyond every all-reduce and reader but the last
+}
+
+TEST_CASE("stage step: a prefetch for what ends a layer ends it too", "[timeline]") {
+  StageGraph stage = small_stage(10);
+  stage.block.clear();
+  add_in_a_row(stage.block, {{"all_reduce", 1}, {"attention", 0}});
+  Operator fetch;
+  fetch.kind = OperatorKind::prefetch;
+  fetch.unit = 2;
+  boost::add_edge(boost::add_vertex(fetch, stage.block), 1, stage.block);
+  const StageStep step =
+      stage_step({&stage, 1}, {{"gpu"}, {"link"}, {"prefetch"}}, BytesPerSecond(100), BytesPerSecond(50));
+  const auto total = [&](double seconds) {
+    Timeline timeline(step.graph);
+    set_cost(timeline, step.graph, step.chains[0].prologue, cost(1, 0));
+    set_cost(timeline, step.graph, step.chains[0].block, cost(4, 0, 60));
+    set_cost(timeline, step.graph, step.chains[0].block + 1, cost(2, 100));
+    set_cost(timeline, step.graph, step.chains[0].block + 2, cost(seconds, 0));
+    set_cost(timeline, step.graph, step.chains[0].epilogue, cost(5, 0));
+    return timeline.evaluate().total.value();
+  };
+  CHECK(total(6) == Approx(1 + 10 * (4 + 2) + 5));
+  CHECK(total(8) == Approx(1 + 10 * 8 + 5));
 }
 
 TEST_CASE("stage step: of two sub-batches one computes while the other communicates", "[timeline]") {

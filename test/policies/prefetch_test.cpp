@@ -41,7 +41,10 @@ std::shared_ptr<const PrefetchPolicy> preserve(bool window_aware = false) {
 std::vector<double> chosen(const PrefetchPolicy& policy, double capacity,
                            const std::vector<PrefetchCandidate>& candidates) {
   std::vector<Bytes> fetched(candidates.size());
-  policy.choose(Bytes(capacity), candidates, fetched);
+  const std::function<Seconds(std::span<const Bytes>)> unasked = [](auto) -> Seconds {
+    throw std::logic_error("Algorithm 1 plays no step");
+  };
+  policy.choose({Bytes(capacity), candidates, unasked}, fetched);
   std::vector<double> bytes;
   for (const Bytes b : fetched) bytes.push_back(b.value());
   return bytes;
@@ -153,4 +156,33 @@ TEST_CASE("preserve: the sum of a window never reaches the capacity, and more ca
       }
     }
   }
+}
+
+TEST_CASE(
+    "oracle: of equally short sets it takes the one of fewest bytes, and none that would fill a window") {
+  const auto oracle = make_policy(prefetch_policies(), "oracle");
+  const std::vector<PrefetchCandidate> candidates = {
+      {0, Bytes(10), {}}, {0, Bytes(20), {}}, {0, Bytes(5), {}}, {1, Bytes(30), {}}};
+  int asked = 0;
+  const auto chosen = [&](double capacity, const std::function<double(std::span<const Bytes>)>& seconds) {
+    const std::function<Seconds(std::span<const Bytes>)> step_time = [&](auto fetched) {
+      return ++asked, Seconds(seconds(fetched));
+    };
+    std::vector<Bytes> fetched(candidates.size());
+    oracle->choose({Bytes(capacity), candidates, step_time}, fetched);
+    return fetched;
+  };
+  using Set = std::vector<Bytes>;
+  const Bytes no;
+  // Only that something of the first window is fetched counts: the smallest of all.
+  CHECK(chosen(100, [](auto f) { return f[0] + f[1] + f[2] > Bytes(0) ? 1. : 2.; }) ==
+        Set{no, no, Bytes(5), no});
+  CHECK(asked == 16);
+  CHECK(chosen(100, [](auto) { return 1.; }) == Set{no, no, no, no});
+  CHECK(chosen(100, [](auto f) { return 100 - (f[0] + f[1] + f[2] + f[3]).value(); }) ==
+        Set{Bytes(10), Bytes(20), Bytes(5), Bytes(30)});
+  asked = 0;
+  CHECK(chosen(30, [](auto f) { return 100 - (f[0] + f[1] + f[2] + f[3]).value(); }) ==
+        Set{no, Bytes(20), Bytes(5), no});
+  CHECK(asked == 6);  // 10 and 20 would fill it, and so would 30
 }

@@ -77,8 +77,8 @@ StepCost PlayedStep::fill_timeline(std::span<const BatchShape> chains) {
     }
     sum += rows.sum;
     for (const Copies& copies : by_contexts_) sum += fill(copies, c, chains[c]);
-    sum += prefetched_->fill(*timeline_, graph_, c, chains[c]);
   }
+  sum += prefetched_->fill(*timeline_, graph_, chains);
   return sum;
 }
 

@@ -1,6 +1,7 @@
 #include "sim/engine/step/prefetched.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "models/llm/stored_bytes.h"
 
@@ -31,11 +32,12 @@ Prefetched::Prefetched(const ReplicaSpec& replica, const StageStep& step, const 
   if (placed.layers > 0) add(placed.block, &StageStep::Chain::block, static_cast<double>(placed.layers));
   add(placed.epilogue, &StageStep::Chain::epilogue, 1);
   std::ranges::stable_sort(fetches_, {}, [](const Fetch& f) { return f.fetch.window; });
-  candidates_.resize(fetches_.size());
-  fetched_.resize(fetches_.size());
-  reads_.resize(fetches_.size());
-  uncached_.resize(fetches_.size());
-  streams_.resize(fetches_.size());
+  const std::size_t n = fetches_.size();
+  offered_.assign(step.chains.size(), {std::vector<PrefetchCandidate>(n), std::vector<KernelCost>(n),
+                                       std::vector<BytesPerSecond>(n)});
+  fetched_.resize(n);
+  nothing_.resize(n);
+  reads_.resize(n);
 }
 
 std::vector<bool> Prefetched::covered(const OperatorGraph& part) {
@@ -56,13 +58,13 @@ BytesPerSecond Prefetched::beside_a(const KernelCost& communication) const {
   return spec.cache->fill - std::min(communication.memory / communication.time, spec.cache->fill);
 }
 
-void Prefetched::choose(const BatchShape& batch) {
+void Prefetched::offer(Offered& offered, const BatchShape& batch) const {
   int window = -1;
   Bytes beside;
   BytesPerSecond stream;
   for (std::size_t i = 0; i < fetches_.size(); ++i) {
     const Fetch& f = fetches_[i];
-    uncached_[i] = device_->cost(f.reader, batch, *links_);
+    offered.uncached[i] = device_->cost(f.reader, batch, *links_);
     if (f.fetch.window != window) {
       window = f.fetch.window;
       const KernelCost communication =
@@ -72,19 +74,8 @@ void Prefetched::choose(const BatchShape& batch) {
       const bool shared = f.fetch_index.size() > 1;
       beside = shared ? Bytes(0) : stream * communication.time;
     }
-    streams_[i] = stream;
-    candidates_[i] = {window, stored_bytes(f.reader, batch), beside};
-  }
-  policy_->choose(share_of_cache(), candidates_, fetched_);
-  for (std::size_t i = 0; i < fetches_.size(); ++i) {
-    // Of experts that are not asked for, nothing is read.
-    const Bytes stored = candidates_[i].bytes, read = std::min(stored, uncached_[i].memory);
-    const double needed = stored > Bytes(0) ? read / stored : 0;
-    reads_[i] = {fetched_[i], std::min(needed * fetched_[i], read), {}, {}, {}};
-  }
-  for (std::size_t first = 0, end = 0; first < fetches_.size(); first = end) {
-    while (end < fetches_.size() && candidates_[end].window == candidates_[first].window) ++end;
-    find_hits(share_of_cache(), {reads_.data() + first, end - first});
+    offered.streams[i] = stream;
+    offered.candidates[i] = {window, stored_bytes(f.reader, batch), beside};
   }
 }
 
@@ -97,23 +88,51 @@ KernelCost Prefetched::fetch_cost(Bytes bytes, BytesPerSecond stream) const {
   return cost;
 }
 
-StepCost Prefetched::fill(Timeline& timeline, const StepGraph& graph, std::size_t chain,
-                          const BatchShape& batch) {
-  StepCost sum;
-  if (fetches_.empty()) return sum;
-  choose(batch);
+StepCost Prefetched::set(Timeline& timeline, const StepGraph& graph, std::size_t chain,
+                         std::span<const Bytes> fetched) {
+  const auto& [candidates, uncached, streams] = offered_[chain];
+  for (std::size_t i = 0; i < fetches_.size(); ++i) {
+    // Of experts that are not asked for, nothing is read.
+    const Bytes stored = candidates[i].bytes, read = std::min(stored, uncached[i].memory);
+    const double needed = stored > Bytes(0) ? read / stored : 0;
+    reads_[i] = {fetched[i], std::min(needed * fetched[i], read), {}, {}, {}};
+  }
+  for (std::size_t first = 0, end = 0; first < fetches_.size(); first = end) {
+    while (end < fetches_.size() && candidates[end].window == candidates[first].window) ++end;
+    find_hits(share_of_cache(), {reads_.data() + first, end - first});
+  }
   const DeviceSpec& spec = device_->spec();
+  StepCost sum;
   for (std::size_t i = 0; i < fetches_.size(); ++i) {
     const Fetch& f = fetches_[i];
     const CachedRead& read = reads_[i];
-    const KernelCost fetch = fetch_cost(read.fetched, streams_[i]);
-    KernelCost reader = reading_from_cache(uncached_[i], read.hits, spec.cache->bandwidth);
+    const KernelCost fetch = fetch_cost(read.fetched, streams[i]);
+    KernelCost reader = reading_from_cache(uncached[i], read.hits, spec.cache->bandwidth);
     reader.energy -= spec.power.dynamic(Flops(0), read.hits, Bytes(0));
     set_cost(timeline, graph, f.fetch_index[chain], fetch);
     set_cost(timeline, graph, f.reader_index[chain], reader);
     sum += attributed(fetch, f.fetch, f.times);
     sum += attributed(reader, f.reader, f.times);
     sum.prefetch += f.times * PrefetchBytes{read.fetched, read.hits, read.evicted, read.left};
+  }
+  return sum;
+}
+
+StepCost Prefetched::fill(Timeline& timeline, const StepGraph& graph, std::span<const BatchShape> chains) {
+  StepCost sum;
+  if (fetches_.empty()) return sum;
+  for (std::size_t c = 0; c < chains.size(); ++c) offer(offered_[c], chains[c]);
+  std::size_t cleared = 1;
+  for (std::size_t c = 0; c < chains.size(); ++c) {
+    const auto play = [&](std::span<const Bytes> fetched) {
+      // Of what the step before left there.
+      for (; cleared < chains.size(); ++cleared) set(timeline, graph, cleared, nothing_);
+      set(timeline, graph, c, fetched);
+      return timeline.evaluate().total;
+    };
+    const std::function<Seconds(std::span<const Bytes>)> step_time = std::cref(play);
+    policy_->choose({share_of_cache(), offered_[c].candidates, step_time}, fetched_);
+    sum += set(timeline, graph, c, fetched_);
   }
   return sum;
 }

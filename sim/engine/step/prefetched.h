@@ -18,8 +18,9 @@ class Prefetched {
   // Those that another class must not cost: prefetches and what they are for.
   static std::vector<bool> covered(const OperatorGraph& part);
 
-  // Sets the times and rates of one chain's prefetches and of their readers; returns their sum.
-  StepCost fill(Timeline& timeline, const StepGraph& graph, std::size_t chain, const BatchShape& batch);
+  // Sets the times and rates of prefetches and of their readers, the timeline being filled with all else;
+  // returns their sum. Chains choose one after the other.
+  StepCost fill(Timeline& timeline, const StepGraph& graph, std::span<const BatchShape> chains);
 
  private:
   struct Fetch {
@@ -27,7 +28,13 @@ class Prefetched {
     double times;                                // a step
     std::vector<int> fetch_index, reader_index;  // in the graph, by chain
   };
-  void choose(const BatchShape& batch);
+  struct Offered {  // to the policy, of each fetch
+    std::vector<PrefetchCandidate> candidates;
+    std::vector<KernelCost> uncached;
+    std::vector<BytesPerSecond> streams;
+  };
+  void offer(Offered& offered, const BatchShape& batch) const;
+  StepCost set(Timeline& timeline, const StepGraph& graph, std::size_t chain, std::span<const Bytes> fetched);
   Bytes share_of_cache() const;
   BytesPerSecond beside_a(const KernelCost& communication) const;  // a stream of prefetches
   KernelCost fetch_cost(Bytes bytes, BytesPerSecond stream) const;
@@ -36,13 +43,11 @@ class Prefetched {
   std::shared_ptr<const CollectiveModel> links_;
   std::shared_ptr<const PrefetchPolicy> policy_;
   std::vector<Operator> windows_;
-  std::vector<Fetch> fetches_;  // window by window
+  std::vector<Fetch> fetches_;    // window by window
+  std::vector<Offered> offered_;  // by chain
   // Scratch, of each fetch.
-  std::vector<PrefetchCandidate> candidates_;
-  std::vector<Bytes> fetched_;
+  std::vector<Bytes> fetched_, nothing_;
   std::vector<CachedRead> reads_;
-  std::vector<KernelCost> uncached_;
-  std::vector<BytesPerSecond> streams_;
 };
 
 }  // namespace weir

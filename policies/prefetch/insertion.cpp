@@ -1,0 +1,75 @@
+#include "policies/prefetch/insertion.h"
+
+#include <boost/range/iterator_range.hpp>
+#include <set>
+#include <stdexcept>
+
+namespace weir {
+namespace {
+
+int prefetch_unit(std::span<const std::string> units) {
+  for (std::size_t u = 0; u < units.size(); ++u)
+    if (units[u] == "prefetch") return static_cast<int>(u);
+  throw std::invalid_argument("prefetches need a unit \"prefetch\", which a device without a cache has not");
+}
+
+std::vector<std::size_t> predecessors(const OperatorGraph& graph, std::size_t v) {
+  std::vector<std::size_t> before;
+  for (const auto edge : boost::make_iterator_range(boost::in_edges(v, graph)))
+    before.push_back(boost::source(edge, graph));
+  return before;
+}
+
+// What the first layer alone would fetch is left out: in the others nothing would hold it back.
+void leave_out_what_one_layer_fetches(std::vector<CommunicationWindow>& windows) {
+  std::set<std::size_t> carried;
+  for (const CommunicationWindow& window : windows)
+    for (const CommunicationWindow::Place& place : window.reached)
+      if (window.communication.part == &StageGraph::block && place.part == &StageGraph::block && place.next)
+        carried.insert(place.vertex);
+  for (CommunicationWindow& window : windows)
+    if (window.communication.part == &StageGraph::prologue)
+      std::erase_if(window.reached, [&](const auto& p) { return p.next && !carried.contains(p.vertex); });
+  std::erase_if(windows, [](const CommunicationWindow& w) { return w.reached.empty(); });
+}
+
+// One that two communications lead to, that before the first layer and that at the end of a layer, is
+// fetched by one operator: beside the former in the first layer, beside the latter in all others.
+void add(StageGraph& stage, const CommunicationWindow& window, const CommunicationWindow::Place& place,
+         int unit, int number) {
+  OperatorGraph& graph = stage.*place.part;
+  std::size_t fetch = boost::num_vertices(graph);
+  for (const std::size_t before : predecessors(graph, place.vertex))
+    if (graph[before].kind == OperatorKind::prefetch) fetch = before;
+  if (fetch == boost::num_vertices(graph)) {
+    Operator op = graph[place.vertex];
+    op.name = "prefetch " + op.name;
+    op.kind = OperatorKind::prefetch;
+    op.unit = unit;
+    boost::add_vertex(op, graph);
+    boost::add_edge(fetch, place.vertex, graph);
+  }
+  graph[fetch].window = number;
+  const auto& [part, communication, _] = window.communication;
+  for (const std::size_t before : predecessors(stage.*part, communication))
+    if (place.next)
+      stage.early.push_back({place.part, fetch, part, before});
+    else
+      boost::add_edge(before, fetch, graph);
+}
+
+}  // namespace
+
+StageGraph insert_prefetches(StageGraph stage, std::span<const std::string> units,
+                             std::vector<CommunicationWindow> windows) {
+  const int unit = prefetch_unit(units);
+  if (stage.layers > 1) leave_out_what_one_layer_fetches(windows);
+  for (const CommunicationWindow& window : windows) {
+    const auto number = static_cast<int>(stage.windows.size());
+    stage.windows.push_back((stage.*window.communication.part)[window.communication.vertex]);
+    for (const CommunicationWindow::Place& place : window.reached) add(stage, window, place, unit, number);
+  }
+  return stage;
+}
+
+}  // namespace weir
