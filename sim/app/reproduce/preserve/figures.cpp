@@ -1,5 +1,5 @@
 // Figures as the paper draws them, of the study's CSVs: footprints.svg (Figure 2), l2_size.svg (6),
-// density.svg (7) and networks.svg (8). With --only those whose CSV is there.
+// density.svg (7) and networks.svg (8); bound.svg is not the paper's. With --only those whose CSV is there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -178,6 +178,18 @@ plot "../l2_size.csv" skip 1 using 1:16 with lines lc rgb "#0072B2" lw 3.5 title
        title sprintf("the paper's peaks, 14.8 and 11.8, times %.4f", scale)
 )gp";
 
+constexpr const char* bound = R"gp(set xlabel "L2 of a device (MB)"
+set ylabel "Speed-up, mean of 12 models"
+set xrange [0:160]
+set xtics 32
+set yrange [1:*]
+set ytics 0.1
+set key outside top center vertical Left reverse samplen 2
+plot "../bound.csv" skip 1 using 1:2 with linespoints lc rgb "#009E73" lw 3 pt 9 title "the best set of prefetches", \
+     "" skip 1 using 1:4 with linespoints lc rgb "#0072B2" lw 3 pt 7 title "Algorithm 1", \
+     "" skip 1 using 1:6 with linespoints lc rgb "#D55E00" lw 2.5 pt 6 dt 2 title "Algorithm 1, window-aware"
+)gp";
+
 constexpr const char* networks = R"gp(set xlabel "Bandwidth of a device's link (Gbit/s)"
 set ylabel "Speed-up by prefetching"
 set xrange [150:1050]
@@ -211,6 +223,7 @@ void draw_preserve(ResultDirectory& directory, const std::vector<ReproducedRow>&
   if (has("lengths.csv")) draw_lengths(directory);
   if (has("fused.csv")) draw_fused(directory);
   if (has("networks.csv")) draw_networks(directory);
+  if (has("bound.csv")) draw(directory, {.name = "bound", .height = 460, .settings = "", .body = bound});
   if (!has("l2_size.csv")) return;
   draw_l2_size(directory);
   draw(directory, {.name = "density", .height = 500, .settings = "", .body = density});

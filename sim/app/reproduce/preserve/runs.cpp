@@ -38,6 +38,11 @@ Json workload(const Run& run) {
           {"arrivals", {{"kind", "warm_batch"}, {"concurrency", run.batch}, {"batches", 1}, {"steps", 1}}}};
 }
 
+Json prefetch(const Run& run) {
+  if (run.prefetch == "window_aware") return {{"kind", "preserve"}, {"window_aware", true}};
+  return {{"kind", run.prefetch}};
+}
+
 }  // namespace
 
 const std::vector<std::string> explored_models = {
@@ -72,7 +77,7 @@ Json scenario_of(const Run& run, const std::string& assumptions) {
                                    {"kv_cache", {{"blocks", run.batch * ((run.length + block) / block)}}},
                                    {"partitioning",
                                     {{"kind", "device_only"}, {"fused_all_reduce_chunks", run.fused_chunks}}},
-                                   {"prefetch", {{"kind", run.prefetch}}},
+                                   {"prefetch", prefetch(run)},
                                    {"engine", {{"kind", "ideal"}}}}})}}},
       {"workload", workload(run)}};
 }

@@ -19,10 +19,10 @@ struct Run {
   std::string model, device = "l2_npu";
   int devices = 32;  // tensor parallel
   int batch = 8;
-  std::int64_t length = 2048;  // of prompt and output
-  double l2_mb = 104;          // of an l2_npu
-  double gbit_per_s = 200;     // of its ring
-  std::string prefetch = "preserve";
+  std::int64_t length = 2048;         // of prompt and output
+  double l2_mb = 104;                 // of an l2_npu
+  double gbit_per_s = 200;            // of its ring
+  std::string prefetch = "preserve";  // none, oracle, or window_aware, which is preserve too
   int fused_chunks = 1;
   std::string type = "int8";
   Measure measure = Measure::request;

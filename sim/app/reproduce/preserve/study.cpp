@@ -31,11 +31,9 @@ struct Part {
   }
 };
 const std::vector<Part> all_parts = {
-    {{"fig2"}, [](Runs&) {}, add_footprints},
-    {{"fig4"}, want_lengths, add_lengths},
-    {{"fig5"}, want_fused, add_fused},
-    {{"fig6", "fig7"}, want_exploration, add_exploration},
-    {{"fig8", "fig10"}, want_networks, add_networks},
+    {{"fig2"}, [](Runs&) {}, add_footprints}, {{"fig4"}, want_lengths, add_lengths},
+    {{"fig5"}, want_fused, add_fused},        {{"fig6", "fig7"}, want_exploration, add_exploration},
+    {{"bound"}, want_bound, add_bound},       {{"fig8", "fig10"}, want_networks, add_networks},
     {{"tab1"}, want_servers, add_servers},
 };
 

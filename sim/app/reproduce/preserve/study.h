@@ -32,6 +32,8 @@ void want_exploration(Runs& runs);
 void add_exploration(const Runs& runs, const Folder& folder, Rows& rows);  // Figures 6 and 7
 void want_networks(Runs& runs);
 void add_networks(const Runs& runs, const Folder& folder, Rows& rows);  // Figures 8 and 10
+void want_bound(Runs& runs);
+void add_bound(const Runs& runs, const Folder& folder, Rows& rows);  // beside Figure 6, not the paper's
 
 void draw_lengths(ResultDirectory& directory);
 void draw_fused(ResultDirectory& directory);
