@@ -1,7 +1,7 @@
 // weir_bench_sweep [POINTS]: does a sweep of points of about a second each keep the cores busy
 // (docs/design.md, section 9)? 1,000 points by default. `points running` is the points' own wall time over
-// what the cores had; unlike the CPU time it does not mind who else uses the machine. Then the opposite, 7,680
-// points of milliseconds: PRESERVE's exploration of L2 sizes.
+// what the cores had; unlike the CPU time it does not mind who else uses the machine. Then the opposite,
+// 7,680 points of milliseconds: PRESERVE's exploration of L2 sizes.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -46,10 +46,10 @@ int exploration() {
   const fs::path out = fs::temp_directory_path() / fmt::format("weir-bench-{}", ::getpid());
   const double cpu_before = cpu_of_children();
   const auto started = std::chrono::steady_clock::now();
-  const int status = std::system(
-      fmt::format("{} sweep {}/scenarios/sweeps/preserve_l2_size.json --out {} --jobs 2 --quiet", WEIR_BINARY,
-                  WEIR_SOURCE_DIR, out.string())
-          .c_str());
+  const int status =
+      std::system(fmt::format("{} sweep {}/scenarios/sweeps/preserve_l2_size.json --out {} --jobs 2 --quiet",
+                              WEIR_BINARY, WEIR_SOURCE_DIR, out.string())
+                      .c_str());
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   fs::remove_all(out);
   fmt::print("7,680 points of preserve_l2_size.json, 2 at once: {:.1f} s, {:.1f} CPU s  <= 20 s: {}\n", wall,

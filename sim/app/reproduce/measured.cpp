@@ -44,7 +44,8 @@ std::vector<MeasuredServer> reference_servers(const std::filesystem::path& refer
 }
 
 Json shipped_table(const std::string& stem) {
-  if (const auto text = text_of(measured_files, stem)) return embedded_json(*text, "measured/" + stem + ".json");
+  if (const auto text = text_of(measured_files, stem))
+    return embedded_json(*text, "measured/" + stem + ".json");
   throw ConfigError("measured/" + stem + ".json", "", "is not embedded");
 }
 
