@@ -25,20 +25,15 @@ void each_size(const Action& action) {
   for (int mb = smallest_mb; mb <= largest_mb; mb += step_mb) action(mb);
 }
 
-double step(const Runs& runs, const Run& run, CaseResult Measured::*set) {
-  return (runs.at(run).*set).e2e_mean_ms;
-}
-
-// Of Algorithm 1, over that of the best set.
+// Of Algorithm 1's step over that of the best set.
 double gap(const Runs& runs, const std::string& model, int mb, CaseResult Measured::*set) {
-  return step(runs, last_step(model, mb, "preserve"), set) / step(runs, last_step(model, mb, "oracle"), set);
+  return gain(runs, last_step(model, mb, "preserve"), last_step(model, mb, "oracle"), set);
 }
 
 double mean_speedup(const Runs& runs, int mb, const char* prefetch, CaseResult Measured::*set) {
   double sum = 0;
   for (const std::string& model : explored_models)
-    sum += step(runs, last_step(model, smallest_mb, "none"), set) /
-           step(runs, last_step(model, mb, prefetch), set);
+    sum += gain(runs, last_step(model, smallest_mb, "none"), last_step(model, mb, prefetch), set);
   return sum / static_cast<double>(explored_models.size());
 }
 

@@ -23,10 +23,6 @@ Run cluster(int devices, const char* prefetch) {
   return {.model = "llama3.1-405b", .devices = devices, .batch = 16, .length = 8192, .prefetch = prefetch};
 }
 
-double gain(const Runs& runs, const Run& without, const Run& with, CaseResult Measured::*set) {
-  return (runs.at(without).*set).e2e_mean_ms / (runs.at(with).*set).e2e_mean_ms;
-}
-
 double mean_gain(const Runs& runs, int gbit_per_s, CaseResult Measured::*set) {
   double sum = 0;
   for (const std::string& model : explored_models)

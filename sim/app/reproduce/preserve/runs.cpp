@@ -19,6 +19,7 @@ Json cluster(const Run& run) {
              {"latency_us", 25},
              {"latency", "once"}};
   } else {
+    device["strided_kv_efficiency"] = run.strided_kv;
     device["count"] = 8;  // an Atlas 800T A2: fewer ranks have the links among them alone
   }
   return {{"nodes", Json::array({{{"devices", Json::array({device})}, {"interconnect", links}}})}};
@@ -50,11 +51,25 @@ const std::vector<std::string> explored_models = {
     "phi3-small", "phi3-medium", "phi3.5-moe",    "mistral-7b", "mixtral-8x7b", "mixtral-8x22b"};
 const std::vector<std::string> largest_models = {"llama3-70b", "qwen2-72b", "phi3-medium"};
 
+Run on_910b(const std::string& model, int devices, int batch, std::int64_t length, const char* prefetch) {
+  return {.model = model,
+          .device = "ascend_910b",
+          .devices = devices,
+          .batch = batch,
+          .length = length,
+          .prefetch = prefetch};
+}
+
+Run strided(Run run) {
+  run.strided_kv = 0.5;
+  return run;
+}
+
 std::string name_of(const Run& r) {
-  return fmt::format("{} {} on {} {}, {} x {}{}, L2 {} MB, {} Gbit/s, prefetch {}, {} chunks", r.model,
-                     r.type, r.devices, r.device, r.batch, r.length,
+  return fmt::format("{} {} on {} {}, {} x {}{}, L2 {} MB, {} Gbit/s, prefetch {}, {} chunks, strides {}",
+                     r.model, r.type, r.devices, r.device, r.batch, r.length,
                      r.measure == Measure::last_step ? " (last step)" : "", r.l2_mb, r.gbit_per_s, r.prefetch,
-                     r.fused_chunks);
+                     r.fused_chunks, r.strided_kv);
 }
 
 Json scenario_of(const Run& run, const std::string& assumptions) {

@@ -26,8 +26,8 @@ void want_lengths(Runs& runs);
 void add_lengths(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 4
 void want_fused(Runs& runs);
 void add_fused(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 5
-void want_servers(Runs& runs);
-void add_servers(const Runs& runs, const Folder& folder, Rows& rows);  // Table 1
+void want_table1(Runs& runs);
+void add_table1(const Runs& runs, const Folder& folder, Rows& rows);  // Table 1
 void want_exploration(Runs& runs);
 void add_exploration(const Runs& runs, const Folder& folder, Rows& rows);  // Figures 6 and 7
 void want_networks(Runs& runs);
@@ -45,6 +45,8 @@ template <class Of>  // of(&Measured::paper), of(&Measured::physical)
 Both both(const Of& of) {
   return {of(&Measured::paper), of(&Measured::physical)};
 }
+// How much longer it takes without, from the start of its requests to their ends.
+double gain(const Runs& runs, const Run& without, const Run& with, CaseResult Measured::*set);
 // Bounds are those of the paper's set; what is not bounded is only reported.
 ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
                        Both simulated, std::optional<double> low = {}, std::optional<double> high = {});
