@@ -97,6 +97,18 @@ TEST_CASE("weir reproduce preserve: its rows are within, and its figures are mad
         Approx(32 * std::ranges::max(column(sizes, "density"))).epsilon(1e-3));
   CHECK(std::ranges::is_sorted(column(sizes, "density_none"), std::greater<>()));
 
+  // Algorithm 1 is no better than the best set of prefetches; window-aware, no step gets longer.
+  const Table bound = Table::read(out / "bound.csv");
+  CHECK(bound.rows() == 10);
+  for (std::size_t i = 0; i < bound.rows(); ++i)
+    for (const char* set : {"", "_physical"}) {
+      const double best = bound.number(i, fmt::format("oracle{}", set)),
+                   algorithm = bound.number(i, fmt::format("preserve{}", set));
+      CHECK(best >= algorithm * (1 - 1e-5));
+      CHECK(bound.number(i, fmt::format("window_aware{}", set)) >= 1);
+      CHECK(best < 1.25 * algorithm);
+    }
+
   for (const char* mean : {"mean", "mean_physical"})
     CHECK(std::ranges::is_sorted(column(Table::read(out / "networks.csv"), mean)));
 
@@ -123,7 +135,7 @@ TEST_CASE("weir reproduce preserve: its rows are within, and its figures are mad
   CHECK(std::stod(match[1]) == Approx(least).epsilon(0.02));
   CHECK(std::stod(match[2]) == Approx(most).epsilon(0.02));
 
-  for (const char* figure : {"footprints", "lengths", "fused", "l2_size", "density", "networks"}) {
+  for (const char* figure : {"footprints", "lengths", "fused", "l2_size", "bound", "density", "networks"}) {
     INFO(figure);
     CHECK_THAT(contents(out / (std::string(figure) + ".svg")), Catch::Contains("</svg>"));
   }
