@@ -46,10 +46,16 @@ std::string simulate_case(const Case& c) {
 }  // namespace
 
 std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const ReproduceOptions& options) {
-  std::vector<CaseResult> results(cases.size());
+  return run_cases(
+      cases.size(), [&](std::size_t i) { return cases[i]; }, options);
+}
+
+std::vector<CaseResult> run_cases(std::size_t count, const std::function<Case(std::size_t)>& case_of,
+                                  const ReproduceOptions& options) {
+  std::vector<CaseResult> results(count);
   std::size_t ended = 0;
   in_children(
-      cases.size(), options.jobs, [&](std::size_t i) { return simulate_case(cases[i]); },
+      count, options.jobs, [&](std::size_t i) { return simulate_case(case_of(i)); },
       [&](std::size_t i, ChildResult child) {
         CaseResult& r = results[i];
         r.error = child.error;
@@ -58,7 +64,7 @@ std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const Reproduc
           std::memcpy(v, child.output.data(), sizeof v);
           r = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], ""};
         }
-        if (options.progress) options.progress(fmt::format("{}/{} {}", ++ended, cases.size(), cases[i].name));
+        if (options.progress) options.progress(fmt::format("{}/{} runs", ++ended, count));
         return true;
       });
   return results;

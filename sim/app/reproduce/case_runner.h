@@ -1,5 +1,6 @@
 #pragma once
 // Scenarios of a study, each simulated in a child process, reduced to the figures that are compared.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,5 +26,8 @@ struct Case {
 };
 
 std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const ReproduceOptions& options);
+// Made one by one, in the child that runs it: thousands of scenarios side by side would slow every fork.
+std::vector<CaseResult> run_cases(std::size_t count, const std::function<Case(std::size_t)>& case_of,
+                                  const ReproduceOptions& options);
 
 }  // namespace weir

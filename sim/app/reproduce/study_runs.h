@@ -23,11 +23,16 @@ class StudyRuns {
   void want(const Point& point) { wanted_.emplace(name_of(point), point); }
 
   void run(const ReproduceOptions& options) {  // all that are wanted
-    std::vector<Case> cases;
-    for (const auto& [name, point] : wanted_)
-      for (const char* assumptions : {"paper", "physical"})
-        cases.push_back({fmt::format("{}, {}", name, assumptions), scenario_of(point, assumptions)});
-    const std::vector<CaseResult> results = run_cases(cases, options);
+    std::vector<const Point*> points;
+    for (const auto& [name, point] : wanted_) points.push_back(&point);
+    const std::vector<CaseResult> results = run_cases(
+        2 * points.size(),
+        [&](std::size_t run) {
+          const Point& point = *points[run / 2];
+          const char* assumptions = run % 2 == 0 ? "paper" : "physical";
+          return Case{fmt::format("{}, {}", name_of(point), assumptions), scenario_of(point, assumptions)};
+        },
+        options);
     std::size_t i = 0;
     for (const auto& [name, point] : wanted_) {
       results_[name] = {results[i], results[i + 1]};
