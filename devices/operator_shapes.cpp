@@ -85,7 +85,7 @@ std::string lacks_a_peak(const DeviceSpec& device, const StageGraph& stage) {
     for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
       const Operator& op = (*graph)[v];
       const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
-      if ((matrix || follows_contexts(op.kind)) && device.peak(op.activations) <= FlopsPerSecond(0))
+      if (matrix && device.peak(op.activations) <= FlopsPerSecond(0))
         return fmt::format("{} cannot calculate in {} ({}'s activations); it can in {}", device.kind,
                            to_string(op.activations), op.name, fmt::join(types_with_a_peak(device), ", "));
     }

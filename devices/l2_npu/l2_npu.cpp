@@ -1,6 +1,9 @@
 #include "devices/l2_npu/l2_npu.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <boost/range/iterator_range.hpp>
 #include <limits>
 #include <stdexcept>
 
@@ -60,7 +63,7 @@ class L2Npu final : public Device {
 
   AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override;
 
-  std::string cannot_run(const StageGraph& stage) const override { return lacks_a_peak(spec_, stage); }
+  std::string cannot_run(const StageGraph& stage) const override;
 
  private:
   Roof roof(DataType type) const { return {spec_.peak(type), spec_.memory_bandwidth, 0}; }
@@ -78,6 +81,16 @@ class L2Npu final : public Device {
   GemmEfficiency roofline_;
   ElementwiseEfficiency streams_;
 };
+
+// Its attention works in the type between GEMMs, which may be none that it has arithmetic for.
+std::string L2Npu::cannot_run(const StageGraph& stage) const {
+  for (const auto v : boost::make_iterator_range(boost::vertices(stage.block)))
+    if (const Operator& op = stage.block[v];
+        op.kind == OperatorKind::attention && spec_.peak(op.activations) <= FlopsPerSecond(0))
+      return fmt::format("{} cannot calculate in {}, precision/hidden, in which its attention works",
+                         spec_.kind, to_string(op.activations));
+  return lacks_a_peak(spec_, stage);
+}
 
 // One KV head on the device: its K and V lie one after another. Several: they are read in strides (PRESERVE,
 // Section 4, on its Table 1).

@@ -87,8 +87,9 @@ Precision Precision::from(Params& params) {
   p.kv_cache = read({"kv_cache", "Type of the KV cache; fewer bits hold more requests."}, wide);
   const std::string between = params.choice(
       {"hidden",
-       "Type of what lies between GEMMs: hidden states, what attention works in, payloads of all-reduces. "
-       "auto: as activations, but 16 bits at least, which is what vLLM's 8-bit GEMMs write."},
+       "Type of what lies between GEMMs: hidden states, payloads of all-reduces, and on an L2 NPU what "
+       "attention works in. auto: as activations, but 16 bits at least, which is what vLLM's 8-bit GEMMs "
+       "write."},
       {"auto", "fp32", "bf16", "fp16", "fp8", "int8"}, "auto");
   if (between != "auto") p.between = type_named(between);
   return p;

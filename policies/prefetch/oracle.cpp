@@ -1,7 +1,7 @@
 // The best set of prefetches there is, as the step timeline plays it: every set of whole operators of which
-// no window would fill the cache is tried, every step. No runtime could decide so; it bounds those that
-// could, in figures and in tests. Among sets as short as the shortest, that of the fewest bytes, then the
-// first.
+// no window would fill the cache is tried, every step. No runtime could decide so; it bounds
+// Algorithm 1, which fetches whole operators too, in figures and in tests. Among sets as short as the
+// shortest, that of the fewest bytes, then the first.
 #include <fmt/format.h>
 
 #include <limits>

@@ -60,8 +60,11 @@ std::vector<std::size_t> reached_from(const OperatorGraph& graph, std::size_t co
   return order;
 }
 
+// Other chunks of the communication's own kernel are before it on the link.
 bool is_alone(const OperatorGraph& graph, std::size_t communication) {
   std::vector<bool> ordered(boost::num_vertices(graph));
+  for (std::size_t v = 0; v < ordered.size(); ++v)
+    ordered[v] = is_collective(graph[v].kind) && graph[v].end < 1;
   search(graph, communication, [&](std::size_t v) { ordered[v] = true; });
   for (std::size_t from = 0; from < ordered.size(); ++from)
     if (!ordered[from])

@@ -77,9 +77,9 @@ const Json& embedded_json(std::string_view text, const std::string& file) {
   static std::mutex mutex;
   static std::map<const char*, Json> parsed;
   const std::lock_guard lock(mutex);
-  const auto [at, first] = parsed.try_emplace(text.data());
-  if (first) at->second = parse_json(std::string(text), file);
-  return at->second;
+  const auto known = parsed.find(text.data());
+  if (known != parsed.end()) return known->second;
+  return parsed.emplace(text.data(), parse_json(std::string(text), file)).first->second;
 }
 
 Json read_json_file(const std::filesystem::path& path) {

@@ -16,7 +16,8 @@ Sharding read_parallelism(Params params) {
   sharding.pad_heads = params.flag(
       {"pad_heads",
        "Heads that do not divide over the tensor ranks, or are fewer, are padded with idle ones: every rank "
-       "computes as many as the one with most. Otherwise such a cut is refused, as vLLM does."},
+       "has its share of query heads and of KV heads, rounded up. A rank whose query heads belong to one "
+       "group more than that would need another KV head. Otherwise such a cut is refused, as vLLM does."},
       false);
   params.close();
   return sharding;

@@ -65,14 +65,32 @@ TEST_CASE("lines: kinks and jumps anywhere, the sum is that of the steps") {
     double sum = 0;
     for (std::int64_t step = 0; step < steps; ++step) sum += time(step);
     CHECK(total(lines) == Approx(sum).epsilon(1e-9));
-    CHECK(lines.played <= 4 + 50 * std::ssize(breaks));
+    CHECK(lines.played <= 5 + 70 * std::ssize(breaks));
   }
 }
 
-TEST_CASE("lines: a straight run is played at four steps, and no more than allowed of a crooked one") {
+TEST_CASE("lines: bumps of a few steps, up and down again, in runs of a few") {
+  std::mt19937_64 random(12);
+  for (int round = 0; round < 2000; ++round) {
+    const auto steps = uniform_int(random, 1, 12), from = uniform_int(random, 0, steps),
+               to = uniform_int(random, from, steps);
+    const auto time = [&](std::int64_t step) {
+      return 1 + 1e-3 * static_cast<double>(step) + (step >= from && step < to ? 0.01 : 0);
+    };
+    double sum = 0;
+    for (std::int64_t step = 0; step < steps; ++step) sum += time(step);
+    CAPTURE(steps, from, to);
+    const auto seen = [&](std::int64_t step) { return step >= from && step < to; };
+    const bool hidden =
+        !seen(0) && !seen(1) && !seen((steps - 1) / 2) && !seen(steps - 2) && !seen(steps - 1);
+    if (!hidden || steps <= 5) CHECK(total(cut(time, steps)) == Approx(sum).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("lines: a straight run is played at five steps, and no more than allowed of a crooked one") {
   const Cut straight = cut([](std::int64_t step) { return 2. + static_cast<double>(step); }, 5000);
   CHECK(straight.runs.size() == 2);
-  CHECK(straight.played == 4);
+  CHECK(straight.played == 5);
   const auto crooked = [](std::int64_t step) { return 1 + static_cast<double>(step * step % 17); };
   const Cut some = cut(crooked, 5000, 100);
   CHECK(some.played <= 120);
@@ -108,9 +126,13 @@ TEST_CASE("lines: steps with prefetches, across the moment when the KV cache no 
       shape.decode_context_sum = 16000;
       const std::int64_t steps = 12000;
       std::vector<StepRun> runs;
-      const std::int64_t covered = model.decode_run({shape}, steps, runs);
+      for (std::int64_t covered = 0; covered < steps;) {  // as often as it stops short
+        BatchShape later = shape;
+        later.decode_context_sum += 16 * covered;
+        later.decode_context_max += covered;
+        covered += model.decode_run({later}, steps - covered, runs);
+      }
       CAPTURE(l2_mb, aware, runs.size());
-      CHECK(covered == steps);
       CHECK(runs.size() < 200);
       StepCost lines, one_by_one;
       for (const StepRun& run : runs) lines += run.total(run.steps);

@@ -145,4 +145,50 @@ TEST_CASE("L2 NPUs: the paper's assumptions leave out what follows the layers", 
   CHECK(layers > 0.5 * all);
 }
 
+TEST_CASE(
+    "prefetch: more than the cache holds evicts what was fetched first, which costs time and is counted",
+    "[engine]") {
+  Json scenario = small_scenario();
+  scenario["workload"]["arrivals"] = {{"kind", "all_at_once"}};
+  scenario["cluster"]["nodes"] = {
+      {{"devices", {{{"kind", "l2_npu"}, {"count", 4}, {"l2_mb", 60}}}}, {"interconnect", "hccs_mesh"}}};
+  const auto run_with = [&](const Json& limit) {
+    scenario["serving"]["replicas"] = Json::array({{{"parallelism", {{"tensor", 4}}},
+                                                    {"prefetch", {{"kind", "preserve"}, {"limit_mb", limit}}},
+                                                    {"engine", {{"kind", "ideal"}}}}});
+    return run(scenario);
+  };
+  const Outcome safe = run_with(nullptr), same = run_with(60), over = run_with(1000);
+  REQUIRE(over.error == "");
+  CHECK(safe.end == same.end);
+  CHECK(over.end > safe.end);
+  CHECK(safe.evicted == 0);
+  CHECK(over.evicted > 0);
+  CHECK(over.used + over.evicted + over.left == Approx(over.fetched));
+  // What was evicted crosses the memory's bus once more.
+  CHECK(over.memory - over.fetched + over.used == Approx(safe.memory - safe.fetched + safe.used));
+}
+
+TEST_CASE("prefetch: a policy that fetches nothing changes no time, on no device and beside no fused kernel",
+          "[engine]") {
+  for (const auto& [kind, links] : {std::pair{"ascend_910b", "hccs_mesh"}, {"h200_sxm", "nvlink4_switch"}})
+    for (const int chunks : {1, 4}) {
+      CAPTURE(kind, chunks);
+      Json scenario = small_scenario();
+      scenario["cluster"]["nodes"] = {
+          {{"devices", {{{"kind", kind}, {"count", 4}}}}, {"interconnect", links}}};
+      Json replica = {{"parallelism", {{"tensor", 4}}},
+                      {"partitioning", {{"kind", "device_only"}, {"fused_all_reduce_chunks", chunks}}},
+                      {"engine", {{"kind", "ideal"}}}};
+      scenario["serving"]["replicas"] = Json::array({replica});
+      const Outcome none = run(scenario);
+      replica["prefetch"] = {{"kind", "preserve"}, {"limit_mb", 1e-6}};
+      scenario["serving"]["replicas"] = Json::array({replica});
+      const Outcome nothing = run(scenario);
+      REQUIRE(nothing.error == "");
+      CHECK(nothing.fetched == 0);
+      CHECK(nothing.end == Approx(none.end).epsilon(1e-9));
+    }
+}
+
 }  // namespace weir::test

@@ -182,7 +182,7 @@ void each_point(const Database& database, const std::function<void(PointResult)>
     point.index = rows.integer(0);
     point.status = rows.text(1);
     point.error = rows.text(2);
-    const Json varied = parse_json(rows.text(3), database.file());
+    const Json varied = Json::parse(rows.text(3));
     point.varied.reserve(varied.size());
     for (const auto& [pointer, value] : varied.items()) point.varied.emplace_back(pointer, value);
     if (point.status == "done") point.summary = Json::parse(rows.text(4));

@@ -1,6 +1,8 @@
 #include "sim/engine/step/lines.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace weir {
 namespace {
@@ -25,8 +27,21 @@ bool on_line(const PlayedAt& from, const StepCost& slope, const PlayedAt& played
   expected += static_cast<double>(played.step - from.step) * slope;
   return same(expected.time.value(), played.cost.time.value()) &&
          same(expected.memory.value(), played.cost.memory.value()) &&
+         same(expected.energy.value(), played.cost.energy.value()) &&
+         std::ranges::equal(expected.busy, played.cost.busy,
+                            [](Seconds a, Seconds b) { return same(a.value(), b.value()); }) &&
          same(expected.prefetch.fetched.value(), played.cost.prefetch.fetched.value()) &&
          same(expected.prefetch.used.value(), played.cost.prefetch.used.value());
+}
+
+// Where the lines that begin at `from` and end at `to` meet, if that is between them: the one kink there may
+// be. Parallel ones do not.
+std::int64_t meeting(const PlayedAt& from, const PlayedAt& after, const PlayedAt& before,
+                     const PlayedAt& to) {
+  const double steps = static_cast<double>(to.step - from.step);
+  const Seconds first = after.cost.time - from.cost.time, last = to.cost.time - before.cost.time;
+  const double at = (to.cost.time - steps * last - from.cost.time) / (first - last);
+  return at >= 1 && at < steps - 1 ? from.step + static_cast<std::int64_t>(at) : -1;
 }
 
 class Cutter {
@@ -35,8 +50,12 @@ class Cutter {
       : play_(play), left_(most), runs_(runs) {}
 
   PlayedAt played(std::int64_t step) {
-    --left_;
-    return {step, play_(step)};
+    const auto [at, first] = played_.try_emplace(step);
+    if (first) {
+      at->second = play_(step);
+      --left_;
+    }
+    return {step, at->second};
   }
 
   // All steps from the first to the one before `to`; true if it got there.
@@ -46,14 +65,17 @@ class Cutter {
       append(from, {}, 1);
       return left_ > 0;
     }
-    const PlayedAt middle = played(from.step + steps / 2);
-    const StepCost slope = slope_between(from, to);
-    if (steps > 3 && on_line(from, slope, middle) &&
-        on_line(from, slope, played(from.step + (steps + 2) / 3))) {
-      append(from, slope, steps);
-      return left_ > 0;
+    PlayedAt at = played(from.step + steps / 2);
+    if (steps > 4) {
+      const PlayedAt after = played(from.step + 1), before = played(to.step - 1);
+      const StepCost slope = slope_between(from, to);
+      if (on_line(from, slope, after) && on_line(from, slope, at) && on_line(from, slope, before)) {
+        append(from, slope, steps);
+        return left_ > 0;
+      }
+      if (const std::int64_t kink = meeting(from, after, before, to); kink >= 0) at = played(kink);
     }
-    return cut(from, middle) && cut(middle, to);
+    return cut(from, at) && cut(at, to);
   }
 
   void append(const PlayedAt& from, const StepCost& slope, std::int64_t steps) {
@@ -67,6 +89,7 @@ class Cutter {
   const std::function<StepCost(std::int64_t)>& play_;
   std::int64_t left_, covered_ = 0;
   std::vector<StepRun>& runs_;
+  std::map<std::int64_t, StepCost> played_;
 };
 
 }  // namespace

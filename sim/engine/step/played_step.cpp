@@ -22,8 +22,8 @@ PlayedStep::PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int
     throw std::invalid_argument(fmt::format("{} has {} units; a step counts {} at most", device.kind,
                                             device.units.size(), StepCost::most_units));
   const std::vector<StageGraph> alike(static_cast<std::size_t>(chains), placed);
-  // Beside prefetches all streams together reach no more than one of them.
-  const BytesPerSecond memory = placed.windows.empty() ? device.memory_bandwidth : device.cache->fill;
+  // Where it is known what one stream reaches, all together reach no more.
+  const BytesPerSecond memory = device.cache ? device.cache->fill : device.memory_bandwidth;
   StageStep step = stage_step(alike, device.units, memory, replica.links.bandwidth);
   place(step, placed);
   prefetched_.emplace(replica, step, placed);

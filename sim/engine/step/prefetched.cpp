@@ -3,10 +3,18 @@
 #include <algorithm>
 #include <functional>
 
+#include "devices/operator_shapes.h"
 #include "models/llm/stored_bytes.h"
 
 namespace weir {
 namespace {
+
+// Of what an operator would read, the share that it does: nothing of experts that no token is routed to.
+double asked_for(const Operator& reader, const BatchShape& batch) {
+  if (reader.kind != OperatorKind::grouped_gemm) return 1;
+  return expected_active_experts(expert_shape(reader), rows_of(reader, batch)) /
+         static_cast<double>(reader.experts);
+}
 
 std::size_t reader_of(const OperatorGraph& part, std::size_t fetch) {
   return boost::target(*boost::out_edges(fetch, part).first, part);
@@ -34,7 +42,7 @@ Prefetched::Prefetched(const ReplicaSpec& replica, const StageStep& step, const 
   std::ranges::stable_sort(fetches_, {}, [](const Fetch& f) { return f.fetch.window; });
   const std::size_t n = fetches_.size();
   offered_.assign(step.chains.size(), {std::vector<PrefetchCandidate>(n), std::vector<KernelCost>(n),
-                                       std::vector<BytesPerSecond>(n)});
+                                       std::vector<BytesPerSecond>(n), std::vector<double>(n)});
   fetched_.resize(n);
   nothing_.resize(n);
   reads_.resize(n);
@@ -75,6 +83,7 @@ void Prefetched::offer(Offered& offered, const BatchShape& batch) const {
       beside = shared ? Bytes(0) : stream * communication.time;
     }
     offered.streams[i] = stream;
+    offered.asked_for[i] = asked_for(f.reader, batch);
     offered.candidates[i] = {window, stored_bytes(f.reader, batch), beside};
   }
 }
@@ -90,12 +99,10 @@ KernelCost Prefetched::fetch_cost(Bytes bytes, BytesPerSecond stream) const {
 
 StepCost Prefetched::set(Timeline& timeline, const StepGraph& graph, std::size_t chain,
                          std::span<const Bytes> fetched) {
-  const auto& [candidates, uncached, streams] = offered_[chain];
+  const auto& [candidates, uncached, streams, _] = offered_[chain];
   for (std::size_t i = 0; i < fetches_.size(); ++i) {
-    // Of experts that are not asked for, nothing is read.
-    const Bytes stored = candidates[i].bytes, read = std::min(stored, uncached[i].memory);
-    const double needed = stored > Bytes(0) ? read / stored : 0;
-    reads_[i] = {fetched[i], std::min(needed * fetched[i], read), {}, {}, {}};
+    const double asked_for = offered_[chain].asked_for[i];
+    reads_[i] = {fetched[i], asked_for * fetched[i], {}, {}, {}};
   }
   for (std::size_t first = 0, end = 0; first < fetches_.size(); first = end) {
     while (end < fetches_.size() && candidates[end].window == candidates[first].window) ++end;

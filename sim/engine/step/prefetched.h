@@ -32,6 +32,7 @@ class Prefetched {
     std::vector<PrefetchCandidate> candidates;
     std::vector<KernelCost> uncached;
     std::vector<BytesPerSecond> streams;
+    std::vector<double> asked_for;  // share of what it is for
   };
   void offer(Offered& offered, const BatchShape& batch) const;
   StepCost set(Timeline& timeline, const StepGraph& graph, std::size_t chain, std::span<const Bytes> fetched);

@@ -12,8 +12,8 @@ bool parametric(const Run& run) {
 Json cluster(const Run& run) {
   Json device = {{"kind", run.device}, {"count", run.devices}};
   Json links = "hccs_mesh";
+  if (run.l2_mb) device["l2_mb"] = *run.l2_mb;
   if (parametric(run)) {  // Table 2; the ring is Section 5's
-    device["l2_mb"] = run.l2_mb;
     links = {{"shape", "ring"},
              {"bandwidth_gb_per_s", run.gbit_per_s / 8},
              {"latency_us", 25},
@@ -68,8 +68,8 @@ Run strided(Run run) {
 std::string name_of(const Run& r) {
   return fmt::format("{} {} on {} {}, {} x {}{}, L2 {} MB, {} Gbit/s, prefetch {}, {} chunks, strides {}",
                      r.model, r.type, r.devices, r.device, r.batch, r.length,
-                     r.measure == Measure::last_step ? " (last step)" : "", r.l2_mb, r.gbit_per_s, r.prefetch,
-                     r.fused_chunks, r.strided_kv);
+                     r.measure == Measure::last_step ? " (last step)" : "", r.l2_mb.value_or(0), r.gbit_per_s,
+                     r.prefetch, r.fused_chunks, r.strided_kv);
 }
 
 Json scenario_of(const Run& run, const std::string& assumptions) {

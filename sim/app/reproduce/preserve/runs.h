@@ -1,5 +1,6 @@
 #pragma once
 // The runs behind PRESERVE's figures: its models, accelerators and batches as scenarios.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct Run {
   int devices = 32;  // tensor parallel
   int batch = 8;
   std::int64_t length = 2048;         // of prompt and output
-  double l2_mb = 104;                 // of an l2_npu
+  std::optional<double> l2_mb = {};   // the device's own
   double gbit_per_s = 200;            // of its ring
   std::string prefetch = "preserve";  // none, oracle, or window_aware, which is preserve too
   int fused_chunks = 1;
