@@ -38,8 +38,9 @@ struct DeviceSpec {
   std::string title;  // NVIDIA H100 SXM 80GB
   Bytes memory;       // usable capacity, as the driver reports it
   BytesPerSecond memory_bandwidth;
-  std::function<FlopsPerSecond(DataType)> peak;  // dense; 0: it cannot calculate in that type
-  BytesPerSecond host_bandwidth;                 // PCIe, per direction
+  std::optional<BytesPerSecond> sustained_bandwidth = {};  // what all that runs reaches together, if less
+  std::function<FlopsPerSecond(DataType)> peak;            // dense; 0: it cannot calculate in that type
+  BytesPerSecond host_bandwidth;                           // PCIe, per direction
   PowerSpec power;
   double dollars_per_hour = 0;
   std::optional<double> die_mm2;   // where the catalog says what it is made of
@@ -49,6 +50,7 @@ struct DeviceSpec {
   bool without_lm_head = false;    // in the `paper` assumptions: what follows the layers takes no time
   std::optional<MhaParameters> mha;  // what placement policies estimate a channel's load with; heads unset
 
+  BytesPerSecond reached_bandwidth() const { return sustained_bandwidth.value_or(memory_bandwidth); }
   std::vector<std::string> unit_names() const;
 };
 

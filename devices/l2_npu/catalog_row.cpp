@@ -50,8 +50,9 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
   };
   spec.without_lm_head = without_lm_head;
   spec.units = {{"npu"}, {"prefetch"}, {"link"}};
-  spec.cache = CacheSpec{Bytes(si("l2_mb")), BytesPerSecond(si("l2_bandwidth_gb_per_s")),
-                         value.at("memory_efficiency") * spec.memory_bandwidth};
+  spec.sustained_bandwidth = value.at("memory_efficiency") * spec.memory_bandwidth;
+  spec.cache =
+      CacheSpec{Bytes(si("l2_mb")), BytesPerSecond(si("l2_bandwidth_gb_per_s")), *spec.sustained_bandwidth};
   const double cores = spec.peak(DataType::int8).value() / si("core_int8_tflops");
   spec.die_mm2 = cores * value.at("core_mm2") + value.at("l2_mb") * value.at("l2_mm2_per_mb");
   return make_l2_npu(std::move(spec), {value.at("memory_efficiency"), value.at("strided_kv_efficiency"),

@@ -22,9 +22,7 @@ PlayedStep::PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int
     throw std::invalid_argument(fmt::format("{} has {} units; a step counts {} at most", device.kind,
                                             device.units.size(), StepCost::most_units));
   const std::vector<StageGraph> alike(static_cast<std::size_t>(chains), placed);
-  // Where it is known what one stream reaches, all together reach no more.
-  const BytesPerSecond memory = device.cache ? device.cache->fill : device.memory_bandwidth;
-  StageStep step = stage_step(alike, device.units, memory, replica.links.bandwidth);
+  StageStep step = stage_step(alike, device.units, device.reached_bandwidth(), replica.links.bandwidth);
   place(step, placed);
   prefetched_.emplace(replica, step, placed);
   graph_ = std::move(step.graph);

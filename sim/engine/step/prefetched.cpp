@@ -63,7 +63,8 @@ Bytes Prefetched::share_of_cache() const {
 BytesPerSecond Prefetched::beside_a(const KernelCost& communication) const {
   const DeviceSpec& spec = device_->spec();
   if (!policy_->yields() || !(communication.time > Seconds(0))) return spec.cache->fill;
-  return spec.cache->fill - std::min(communication.memory / communication.time, spec.cache->fill);
+  const BytesPerSecond reached = spec.reached_bandwidth();
+  return std::min(spec.cache->fill, reached - std::min(communication.memory / communication.time, reached));
 }
 
 void Prefetched::offer(Offered& offered, const BatchShape& batch) const {
