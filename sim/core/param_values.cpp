@@ -61,7 +61,7 @@ std::optional<Json> as_json(const std::optional<T>& value) {
 }  // namespace
 
 std::int64_t Params::integer(Key key, Range<std::int64_t> range, std::optional<std::int64_t> fallback) {
-  const Json* v = find(key, declared("integer", range), as_json(fallback));
+  const Json* v = find(key, describing() ? declared("integer", range) : Json(), as_json(fallback));
   if (!v) return harmless(range, fallback);
   const bool fits =
       v->is_number_integer() && !(v->is_number_unsigned() && v->get<std::uint64_t>() > INT64_MAX);
@@ -74,7 +74,7 @@ std::int64_t Params::integer(Key key, Range<std::int64_t> range, std::optional<s
 }
 
 double Params::number(Key key, Range<double> range, std::optional<double> fallback) {
-  const Json* v = find(key, declared("number", range), as_json(fallback));
+  const Json* v = find(key, describing() ? declared("number", range) : Json(), as_json(fallback));
   if (!v) return harmless(range, fallback);
   if (const std::string what = missed(*v, range); !what.empty()) {
     expected(key.name, what, *v);
@@ -96,20 +96,20 @@ std::optional<double> Params::number_if_given(Key key, Range<double> range) {
 }
 
 void Params::null_by_default(const Key& key, Json declaration) {
-  declaration["type"] = Json::array({declaration["type"], "null"});
+  if (describing()) declaration["type"] = Json::array({declaration["type"], "null"});
   find(key, std::move(declaration), Json(nullptr));
   if (!describing()) resolve(key.name, nullptr);
 }
 
 std::optional<std::int64_t> Params::integer_or_null(Key key, Range<std::int64_t> range) {
   if (!describing() && has(key.name)) return integer(key, range);
-  null_by_default(key, declared("integer", range));
+  null_by_default(key, describing() ? declared("integer", range) : Json());
   return {};
 }
 
 std::optional<double> Params::number_or_null(Key key, Range<double> range) {
   if (!describing() && has(key.name)) return number(key, range);
-  null_by_default(key, declared("number", range));
+  null_by_default(key, describing() ? declared("number", range) : Json());
   return {};
 }
 
@@ -143,7 +143,8 @@ std::optional<std::string> Params::text_or_null(Key key) {
 
 std::string Params::choice(Key key, const std::vector<std::string>& known,
                            std::optional<std::string> fallback) {
-  const Json* v = find(key, {{"type", "string"}, {"enum", known}}, as_json(fallback));
+  const Json* v =
+      find(key, describing() ? Json({{"type", "string"}, {"enum", known}}) : Json(), as_json(fallback));
   if (!v) return fallback.value_or("");
   if (!v->is_string()) {
     expected(key.name, fmt::format("one of {}", fmt::join(known, ", ")), *v);

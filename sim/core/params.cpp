@@ -115,8 +115,9 @@ std::vector<Params> Params::list(Key key, std::size_t min_items, Presence presen
   const std::string below = schema_path_ + "/properties/" + key.name + "/items";
   static const Json empty = Json::object(), one_empty = Json::array({empty});
   const bool optional = presence == Presence::optional;
-  const Json* v = find(key, {{"type", "array"}, {"minItems", min_items}, {"items", Json::object()}},
-                       optional ? std::optional<Json>(one_empty) : std::nullopt);
+  const Json array =
+      describing() ? Json({{"type", "array"}, {"minItems", min_items}, {"items", Json::object()}}) : Json();
+  const Json* v = find(key, array, optional ? std::optional<Json>(one_empty) : std::nullopt);
   if (!v && optional && !describing()) v = &one_empty;
   std::vector<Params> items;
   if (describing()) items.push_back(Params(*reading_, &empty, pointer_ + "/" + key.name + "/0", below));

@@ -64,15 +64,23 @@ Route peer_route(sg4::NetZone* zone, const std::string& name, const LinkSpec& li
   return way;
 }
 
-// Do devices of one node send to each other? Collectives in closed form do not, and n x n routes cost more
-// than many a run.
-bool peers_send(const Scenario& scenario) {
-  return scenario.collective_flows || std::ranges::any_of(scenario.replicas, [](const ReplicaSpec& spec) {
-           return spec.role != Role::both || spec.parallelism.pipeline > 1;
-         });
+// What sends over links: collectives in closed form do not, and links and n x n routes cost more than many a
+// run.
+struct Senders {
+  bool peers;  // devices, to others of their node
+  bool any;    // devices, to their host or beyond
+};
+
+Senders senders_of(const Scenario& scenario) {
+  const auto any = [&](auto holds) { return std::ranges::any_of(scenario.replicas, holds); };
+  const bool peers = scenario.collective_flows || any([](const ReplicaSpec& spec) {
+                       return spec.role != Role::both || spec.parallelism.pipeline > 1;
+                     });
+  return {peers,
+          peers || any([](const ReplicaSpec& spec) { return spec.kv_cache.preemption == Preemption::swap; })};
 }
 
-BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent, bool peers) {
+BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent, Senders senders) {
   const std::string name = fmt::format("node{}", index);
   sg4::NetZone* zone = sg4::create_full_zone(name)->set_parent(parent);
   BuiltNode node{zone, zone->create_router(name + ".switch"), zone->create_host(name, any_speed)->seal(), {}};
@@ -84,6 +92,7 @@ BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent, bool
       const std::string device =
           fmt::format("{}.{}-{}", name, group.device->spec().kind, node.devices.size());
       node.devices.push_back(zone->create_host(device, any_speed)->seal());
+      if (!senders.any) continue;
       Wires w;
       if (spec.interconnect.bandwidth > BytesPerSecond(0) &&
           spec.interconnect.shape != LinkShape::full_mesh) {
@@ -101,7 +110,7 @@ BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent, bool
       zone->add_route(at, outside, nullptr, nullptr, route({wires[a].pcie_out}), false);
       zone->add_route(outside, at, nullptr, nullptr, route({wires[a].pcie_in}), false);
     }
-    for (std::size_t b = 0; peers && b < wires.size(); ++b)
+    for (std::size_t b = 0; senders.peers && b < wires.size(); ++b)
       if (a != b)
         zone->add_route(at, node.devices[b]->get_netpoint(), nullptr, nullptr,
                         peer_route(zone, name, spec.interconnect, wires, a, b), false);
@@ -153,11 +162,11 @@ Cluster::Cluster(const Scenario& scenario) {
   const NetworkSpec& network = scenario.network;
   const double bandwidth = network.link_bandwidth.value(), latency = network.link_latency.value();
   const std::string& topology = count > 1 ? network.topology : "star";
-  const bool peers = peers_send(scenario);
+  const Senders senders = senders_of(scenario);
   nodes_.resize(specs.size());
 
   const auto add = [&](sg4::NetZone* parent, unsigned long i) {
-    const BuiltNode built = build_node(*specs[i], static_cast<int>(i), parent, peers);
+    const BuiltNode built = build_node(*specs[i], static_cast<int>(i), parent, senders);
     nodes_[i] = {built.host, built.devices};
     return built;
   };
