@@ -54,6 +54,12 @@ double rows_of(const Operator& op, const BatchShape& batch) {
   return static_cast<double>(op.rows == Rows::sequences ? batch.sequences : batch.tokens());
 }
 
+double asked_for(const Operator& op, const BatchShape& batch) {
+  if (op.kind == OperatorKind::gemm) return rows_of(op, batch) > 0 ? 1 : 0;
+  if (op.kind != OperatorKind::grouped_gemm) return 1;
+  return expected_active_experts(expert_shape(op), rows_of(op, batch)) / static_cast<double>(op.experts);
+}
+
 KernelCost collective_cost(const Operator& op, double rows, const CollectiveModel& links,
                            const DeviceSpec& device) {
   if (!is_collective(op.kind)) throw std::logic_error(device.kind + " has no kernel for " + op.name);

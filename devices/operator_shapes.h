@@ -15,6 +15,10 @@ ExpertShape expert_shape(const Operator& op);
 // Rows of the operator in this batch.
 double rows_of(const Operator& op, const BatchShape& batch);
 
+// Of what an operator would read that is stored (models/llm/stored_bytes.h), the share that it does: nothing
+// of experts that no token is routed to, nor where there are no rows (an LM head while no prompt ends).
+double asked_for(const Operator& op, const BatchShape& batch);
+
 // What comes in over a link is written to memory, and what goes out is read from it. Throws std::logic_error
 // for what is no collective: nothing but one is left once a device has sorted out its kernels.
 KernelCost collective_cost(const Operator& op, double rows, const CollectiveModel& links,

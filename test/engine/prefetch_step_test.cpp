@@ -62,14 +62,6 @@ struct Accelerator {
   }
 };
 
-BatchShape decodes(std::int64_t requests, std::int64_t context) {
-  BatchShape shape;
-  shape.decodes = shape.sequences = requests;
-  shape.decode_context_sum = requests * context;
-  shape.decode_context_max = context;
-  return shape;
-}
-
 }  // namespace
 
 TEST_CASE("prefetch step: every byte still crosses the memory's bus, those of evicted prefetches twice",
@@ -79,7 +71,7 @@ TEST_CASE("prefetch step: every byte still crosses the memory's bus, those of ev
     Accelerator npu;
     npu.l2_mb = uniform_int(random, 1, 200);
     npu.model = round % 4 == 0 ? "mixtral-8x7b" : "llama3-8b";
-    const BatchShape batch = decodes(uniform_int(random, 1, 64), uniform_int(random, 1, 16000));
+    const BatchShape batch = decode_batch(uniform_int(random, 1, 64), uniform_int(random, 1, 16000));
     CAPTURE(npu.l2_mb, npu.model, batch.decodes, batch.decode_context_max);
     const StepCost none = npu.none(batch);
     for (const StepCost& with :
@@ -95,6 +87,22 @@ TEST_CASE("prefetch step: every byte still crosses the memory's bus, those of ev
   }
 }
 
+TEST_CASE("prefetch step: an LM head fetched for a step in which no prompt ends is left, and reads nothing",
+          "[engine]") {
+  const PrefillChunk chunk{512, 0};
+  BatchShape batch;
+  batch.prefill = {&chunk, 1};
+  batch.prefill_tokens = 512;
+  Accelerator npu;
+  npu.l2_mb = 200;  // an LM head of 131 fits
+  const StepCost none = npu.none(batch), with = npu.preserve(batch);
+  const double head = 128256. / 8 * 4096 * 2;  // not quantised
+  CHECK(with.prefetch.left.value() == Approx(head));
+  CHECK(with.memory.value() == Approx(none.memory.value() + head));
+  batch.sequences = 1;
+  CHECK(npu.preserve(batch).prefetch.left == Bytes(0));
+}
+
 TEST_CASE(
     "prefetch step: latency never rises with the cache, nor falls below what the memory or the links take",
     "[engine]") {
@@ -103,7 +111,7 @@ TEST_CASE(
       for (const std::int64_t context : {1500, 12000}) {
         Accelerator npu;
         npu.model = model;
-        const BatchShape batch = decodes(batch_size, context);
+        const BatchShape batch = decode_batch(batch_size, context);
         const StepCost none = npu.none(batch);
         double before = none.time.value() * (1 + 1e-12);
         for (double mb = 1; mb < 400; mb *= 1.5) {
@@ -128,7 +136,7 @@ TEST_CASE("prefetch step: of a model too, Algorithm 1 never beats the best set o
     npu.model = round % 4 == 0 ? "mixtral-8x7b" : "llama3-8b";
     npu.l2_mb = uniform_int(random, 2, 120);
     npu.bandwidth_gb_per_s = uniform_int(random, 10, 200);
-    const BatchShape batch = decodes(uniform_int(random, 1, 48), uniform_int(random, 100, 12000));
+    const BatchShape batch = decode_batch(uniform_int(random, 1, 48), uniform_int(random, 100, 12000));
     const double best = npu.step(prefetch({{"kind", "oracle"}}), batch).time.value();
     const double ours = npu.preserve(batch).time.value();
     CAPTURE(npu.l2_mb, npu.bandwidth_gb_per_s, batch.decodes, batch.decode_context_max);

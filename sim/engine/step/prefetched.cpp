@@ -9,13 +9,6 @@
 namespace weir {
 namespace {
 
-// Of what an operator would read, the share that it does: nothing of experts that no token is routed to.
-double asked_for(const Operator& reader, const BatchShape& batch) {
-  if (reader.kind != OperatorKind::grouped_gemm) return 1;
-  return expected_active_experts(expert_shape(reader), rows_of(reader, batch)) /
-         static_cast<double>(reader.experts);
-}
-
 std::size_t reader_of(const OperatorGraph& part, std::size_t fetch) {
   return boost::target(*boost::out_edges(fetch, part).first, part);
 }
