@@ -86,12 +86,9 @@ void want_lengths(Runs& runs) {
 void add_lengths(const Runs& runs, const Folder& folder, Rows& rows) {
   OutputFile file(folder / "lengths.csv");
   file.text("model,batch,length,speedup,speedup_physical\n");
-  Both most{0, 0}, most_strided{0, 0};
+  Both most{0, 0};
+  double most_strided = 0;
   std::string where, where_strided;
-  const auto grow = [](Both& sum, std::string& at, const Both& more, const std::string& here) {
-    if (more.paper > sum.paper) at = here;
-    sum = {std::max(sum.paper, more.paper), std::max(sum.physical, more.physical)};
-  };
   each_length([&](const std::string& model, int batch, std::int64_t length) {
     const Run with = last_step(model, batch, length, "preserve"),
               without = last_step(model, batch, length, "none");
@@ -99,9 +96,11 @@ void add_lengths(const Runs& runs, const Folder& folder, Rows& rows) {
     const Both gains = both([&](auto set) { return gain(runs, without, with, set); });
     file.print("{},{},{},{:.5f},{:.5f}\n", model, batch, length, gains.paper, gains.physical);
     const std::string here = fmt::format("{}, {} x {}k", model, batch, length / k);
-    grow(most, where, gains, here);
-    grow(most_strided, where_strided,
-         both([&](auto set) { return gain(runs, strided(without), strided(with), set); }), here);
+    if (gains.paper > most.paper) where = here;
+    most = {std::max(most.paper, gains.paper), std::max(most.physical, gains.physical)};
+    const double strides = gain(runs, strided(without), strided(with), &Measured::paper);
+    if (strides > most_strided) where_strided = here;
+    most_strided = std::max(most_strided, strides);
   });
   file.close();
   ReproducedRow& max =
@@ -109,8 +108,8 @@ void add_lengths(const Runs& runs, const Folder& folder, Rows& rows) {
   max.note = fmt::format(
       "at {}; the paper's are largest for long sequences, which it puts down to strided reads: next row",
       where);
-  add_row(rows, "fig4_max_strided", "the same, K and V of several heads read at half the bandwidth", 1.82,
-          most_strided)
+  add_fitted_row(rows, "fig4_max_strided", "the same, K and V of several heads read at half the bandwidth",
+                 1.82, most_strided)
       .note = fmt::format("at {}; {}", where_strided, note_on_strides);
   const auto of = [&](const std::function<Run(Run)>& changed, CaseResult Measured::*set) {
     return gain(runs, changed(too_long("none")), changed(too_long("preserve")), set);

@@ -19,6 +19,13 @@ ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::opti
   return rows.emplace_back(std::move(row));
 }
 
+ReproducedRow& add_fitted_row(Rows& rows, std::string id, std::string metric, double published,
+                              double simulated) {
+  ReproducedRow& row = add_row(rows, std::move(id), std::move(metric), published, {simulated, 0});
+  row.physical.reset();
+  return row;
+}
+
 double gain(const Runs& runs, const Run& without, const Run& with, CaseResult Measured::*set) {
   return (runs.at(without).*set).e2e_mean_ms / (runs.at(with).*set).e2e_mean_ms;
 }
