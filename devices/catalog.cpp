@@ -1,5 +1,6 @@
 #include "devices/catalog_rows.h"
 
+#include <algorithm>
 #include <array>
 
 #include "devices/profiled.h"
@@ -16,7 +17,7 @@ Json catalog_file(const std::string& kind) {
   return text ? embedded_json(*text, "devices/catalog/" + kind + ".json") : Json();
 }
 
-const DeviceClass* const classes[] = {&gpu_class, &npu_class, &l2_npu_class};
+const DeviceClass* const classes[] = {&gpu_class, &npu_class, &l2_npu_class, &dimm_class};
 
 // A row without a class is a GPU's.
 bool is_of(const DeviceClass& wanted, const Json& row) {
@@ -85,6 +86,17 @@ void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params) 
   for (const CatalogNumber& n : numbers)
     if (const auto given = params.number_if_given(n.key, n.range); given && row.is_object())
       row[n.key.name] = *given;
+}
+
+void override_choice(Json& row, const Key& key, const std::vector<std::string>& known, Params& params) {
+  Json allowed = Json::array({nullptr});
+  for (const std::string& name : known) allowed.push_back(name);
+  const Json* given = params.value(key, {{"enum", allowed}}, Json(nullptr));
+  if (!given || given->is_null()) return;
+  if (std::find(allowed.begin(), allowed.end(), *given) == allowed.end())
+    return params.fail(
+        key.name, no_such(key.name, given->is_string() ? given->get<std::string>() : given->dump(), known));
+  if (row.is_object()) row[key.name] = *given;
 }
 
 std::map<std::string, double> read_numbers(Params& row, const CatalogNumbers& numbers) {

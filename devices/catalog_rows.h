@@ -24,6 +24,8 @@ const CatalogNumbers& memory_and_peak_numbers();
 const CatalogNumbers& cache_numbers();
 // Puts what the scenario gives in the place of the row's; only declares them where the row is null.
 void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params);
+// The same of a key with known values; null leaves the row's.
+void override_choice(Json& row, const Key& key, const std::vector<std::string>& known, Params& params);
 std::map<std::string, double> read_numbers(Params& row, const CatalogNumbers& numbers);
 // What common_numbers() are for. kind and title too.
 DeviceSpec common_spec(const std::string& kind, Params& row);
@@ -36,6 +38,6 @@ struct DeviceClass {
   void (*override)(Json& row, Params& params);
   std::shared_ptr<const Device> (*read)(const std::string& kind, const Json& row);
 };
-extern const DeviceClass gpu_class, npu_class, l2_npu_class;
+extern const DeviceClass gpu_class, npu_class, l2_npu_class, dimm_class;
 
 }  // namespace weir

@@ -33,6 +33,11 @@ struct CacheSpec {  // on the chip, shared by all units
   BytesPerSecond fill;       // of prefetches: a stream from memory
 };
 
+struct HostKv {              // a device's share of its host's memory, which holds all of the KV cache
+  Bytes capacity;            // in as many channels (ranksets) as kv_channels has, alike
+  BytesPerSecond bandwidth;  // of its bus, in both directions together
+};
+
 struct DeviceSpec {
   std::string kind;   // catalog name, h100_sxm
   std::string title;  // NVIDIA H100 SXM 80GB
@@ -47,8 +52,10 @@ struct DeviceSpec {
   std::vector<DeviceUnit> units;   // a partitioning policy places operators on them
   int kv_channels = 1;             // more than 1: a request's KV cache lies in one of so many, of equal size
   std::optional<CacheSpec> cache;  // last level; a unit "prefetch" fills it where there is one
-  bool without_lm_head = false;    // in the `paper` assumptions: what follows the layers takes no time
-  std::optional<MhaParameters> mha;  // what placement policies estimate a channel's load with; heads unset
+  bool is_host_memory = false;     // of a node: it runs no model, it holds KV caches beside devices that do
+  std::optional<HostKv> host_kv = {};  // with_host_memory (dimm_pim/dimm_pim.h)
+  bool without_lm_head = false;        // in the `paper` assumptions: what follows the layers takes no time
+  std::optional<MhaParameters> mha;    // what placement policies estimate a channel's load with; heads unset
 
   BytesPerSecond reached_bandwidth() const { return sustained_bandwidth.value_or(memory_bandwidth); }
   std::vector<std::string> unit_names() const;
@@ -68,6 +75,9 @@ class Device {
   }
   // Only for op.kind == attention and a batch of decodes alone.
   virtual AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const = 0;
+  // While every decode's context grows by a token a step, each operator takes a line's time over the steps,
+  // as far as decode_attention says, however contexts lie in channels.
+  virtual bool affine_over_steps() const { return spec().kv_channels == 1; }
   // True if its sampler was measured as the server ran it, so that the engine preset adds nothing for
   // sampling.
   virtual bool measures_sampler() const { return false; }

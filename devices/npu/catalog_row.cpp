@@ -61,24 +61,12 @@ const std::vector<Choice>& choices() {
   return all;
 }
 
-void override_choice(Json& row, const Choice& choice, Params& params) {
-  Json allowed = Json::array({nullptr});
-  for (const std::string& name : choice.known) allowed.push_back(name);
-  const Json* given = params.value(choice.key, {{"enum", allowed}}, Json(nullptr));
-  if (!given || given->is_null()) return;
-  if (std::find(allowed.begin(), allowed.end(), *given) == allowed.end())
-    return params.fail(choice.key.name,
-                       no_such(choice.key.name,
-                               given->is_string() ? given->get<std::string>() : given->dump(), choice.known));
-  if (row.is_object()) row[choice.key.name] = *given;
-}
-
 void override_npu(Json& row, Params& params) {
   for (const Count& count : counts)
     if (const auto given = params.integer_or_null(count.key, {1, count.most}); given && row.is_object())
       row[count.key.name] = *given;
   override_numbers(row, numbers(), params);
-  for (const Choice& choice : choices()) override_choice(row, choice, params);
+  for (const Choice& choice : choices()) override_choice(row, choice.key, choice.known, params);
   if (params.describing() || !row.is_object()) return;
   const auto memory = row["memory"].get<std::string>();
   if (row["row_buffers"] != "none" && !find_memory(memory).pim) {

@@ -13,6 +13,7 @@ struct KernelCost {
   Flops flops;              // done by this rank
   Bytes memory;             // moved to and from device memory
   Bytes link;               // sent over the interconnect
+  Bytes host;               // sent over the link to the host, or over its memory's bus
   BytesPerSecond withheld;  // of the memory's bandwidth, from others while it runs, beside its own bytes
   Seconds compute;          // part of `time` when only arithmetic would count ...
   Seconds traffic;          // ... and only memory traffic: the larger says what bounds the kernel

@@ -10,6 +10,7 @@ namespace weir {
 struct PrefillChunk {
   std::int64_t tokens;   // new tokens of one prompt in this iteration, >= 1
   std::int64_t context;  // tokens of that prompt already in the KV cache
+  int channel = 0;       // that its KV cache lies in, as of DecodeContext
 };
 
 // Where decodes are attended to, for devices that keep each request's KV cache in one of several channels.

@@ -5,6 +5,7 @@
 // the engine runs them.
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ enum class OperatorKind {
   all_gather,
   all_to_all,
   prefetch,  // into the device's cache, of what an operator reads that was there before it
+  // Of decodes whose KV cache lies in a memory that computes, or beside another processor:
+  decode_attention,  // all of their attention,
+  offload,           // their Q, K and V on the way there,
+  onload,            // the results on the way back;
+  store,             // and the keys and values of prompts, which are computed here
 };
 
 inline bool is_collective(OperatorKind kind) {
@@ -34,7 +40,13 @@ inline bool is_collective(OperatorKind kind) {
 // Those of attention; all others cost the same for the same number of rows.
 inline bool follows_contexts(OperatorKind kind) {
   return kind == OperatorKind::attention || kind == OperatorKind::logit || kind == OperatorKind::softmax ||
-         kind == OperatorKind::attend;
+         kind == OperatorKind::attend || kind == OperatorKind::decode_attention ||
+         kind == OperatorKind::offload || kind == OperatorKind::onload || kind == OperatorKind::store;
+}
+
+// Those that cross the link between a device and its host's memory.
+inline bool is_host_transfer(OperatorKind kind) {
+  return kind == OperatorKind::offload || kind == OperatorKind::onload || kind == OperatorKind::store;
 }
 
 enum class Rows {
@@ -61,6 +73,8 @@ struct Operator {
   double begin = 0, end = 1;  // of a kernel in chunks: this one's share of its columns, or of the payload
   int unit = 0;               // set by the partitioning policy: index into the device's units
   int window = -1;            // prefetch: index into StageGraph::windows; all else as what it is for
+  bool each_member = false;   // the members of its unit run it by themselves, each what it has to do
+  int member = -1;            // of those, once spread_over_members has made one of each
 
   bool operator==(const Operator&) const = default;
 };
@@ -97,6 +111,10 @@ struct StageGraph {
   std::vector<Early> early = {};
   std::vector<Operator> windows = {};  // the collectives that prefetches run beside
 };
+
+// One operator for each member of its unit in the place of one that has `each_member`; `members` of each
+// unit. What follows such an operator on the same members waits for the one of its own alone.
+StageGraph spread_over_members(StageGraph stage, std::span<const int> members);
 
 // Every reason why a model cannot be cut this way (heads, experts, layers), in words; empty if it can.
 std::vector<std::string> sharding_problems(const Architecture& model, const Sharding& sharding);

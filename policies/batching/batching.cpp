@@ -8,6 +8,7 @@ std::shared_ptr<const BatchingPolicy> make_orca_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_prefill_first_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_chunked_prefill_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_sub_batch_interleaving(Params& params);
+std::shared_ptr<const BatchingPolicy> make_adaptive_chunk_interleaving(Params& params);
 
 const Catalog<BatchingPolicy>& batching_policies() {
   static const Catalog<BatchingPolicy> table = {
@@ -21,6 +22,9 @@ const Catalog<BatchingPolicy>& batching_policies() {
        make_chunked_prefill_batching},
       {"sub_batch_interleaving", "whole prompts beside decodes, in two halves side by side (NeuPIMs)",
        make_sub_batch_interleaving},
+      {"adaptive_chunk_interleaving",
+       "decodes in two halves, chunks of prompts as long as the other half's attention on the PIM takes (L3)",
+       make_adaptive_chunk_interleaving},
   };
   return table;
 }

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/batching/predict/step_times.h"
 #include "sim/core/catalog.h"
 #include "sim/core/request.h"
 
@@ -32,6 +33,9 @@ struct SequenceView {
   // Its next token has not come back yet: nothing to schedule, and not to be preempted. A prompt is not in
   // flight before its last chunk is: the next chunk may follow at once.
   bool in_flight;
+  // Of the device's memory channels the one that its KV cache lies in, or its first layer's where a request's
+  // layers go round them. No policy of batching asks.
+  std::int16_t home = 0;
 
   std::int64_t pending() const { return known_tokens - computed_tokens; }  // decode: 1, or 0 while in flight
   // In the KV cache when it ends; the last token's keys and values are never computed.
@@ -44,8 +48,8 @@ struct SequenceView {
   std::int32_t request = -1;  // the engine's name for it
   // Its KV cache lies elsewhere (swapped out, or at a prefill replica) and is fetched once it is admitted.
   bool elsewhere = false;
-  // Of the device's KV channels the one that its blocks lie in; of one that waits, that it would go to. Of 16
-  // bits, so that a view stays one cache line.
+  // Of the pools of KV blocks, one a memory channel or one for all, that its blocks are of; of one that
+  // waits, that it would go to. Of 16 bits, so that a view stays one cache line.
   std::int16_t channel = 0;
 };
 static_assert(sizeof(SequenceView) == 64);
@@ -58,6 +62,7 @@ struct ServingView {
   std::int64_t block_tokens;
   Admission admission;
   int pipeline_stages;
+  const StepTimes* times = nullptr;  // for policies with a predictor
 };
 
 struct Slice {
@@ -88,6 +93,8 @@ struct Batch {                          // reused by the caller, to save allocat
   }
 };
 
+enum class Predictor { none, exact, learned };  // where ServingView::times come from
+
 class BatchingPolicy {
  public:
   virtual ~BatchingPolicy() = default;
@@ -99,6 +106,7 @@ class BatchingPolicy {
   virtual std::int64_t max_batch_requests() const = 0;
   virtual std::int64_t max_batch_tokens() const = 0;  // for the activation reserve
   virtual bool interleaves() const { return false; }  // may give two sub-batches
+  virtual Predictor predictor() const { return Predictor::none; }
 };
 
 const Catalog<BatchingPolicy>& batching_policies();

@@ -54,6 +54,30 @@ Step::Step(const ServingView& view, const BatchLimits& limits, Admission admissi
       free_blocks_(view.free_blocks.begin(), view.free_blocks.end()) {}
 
 void Step::run() {
+  run(true);
+}
+
+void Step::run_decodes() {
+  run(false);
+  find_unfinished_prompt(0);
+}
+
+void Step::find_unfinished_prompt(std::int32_t from) {
+  const auto members = static_cast<std::int32_t>(view_.running.size());
+  for (unfinished_prompt_ = from; unfinished_prompt_ < members; ++unfinished_prompt_)
+    if (running(unfinished_prompt_).prefilling() && !running(unfinished_prompt_).in_flight) return;
+  unfinished_prompt_ = -1;
+}
+
+bool Step::continue_prompt(std::int64_t tokens) {
+  const std::int32_t index = unfinished_prompt_;
+  if (starved_ || !take(index, running(index), tokens)) return false;
+  batch_.repeatable = false;
+  find_unfinished_prompt(index + 1);
+  return true;
+}
+
+void Step::run(bool prompts) {
   bool decodes_only = true;
   const auto members = static_cast<std::int32_t>(view_.running.size());
   std::int32_t i = free_blocks_.size() == 1 ? run_ready_decodes<false>() : run_ready_decodes<true>();
@@ -62,6 +86,7 @@ void Step::run() {
   for (; i < members && !full(); ++i) {
     const SequenceView& sequence = running(i);
     if (sequence.in_flight || i >= end[at(sequence)]) continue;
+    if (!prompts && sequence.prefilling()) continue;
     decodes_only &= !sequence.prefilling();
     const std::int64_t tokens = std::min(sequence.pending(), tokens_left_);
     while (!take(i, sequence, tokens))

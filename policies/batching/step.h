@@ -27,6 +27,11 @@ class Step {
   // finds no block takes those of the last in order that is not in flight, as vLLM v1 does; of those in its
   // own KV channel, where there are several.
   void run();
+  // Of them the decodes alone; prompts are continued one by one, in order, by the caller.
+  void run_decodes();
+  // Index into running of the next prompt that is not computed to its end, nor in flight; -1: there is none.
+  std::int32_t unfinished_prompt() const { return unfinished_prompt_; }
+  bool continue_prompt(std::int64_t tokens);  // that one, by so many; false if its blocks are not free
 
   // The next waiting sequence, or null if this step cannot take another, whatever its size.
   const SequenceView* head() const;
@@ -47,6 +52,8 @@ class Step {
   template <class T>
   using ByChannel = boost::container::small_vector<T, 32>;
 
+  void run(bool prompts);
+  void find_unfinished_prompt(std::int32_t from);
   template <bool several_channels>
   std::int32_t run_ready_decodes();
   bool make_room(std::int32_t index, ByChannel<std::int32_t>& end);
@@ -61,7 +68,8 @@ class Step {
   std::int64_t seats_;           // of max_batch_requests, not taken by running ones
   ByChannel<std::int64_t> free_blocks_;
   ByChannel<std::int64_t> unreserved_;  // blocks, under sequence admission; counted when first asked
-  bool starved_ = false;                // someone found no block: nobody is admitted
+  std::int32_t unfinished_prompt_ = -1;
+  bool starved_ = false;  // someone found no block: nobody is admitted
 };
 
 // What the policies share: their two limits.

@@ -38,6 +38,8 @@ class FusedAllReduce final : public PartitioningPolicy {
     return placed;
   }
 
+  bool keeps_kv_in_host_memory() const override { return policy_->keeps_kv_in_host_memory(); }
+
  private:
   // Chunks take the place of what they are cut from, so that the order of vertices stays topological and the
   // GEMM's, ready at once, run without another operator between them.

@@ -27,6 +27,11 @@ const char* unit_of(OperatorKind kind) {
     case OperatorKind::all_gather:
     case OperatorKind::all_to_all:
       return "link";
+    case OperatorKind::decode_attention:
+    case OperatorKind::offload:
+    case OperatorKind::onload:
+    case OperatorKind::store:
+      throw std::invalid_argument("npu_units: nothing is offloaded before it is placed");
     case OperatorKind::prefetch:
       throw std::invalid_argument("npu_units: prefetches come after the partitioning");
   }

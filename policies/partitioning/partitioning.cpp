@@ -6,6 +6,7 @@ namespace weir {
 
 // One factory per file; add yours here and in the table, nowhere else in C++.
 std::shared_ptr<const PartitioningPolicy> make_device_only_partitioning(Params& params);
+std::shared_ptr<const PartitioningPolicy> make_gpu_pim_partitioning(Params& params);
 std::shared_ptr<const PartitioningPolicy> make_npu_pim_partitioning(Params& params);
 std::shared_ptr<const PartitioningPolicy> make_npu_units_partitioning(Params& params);
 
@@ -26,6 +27,9 @@ const Catalog<PartitioningPolicy>& partitioning_policies() {
        fusing<make_npu_units_partitioning>},
       {"npu_pim", "an NPU with PIM: the attention of decodes in its memory, the rest as npu_units",
        fusing<make_npu_pim_partitioning>},
+      {"gpu_pim",
+       "a GPU: the attention of decodes in the host's DIMMs or in PIM of its own, the rest on itself",
+       fusing<make_gpu_pim_partitioning>},
   };
   return table;
 }

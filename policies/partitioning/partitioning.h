@@ -24,6 +24,8 @@ class PartitioningPolicy {
   // Sets Operator::unit, an index into `units`, everywhere; may split operators or add some. Throws
   // std::invalid_argument if the device lacks a unit it needs.
   virtual StageGraph place(StageGraph stage, std::span<const std::string> units) const = 0;
+  // Decodes attend to a KV cache in the memory of the node's host, if there is one that can.
+  virtual bool keeps_kv_in_host_memory() const { return false; }
 };
 
 const Catalog<PartitioningPolicy>& partitioning_policies();

@@ -35,6 +35,26 @@ DeviceGroup read_group(Params params, const std::string& assumptions) {
   return group;
 }
 
+// Host memory stands in the list too, once.
+void read_devices(Params& params, const std::string& assumptions, NodeSpec& node) {
+  std::size_t index = 0;
+  for (Params& entry : params.list({"devices", "The node's devices, alike ones together."}, 1)) {
+    DeviceGroup group = read_group(std::move(entry), assumptions);
+    group.index = index++;
+    if (!group.device || !group.device->spec().is_host_memory) {
+      node.devices.push_back(std::move(group));
+    } else if (group.count > 1 || node.host_memory) {
+      params.fail(
+          "devices",
+          "expected at most one host memory in a node; its channels and ranksets say how large it is");
+    } else {
+      node.host_memory = group.device;
+    }
+  }
+  if (node.devices.empty())
+    params.fail("devices", "expected a device that runs models; host memory does not");
+}
+
 LinkSpec read_interconnect(Params& node) {
   auto [name, object] = node.name_or_object(
       {"interconnect",
@@ -69,8 +89,7 @@ std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions
   for (Params& params : cluster.list({"nodes", "The nodes, alike ones together."}, 1)) {
     NodeSpec node;
     node.count = static_cast<int>(params.integer({"count", "Nodes like this one."}, {1, most_nodes}, 1));
-    for (Params& group : params.list({"devices", "The node's devices, alike ones together."}, 1))
-      node.devices.push_back(read_group(std::move(group), assumptions));
+    read_devices(params, assumptions, node);
     node.interconnect = read_interconnect(params);
     params.close();
     std::int64_t in_node = 0;

@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "devices/dimm_pim/dimm_pim.h"
 #include "sim/engine/scenario_parts.h"
 #include "sim/engine/step/step_model.h"
 
@@ -28,11 +29,12 @@ std::vector<Slot> slots_of(const std::vector<NodeSpec>& nodes) {
       int slot = 0;
       for (std::size_t g = 0; g < spec.devices.size(); ++g)
         for (int d = 0; d < spec.devices[g].count; ++d)
-          slots.push_back({{node, slot++},
-                           &spec.devices[g],
-                           &spec,
-                           Json::json_pointer(fmt::format("/cluster/nodes/{}/devices/{}", n, g)),
-                           false});
+          slots.push_back(
+              {{node, slot++},
+               &spec.devices[g],
+               &spec,
+               Json::json_pointer(fmt::format("/cluster/nodes/{}/devices/{}", n, spec.devices[g].index)),
+               false});
     }
   }
   return slots;
@@ -108,6 +110,7 @@ class Placer {
       }
       take(spec, devices);
     }
+    if (!join_host_memory(spec, *first[0]->node, pointer)) return;
     fit(spec, pointer);
   }
 
@@ -134,6 +137,7 @@ class Placer {
     };
     if (first[0]->group != other[0]->group && device(first[0]) != device(other[0])) return "other devices";
     if (first[0]->node->interconnect != other[0]->node->interconnect) return "another interconnect";
+    if (first[0]->node->host_memory != other[0]->node->host_memory) return "another host memory";
     if (crosses_nodes(first) != crosses_nodes(other)) return "more or fewer nodes";
     return "";
   }
@@ -172,6 +176,17 @@ class Placer {
         make_collectives(spec.links, s_.collective_flows ? "" : spec.engine.collective_library);
   }
 
+  bool join_host_memory(ReplicaSpec& spec, const NodeSpec& node, const std::string& pointer) {
+    if (!spec.partitioning->keeps_kv_in_host_memory() || !node.host_memory) return true;
+    const int sharers = device_count(node);
+    const std::string why = cannot_share(*node.host_memory, sharers);
+    if (why.empty())
+      spec.on = with_host_memory(spec.on, *node.host_memory, sharers);
+    else
+      reading_.problem(pointer + "/partitioning", node.host_memory->spec().kind + ": " + why);
+    return why.empty();
+  }
+
   bool can_run(const ReplicaSpec& spec, int stage, const std::string& pointer) {
     StageGraph placed;
     const char* policy = "/partitioning";
@@ -196,6 +211,15 @@ class Placer {
     return spec.batching->interleaves() || !StepModel(spec, placed_stage(s_, spec, 0), false).serial();
   }
 
+  // Where the layers of a request go round the channels and do not divide by them, one holds a layer more
+  // than another: all are as full as that one.
+  static Bytes host_room(const ReplicaSpec& spec, std::int64_t layers) {
+    const std::int64_t channels = spec.on->spec().kv_channels;
+    const std::int64_t most = (layers + channels - 1) / channels * channels;
+    const double used = static_cast<double>(layers) / static_cast<double>(most);
+    return (spec.placement->spreads_layers() ? used : 1) * spec.on->spec().host_kv->capacity;
+  }
+
   void fit(ReplicaSpec& spec, const std::string& pointer) {
     const Sharding& cut = spec.parallelism;
     if (cut.tensor > 1 && spec.links.bandwidth <= BytesPerSecond(0)) {
@@ -207,17 +231,20 @@ class Placer {
     const KvCacheSpec& cache = spec.kv_cache;
     const Bytes memory = spec.on->spec().memory, reserve = activation_reserve(s_, spec);
     std::int64_t blocks = cache.blocks.value_or(std::int64_t{1} << 50);
-    const std::int64_t channels = spec.on->spec().kv_channels;
+    const bool spread = spec.placement->spreads_layers();
+    const std::int64_t channels = spec.on->spec().kv_channels, pools = spread ? 1 : channels;
     for (int stage = 0; stage < cut.pipeline; ++stage) {
       if (!can_run(spec, stage, pointer)) return;
       const Bytes weights = weight_bytes(s_.model, s_.precision, cut, stage);
       const Bytes block =
           static_cast<double>(cache.block_tokens) * kv_bytes_per_token(s_.model, s_.precision, cut, stage);
-      const Bytes room = cache.blocks                 ? memory - weights
-                         : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
-                                                      : cache.memory_fraction * memory - weights - reserve;
+      const Bytes beside = cache.blocks                 ? memory - weights
+                           : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
+                                                        : cache.memory_fraction * memory - weights - reserve;
+      const std::int64_t layers = stage_layers(s_.model, cut, stage);
+      const Bytes room = spec.on->spec().host_kv && beside > Bytes(0) ? host_room(spec, layers) : beside;
       const auto fits = static_cast<std::int64_t>(std::floor(std::max(0.0, room / block)));
-      if (cache.blocks ? fits < blocks : fits < channels) {
+      if (cache.blocks ? fits < blocks : fits < pools) {
         reading_.misfit(
             pointer + (cache.blocks ? "/kv_cache/blocks" : ""),
             cache.blocks
@@ -238,12 +265,13 @@ class Placer {
     if (s_.collective_flows && overlaps(spec))
       return reading_.problem("/collectives",
                               "cannot be \"flows\" where operators overlap, as those of " + pointer + " do");
-    if (cache.blocks && blocks % channels != 0)
+    if (cache.blocks && blocks % pools != 0)
       return reading_.problem(pointer + "/kv_cache/blocks",
                               fmt::format("expected a multiple of the {} memory channels of {}, which share "
                                           "the KV cache evenly (got {})",
-                                          channels, spec.on->spec().kind, blocks));
-    spec.kv_blocks = blocks / channels * channels;
+                                          pools, spec.on->spec().kind, blocks));
+    spec.kv_blocks = blocks / pools * pools;
+    spec.kv_pools = static_cast<int>(pools);
     const std::int64_t heads = heads_of_rank(s_.model, cut).query;
     spec.mha = spec.on->spec().mha.value_or(MhaParameters{});
     spec.mha.heads = heads;
@@ -253,7 +281,7 @@ class Placer {
 
   // As vLLM does at its start: whoever allows a length must be able to serve it.
   void check_longest(const ReplicaSpec& spec, const std::string& pointer) {
-    const std::int64_t channel_blocks = spec.kv_blocks / spec.on->spec().kv_channels;
+    const std::int64_t channel_blocks = spec.kv_blocks / spec.kv_pools;
     const auto serves = [&](std::int64_t length) {
       return spec.batching->serves({Seconds(0), length - 1, 1}, channel_blocks, spec.kv_cache.block_tokens);
     };

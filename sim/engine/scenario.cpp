@@ -40,10 +40,12 @@ Scenario read(Params params) {
   s.precision = Precision::from(precision);
   precision.close();
 
-  s.assumptions = params.choice({"assumptions",
-                                 "A named set of constants: physical has none fitted to a paper, paper has "
-                                 "those of a device's catalog row that are."},
-                                {"physical", "paper"}, "physical");
+  s.assumptions =
+      params.choice({"assumptions",
+                     "A named set of constants: physical has none fitted to a paper, paper has "
+                     "those of a device's catalog row that are; ideal and eff are those that L3's "
+                     "figures were made with (a GPU at its peaks; at shares of them)."},
+                    {"physical", "paper", "ideal", "eff"}, "physical");
   Params cluster = params.object({"cluster", "The hardware."}, Params::Presence::required);
   s.nodes = read_nodes(cluster, s.assumptions);
   s.network = read_network(cluster.object({"network", "Between nodes."}), s.nodes);

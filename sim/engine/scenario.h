@@ -29,11 +29,13 @@ struct EngineOverhead {  // host time of one step beside the kernels
 struct DeviceGroup {  // devices of one kind in one node
   std::shared_ptr<const Device> device;
   int count = 0;
+  std::size_t index = 0;  // in the node's list
 };
 
 struct NodeSpec {
-  int count = 1;  // nodes like this one
-  std::vector<DeviceGroup> devices;
+  int count = 1;                              // nodes like this one
+  std::vector<DeviceGroup> devices;           // that run models
+  std::shared_ptr<const Device> host_memory;  // that holds KV caches beside them, if any
   LinkSpec interconnect;
 };
 
@@ -78,6 +80,7 @@ struct ReplicaSpec {
   std::shared_ptr<const Device> on;                    // all devices of a replica are alike
   std::vector<ReplicaPlace> places;                    // one a replica
   std::int64_t kv_blocks = 0;                          // one replica's, all channels': of its fullest stage
+  int kv_pools = 1;                                    // that they are in, of equal size
   MhaParameters mha{};                                 // of one rank's share of the model
   std::shared_ptr<const CollectiveModel> collectives;  // of a stage's tensor-parallel group
   LinkSpec links;                                      // which it runs over

@@ -9,6 +9,7 @@
 
 #include "sim/engine/serving/router.h"
 #include "sim/engine/stages.h"
+#include "sim/engine/step/exact_times.h"
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
@@ -81,6 +82,8 @@ void Simulation::build_replica(const ReplicaSpec& spec, const ReplicaPlace& plac
       number, spec, spec.kv_blocks, positions_, recorder_,
       Replica::Events{.finished = [this](std::int32_t) { finished(); },
                       .hand_over = [this, number](std::int32_t request) { hand_over(request, number); }});
+  if (spec.batching->predictor() != Predictor::none)
+    replica->expect(std::make_shared<ExactTimes>(spec, placed_stage(scenario_, spec, 0)));
   charged_.insert(charged_.end(), place.size(), &spec.on->spec());
   servers_.push_back(std::make_unique<Server>(
       std::move(replica),

@@ -73,7 +73,7 @@ RandomBatch::RandomBatch(std::mt19937_64& random) {
 Played play(const ReplicaSpec& replica, const StageGraph& placed, const BatchShape& batch, bool fold) {
   const DeviceSpec& spec = replica.on->spec();
   const StepGraph graph =
-      stage_step({&placed, 1}, spec.units, spec.reached_bandwidth(), replica.links.bandwidth).graph;
+      stage_step({&placed, 1}, spec.units, {spec.reached_bandwidth(), replica.links.bandwidth}).graph;
   Timeline timeline(graph);
   std::vector<KernelCost> costs;
   for (const OperatorGraph* part : {&placed.prologue, &placed.block, &placed.epilogue})

@@ -37,8 +37,9 @@ Seconds played(Case c, unsigned set, const Spared& spared) {
   const DeviceSpec& device = replica.on->spec();
   std::vector<DeviceUnit> units = device.units;
   const StageGraph spread = on_units_of_their_own(placed, spared, units);
-  const StageStep step = stage_step({&spread, 1}, units, (spared.sharing ? 1e9 : 1) * device.cache->fill,
-                                    (spared.units ? 1e9 : 1) * replica.links.bandwidth);
+  const StageStep step = stage_step(
+      {&spread, 1}, units,
+      {(spared.sharing ? 1e9 : 1) * device.cache->fill, (spared.units ? 1e9 : 1) * replica.links.bandwidth});
   Timeline timeline(step.graph);
   const auto fill = [&](const OperatorGraph& part, int first) {
     const std::vector<bool> elsewhere = Prefetched::covered(part);

@@ -44,7 +44,7 @@ void set_block(Timeline& timeline, const StepGraph& graph, int first) {
 TEST_CASE("stage step: a model on one GPU takes the sum of its kernels and moves their bytes", "[timeline]") {
   const StageGraph stage = small_stage(10);
   const StageStep step =
-      stage_step({&stage, 1}, {{"gpu"}, {"link"}}, BytesPerSecond(100), BytesPerSecond(50));
+      stage_step({&stage, 1}, {{"gpu"}, {"link"}}, {BytesPerSecond(100), BytesPerSecond(50)});
   Timeline timeline(step.graph);
   set_cost(timeline, step.graph, step.chains[0].prologue, cost(1, 10));
   set_block(timeline, step.graph, step.chains[0].block);
@@ -68,7 +68,7 @@ TEST_CASE("stage step: what an early prefetch is for starts without it, and what
   boost::add_edge(early, 0, stage.block);
   stage.early.push_back({&StageGraph::block, early, &StageGraph::block, 1});  // starts with the all-reduce
   const StageStep step =
-      stage_step({&stage, 1}, {{"gpu"}, {"link"}, {"prefetch"}}, BytesPerSecond(100), BytesPerSecond(50));
+      stage_step({&stage, 1}, {{"gpu"}, {"link"}, {"prefetch"}}, {BytesPerSecond(100), BytesPerSecond(50)});
   const auto total = [&](double seconds) {
     Timeline timeline(step.graph);
     set_cost(timeline, step.graph, step.chains[0].prologue, cost(1, 0));
@@ -93,7 +93,7 @@ TEST_CASE("stage step: a prefetch for what ends a layer ends it too", "[timeline
   fetch.unit = 2;
   boost::add_edge(boost::add_vertex(fetch, stage.block), 1, stage.block);
   const StageStep step =
-      stage_step({&stage, 1}, {{"gpu"}, {"link"}, {"prefetch"}}, BytesPerSecond(100), BytesPerSecond(50));
+      stage_step({&stage, 1}, {{"gpu"}, {"link"}, {"prefetch"}}, {BytesPerSecond(100), BytesPerSecond(50)});
   const auto total = [&](double seconds) {
     Timeline timeline(step.graph);
     set_cost(timeline, step.graph, step.chains[0].prologue, cost(1, 0));
@@ -109,7 +109,7 @@ TEST_CASE("stage step: a prefetch for what ends a layer ends it too", "[timeline
 
 TEST_CASE("stage step: of two sub-batches one computes while the other communicates", "[timeline]") {
   const std::vector<StageGraph> stages{small_stage(10), small_stage(10)};
-  const StageStep step = stage_step(stages, {{"gpu"}, {"link"}}, BytesPerSecond(100), BytesPerSecond(50));
+  const StageStep step = stage_step(stages, {{"gpu"}, {"link"}}, {BytesPerSecond(100), BytesPerSecond(50)});
   Timeline timeline(step.graph);
   for (const auto& chain : step.chains) set_block(timeline, step.graph, chain.block);
   // The GPU is the busier: 2 x 5 s a layer. It idles from 10 s until the first all-reduce ends at 12; the
@@ -122,7 +122,7 @@ TEST_CASE("stage step: a stage in the middle of a pipeline has only its block", 
   stage.prologue.clear();
   stage.epilogue.clear();
   const StageStep step =
-      stage_step({&stage, 1}, {{"gpu"}, {"link"}}, BytesPerSecond(100), BytesPerSecond(50));
+      stage_step({&stage, 1}, {{"gpu"}, {"link"}}, {BytesPerSecond(100), BytesPerSecond(50)});
   Timeline timeline(step.graph);
   set_block(timeline, step.graph, step.chains[0].block);
   CHECK(timeline.evaluate().total.value() == Approx(7 * 9));
@@ -130,9 +130,9 @@ TEST_CASE("stage step: a stage in the middle of a pipeline has only its block", 
 
 TEST_CASE("stage step: sub-batches of different depth and unknown units are refused", "[timeline]") {
   const std::vector<StageGraph> stages{small_stage(10), small_stage(9)};
-  CHECK_THROWS_AS(stage_step(stages, {{"gpu"}, {"link"}}, BytesPerSecond(1), BytesPerSecond(1)),
+  CHECK_THROWS_AS(stage_step(stages, {{"gpu"}, {"link"}}, {BytesPerSecond(1), BytesPerSecond(1)}),
                   std::invalid_argument);
   const StageGraph stage = small_stage(2);
-  CHECK_THROWS_AS(Timeline(stage_step({&stage, 1}, {{"gpu"}}, BytesPerSecond(1), BytesPerSecond(1)).graph),
+  CHECK_THROWS_AS(Timeline(stage_step({&stage, 1}, {{"gpu"}}, {BytesPerSecond(1), BytesPerSecond(1)}).graph),
                   std::invalid_argument);
 }

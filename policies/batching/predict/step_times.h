@@ -15,8 +15,9 @@ namespace weir {
 // the keys and values of the other sub-batch's prompts, which are stored meanwhile.
 struct OffloadedWork {
   std::int64_t decodes = 0;
-  std::int64_t context_sum = 0;    // tokens they attend to
-  std::int64_t prompt_tokens = 0;  // stored
+  std::int64_t context_sum = 0;                  // tokens they attend to
+  std::int64_t prompt_tokens = 0;                // stored
+  std::span<const DecodeContext> contexts = {};  // one a decode: for whom the sums are not enough
 };
 
 class StepTimes {

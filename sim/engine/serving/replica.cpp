@@ -10,14 +10,14 @@ namespace {
 [[gnu::always_inline]] inline void add(const SequenceView& view, std::int64_t tokens, bool with_contexts,
                                        BatchShape& shape, Iteration::Parts& parts) {
   if (view.prefilling()) {
-    parts.chunks.push_back({tokens, view.computed_tokens});
+    parts.chunks.push_back({tokens, view.computed_tokens, view.home});
     shape.prefill_tokens += tokens;
   } else {
     const std::int64_t context = view.computed_tokens + tokens;
     ++shape.decodes;
     shape.decode_context_sum += context;
     shape.decode_context_max = std::max(shape.decode_context_max, context);
-    if (with_contexts) parts.contexts.push_back({context, view.channel});
+    if (with_contexts) parts.contexts.push_back({context, view.home});
   }
   if (tokens == view.pending()) ++shape.sequences;
 }
@@ -46,7 +46,7 @@ Replica::Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks,
                  std::vector<std::int32_t>& positions, Recorder& recorder, Events events)
     : index_(index),
       spec_(&spec),
-      cache_(kv_blocks, spec.kv_cache.block_tokens, spec.on->spec().kv_channels),
+      cache_(kv_blocks, spec.kv_cache.block_tokens, spec.kv_pools),
       positions_(positions),
       recorder_(recorder),
       events_(std::move(events)) {}
@@ -142,21 +142,26 @@ void Replica::place_waiting() {
   const std::int64_t stages = spec_->parallelism.pipeline;
   std::int64_t most = std::min(seats - std::ssize(running_), (seats + stages - 1) / stages);
   most = std::min({most, cache_.total() - cache_.used(), static_cast<std::int64_t>(waiting_.size())});
-  placement_may_change_ = most > 0;
+  placement_may_change_ = most > 0 && cache_.channels() > 1;
   if (most <= 0) return;
   placed_.clear(), to_place_.clear();
   for (const SequenceView& view : running_)
-    if (!view.in_flight) placed_.push_back({view.known_tokens, view.channel});
+    if (!view.in_flight) placed_.push_back({view.known_tokens, view.home});
   for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i)
     to_place_.push_back({waiting_.view(i).known_tokens, 0});
+  free_by_home_.assign(static_cast<std::size_t>(spec_->on->spec().kv_channels), cache_.free());
+  if (cache_.channels() > 1) std::ranges::copy(cache_.free_by_channel(), free_by_home_.begin());
   spec_->placement->place({.placed = placed_,
-                           .free_blocks = cache_.free_by_channel(),
+                           .free_blocks = free_by_home_,
                            .block_tokens = cache_.block_tokens(),
                            .admitted = admitted_,
                            .mha = spec_->mha},
                           to_place_);
-  for (std::size_t i = 0; i < to_place_.size(); ++i)
-    waiting_.view(i).channel = static_cast<std::int16_t>(to_place_[i].channel);
+  for (std::size_t i = 0; i < to_place_.size(); ++i) {
+    SequenceView& view = waiting_.view(i);
+    view.home = static_cast<std::int16_t>(to_place_[i].channel);
+    if (cache_.channels() > 1) view.channel = view.home;
+  }
 }
 
 void Replica::compute(const Slice& slice, Iteration& iteration) {
@@ -176,7 +181,7 @@ void Replica::compute(const Slice& slice, Iteration& iteration) {
     live.resident = 0;
     return;
   }
-  const bool with_contexts = cache_.channels() > 1;
+  const bool with_contexts = spec_->on->spec().kv_channels > 1;
   add(view, slice.tokens, with_contexts, iteration.shape, iteration.parts);
   if (!iteration.sub_batches.empty()) {
     const auto half = static_cast<std::size_t>(slice.sub_batch);
@@ -244,7 +249,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
   iteration.clear();
   kv_limited_ = false;
   if (empty()) return false;
-  if (cache_.channels() > 1) place_waiting();
+  if (spec_->on->spec().kv_channels > 1) place_waiting();
   find_left_blocks();
   batch_.clear();
   spec_->batching->next({.running = running_,
@@ -253,7 +258,8 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
                          .total_blocks = cache_.channel_total(),
                          .block_tokens = cache_.block_tokens(),
                          .admission = spec_->kv_cache.admission,
-                         .pipeline_stages = spec_->parallelism.pipeline},
+                         .pipeline_stages = spec_->parallelism.pipeline,
+                         .times = times_.get()},
                         batch_);
   removed_.assign(running_.size(), 0);
   if (!batch_.preempted.empty()) preempt(batch_.preempted, iteration);

@@ -81,6 +81,8 @@ class Replica {
   const KvCache& cache() const { return cache_; }
   const ReplicaSpec& spec() const { return *spec_; }
   int index() const { return index_; }
+  // Before the first schedule(), where the batching policy has a predictor.
+  void expect(std::shared_ptr<const StepTimes> times) { times_ = std::move(times); }
 
  private:
   struct Held {  // by a request that went elsewhere
@@ -112,6 +114,7 @@ class Replica {
   Recorder& recorder_;
   Events events_;
 
+  std::shared_ptr<const StepTimes> times_;
   std::vector<SequenceView> running_;
   std::vector<Live> live_;  // beside running_
   WaitingQueue waiting_;
@@ -121,6 +124,7 @@ class Replica {
   std::vector<std::int32_t> left_;
   std::int64_t admitted_ = 0;
   std::vector<PlacedRequest> placed_, to_place_;
+  std::vector<std::int64_t> free_by_home_;
   bool placement_may_change_ = false;  // of somebody who waits, from one step to the next
   std::int64_t outstanding_requests_ = 0, outstanding_tokens_ = 0;
   Seconds accounted_{0};

@@ -25,12 +25,56 @@ BatchShape grown(BatchShape batch, std::int64_t steps) {
   return batch;
 }
 
+// A batch of decodes, each of which grows by a token a step.
+class GrowingWork {
+ public:
+  explicit GrowingWork(const StepWork& work) : whole_(work.whole), whole_if_faster_(work.whole_if_faster) {
+    for (const BatchShape& half : work.sub_batches) halves_.emplace_back(half);
+  }
+
+  // Valid until the next call.
+  StepWork after(std::int64_t steps) {
+    shapes_.clear();
+    for (GrowingBatch& half : halves_) shapes_.push_back(half.after(steps));
+    return {whole_now_ = whole_.after(steps), shapes_, whole_if_faster_};
+  }
+
+ private:
+  class GrowingBatch {
+   public:
+    explicit GrowingBatch(const BatchShape& batch)
+        : first_(batch), contexts_(batch.contexts.begin(), batch.contexts.end()) {}
+    BatchShape after(std::int64_t steps) {
+      for (DecodeContext& context : contexts_) context.tokens += steps - grown_;
+      grown_ = steps;
+      BatchShape shape = grown(first_, steps);
+      shape.contexts = contexts_;
+      return shape;
+    }
+
+   private:
+    BatchShape first_;
+    std::vector<DecodeContext> contexts_;
+    std::int64_t grown_ = 0;
+  };
+
+  GrowingBatch whole_;
+  std::vector<GrowingBatch> halves_;
+  BatchShape whole_now_;
+  std::vector<BatchShape> shapes_;
+  bool whole_if_faster_;
+};
+
 }  // namespace
 
 StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
   StageGraph graph = build_stage(scenario.model, scenario.precision, replica.parallelism, stage);
   if (replica.on->spec().without_lm_head) graph.epilogue = {};
-  return replica.partitioning->place(std::move(graph), replica.on->spec().unit_names());
+  const std::vector<DeviceUnit>& units = replica.on->spec().units;
+  std::vector<int> members;
+  for (const DeviceUnit& unit : units) members.push_back(unit.members);
+  return spread_over_members(replica.partitioning->place(std::move(graph), replica.on->spec().unit_names()),
+                             members);
 }
 
 StageGraph with_prefetches(const ReplicaSpec& replica, StageGraph partitioned) {
@@ -145,9 +189,11 @@ std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
 std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
                                    std::vector<StepRun>& runs) const {
   if (!serial_ || !work.sub_batches.empty()) {
-    const std::int64_t lines = work.sub_batches.empty() ? steps_of_lines(work.whole, steps) : 0;
+    std::int64_t lines = steps_of_lines(work.whole, steps);
+    for (const BatchShape& half : work.sub_batches) lines = steps_of_lines(half, lines);
     if (lines < shortest_line) return play_run(work, std::min(steps, most_played_steps), runs);
-    return append_lines([&](std::int64_t step) { return played({grown(work.whole, step)}); }, lines,
+    GrowingWork growing(work);
+    return append_lines([&](std::int64_t step) { return played(growing.after(step)); }, lines,
                         most_played_for_lines, runs);
   }
   BatchShape shape = work.whole;
@@ -163,49 +209,16 @@ std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
 // How many of the next steps every operator's time is a line over: 0 where one follows each request's
 // context.
 std::int64_t StepModel::steps_of_lines(const BatchShape& batch, std::int64_t steps) const {
-  if (!batch.contexts.empty()) return 0;
-  for (const Placed& placed : attention_ops_) {
-    if (placed.op.kind != OperatorKind::attention) return 0;
-    steps = std::min(steps, device_->decode_attention(placed.op, batch).steps);
-  }
+  if (!device_->affine_over_steps()) return 0;
+  for (const Placed& placed : attention_ops_)
+    if (placed.op.kind == OperatorKind::attention)
+      steps = std::min(steps, device_->decode_attention(placed.op, batch).steps);
   return steps;
 }
 
-namespace {
-
-// A batch of decodes that grows by a token a step.
-class GrowingBatch {
- public:
-  explicit GrowingBatch(const BatchShape& batch)
-      : shape(batch), contexts_(batch.contexts.begin(), batch.contexts.end()) {
-    shape.contexts = contexts_;
-  }
-  GrowingBatch(GrowingBatch&&) = default;  // a moved vector's elements stay where they are
-
-  void grow() {
-    shape = grown(shape, 1);
-    for (DecodeContext& context : contexts_) ++context.tokens;
-  }
-  BatchShape shape;
-
- private:
-  std::vector<DecodeContext> contexts_;
-};
-
-}  // namespace
-
 std::int64_t StepModel::play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const {
-  GrowingBatch whole(work.whole);
-  std::vector<GrowingBatch> halves;
-  for (const BatchShape& half : work.sub_batches) halves.emplace_back(half);
-  std::vector<BatchShape> shapes;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    shapes.clear();
-    for (const GrowingBatch& half : halves) shapes.push_back(half.shape);
-    runs.push_back({played({whole.shape, shapes, work.whole_if_faster}), {}, 1});
-    whole.grow();
-    for (GrowingBatch& half : halves) half.grow();
-  }
+  GrowingWork growing(work);
+  for (std::int64_t step = 0; step < steps; ++step) runs.push_back({played(growing.after(step)), {}, 1});
   return steps;
 }
 

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-enum Resource { memory, link };
+enum Resource { memory, link, to_host, from_host, host_memory };
 
 struct Ends {
   std::vector<int> first, last;  // operators that wait for none of their part; for which none of it waits
@@ -56,16 +56,25 @@ bool add_prefetch(StepGraph& step, const OperatorGraph& part, int first, std::si
   return boost::out_degree(reader, part) == 0;
 }
 
+std::vector<StepGraph::Draw> draws_of(OperatorKind kind) {
+  const BytesPerSecond none(0);
+  if (kind == OperatorKind::onload) return {{from_host, none}, {host_memory, none}};
+  if (is_host_transfer(kind)) return {{to_host, none}, {host_memory, none}};
+  if (kind == OperatorKind::decode_attention) return {{memory, none}, {host_memory, none}};
+  return {{memory, none}, {link, none}};
+}
+
 Ends add_operators(StepGraph& step, const StageGraph& stage, Part part) {
   const OperatorGraph& source = stage.*part;
   Ends ends;
   const int first = static_cast<int>(step.operators.size());
   for (const auto vertex : boost::make_iterator_range(boost::vertices(source))) {
-    StepGraph::Alternative way{
-        source[vertex].unit, {}, {{memory, BytesPerSecond(0)}, {link, BytesPerSecond(0)}}, 0, 0};
+    StepGraph::Alternative way{source[vertex].unit, {}, draws_of(source[vertex].kind), 0, 0};
     const auto unit = static_cast<std::size_t>(way.unit);
     const int members = unit < step.units.size() ? step.units[unit].members : 1;  // else: for problems()
-    for (int member = 0; member < members; ++member) way.portions.push_back({member, Seconds(0)});
+    const int only = source[vertex].member;
+    for (int member = std::max(only, 0); member < (only < 0 ? members : only + 1); ++member)
+      way.portions.push_back({member, Seconds(0)});
     const int op = step.add_operator(source[vertex].name, {std::move(way)});
     if (is_first(stage, part, vertex)) ends.first.push_back(op);
     if (boost::out_degree(vertex, source) == 0) ends.last.push_back(op);
@@ -83,14 +92,17 @@ Ends add_operators(StepGraph& step, const StageGraph& stage, Part part) {
 }  // namespace
 
 StageStep stage_step(std::span<const StageGraph> chains, const std::vector<DeviceUnit>& units,
-                     BytesPerSecond memory_bandwidth, BytesPerSecond link_bandwidth) {
+                     const StepBandwidths& bandwidths) {
   StageStep step;
   step.chains.resize(chains.size());
   for (const DeviceUnit& unit : units)
     step.graph.add_unit(unit.name, unit.members,
                         unit.slowed_by_reads > 0 ? Disturbance{memory, unit.slowed_by_reads} : Disturbance{});
-  step.graph.add_resource("memory", memory_bandwidth);
-  step.graph.add_resource("link", link_bandwidth);
+  step.graph.add_resource("memory", bandwidths.memory);
+  step.graph.add_resource("link", bandwidths.link);
+  step.graph.add_resource("to host", bandwidths.host);
+  step.graph.add_resource("from host", bandwidths.host);
+  step.graph.add_resource("host memory", bandwidths.host_memory);
   for (const StageGraph& chain : chains)
     if (chain.layers != chains[0].layers)
       throw std::invalid_argument("chains of one step differ in their layers");
@@ -119,12 +131,16 @@ StageStep stage_step(std::span<const StageGraph> chains, const std::vector<Devic
 
 void set_cost(Timeline& timeline, const StepGraph& graph, int op, const KernelCost& cost) {
   std::ranges::fill(timeline.times(op), cost.time);
-  const auto rate = [&](Resource resource, Bytes bytes, BytesPerSecond withheld) {
+  const auto rate = [&](int resource) {
     if (cost.time <= Seconds(0)) return BytesPerSecond(0);
-    return std::min(bytes / cost.time + withheld, graph.resources[resource].capacity);
+    const Bytes bytes = resource == memory ? cost.memory : resource == link ? cost.link : cost.host;
+    const BytesPerSecond withheld = resource == memory ? cost.withheld : BytesPerSecond(0);
+    return std::min(bytes / cost.time + withheld,
+                    graph.resources[static_cast<std::size_t>(resource)].capacity);
   };
-  timeline.rates(op)[memory] = rate(memory, cost.memory, cost.withheld);
-  timeline.rates(op)[link] = rate(link, cost.link, BytesPerSecond(0));
+  const auto& draws = graph.operators[static_cast<std::size_t>(op)].alternatives[0].draws;
+  const std::span<BytesPerSecond> rates = timeline.rates(op);
+  for (std::size_t i = 0; i < draws.size(); ++i) rates[i] = rate(draws[i].resource);
 }
 
 }  // namespace weir

@@ -22,10 +22,17 @@ struct StageStep {
   std::vector<Chain> chains;
 };
 
-// Operators go to the unit with the index Operator::unit. A layer waits for all that ends the layer before,
-// in its own chain. All chains have the same number of layers, or it throws std::invalid_argument.
+struct StepBandwidths {
+  BytesPerSecond memory, link;
+  BytesPerSecond host = {};         // to the host's memory, and as much back
+  BytesPerSecond host_memory = {};  // of that memory's bus, for both directions
+};
+
+// Operators go to the unit with the index Operator::unit, or to one member of it. A layer waits for all that
+// ends the layer before, in its own chain. All chains have the same number of layers, or it throws
+// std::invalid_argument.
 StageStep stage_step(std::span<const StageGraph> chains, const std::vector<DeviceUnit>& units,
-                     BytesPerSecond memory_bandwidth, BytesPerSecond link_bandwidth);
+                     const StepBandwidths& bandwidths);
 
 // An operator moves its bytes evenly over its time. That time is its own with nothing beside it, so it never
 // draws more than there is, even where a measured kernel is faster than its bytes over the nominal bandwidth.

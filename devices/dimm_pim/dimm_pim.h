@@ -1,0 +1,40 @@
+#pragma once
+// The memory of a node's host as a place for KV caches: DIMMs with PIM at their banks or at their ranks (L3),
+// or plain ones that the host's processor reads (NEO, FastDecode). By itself a row of the catalog; beside
+// devices that run a model it is cut into as many shares as the node has of these, whole channels each with
+// the link of their own device, which is how L3 maps heads to channels. Its ranks form ranksets, one of every
+// channel each: a request's keys and values of a layer lie in one of them (Section 5.1). The unit it adds:
+// ranksets, a member each, or host_cpu.
+#include <functional>
+
+#include "devices/device.h"
+
+namespace weir {
+
+enum class DimmLevel { bank, rank, channel };  // where it is that KV caches are attended to
+
+// A KV head of one request with the query heads that share it, on one rank (or by the processor, of one
+// channel).
+struct HeadAttention {
+  Seconds fixed, per_token;
+  Joules fixed_energy, energy_per_token;
+};
+
+struct DimmShape {
+  DimmLevel level = DimmLevel::bank;
+  int channels = 1;  // of the node
+  int ranksets = 1;
+  BytesPerSecond channel_bandwidth;  // of a channel's bus, nominal
+  BytesPerSecond stored;             // keys and values into a channel, re-layout included
+  std::function<HeadAttention(std::int64_t query_heads, std::int64_t head_dim)> head;
+};
+
+std::shared_ptr<const Device> make_dimm(DeviceSpec spec, DimmShape shape);
+
+// Why so many devices cannot share the memory evenly, or "".
+std::string cannot_share(const Device& memory, int devices);
+// `device` with its KV cache in its share of the memory, one of so many.
+std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> device, const Device& memory,
+                                               int devices);
+
+}  // namespace weir

@@ -1,0 +1,133 @@
+// L3, Sections 3 and 5.1: the attention of decodes on the ranksets of the host's DIMM-PIM, which hold all of
+// the KV cache, the rest on the GPU. Q, K and V of decodes go there and the results come back while the step
+// waits; the keys and values of prompts go there beside the projection and the feed-forward network. In the
+// same places: a host processor that attends to a KV cache in plain DIMMs (NEO, FastDecode), and PIM in the
+// GPU's own memory (AttAcc), which needs no transfers.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <boost/range/iterator_range.hpp>
+#include <stdexcept>
+
+#include "policies/partitioning/partitioning.h"
+
+namespace weir {
+namespace {
+
+struct Transfers {
+  bool concurrent;    // one rankset receives or sends while the others compute
+  bool asynchronous;  // of prompts
+};
+
+int unit_or_none(std::span<const std::string> units, const char* name) {
+  const auto found = std::ranges::find(units, name);
+  return found == units.end() ? -1 : static_cast<int>(found - units.begin());
+}
+
+class GpuPim final : public PartitioningPolicy {
+ public:
+  GpuPim(std::shared_ptr<const PartitioningPolicy> rest, Transfers transfers)
+      : rest_(std::move(rest)), transfers_(transfers) {}
+
+  StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
+    StageGraph placed = rest_->place(std::move(stage), units);
+    for (const char* host : {"ranksets", "host_cpu"})
+      if (const int unit = unit_or_none(units, host); unit >= 0) return split(placed, unit, true);
+    if (const int unit = unit_or_none(units, "pim"); unit >= 0) return split(placed, unit, false);
+    throw std::invalid_argument(
+        fmt::format("gpu_pim needs a memory that attends to decodes: PIM in the device, or among the devices "
+                    "of the node host "
+                    "memory such as dimm_pim (the device has {})",
+                    fmt::join(units, ", ")));
+  }
+
+  bool keeps_kv_in_host_memory() const override { return true; }
+
+ private:
+  StageGraph split(StageGraph placed, int unit, bool in_host) const {
+    for (OperatorGraph* graph : {&placed.prologue, &placed.block, &placed.epilogue})
+      *graph = split(*graph, unit, in_host);
+    return placed;
+  }
+
+  // Vertices are numbered in a topological order, before and after.
+  OperatorGraph split(const OperatorGraph& from, int unit, bool in_host) const {
+    OperatorGraph to;
+    std::vector<std::vector<std::size_t>> first(boost::num_vertices(from)), last(first);
+    for (const auto v : boost::make_iterator_range(boost::vertices(from))) {
+      first[v] = last[v] = {boost::add_vertex(from[v], to)};
+      if (from[v].kind == OperatorKind::attention) {
+        to[last[v][0]].prefill_only = true;
+        in_host ? add_in_host(to, from[v], unit, first[v], last[v])
+                : add_in_device(to, from[v], unit, first[v], last[v]);
+      }
+      for (const auto edge : boost::make_iterator_range(boost::in_edges(v, from)))
+        for (const std::size_t before : last[boost::source(edge, from)])
+          for (const std::size_t after : first[v]) boost::add_edge(before, after, to);
+    }
+    return to;
+  }
+
+  static std::size_t add(OperatorGraph& to, Operator attention, const char* name, OperatorKind kind,
+                         int unit) {
+    attention.name = name;
+    attention.kind = kind;
+    attention.unit = unit;
+    return boost::add_vertex(attention, to);
+  }
+
+  static void add_in_device(OperatorGraph& to, const Operator& attention, int unit,
+                            std::vector<std::size_t>& first, std::vector<std::size_t>& last) {
+    const std::size_t decodes = add(to, attention, "decode_attention", OperatorKind::decode_attention, unit);
+    first.push_back(decodes);
+    last.push_back(decodes);
+  }
+
+  void add_in_host(OperatorGraph& to, const Operator& attention, int unit, std::vector<std::size_t>& first,
+                   std::vector<std::size_t>& last) const {
+    const std::size_t prefill = last[0];
+    const std::size_t offload = add(to, attention, "offload", OperatorKind::offload, unit),
+                      decodes = add(to, attention, "decode_attention", OperatorKind::decode_attention, unit),
+                      onload = add(to, attention, "onload", OperatorKind::onload, unit),
+                      store = add(to, attention, "store", OperatorKind::store, unit);
+    to[decodes].each_member = true;
+    for (const std::size_t transfer : {offload, onload, store})
+      to[transfer].each_member = transfers_.concurrent;
+    boost::add_edge(offload, decodes, to);
+    boost::add_edge(decodes, onload, to);
+    first.push_back(offload);
+    last.push_back(onload);
+    if (transfers_.asynchronous) {
+      boost::add_edge(prefill, store, to);
+      boost::add_edge(onload, store, to);
+    } else {
+      first.push_back(store);
+      last.push_back(store);
+    }
+  }
+
+  std::shared_ptr<const PartitioningPolicy> rest_;
+  Transfers transfers_;
+};
+
+}  // namespace
+
+std::shared_ptr<const PartitioningPolicy> make_device_only_partitioning(Params& params);
+
+std::shared_ptr<const PartitioningPolicy> make_gpu_pim_partitioning(Params& params) {
+  Transfers transfers{};
+  transfers.concurrent = params.flag(
+      {"concurrent_transfers",
+       "One rankset of a host memory receives or sends while the others attend (L3, Section 5.1); false: all "
+       "of them stop for it."},
+      true);
+  transfers.asynchronous = params.flag(
+      {"asynchronous_store",
+       "Keys and values of prompts go to the host memory beside what follows the attention; false: what "
+       "follows waits for them."},
+      true);
+  return std::make_shared<GpuPim>(make_device_only_partitioning(params), transfers);
+}
+
+}  // namespace weir

@@ -1,0 +1,71 @@
+#include "sim/engine/step/exact_times.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weir {
+
+ExactTimes::ExactTimes(const ReplicaSpec& replica, const StageGraph& placed)
+    : device_(replica.on), links_(replica.collectives) {
+  const auto sort_in = [this](const OperatorGraph& operators, double times) {
+    for (const auto v : boost::make_iterator_range(boost::vertices(operators))) {
+      const Operator& op = operators[v];
+      auto& ops = !follows_contexts(op.kind)           ? by_rows_
+                  : op.kind == OperatorKind::attention ? attention_
+                                                       : offloaded_;
+      ops.push_back({op, times});
+    }
+  };
+  sort_in(placed.prologue, 1);
+  if (placed.layers > 0) sort_in(placed.block, static_cast<double>(placed.layers));
+  sort_in(placed.epilogue, 1);
+}
+
+Seconds ExactTimes::prefill_attention(std::span<const PrefillChunk> chunks) const {
+  BatchShape batch;
+  batch.prefill = chunks;
+  for (const PrefillChunk& chunk : chunks) batch.prefill_tokens += chunk.tokens;
+  Seconds sum(0);
+  for (const auto& [op, times] : attention_) sum += times * device_->cost(op, batch, *links_).time;
+  return sum;
+}
+
+// Prompts count as not ending: one row of the LM head is nothing beside the layers.
+Seconds ExactTimes::batched(std::int64_t prompt_tokens, std::int64_t decodes) const {
+  BatchShape batch;
+  batch.prefill_tokens = prompt_tokens;
+  batch.decodes = batch.sequences = decodes;
+  Seconds sum(0);
+  for (const auto& [op, times] : by_rows_) sum += times * device_->cost(op, batch, *links_).time;
+  return sum;
+}
+
+Seconds ExactTimes::offloaded(const OffloadedWork& work) const {
+  const int channels = device_->spec().kv_channels;
+  BatchShape batch;
+  batch.decodes = work.decodes;
+  batch.decode_context_sum = work.context_sum;
+  batch.contexts = work.contexts;
+  if (work.contexts.empty() && work.decodes > 0) {
+    contexts_.resize(static_cast<std::size_t>(work.decodes));
+    for (std::size_t i = 0; i < contexts_.size(); ++i)
+      contexts_[i] = {work.context_sum / work.decodes, static_cast<int>(i) % channels};
+    batch.contexts = contexts_;
+  }
+  std::vector<Seconds> members(static_cast<std::size_t>(channels));
+  Seconds all(0);
+  for (const auto& [op, times] : offloaded_) {
+    const PrefillChunk stored{work.prompt_tokens, 0, std::max(op.member, 0)};
+    batch.prefill = {&stored, 1};
+    const Seconds time = times * device_->cost(op, batch, *links_).time;
+    // A prompt goes to one channel a layer, whichever: a share of each.
+    const bool shared = op.kind == OperatorKind::store && op.member >= 0;
+    if (op.member < 0)
+      all += time;
+    else
+      members[static_cast<std::size_t>(op.member)] += shared ? time / channels : time;
+  }
+  return all + *std::ranges::max_element(members);
+}
+
+}  // namespace weir

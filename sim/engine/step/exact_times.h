@@ -1,0 +1,34 @@
+#pragma once
+// What a scheduler is told of a sub-batch's parts by the kernels themselves: each operator alone, one after
+// the other on its unit, with nothing beside it. A replica whose batching policy has an exact predictor owns
+// one.
+#include <memory>
+#include <vector>
+
+#include "policies/batching/predict/step_times.h"
+#include "sim/engine/scenario.h"
+#include "sim/engine/step/step_cost.h"
+
+namespace weir {
+
+class ExactTimes final : public StepTimes {
+ public:
+  ExactTimes(const ReplicaSpec& replica, const StageGraph& placed);
+
+  Seconds prefill_attention(std::span<const PrefillChunk> chunks) const override;
+  Seconds batched(std::int64_t prompt_tokens, std::int64_t decodes) const override;
+  // Where the contexts are not given they lie evenly over the channels.
+  Seconds offloaded(const OffloadedWork& work) const override;
+
+ private:
+  struct Placed {
+    Operator op;
+    double times;  // a step
+  };
+  std::shared_ptr<const Device> device_;
+  std::shared_ptr<const CollectiveModel> links_;
+  std::vector<Placed> by_rows_, attention_, offloaded_;
+  mutable std::vector<DecodeContext> contexts_;  // scratch
+};
+
+}  // namespace weir
