@@ -17,6 +17,8 @@ struct Decodes {  // whose KV cache lies in one channel (rankset), or in all
 };
 
 Decodes decodes_of(const BatchShape& batch, int member) {
+  if (batch.contexts.empty())  // of a device with one channel
+    return {static_cast<double>(batch.decodes), static_cast<double>(batch.decode_context_sum)};
   Decodes of;
   for (const DecodeContext& context : batch.contexts)
     if (member < 0 || context.channel == member) {
@@ -79,7 +81,10 @@ class BesideDevice final : public Device {
     const HeadAttention head = memory_.head(group, op.head_dim);
     const auto heads = static_cast<double>(op.kv_heads), channels = static_cast<double>(memory_.channels);
     const double passes = std::ceil(heads / channels), share = std::min(1.0, heads / channels);
+    // Q, K and V come in over the rankset's bus, and the results go out.
+    const Bytes moved = decodes.count * (result_bytes(op) + offload_bytes(op));
     cost.time = cost.traffic =
+        moved / (memory_.channels * memory_.stored) +
         passes * (decodes.count * head.fixed + share * decodes.tokens * head.per_token);
     cost.energy = heads * (decodes.count * head.fixed_energy + decodes.tokens * head.energy_per_token);
     cost.flops = Flops(attention_shape(op).flops_per_pair() * decodes.tokens);
@@ -88,17 +93,21 @@ class BesideDevice final : public Device {
     return cost;
   }
 
+  // Of one decode.
+  static Bytes result_bytes(const Operator& op) {
+    return Bytes(static_cast<double>(op.query_heads * op.head_dim) * bytes_per_element(op.activations));
+  }
+  static Bytes offload_bytes(const Operator& op) {
+    return result_bytes(op) + Bytes(attention_shape(op).bytes_per_token());
+  }
+
   KernelCost transfer(const Operator& op, const BatchShape& batch) const {
-    const AttentionShape heads = attention_shape(op);
-    const double vector = heads.head_dim * bytes_per_element(op.activations);
-    const double requests = decodes_of(batch, op.member).count;
+    const auto decodes = static_cast<double>(batch.decodes);
     KernelCost cost;
-    if (op.kind == OperatorKind::store)
-      cost.host = Bytes(heads.bytes_per_token() * prompt_tokens_of(batch, op.member));
-    else if (op.kind == OperatorKind::offload)
-      cost.host = Bytes(requests * (heads.query_heads * vector + heads.bytes_per_token()));
-    else
-      cost.host = Bytes(requests * heads.query_heads * vector);
+    cost.host = op.kind == OperatorKind::offload ? decodes * offload_bytes(op)
+                : op.kind == OperatorKind::onload
+                    ? decodes * result_bytes(op)
+                    : Bytes(attention_shape(op).bytes_per_token() * prompt_tokens_of(batch, op.member));
     cost.time = cost.traffic = cost.host / std::min(spec_.host_bandwidth, memory_.channels * memory_.stored);
     cost.energy = spec_.power.per_link_byte * cost.host;
     return cost;
@@ -128,6 +137,7 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
   std::erase_if(spec.units, [](const DeviceUnit& unit) { return unit.name == "prefetch"; });
   spec.cache.reset();
   spec.units.push_back(whole.units.front());
+  spec.units.push_back({"host_link", 2});  // there, and back
   spec.kv_channels = share.ranksets;
   spec.host_kv =
       HostKv{whole.memory / devices, static_cast<double>(share.channels) * share.channel_bandwidth};

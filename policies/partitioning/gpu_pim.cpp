@@ -20,6 +20,10 @@ struct Transfers {
   bool asynchronous;  // of prompts
 };
 
+struct Host {        // units
+  int memory, link;  // none where the memory is the device's own
+};
+
 int unit_or_none(std::span<const std::string> units, const char* name) {
   const auto found = std::ranges::find(units, name);
   return found == units.end() ? -1 : static_cast<int>(found - units.begin());
@@ -33,8 +37,9 @@ class GpuPim final : public PartitioningPolicy {
   StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
     StageGraph placed = rest_->place(std::move(stage), units);
     for (const char* host : {"ranksets", "host_cpu"})
-      if (const int unit = unit_or_none(units, host); unit >= 0) return split(placed, unit, true);
-    if (const int unit = unit_or_none(units, "pim"); unit >= 0) return split(placed, unit, false);
+      if (const int unit = unit_or_none(units, host); unit >= 0)
+        return split(placed, {unit, unit_or_none(units, "host_link")});
+    if (const int unit = unit_or_none(units, "pim"); unit >= 0) return split(placed, {unit, -1});
     throw std::invalid_argument(
         fmt::format("gpu_pim needs a memory that attends to decodes: PIM in the device, or among the devices "
                     "of the node host "
@@ -45,22 +50,22 @@ class GpuPim final : public PartitioningPolicy {
   bool keeps_kv_in_host_memory() const override { return true; }
 
  private:
-  StageGraph split(StageGraph placed, int unit, bool in_host) const {
+  StageGraph split(StageGraph placed, Host host) const {
     for (OperatorGraph* graph : {&placed.prologue, &placed.block, &placed.epilogue})
-      *graph = split(*graph, unit, in_host);
+      *graph = split(*graph, host);
     return placed;
   }
 
   // Vertices are numbered in a topological order, before and after.
-  OperatorGraph split(const OperatorGraph& from, int unit, bool in_host) const {
+  OperatorGraph split(const OperatorGraph& from, Host host) const {
     OperatorGraph to;
     std::vector<std::vector<std::size_t>> first(boost::num_vertices(from)), last(first);
     for (const auto v : boost::make_iterator_range(boost::vertices(from))) {
       first[v] = last[v] = {boost::add_vertex(from[v], to)};
       if (from[v].kind == OperatorKind::attention) {
         to[last[v][0]].prefill_only = true;
-        in_host ? add_in_host(to, from[v], unit, first[v], last[v])
-                : add_in_device(to, from[v], unit, first[v], last[v]);
+        host.link >= 0 ? add_in_host(to, from[v], host, first[v], last[v])
+                       : add_in_device(to, from[v], host.memory, first[v], last[v]);
       }
       for (const auto edge : boost::make_iterator_range(boost::in_edges(v, from)))
         for (const std::size_t before : last[boost::source(edge, from)])
@@ -84,16 +89,20 @@ class GpuPim final : public PartitioningPolicy {
     last.push_back(decodes);
   }
 
-  void add_in_host(OperatorGraph& to, const Operator& attention, int unit, std::vector<std::size_t>& first,
+  // Queries and results are a thousandth of what is attended to: a rankset is held by them for as long as its
+  // bus needs, as part of its attention, while they cross the host's link on their own. Prompts are as fast
+  // as that link, and hold their rankset all the while.
+  void add_in_host(OperatorGraph& to, const Operator& attention, Host host, std::vector<std::size_t>& first,
                    std::vector<std::size_t>& last) const {
     const std::size_t prefill = last[0];
-    const std::size_t offload = add(to, attention, "offload", OperatorKind::offload, unit),
-                      decodes = add(to, attention, "decode_attention", OperatorKind::decode_attention, unit),
-                      onload = add(to, attention, "onload", OperatorKind::onload, unit),
-                      store = add(to, attention, "store", OperatorKind::store, unit);
+    const std::size_t offload = add(to, attention, "offload", OperatorKind::offload, transfer_unit(host)),
+                      decodes =
+                          add(to, attention, "decode_attention", OperatorKind::decode_attention, host.memory),
+                      onload = add(to, attention, "onload", OperatorKind::onload, transfer_unit(host)),
+                      store = add(to, attention, "store", OperatorKind::store, host.memory);
     to[decodes].each_member = true;
-    for (const std::size_t transfer : {offload, onload, store})
-      to[transfer].each_member = transfers_.concurrent;
+    to[store].each_member = transfers_.concurrent;
+    if (transfers_.concurrent) to[offload].member = 0, to[onload].member = 1;
     boost::add_edge(offload, decodes, to);
     boost::add_edge(decodes, onload, to);
     first.push_back(offload);
@@ -106,6 +115,8 @@ class GpuPim final : public PartitioningPolicy {
       last.push_back(store);
     }
   }
+
+  int transfer_unit(Host host) const { return transfers_.concurrent ? host.link : host.memory; }
 
   std::shared_ptr<const PartitioningPolicy> rest_;
   Transfers transfers_;

@@ -60,7 +60,7 @@ Seconds ExactTimes::offloaded(const OffloadedWork& work) const {
     const Seconds time = times * device_->cost(op, batch, *links_).time;
     // A prompt goes to one channel a layer, whichever: a share of each.
     const bool shared = op.kind == OperatorKind::store && op.member >= 0;
-    if (op.member < 0)
+    if (op.kind == OperatorKind::offload || op.kind == OperatorKind::onload || op.member < 0)
       all += time;
     else
       members[static_cast<std::size_t>(op.member)] += shared ? time / channels : time;
