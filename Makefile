@@ -1,6 +1,6 @@
 # The usual errands. The build itself is CMake's: cmake -S . -B build -G Ninja && cmake --build build
 PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboost-dev libboost-graph-dev libfmt-dev \
-            nlohmann-json3-dev libcli11-dev libicu-dev libmuparser-dev libsqlite3-dev libopenmpi-dev openmpi-bin \
+            nlohmann-json3-dev libcli11-dev libicu-dev libmuparser-dev libdlib-dev libsqlite3-dev libopenmpi-dev openmpi-bin \
             libjs-chart.js chromium catch2 libvalijson-dev gnuplot-nox clang-format-14
 JOBS ?= $(shell nproc)
 BUILD := build
