@@ -16,22 +16,22 @@ struct Decodes {  // whose KV cache lies in one channel (rankset), or in all
   double count = 0, tokens = 0;
 };
 
-Decodes decodes_of(const BatchShape& batch, int member) {
+Decodes decodes_of(const BatchShape& batch, int channel) {
   if (batch.contexts.empty())  // of a device with one channel
     return {static_cast<double>(batch.decodes), static_cast<double>(batch.decode_context_sum)};
   Decodes of;
   for (const DecodeContext& context : batch.contexts)
-    if (member < 0 || context.channel == member) {
+    if (channel < 0 || context.channel == channel) {
       ++of.count;
       of.tokens += static_cast<double>(context.tokens);
     }
   return of;
 }
 
-double prompt_tokens_of(const BatchShape& batch, int member) {
+double prompt_tokens_of(const BatchShape& batch, int channel) {
   std::int64_t tokens = 0;
   for (const PrefillChunk& chunk : batch.prefill)
-    if (member < 0 || chunk.channel == member) tokens += chunk.tokens;
+    if (channel < 0 || chunk.channel == channel) tokens += chunk.tokens;
   return static_cast<double>(tokens);
 }
 
@@ -74,7 +74,7 @@ class BesideDevice final : public Device {
 
   // Heads go round the channels; where they are fewer, a head's tokens do, so that each channel has its part.
   KernelCost attend(const Operator& op, const BatchShape& batch) const {
-    const Decodes decodes = decodes_of(batch, op.member);
+    const Decodes decodes = decodes_of(batch, op.channel);
     KernelCost cost;
     if (decodes.count == 0) return cost;
     const std::int64_t group = std::max<std::int64_t>(1, op.query_heads / op.kv_heads);
@@ -107,7 +107,7 @@ class BesideDevice final : public Device {
     cost.host = op.kind == OperatorKind::offload ? decodes * offload_bytes(op)
                 : op.kind == OperatorKind::onload
                     ? decodes * result_bytes(op)
-                    : Bytes(attention_shape(op).bytes_per_token() * prompt_tokens_of(batch, op.member));
+                    : Bytes(attention_shape(op).bytes_per_token() * prompt_tokens_of(batch, op.channel));
     cost.time = cost.traffic = cost.host / std::min(spec_.host_bandwidth, memory_.channels * memory_.stored);
     cost.energy = spec_.power.per_link_byte * cost.host;
     return cost;

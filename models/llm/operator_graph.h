@@ -74,7 +74,8 @@ struct Operator {
   int unit = 0;               // set by the partitioning policy: index into the device's units
   int window = -1;            // prefetch: index into StageGraph::windows; all else as what it is for
   bool each_member = false;   // the members of its unit run it by themselves, each what it has to do
-  int member = -1;            // of those, once spread_over_members has made one of each
+  int member = -1;            // of its unit, the one that runs it; -1: all of them
+  int channel = -1;           // of the memory: what it does is for the KV caches there; -1: for all
 
   bool operator==(const Operator&) const = default;
 };
@@ -113,8 +114,10 @@ struct StageGraph {
 };
 
 // One operator for each member of its unit in the place of one that has `each_member`; `members` of each
-// unit. What follows such an operator on the same members waits for the one of its own alone.
-StageGraph spread_over_members(StageGraph stage, std::span<const int> members);
+// unit. A member's channel is its own; with `rotating` layers, in layer l it is the one l places before:
+// those layers are unfolded, so that a block has as many as there are members (what is left over joins the
+// epilogue). What follows such an operator on the same members waits for the one of its own alone.
+StageGraph spread_over_members(StageGraph stage, std::span<const int> members, bool rotating);
 
 // Every reason why a model cannot be cut this way (heads, experts, layers), in words; empty if it can.
 std::vector<std::string> sharding_problems(const Architecture& model, const Sharding& sharding);

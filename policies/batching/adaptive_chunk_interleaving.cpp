@@ -110,13 +110,32 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
       if (!sequence.elsewhere) order.emplace_back(-sequence.known_tokens, i);
     }
     std::ranges::sort(order);
-    for (std::size_t rank = 0; rank < order.size(); ++rank) {
-      const std::size_t half = (rank + 1) / 2 % 2;
-      Slice& slice = batch.slices[order[rank].second];
-      slice.sub_batch = static_cast<std::int8_t>(half);
-      const SequenceView& sequence = view.running[static_cast<std::size_t>(slice.sequence)];
-      halves[half].contexts.push_back({sequence.known_tokens, sequence.home});
-      halves[half].context_sum += sequence.known_tokens;
+    std::vector<std::vector<std::size_t>> by(64);
+    for (auto [len, i] : order)
+      by[static_cast<std::size_t>(view.running[static_cast<std::size_t>(batch.slices[i].sequence)].home)]
+          .push_back(i);
+    const auto tokens = [&](std::size_t i) {
+      return view.running[static_cast<std::size_t>(batch.slices[i].sequence)].known_tokens;
+    };
+    std::vector<std::pair<std::int64_t, std::size_t>> d;
+    for (std::size_t r = 0; r < by.size(); ++r) {
+      std::int64_t diff = 0;
+      for (std::size_t k = 0; k < by[r].size(); ++k) diff += ((k + 1) / 2 % 2 ? -1 : 1) * tokens(by[r][k]);
+      d.emplace_back(-diff, r);
+    }
+    std::ranges::sort(d);
+    std::int64_t x = 0;
+    for (auto [neg, r] : d) {
+      const bool flip = x > 0;
+      x += flip ? neg : -neg;
+      for (std::size_t k = 0; k < by[r].size(); ++k) {
+        const std::size_t half = ((k + 1) / 2 + flip) % 2;
+        Slice& slice = batch.slices[by[r][k]];
+        slice.sub_batch = static_cast<std::int8_t>(half);
+        const SequenceView& sequence = view.running[static_cast<std::size_t>(slice.sequence)];
+        halves[half].contexts.push_back({sequence.known_tokens, sequence.home});
+        halves[half].context_sum += sequence.known_tokens;
+      }
     }
   }
 

@@ -29,6 +29,8 @@ class ChannelPlacementPolicy {
   virtual ~ChannelPlacementPolicy() = default;
   // Fills in the channel of every one of `requests`, which are first come, first served.
   virtual void place(const PlacementView& view, std::span<PlacedRequest> requests) const = 0;
+  // False: who waits stays where he is placed until somebody is admitted, however blocks fill and loads move.
+  virtual bool follows_loads() const { return true; }
   // The layers of a request go round the channels, its own being the first layer's: each holds an equal share
   // of every block.
   virtual bool spreads_layers() const { return false; }

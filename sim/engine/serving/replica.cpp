@@ -142,7 +142,7 @@ void Replica::place_waiting() {
   const std::int64_t stages = spec_->parallelism.pipeline;
   std::int64_t most = std::min(seats - std::ssize(running_), (seats + stages - 1) / stages);
   most = std::min({most, cache_.total() - cache_.used(), static_cast<std::int64_t>(waiting_.size())});
-  placement_may_change_ = most > 0 && cache_.channels() > 1;
+  placement_may_change_ = most > 0 && cache_.channels() > 1 && spec_->placement->follows_loads();
   if (most <= 0) return;
   placed_.clear(), to_place_.clear();
   for (const SequenceView& view : running_)

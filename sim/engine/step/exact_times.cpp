@@ -52,20 +52,20 @@ Seconds ExactTimes::offloaded(const OffloadedWork& work) const {
       contexts_[i] = {work.context_sum / work.decodes, static_cast<int>(i) % channels};
     batch.contexts = contexts_;
   }
-  std::vector<Seconds> members(static_cast<std::size_t>(channels));
+  std::vector<Seconds> by_channel(static_cast<std::size_t>(channels));
   Seconds all(0);
   for (const auto& [op, times] : offloaded_) {
-    const PrefillChunk stored{work.prompt_tokens, 0, std::max(op.member, 0)};
+    const PrefillChunk stored{work.prompt_tokens, 0, std::max(op.channel, 0)};
     batch.prefill = {&stored, 1};
     const Seconds time = times * device_->cost(op, batch, *links_).time;
     // A prompt goes to one channel a layer, whichever: a share of each.
-    const bool shared = op.kind == OperatorKind::store && op.member >= 0;
-    if (op.kind == OperatorKind::offload || op.kind == OperatorKind::onload || op.member < 0)
+    const bool shared = op.kind == OperatorKind::store && op.channel >= 0;
+    if (op.channel < 0)
       all += time;
     else
-      members[static_cast<std::size_t>(op.member)] += shared ? time / channels : time;
+      by_channel[static_cast<std::size_t>(op.channel)] += shared ? time / channels : time;
   }
-  return all + *std::ranges::max_element(members);
+  return all + *std::ranges::max_element(by_channel);
 }
 
 }  // namespace weir

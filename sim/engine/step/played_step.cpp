@@ -16,6 +16,12 @@ StepBandwidths bandwidths_of(const ReplicaSpec& replica) {
   return all;
 }
 
+// Whichever member runs them.
+bool cost_alike(const Operator& a, Operator b) {
+  b.member = a.member;
+  return a == b;
+}
+
 Seconds mean(const std::vector<Seconds>& members) {
   return std::accumulate(members.begin(), members.end(), Seconds(0)) / static_cast<double>(members.size());
 }
@@ -39,7 +45,8 @@ PlayedStep::PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int
 void PlayedStep::place(const StageStep& step, const StageGraph& placed) {
   const auto copies_of = [&](const Operator& op) -> Copies& {
     std::vector<Copies>& all = follows_contexts(op.kind) ? by_contexts_ : by_rows_;
-    const auto found = std::ranges::find(all, op, &Copies::op);
+    const auto found =
+        std::ranges::find_if(all, [&](const Copies& copies) { return cost_alike(copies.op, op); });
     return found != all.end() ? *found
                               : all.emplace_back(op, 0, std::vector<std::vector<int>>(step.chains.size()));
   };

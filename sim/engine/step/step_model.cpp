@@ -74,7 +74,7 @@ StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replic
   std::vector<int> members;
   for (const DeviceUnit& unit : units) members.push_back(unit.members);
   return spread_over_members(replica.partitioning->place(std::move(graph), replica.on->spec().unit_names()),
-                             members);
+                             members, replica.placement->spreads_layers());
 }
 
 StageGraph with_prefetches(const ReplicaSpec& replica, StageGraph partitioned) {
