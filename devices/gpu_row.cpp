@@ -1,6 +1,7 @@
 // A GPU's row of devices/catalog.
 #include "devices/catalog_rows.h"
 #include "devices/gpu.h"
+#include "devices/gpu_pim.h"
 
 namespace weir {
 namespace {
@@ -15,6 +16,19 @@ const CatalogNumbers& numbers() {
   return all;
 }
 
+const CatalogNumbers& pim_numbers() {
+  static const CatalogNumbers all = {
+      {{"pim_bandwidth_gb_per_s", "Of a GPU with HBM-PIM: of all banks, at their peak."}, positive, true},
+  };
+  return all;
+}
+
+std::shared_ptr<const Device> with_pim_of(std::shared_ptr<const Device> gpu, const std::string& memory,
+                                          bool commands, BytesPerSecond peak) {
+  return with_hbm_pim(std::move(gpu),
+                      {peak, commands ? std::make_shared<PimCosts>(find_memory(memory)) : nullptr});
+}
+
 std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json) {
   Reading reading("devices/catalog/" + kind + ".json");
   Params row(reading, json);
@@ -24,6 +38,10 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   DeviceSpec spec = common_spec(kind, row);
   read_memory_and_peaks(spec, row);
   const std::string kernels = row.choice({"kernels", ""}, kernel_names());
+  const std::map<std::string, double> pim = read_numbers(row, pim_numbers());
+  const std::string pim_memory = row.has("pim_memory") ? row.choice({"pim_memory", ""}, memory_names()) : "";
+  const bool pim_commands =
+      row.has("pim_timing") && row.choice({"pim_timing", ""}, {"commands", "peak"}) == "commands";
   row.close_ignoring_rest();  // sources, for people; a test holds them
   reading.finish();
   spec.units = {{"gpu"}, {"link"}};
@@ -36,7 +54,11 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
     spec.cache = CacheSpec{shape.l2, BytesPerSecond(si("l2_bandwidth_gb_per_s")),
                            efficiencies.gemm_16bit.memory * spec.memory_bandwidth};
   }
-  return make_gpu(std::move(spec), shape, efficiencies);
+  std::shared_ptr<const Device> gpu = make_gpu(std::move(spec), shape, efficiencies);
+  if (pim_memory.empty()) return gpu;
+  return with_pim_of(
+      std::move(gpu), pim_memory, pim_commands,
+      BytesPerSecond(Params::unit("pim_bandwidth_gb_per_s") * pim.at("pim_bandwidth_gb_per_s")));
 }
 
 }  // namespace
@@ -46,6 +68,7 @@ const DeviceClass gpu_class = {"gpu",
                                  override_numbers(row, memory_and_peak_numbers(), params);
                                  override_numbers(row, cache_numbers(), params);
                                  override_numbers(row, numbers(), params);
+                                 override_numbers(row, pim_numbers(), params);
                                },
                                read_gpu};
 

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <stdexcept>
 
+#include "devices/decodes_elsewhere.h"
 #include "devices/dimm_pim/dimm.h"
 #include "devices/operator_shapes.h"
 
@@ -35,44 +34,18 @@ double prompt_tokens_of(const BatchShape& batch, int channel) {
   return static_cast<double>(tokens);
 }
 
-class BesideDevice final : public Device {
+class BesideDevice final : public DecodesElsewhere {
  public:
   BesideDevice(std::shared_ptr<const Device> device, DeviceSpec spec, DimmShape memory)
-      : device_(std::move(device)), spec_(std::move(spec)), memory_(std::move(memory)) {}
-
-  const DeviceSpec& spec() const override { return spec_; }
-
-  KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override {
-    if (op.kind == OperatorKind::attention) return device_->cost(op, without_decodes(batch), links);
-    if (op.kind == OperatorKind::decode_attention) return attend(op, batch);
-    if (is_host_transfer(op.kind)) return transfer(op, batch);
-    return device_->cost(op, batch, links);
-  }
-
-  // Of transfers for which all ranksets stop.
-  KernelCost cost_by_member(const Operator& op, const BatchShape& batch,
-                            std::span<Seconds> times) const override {
-    if (!is_host_transfer(op.kind)) return device_->cost_by_member(op, batch, times);
-    const KernelCost cost = transfer(op, batch);
-    std::ranges::fill(times, cost.time);
-    return cost;
-  }
-
-  AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override {
-    return device_->decode_attention(op, without_decodes(batch));
-  }
-  bool affine_over_steps() const override { return true; }
-  bool measures_sampler() const override { return device_->measures_sampler(); }
-  std::string cannot_run(const StageGraph& stage) const override { return device_->cannot_run(stage); }
+      : DecodesElsewhere(std::move(device), std::move(spec)), memory_(std::move(memory)) {}
 
  private:
-  static BatchShape without_decodes(BatchShape batch) {
-    batch.decodes = batch.decode_context_sum = batch.decode_context_max = 0;
-    batch.contexts = {};
-    return batch;
+  KernelCost elsewhere(const Operator& op, const BatchShape& batch) const override {
+    return op.kind == OperatorKind::decode_attention ? attend(op, batch) : transfer(op, batch);
   }
 
-  // Heads go round the channels; where they are fewer, a head's tokens do, so that each channel has its part.
+  // Heads go round the channels, the tokens of each round the ranks of a rankset; where there are fewer heads
+  // than channels, their tokens go round these too.
   KernelCost attend(const Operator& op, const BatchShape& batch) const {
     const Decodes decodes = decodes_of(batch, op.channel);
     KernelCost cost;
@@ -80,7 +53,8 @@ class BesideDevice final : public Device {
     const std::int64_t group = std::max<std::int64_t>(1, op.query_heads / op.kv_heads);
     const HeadAttention head = memory_.head(group, op.head_dim);
     const auto heads = static_cast<double>(op.kv_heads), channels = static_cast<double>(memory_.channels);
-    const double passes = std::ceil(heads / channels), share = std::min(1.0, heads / channels);
+    const double passes = std::ceil(heads / channels),
+                 share = std::min(1.0, heads / channels) / memory_.ranks_in_channel;
     // Q, K and V come in over the rankset's bus, and the results go out.
     const Bytes moved = decodes.count * (result_bytes(op) + offload_bytes(op));
     cost.time = cost.traffic =
@@ -108,13 +82,11 @@ class BesideDevice final : public Device {
                 : op.kind == OperatorKind::onload
                     ? decodes * result_bytes(op)
                     : Bytes(attention_shape(op).bytes_per_token() * prompt_tokens_of(batch, op.channel));
-    cost.time = cost.traffic = cost.host / std::min(spec_.host_bandwidth, memory_.channels * memory_.stored);
-    cost.energy = spec_.power.per_link_byte * cost.host;
+    cost.time = cost.traffic = cost.host / std::min(spec().host_bandwidth, memory_.channels * memory_.stored);
+    cost.energy = spec().power.per_link_byte * cost.host;
     return cost;
   }
 
-  std::shared_ptr<const Device> device_;
-  DeviceSpec spec_;
   DimmShape memory_;  // the share: its channels
 };
 
@@ -134,8 +106,6 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
   DimmShape share = dimm.shape();
   share.channels /= devices;
   DeviceSpec spec = device->spec();
-  std::erase_if(spec.units, [](const DeviceUnit& unit) { return unit.name == "prefetch"; });
-  spec.cache.reset();
   spec.units.push_back(whole.units.front());
   spec.units.push_back({"host_link", 2});  // there, and back
   spec.kv_channels = share.ranksets;

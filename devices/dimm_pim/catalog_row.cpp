@@ -1,4 +1,6 @@
 // The row of devices/catalog of a host's memory.
+#include <fmt/format.h>
+
 #include "devices/catalog_rows.h"
 #include "devices/dimm_pim/dimm_pim.h"
 #include "models/memory/memory_spec.h"
@@ -23,10 +25,11 @@ const Count counts[] = {
       "devices "
       "of the node. null: as the catalog has it."},
      4096},
+    {{"ranks", "Of host memory: ranks of a channel. Capacity stays. null: as the catalog has it."}, 64},
     {{"ranksets",
-      "Of host memory: ranks of a channel; a rankset is one rank of every channel, and holds a request's "
-      "keys and "
-      "values of a layer (L3). Capacity stays. null: as the catalog has it."},
+      "Of host memory: groups of so many ranks of every channel; a request's keys and values of a layer lie "
+      "in one "
+      "(L3). Divides ranks. null: as the catalog has it."},
      64},
 };
 
@@ -52,6 +55,13 @@ void override_dimm(Json& row, Params& params) {
       row[count.key.name] = *given;
   override_numbers(row, numbers(), params);
   for (const Choice& choice : choices()) override_choice(row, choice.key, choice.known, params);
+  if (params.describing() || !row.is_object()) return;
+  const auto ranks = row["ranks"].get<std::int64_t>(), ranksets = row["ranksets"].get<std::int64_t>();
+  if (ranks % ranksets != 0) {
+    params.fail("ranksets",
+                fmt::format("expected a divisor of the {} ranks of a channel (got {})", ranks, ranksets));
+    row["ranksets"] = 1;  // harmless
+  }
 }
 
 DimmLevel level_named(const std::string& name) {
@@ -71,7 +81,9 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
   Params row(reading, json);
   DimmShape shape;
   shape.channels = static_cast<int>(row.integer(counts[0].key, {1, counts[0].most}));
-  shape.ranksets = static_cast<int>(row.integer(counts[1].key, {1, counts[1].most}));
+  const auto ranks = static_cast<int>(row.integer(counts[1].key, {1, counts[1].most}));
+  shape.ranksets = static_cast<int>(row.integer(counts[2].key, {1, counts[2].most}));
+  shape.ranks_in_channel = ranks / shape.ranksets;
   shape.level = level_named(row.choice({"level", ""}, {"bank", "rank", "channel"}));
   const MemorySpec memory = find_memory(row.choice({"memory", ""}, memory_names()));
   row.choice({"dimm_timing", ""}, {"commands", "peak"});
@@ -90,7 +102,7 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
   spec.peak = [](DataType) { return FlopsPerSecond(0); };
   spec.memory = Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"));
   spec.memory_bandwidth = static_cast<double>(shape.channels) * memory.peak();
-  if (shape.level == DimmLevel::channel) shape.ranksets = 1;  // the processor reads them all
+  if (shape.level == DimmLevel::channel) shape.ranks_in_channel = 1;  // one processor reads them all
   spec.units = {{shape.level == DimmLevel::channel ? "host_cpu" : "ranksets", shape.ranksets}};
   spec.kv_channels = shape.ranksets;
   return make_dimm(std::move(spec), std::move(shape));

@@ -24,6 +24,7 @@ struct DimmShape {
   DimmLevel level = DimmLevel::bank;
   int channels = 1;  // of the node
   int ranksets = 1;
+  int ranks_in_channel = 1;          // of one rankset: a request's tokens go round them
   BytesPerSecond channel_bandwidth;  // of a channel's bus, nominal
   BytesPerSecond stored;             // keys and values into a channel, re-layout included
   std::function<HeadAttention(std::int64_t query_heads, std::int64_t head_dim)> head;

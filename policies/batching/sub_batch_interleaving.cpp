@@ -14,14 +14,16 @@ enum class Interleave { on, off, best };
 
 class SubBatchInterleaving final : public LimitedBatching {
  public:
-  SubBatchInterleaving(const BatchLimits& limits, Interleave interleave)
-      : LimitedBatching(limits), interleave_(interleave) {}
+  SubBatchInterleaving(const BatchLimits& limits, Interleave interleave, bool prompts_first)
+      : LimitedBatching(limits), interleave_(interleave), prompts_first_(prompts_first) {}
 
   void next(const ServingView& view, Batch& batch) const override {
     Step step(view, limits_, view.admission, batch);
-    step.run();
+    if (!prompts_first_) step.run();
     while (const SequenceView* head = step.head())
       if (!step.add(*head, head->pending())) break;
+    if (prompts_first_ && batch.admitted > 0) return;
+    if (prompts_first_) step.run();
     if (interleave_ == Interleave::off || !partition(view, batch)) return;
     batch.sub_batches = 2;
     batch.whole_if_faster = interleave_ == Interleave::best;
@@ -73,6 +75,7 @@ class SubBatchInterleaving final : public LimitedBatching {
   }
 
   Interleave interleave_;
+  bool prompts_first_;
 };
 
 }  // namespace
@@ -84,9 +87,16 @@ std::shared_ptr<const BatchingPolicy> make_sub_batch_interleaving(Params& params
        "Two sub-batches side by side, one on the NPU while the other is on the PIM; the whole batch at once; "
        "or each step the one that is shorter."},
       {"on", "off", "best"}, "best");
-  return std::make_shared<SubBatchInterleaving>(limits, interleave == "on"    ? Interleave::on
-                                                        : interleave == "off" ? Interleave::off
-                                                                              : Interleave::best);
+  const std::string prompts = params.choice({"prompts",
+                                             "Whole prompts beside decodes, or in steps of their own before "
+                                             "them, as vLLM v0 has them (L3's baseline with "
+                                             "HBM-PIM)."},
+                                            {"beside", "first"}, "beside");
+  return std::make_shared<SubBatchInterleaving>(limits,
+                                                interleave == "on"    ? Interleave::on
+                                                : interleave == "off" ? Interleave::off
+                                                                      : Interleave::best,
+                                                prompts == "first");
 }
 
 }  // namespace weir

@@ -1,0 +1,46 @@
+#include "devices/decodes_elsewhere.h"
+
+#include <algorithm>
+
+namespace weir {
+namespace {
+
+bool is_elsewhere(const Operator& op) {
+  return op.kind == OperatorKind::decode_attention || is_host_transfer(op.kind);
+}
+
+BatchShape without_decodes(BatchShape batch) {
+  batch.decodes = batch.decode_context_sum = batch.decode_context_max = 0;
+  batch.contexts = {};
+  return batch;
+}
+
+}  // namespace
+
+DecodesElsewhere::DecodesElsewhere(std::shared_ptr<const Device> device, DeviceSpec spec)
+    : device_(std::move(device)), spec_(std::move(spec)) {
+  // What is cached would be what a decode on the device reads next.
+  std::erase_if(spec_.units, [](const DeviceUnit& unit) { return unit.name == "prefetch"; });
+  spec_.cache.reset();
+}
+
+KernelCost DecodesElsewhere::cost(const Operator& op, const BatchShape& batch,
+                                  const CollectiveModel& links) const {
+  if (is_elsewhere(op)) return elsewhere(op, batch);
+  return device_->cost(op, op.kind == OperatorKind::attention ? without_decodes(batch) : batch, links);
+}
+
+// Of what all members do together: transfers for which all ranksets stop.
+KernelCost DecodesElsewhere::cost_by_member(const Operator& op, const BatchShape& batch,
+                                            std::span<Seconds> times) const {
+  if (!is_elsewhere(op)) return device_->cost_by_member(op, batch, times);
+  const KernelCost cost = elsewhere(op, batch);
+  std::ranges::fill(times, cost.time);
+  return cost;
+}
+
+AffineKernelCost DecodesElsewhere::decode_attention(const Operator& op, const BatchShape& batch) const {
+  return device_->decode_attention(op, without_decodes(batch));
+}
+
+}  // namespace weir

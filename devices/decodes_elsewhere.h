@@ -1,0 +1,30 @@
+#pragma once
+// A device whose decodes are attended to by something else than itself, PIM in its own memory or its host's:
+// all other operators are the device's. Base of those in dimm_pim/ and gpu_pim.cpp.
+#include "devices/device.h"
+
+namespace weir {
+
+class DecodesElsewhere : public Device {
+ public:
+  DecodesElsewhere(std::shared_ptr<const Device> device, DeviceSpec spec);
+
+  const DeviceSpec& spec() const override { return spec_; }
+  KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override;
+  KernelCost cost_by_member(const Operator& op, const BatchShape& batch,
+                            std::span<Seconds> times) const override;
+  AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override;
+  bool affine_over_steps() const override { return true; }
+  bool measures_sampler() const override { return device_->measures_sampler(); }
+  std::string cannot_run(const StageGraph& stage) const override { return device_->cannot_run(stage); }
+
+ protected:
+  // Of decode_attention and what crosses the link to the host; a line over the steps of a decode.
+  virtual KernelCost elsewhere(const Operator& op, const BatchShape& batch) const = 0;
+
+ private:
+  std::shared_ptr<const Device> device_;
+  DeviceSpec spec_;
+};
+
+}  // namespace weir

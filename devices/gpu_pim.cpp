@@ -1,0 +1,87 @@
+#include "devices/gpu_pim.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "devices/decodes_elsewhere.h"
+#include "devices/operator_shapes.h"
+
+namespace weir {
+namespace {
+
+class GpuPim final : public DecodesElsewhere {
+ public:
+  GpuPim(std::shared_ptr<const Device> gpu, DeviceSpec spec, GpuPimShape pim)
+      : DecodesElsewhere(std::move(gpu), std::move(spec)), pim_(std::move(pim)) {
+    if (pim_.banks) withheld_ = 1 - pim_.banks->beside_reads().reads_kept;
+  }
+
+ private:
+  struct Head {  // a query head of one request, on all channels together
+    Seconds fixed, per_token;
+    Joules per_request, energy_per_token;
+  };
+
+  KernelCost elsewhere(const Operator& op, const BatchShape& batch) const override {
+    KernelCost cost;
+    if (batch.decodes == 0) return cost;
+    const auto decodes = static_cast<double>(batch.decodes),
+               tokens = static_cast<double>(batch.decode_context_sum);
+    const Head head = head_of(op.head_dim);
+    const auto heads = static_cast<double>(op.query_heads);
+    cost.time = cost.traffic = heads * (decodes * head.fixed + tokens * head.per_token);
+    cost.energy = heads * (decodes * head.per_request + tokens * head.energy_per_token);
+    cost.flops = Flops(attention_shape(op).flops_per_pair() * tokens);
+    cost.withheld = withheld_ * spec().memory_bandwidth;
+    return cost;
+  }
+
+  // A query head reads K and V again, whoever shares them (models/memory/pim/gemv.h).
+  Head head_of(std::int64_t head_dim) const {
+    const Bytes token(static_cast<double>(2 * 2 * head_dim));
+    if (!pim_.banks) return {Seconds(0), token / pim_.peak, Joules(0), Joules(0)};
+    const std::lock_guard lock(mutex_);
+    const auto [at, first] = heads_.try_emplace(head_dim);
+    if (first) at->second = played(head_dim);
+    return at->second;
+  }
+
+  // Between two long contexts in whole tiles and pages a channel's time is a line, and so it is taken to be.
+  Head played(std::int64_t head_dim) const {
+    constexpr std::int64_t few = 2048, many = 8192;
+    const PimSpec& bank = *pim_.banks->memory().pim;
+    const auto seconds = [&](std::int64_t length) {
+      return pim_.banks->sustained({PimOp::both, length, 1, head_dim}) * pim_.banks->memory().clock;
+    };
+    const auto joules = [&](std::int64_t length) {
+      return pim_.banks->energy({PimOp::both, length, 1, head_dim}).total();
+    };
+    const double banks = bank.ranks * bank.bank_groups * bank.banks_per_group;
+    const BytesPerSecond channel = Bytes(banks * static_cast<double>(bank.comp_bytes)) /
+                                   (static_cast<double>(bank.comp) * pim_.banks->memory().clock);
+    const double channels = pim_.peak / channel;
+    Head head;
+    const Seconds per_token = (seconds(many) - seconds(few)) / static_cast<double>(many - few);
+    head.per_token = per_token / channels;
+    head.fixed = (seconds(few) - static_cast<double>(few) * per_token) / channels;
+    head.energy_per_token = (joules(many) - joules(few)) / static_cast<double>(many - few);
+    head.per_request = joules(few) - static_cast<double>(few) * head.energy_per_token;
+    return head;
+  }
+
+  GpuPimShape pim_;
+  double withheld_ = 0;  // of the memory's bandwidth, while the PIM runs
+  mutable std::mutex mutex_;
+  mutable std::map<std::int64_t, Head> heads_;  // by head dimension
+};
+
+}  // namespace
+
+std::shared_ptr<const Device> with_hbm_pim(std::shared_ptr<const Device> gpu, GpuPimShape pim) {
+  DeviceSpec spec = gpu->spec();
+  spec.units.push_back({"pim", 1, pim.banks ? pim.banks->beside_reads().pim_slowdown - 1 : 0});
+  return std::make_shared<GpuPim>(std::move(gpu), std::move(spec), std::move(pim));
+}
+
+}  // namespace weir
