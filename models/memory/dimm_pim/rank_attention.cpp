@@ -61,7 +61,7 @@ RankAttention::Affine RankAttention::head(std::int64_t head_dim) const {
 }
 
 // Beyond a few rows a head takes a row's more time for a row's more chunks: two plays a row apart give the
-// slope, and the mean over the chunks of a row what is fixed. Refreshes' share is taken of the play without.
+// slope, and the mean over the chunks of a row what is fixed.
 RankAttention::Affine RankAttention::play_head(std::int64_t head_dim) const {
   const HeadPipeline pipe = head_pipeline(memory_, options_, head_dim);
   DimmPimOptions unrefreshed = options_;
@@ -85,11 +85,25 @@ RankAttention::Affine RankAttention::play_head(std::int64_t head_dim) const {
     fixed += (static_cast<double>(one.banks_free) - slope * mean_tokens) / static_cast<double>(row);
     energy_fixed += (joules(one) - energy_slope * mean_tokens) / static_cast<double>(row);
   }
-  const DramTimings& t = memory_.timings;
-  const double share = options_.refresh ? static_cast<double>(t.rfc) / static_cast<double>(t.refi) : 0;
-  const Seconds cycle = memory_.clock / (1 - share);
+  const Seconds cycle = slowed_by_refresh(head_dim) * memory_.clock;
   return {fixed * cycle, slope * cycle, Joules(energy_fixed) + refreshes(fixed * cycle),
           Joules(energy_slope) + refreshes(slope * cycle)};
+}
+
+// A long run of heads with refresh over one without: all of them where the banks are always at work.
+double RankAttention::slowed_by_refresh(std::int64_t head_dim) const {
+  if (!options_.refresh) return 1;
+  constexpr std::int64_t tokens = 16384, refreshes = 128;
+  DimmPimOptions options = options_;
+  const auto play = [&](std::int64_t heads) {
+    return static_cast<double>(play_rank(memory_, options, heads, head_dim, tokens).banks_free);
+  };
+  options.refresh = false;
+  const auto heads =
+      static_cast<std::int64_t>(static_cast<double>(refreshes * memory_.timings.refi) / play(1)) + 1;
+  const double without = play(heads);
+  options.refresh = true;
+  return play(heads) / without;
 }
 
 RankAttention::Affine RankAttention::stream_head(std::int64_t head_dim) const {

@@ -52,6 +52,7 @@ class RankAttention {
   Affine head(std::int64_t head_dim) const;  // one pass over K and V
   Affine play_head(std::int64_t head_dim) const;
   Affine stream_head(std::int64_t head_dim) const;
+  double slowed_by_refresh(std::int64_t head_dim) const;
   Joules refreshes(Seconds time) const;
   std::int64_t passes(std::int64_t query_heads) const;
   double sharing() const;  // ranks that share what this one streams over

@@ -33,7 +33,7 @@ class RankPlay {
     const Cycles scored = score();
     if (run_.first_score == 0) run_.first_score = rows_closed();
     context(scored, last);
-    if (refreshes_ && owed(now_) > 0) refresh();
+    refresh_all();
   }
 
   RankRun finish() {
@@ -69,14 +69,17 @@ class RankPlay {
   }
   void next_row() {
     if (row_open_) close_row();
-    if (refreshes_ && owed(now_) >= most_owed_) refresh();
+    if (waited_) refresh_all();
+    if (refreshes_ && owed(now_) >= most_owed_) refresh_once();
     open_row();
+    waited_ = false;
   }
 
   // Returns when the banks can start the next.
   Cycles read_chunk(int columns, Cycles not_before) {
     make_room(not_before, columns * column_);
     Cycles now = now_;
+    waited_ = waited_ || not_before > std::max(now_, timing_.ready(DramCommand::comp, 0));
     for (int i = 0; i < columns; ++i, not_before = 0) {
       now = std::max({now, not_before, timing_.ready(DramCommand::comp, 0)});
       issue(DramCommand::comp, 0, now);
@@ -88,13 +91,21 @@ class RankPlay {
   // Refresh.
 
   std::int64_t owed(Cycles now) const { return now / t_.refi - run_.count(DramCommand::refresh); }
-  void refresh() {
-    Cycles now = std::max(now_, timing_.ready(DramCommand::refresh, 0));
-    for (std::int64_t left = owed(now); left > 0; --left) {
-      now = std::max(now, timing_.ready(DramCommand::refresh, 0));
-      issue(DramCommand::refresh, 0, now);
+  void refresh_once() {
+    now_ = std::max(now_, timing_.ready(DramCommand::refresh, 0));
+    issue(DramCommand::refresh, 0, now_);
+  }
+  void refresh_all() {
+    while (refreshes_ && owed(std::max(now_, timing_.ready(DramCommand::refresh, 0))) > 0) refresh_once();
+  }
+  // With all rows closed and nothing to read before `until`.
+  void refresh_idle(Cycles until) {
+    while (refreshes_) {
+      const Cycles due = (run_.count(DramCommand::refresh) + 1) * t_.refi;
+      if (std::max({now_, due, timing_.ready(DramCommand::refresh, 0)}) + t_.rfc > until) return;
+      now_ = std::max(now_, due);
+      refresh_once();
     }
-    now_ = now;
   }
   // Interrupts a row that would not be read and closed before too many are owed.
   void make_room(Cycles start, Cycles takes) {
@@ -106,7 +117,7 @@ class RankPlay {
       now_ = std::max(now_, all_owed - takes);  // as late as possible: it may have to wait for scores
       close_row();
       now_ = std::max(now_, all_owed);
-      refresh();
+      refresh_once();
       open_row();
     }
   }
@@ -145,6 +156,7 @@ class RankPlay {
     const PhasePipeline& phase = pipe_.context;
     Cycles normalised = fused_ ? scored : whole_pass(scored, phase.softmax);
     Cycles used[2] = {0, 0}, read = 0;  // two shared buffers
+    refresh_idle(normalised);
     for (int pass = 0; pass < phase.passes; ++pass) {
       for (std::int64_t i = 0; i < chunks_; ++i) {
         if (i % phase.chunks_per_row == 0) next_row();
@@ -173,6 +185,7 @@ class RankPlay {
   Cycles now_ = 0;          // of the last command to the banks
   Cycles query_in_ = 0;
   bool row_open_ = false;
+  bool waited_ = false;  // the banks, in this row: something else is slower
   RankRun run_;
 };
 

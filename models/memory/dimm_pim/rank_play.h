@@ -4,8 +4,9 @@
 // share K and V share no command: a unit has one vector and as many multipliers as a column read feeds, so
 // grouped-query attention saves no column reads.
 //
-// Refresh (Section 4.4): the rank's own, between heads, all that are owed; within a head only where more than
-// `postponed_refreshes` would be owed: at the end of a row, or between chunks where a row lasts too long.
+// Refresh (Section 4.4): the rank's own, between heads, all that are owed; within a head only where it costs
+// nothing, because the banks wait for the softmax unit, or where more than `postponed_refreshes` would be
+// owed: at the end of a row, or between chunks where a row lasts too long.
 //
 // The first query is in the shared buffers at cycle 0, the next ones come in beside the head before.
 #include <array>
