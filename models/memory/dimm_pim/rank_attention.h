@@ -66,9 +66,9 @@ class RankAttention {
   mutable std::map<StreamKind, BusStream> streams_;
 };
 
-// Query heads that a rank unit multiplies in the time of one stream (Hermes: 256 multipliers at 1 GHz, of
-// which systems/memory.md's lowest reading is half a MAC a cycle each; a DDR4-3200 rank gives 12.8 FP16 a
-// ns).
+// ESTIMATE: query heads that a rank unit multiplies in the time of one stream (Hermes: 256 multipliers at 1
+// GHz, of which systems/memory.md's lowest reading is half a MAC a cycle each; a DDR4-3200 rank gives 12.8
+// FP16 a ns).
 inline constexpr std::int64_t rank_heads_a_pass = 10;
 
 // Commands and units of a play: no standby; refreshes as many as it issued.
