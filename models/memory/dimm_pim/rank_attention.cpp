@@ -1,6 +1,7 @@
 #include "models/memory/dimm_pim/rank_attention.h"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 #include "models/memory/dimm_pim/rank_timing.h"
@@ -22,10 +23,11 @@ RankAttention::RankAttention(MemorySpec memory, DimmPimOptions options)
     : memory_(std::move(memory)), options_(options) {
   if (options_.postponed_refreshes < 1)
     throw std::invalid_argument("no refresh may be postponed, not even to the end of a row");
+  head_pipeline(memory_, options_, 1);  // or it throws
 }
 
 RankAttention::Affine RankAttention::attention(std::int64_t query_heads, std::int64_t head_dim) const {
-  if (query_heads < 1) throw std::invalid_argument("attention of no heads");
+  if (query_heads < 1 || head_dim < 1) throw std::invalid_argument("attention of no heads or head_dim");
   const Affine one = head(head_dim);
   const auto n = static_cast<double>(passes(query_heads));
   return {n * one.fixed, n * one.per_token, n * one.fixed_energy, n * one.energy_per_token};
@@ -34,6 +36,8 @@ RankAttention::Affine RankAttention::attention(std::int64_t query_heads, std::in
 Cycles RankAttention::play(std::int64_t query_heads, std::int64_t head_dim, std::int64_t tokens) const {
   if (options_.level == DimmLevel::bank)
     return play_rank(memory_, options_, query_heads, head_dim, tokens).banks_free;
+  if (query_heads < 1 || head_dim < 1 || tokens < 1)
+    throw std::invalid_argument("attention of no heads, head_dim or tokens");
   const auto bytes = static_cast<std::int64_t>(sharing() * kv_bytes(memory_, head_dim).value());
   return stream_cycles(streamed(), StreamKind::read, passes(query_heads) * tokens * bytes, options_.refresh);
 }
@@ -60,13 +64,14 @@ RankAttention::Affine RankAttention::head(std::int64_t head_dim) const {
   return heads_.emplace(head_dim, played).first->second;
 }
 
-// Beyond a few rows a head takes a row's more time for a row's more chunks: two plays a row apart give the
-// slope, and the mean over the chunks of a row what is fixed.
+// Beyond a few rows a head takes a row's more time for a row's more chunks (a row of K and one of V need not
+// hold the same): two plays so far apart give the slope, and the mean between them what is fixed.
 RankAttention::Affine RankAttention::play_head(std::int64_t head_dim) const {
   const HeadPipeline pipe = head_pipeline(memory_, options_, head_dim);
   DimmPimOptions unrefreshed = options_;
   unrefreshed.refresh = false;
-  const std::int64_t row = std::max(pipe.score.chunks_per_row, pipe.context.chunks_per_row), first = 2 * row;
+  const std::int64_t k_row = pipe.score.chunks_per_row, v_row = pipe.context.chunks_per_row;
+  const std::int64_t row = std::lcm(k_row, v_row), first = 2 * std::max(k_row, v_row);
   const auto run = [&](std::int64_t chunks) {
     return play_rank(memory_, unrefreshed, 1, head_dim, chunks * pipe.chunk_tokens);
   };

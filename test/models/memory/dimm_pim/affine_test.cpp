@@ -65,7 +65,9 @@ TEST_CASE("DIMM-PIM: time affine in tokens is that of the commands within 1 % in
       constexpr int lengths = 8;
       for (int i = 0; i < lengths; ++i) {
         const std::int64_t heads = 2 + random() % 3, tokens = 12'000 + random() % 20'000,
-                           head_dim = i % 4 == 3 ? 64 : 128;
+                           head_dim = i % 4 == 3   ? 64
+                                      : i % 4 == 1 ? 80
+                                                   : 128;
         CAPTURE(name, ablation, heads, tokens, head_dim);
         const Seconds played = static_cast<double>(rank.play(heads, head_dim, tokens)) * rank.memory().clock;
         const Seconds affine = rank.attention(heads, head_dim).time(static_cast<double>(tokens));
@@ -174,6 +176,21 @@ TEST_CASE("DIMM-PIM: energy a token is that of its commands, units and refreshes
   CHECK(rank.energy_per_token > affine.energy_per_token);
   const auto unfused = RankAttention(memory, options_of(3)).attention(1, 128);
   CHECK(unfused.energy_per_token > affine.energy_per_token);  // refreshes of the time it takes longer
+}
+
+TEST_CASE("DIMM-PIM: attention of nothing is refused at every level") {
+  const MemorySpec memory = find_memory("ddr4_3200_l3");
+  for (const int level : {0, 7, 8}) {
+    const RankAttention rank(memory, options_of(level));
+    CHECK_THROWS_AS(rank.attention(0, 128), std::invalid_argument);
+    CHECK_THROWS_AS(rank.attention(1, 0), std::invalid_argument);
+    CHECK_THROWS_AS(rank.play(1, 128, 0), std::invalid_argument);
+  }
+  DimmPimOptions options;
+  options.postponed_refreshes = 0;
+  CHECK_THROWS_AS(RankAttention(memory, options), std::invalid_argument);
+  options = {}, options.softmax_elements_per_column = -1;
+  CHECK_THROWS_AS(RankAttention(memory, options), std::invalid_argument);
 }
 
 TEST_CASE("DIMM-PIM: any thread may ask") {
