@@ -51,7 +51,7 @@ class BesideDevice final : public DecodesElsewhere {
     KernelCost cost;
     if (decodes.count == 0) return cost;
     const std::int64_t group = std::max<std::int64_t>(1, op.query_heads / op.kv_heads);
-    const HeadAttention head = memory_.head(group, op.head_dim);
+    const RankAttention::Affine head = memory_.head(group, op.head_dim);
     const auto heads = static_cast<double>(op.kv_heads), channels = static_cast<double>(memory_.channels);
     const double passes = std::ceil(heads / channels),
                  share = std::min(1.0, heads / channels) / memory_.ranks_in_channel;

@@ -3,7 +3,6 @@
 
 #include "devices/catalog_rows.h"
 #include "devices/dimm_pim/dimm_pim.h"
-#include "models/memory/memory_spec.h"
 
 namespace weir {
 namespace {
@@ -45,6 +44,25 @@ const std::vector<Choice>& choices() {
         "without rows "
         "or refresh. null: as the catalog has it."},
        {"commands", "peak"}},
+      {{"activation",
+        "Of DIMM-PIM: how the banks of a rank open a row each: all in one cycle, tRRD apart, or as tFAW "
+        "allows too; null: "
+        "as the catalog has it."},
+       {"at_once", "rrd", "faw"}},
+      {{"relayout",
+        "Of DIMM-PIM: elements get into one chip on their way through the buffer chip, or are transposed by "
+        "the CPU, "
+        "three times over the bus; null: as the catalog has it."},
+       {"in_flight", "cpu_transposition"}},
+      {{"kv_mapping",
+        "Of DIMM-PIM: V by element over the banks (L3, Section 4.2), or laid out as K is; null: as the "
+        "catalog has it."},
+       {"tailored", "uniform"}},
+      {{"kernels_fused",
+        "Of DIMM-PIM: score, softmax and context in one pipeline, or one after the other; null: as the "
+        "catalog has "
+        "it."},
+       {"yes", "no"}},
   };
   return all;
 }
@@ -64,16 +82,41 @@ void override_dimm(Json& row, Params& params) {
   }
 }
 
-DimmLevel level_named(const std::string& name) {
-  return name == "bank" ? DimmLevel::bank : name == "rank" ? DimmLevel::rank : DimmLevel::channel;
+using Chosen = std::map<std::string, std::string>;
+
+DimmPimOptions options_of(const Chosen& chosen) {
+  DimmPimOptions options;
+  const std::string& level = chosen.at("level");
+  options.level = level == "bank" ? DimmLevel::bank : level == "rank" ? DimmLevel::rank : DimmLevel::channel;
+  const std::string& activation = chosen.at("activation");
+  options.activation = activation == "at_once" ? ActivationMode::at_once
+                       : activation == "rrd"   ? ActivationMode::rrd
+                                               : ActivationMode::faw;
+  if (chosen.at("relayout") == "cpu_transposition") options.relayout = Relayout::cpu_transposition;
+  if (chosen.at("kv_mapping") == "uniform") options.mapping = KvMapping::uniform;
+  options.fused = chosen.at("kernels_fused") == "yes";
+  return options;
 }
 
-// Of one rank's banks, of its bus, or of a channel's.
-BytesPerSecond peak_of(DimmLevel level, const MemorySpec& memory) {
-  if (level != DimmLevel::bank) return memory.peak();
-  const Seconds interval(static_cast<double>(memory.timings.ccd_l) * memory.clock.value());
-  return Bytes(static_cast<double>(memory.organisation.banks_per_rank() * memory.organisation.access_bytes)) /
-         interval;
+// A column read whenever its interval allows one, and nothing else: of one rank, or its share of the
+// channel's bus.
+void attend_at_peak(DimmShape& shape, const MemorySpec& memory, int ranks) {
+  const auto one = std::make_shared<RankAttention>(memory, DimmPimOptions{.level = shape.level});
+  const bool bus = shape.level == DimmLevel::channel;
+  const BytesPerSecond peak = bus ? memory.peak() / ranks : one->peak();
+  shape.stored = memory.peak();
+  shape.head = [peak, bus](std::int64_t query_heads, std::int64_t head_dim) {
+    const Bytes token(static_cast<double>(2 * 2 * head_dim * (bus ? 1 : query_heads)));
+    return RankAttention::Affine{Seconds(0), token / peak, Joules(0), Joules(0)};
+  };
+}
+
+void attend_by_commands(DimmShape& shape, const MemorySpec& memory, const DimmPimOptions& options) {
+  const auto one = std::make_shared<RankAttention>(memory, options);
+  shape.stored = one->store_bandwidth();
+  shape.head = [one](std::int64_t query_heads, std::int64_t head_dim) {
+    return one->attention(query_heads, head_dim);
+  };
 }
 
 std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& json) {
@@ -84,25 +127,22 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
   const auto ranks = static_cast<int>(row.integer(counts[1].key, {1, counts[1].most}));
   shape.ranksets = static_cast<int>(row.integer(counts[2].key, {1, counts[2].most}));
   shape.ranks_in_channel = ranks / shape.ranksets;
-  shape.level = level_named(row.choice({"level", ""}, {"bank", "rank", "channel"}));
-  const MemorySpec memory = find_memory(row.choice({"memory", ""}, memory_names()));
-  row.choice({"dimm_timing", ""}, {"commands", "peak"});
+  Chosen chosen{{"level", row.choice({"level", ""}, {"bank", "rank", "channel"})}};
+  for (const Choice& c : choices()) chosen[c.key.name] = row.choice(c.key, c.known);
   const std::map<std::string, double> value = read_numbers(row, numbers());
   DeviceSpec spec = common_spec(kind, row);
   row.close_ignoring_rest();  // sources
   reading.finish();
-  shape.channel_bandwidth = shape.stored = memory.peak();
-  const BytesPerSecond attended = peak_of(shape.level, memory);
-  const bool shares_reads = shape.level == DimmLevel::channel;
-  shape.head = [attended, shares_reads](std::int64_t query_heads, std::int64_t head_dim) {
-    const Bytes token(static_cast<double>(2 * 2 * head_dim * (shares_reads ? 1 : query_heads)));
-    return HeadAttention{Seconds(0), token / attended, Joules(0), Joules(0)};
-  };
+  const MemorySpec memory = find_memory(chosen["memory"]);
+  const DimmPimOptions options = options_of(chosen);
+  shape.level = options.level;
+  shape.channel_bandwidth = memory.peak();
+  chosen["dimm_timing"] == "peak" ? attend_at_peak(shape, memory, ranks)
+                                  : attend_by_commands(shape, memory, options);
   spec.is_host_memory = true;
   spec.peak = [](DataType) { return FlopsPerSecond(0); };
   spec.memory = Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"));
   spec.memory_bandwidth = static_cast<double>(shape.channels) * memory.peak();
-  if (shape.level == DimmLevel::channel) shape.ranks_in_channel = 1;  // one processor reads them all
   spec.units = {{shape.level == DimmLevel::channel ? "host_cpu" : "ranksets", shape.ranksets}};
   spec.kv_channels = shape.ranksets;
   return make_dimm(std::move(spec), std::move(shape));

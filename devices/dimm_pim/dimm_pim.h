@@ -8,17 +8,9 @@
 #include <functional>
 
 #include "devices/device.h"
+#include "models/memory/dimm_pim/rank_attention.h"
 
 namespace weir {
-
-enum class DimmLevel { bank, rank, channel };  // where it is that KV caches are attended to
-
-// A KV head of one request with the query heads that share it, on one rank (or by the processor, of one
-// channel).
-struct HeadAttention {
-  Seconds fixed, per_token;
-  Joules fixed_energy, energy_per_token;
-};
 
 struct DimmShape {
   DimmLevel level = DimmLevel::bank;
@@ -27,7 +19,8 @@ struct DimmShape {
   int ranks_in_channel = 1;          // of one rankset: a request's tokens go round them
   BytesPerSecond channel_bandwidth;  // of a channel's bus, nominal
   BytesPerSecond stored;             // keys and values into a channel, re-layout included
-  std::function<HeadAttention(std::int64_t query_heads, std::int64_t head_dim)> head;
+  // One KV head of a request, with the query heads that share it, on one rank.
+  std::function<RankAttention::Affine(std::int64_t query_heads, std::int64_t head_dim)> head;
 };
 
 std::shared_ptr<const Device> make_dimm(DeviceSpec spec, DimmShape shape);

@@ -112,7 +112,7 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
     std::ranges::sort(order);
     std::vector<std::vector<std::size_t>> by(64);
     for (auto [len, i] : order)
-      by[static_cast<std::size_t>(view.running[static_cast<std::size_t>(batch.slices[i].sequence)].home)]
+      by[static_cast<std::size_t>(view.running[static_cast<std::size_t>(batch.slices[i].sequence)].channel)]
           .push_back(i);
     const auto tokens = [&](std::size_t i) {
       return view.running[static_cast<std::size_t>(batch.slices[i].sequence)].known_tokens;
@@ -133,7 +133,7 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
         Slice& slice = batch.slices[by[r][k]];
         slice.sub_batch = static_cast<std::int8_t>(half);
         const SequenceView& sequence = view.running[static_cast<std::size_t>(slice.sequence)];
-        halves[half].contexts.push_back({sequence.known_tokens, sequence.home});
+        halves[half].contexts.push_back({sequence.known_tokens, sequence.channel});
         halves[half].context_sum += sequence.known_tokens;
       }
     }

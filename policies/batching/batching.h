@@ -33,9 +33,6 @@ struct SequenceView {
   // Its next token has not come back yet: nothing to schedule, and not to be preempted. A prompt is not in
   // flight before its last chunk is: the next chunk may follow at once.
   bool in_flight;
-  // Of the device's memory channels the one that its KV cache lies in, or its first layer's where a request's
-  // layers go round them. No policy of batching asks.
-  std::int16_t home = 0;
 
   std::int64_t pending() const { return known_tokens - computed_tokens; }  // decode: 1, or 0 while in flight
   // In the KV cache when it ends; the last token's keys and values are never computed.
@@ -48,8 +45,8 @@ struct SequenceView {
   std::int32_t request = -1;  // the engine's name for it
   // Its KV cache lies elsewhere (swapped out, or at a prefill replica) and is fetched once it is admitted.
   bool elsewhere = false;
-  // Of the pools of KV blocks, one a memory channel or one for all, that its blocks are of; of one that
-  // waits, that it would go to. Of 16 bits, so that a view stays one cache line.
+  // Of the device's memory channels the one that its KV cache lies in, or its first layer's where layers go
+  // round them; of one that waits, that it would go to. Of 16 bits, so that a view stays one cache line.
   std::int16_t channel = 0;
 };
 static_assert(sizeof(SequenceView) == 64);
@@ -57,13 +54,18 @@ static_assert(sizeof(SequenceView) == 64);
 struct ServingView {
   std::span<const SequenceView> running;      // in order of admission
   std::span<const SequenceView> waiting;      // first come, first served; preempted ones in front
-  std::span<const std::int64_t> free_blocks;  // of each channel; ordinary devices have one
+  std::span<const std::int64_t> free_blocks;  // of each channel, or of all together: one number
   std::int64_t total_blocks;                  // of one channel
   std::int64_t block_tokens;
   Admission admission;
   int pipeline_stages;
   const StepTimes* times = nullptr;  // for policies with a predictor
 };
+
+// Index into free_blocks.
+inline std::size_t pool_of(const ServingView& view, const SequenceView& sequence) {
+  return view.free_blocks.size() == 1 ? 0 : static_cast<std::size_t>(sequence.channel);
+}
 
 struct Slice {
   std::int32_t sequence;      // index into running, counting the admitted ones behind it

@@ -7,14 +7,6 @@
 #include <limits>
 
 namespace weir {
-namespace {
-
-std::size_t at(const SequenceView& sequence) {
-  return static_cast<std::size_t>(sequence.channel);
-}
-
-}  // namespace
-
 BatchLimits BatchLimits::from(Params& params) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // Slice::sequence
   BatchLimits limits{};

@@ -58,6 +58,7 @@ class Step {
   std::int32_t run_ready_decodes();
   bool make_room(std::int32_t index, ByChannel<std::int32_t>& end);
   std::int64_t unclaimed_blocks(std::size_t channel);
+  std::size_t at(const SequenceView& sequence) const { return pool_of(view_, sequence); }
   const SequenceView& running(std::int32_t i) const { return view_.running[static_cast<std::size_t>(i)]; }
 
   const ServingView& view_;

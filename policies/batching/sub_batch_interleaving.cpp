@@ -50,7 +50,7 @@ class SubBatchInterleaving final : public LimitedBatching {
       const SequenceView& sequence = member(view, slice);
       if (sequence.elsewhere) continue;
       ++computed;
-      if (!sequence.prefilling()) ++first[static_cast<std::size_t>(sequence.channel)];
+      if (!sequence.prefilling()) ++first[pool_of(view, sequence)];
     }
     if (computed < 2) return false;
     bool turn = true;
@@ -68,7 +68,7 @@ class SubBatchInterleaving final : public LimitedBatching {
         slice.sub_batch = tokens[1] < tokens[0];
         tokens[slice.sub_batch] += slice.tokens;
       } else {
-        slice.sub_batch = --first[static_cast<std::size_t>(sequence.channel)] < 0;
+        slice.sub_batch = --first[pool_of(view, sequence)] < 0;
       }
     }
     return true;

@@ -26,7 +26,7 @@ struct DimmPimOptions {
   bool fused = true;  // softmax beside score and context; else one after the other (Section 4.3)
   // Elements that the softmax unit takes in the time of a column read; none: as many as keep up with heads of
   // 128 elements (head_pipeline.h).
-  std::optional<double> softmax_elements_per_column;
+  std::optional<double> softmax_elements_per_column = {};
   bool refresh = true;
   int postponed_refreshes = 8;  // at most (Section 4.4, DDR4)
 };

@@ -44,7 +44,7 @@ class KvCache {
   int channels() const { return channels_; }
   std::int64_t total() const { return channel_total_ * channels_; }
   std::int64_t channel_total() const { return channel_total_; }  // all channels are alike
-  std::int64_t free(int channel = 0) const { return free_[static_cast<std::size_t>(channel)]; }
+  std::int64_t free(int channel = 0) const { return free_[at(channel)]; }
   std::span<const std::int64_t> free_by_channel() const { return free_; }
   std::int64_t used() const { return used_; }
   std::int64_t peak() const { return peak_; }
@@ -71,8 +71,10 @@ class KvCache {
     used_ += blocks;
     peak_ = std::max(peak_, used_);
   }
-  std::int64_t& free_of(int channel) { return free_[static_cast<std::size_t>(channel)]; }
-  Left& left_of(int channel) { return left_[static_cast<std::size_t>(channel)]; }
+  // A cache of one pool is for the requests of all channels.
+  std::size_t at(int channel) const { return channels_ == 1 ? 0 : static_cast<std::size_t>(channel); }
+  std::int64_t& free_of(int channel) { return free_[at(channel)]; }
+  Left& left_of(int channel) { return left_[at(channel)]; }
 
   int channels_;
   std::int64_t channel_total_, block_tokens_, used_ = 0, peak_ = 0;

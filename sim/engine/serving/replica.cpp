@@ -10,14 +10,14 @@ namespace {
 [[gnu::always_inline]] inline void add(const SequenceView& view, std::int64_t tokens, bool with_contexts,
                                        BatchShape& shape, Iteration::Parts& parts) {
   if (view.prefilling()) {
-    parts.chunks.push_back({tokens, view.computed_tokens, view.home});
+    parts.chunks.push_back({tokens, view.computed_tokens, view.channel});
     shape.prefill_tokens += tokens;
   } else {
     const std::int64_t context = view.computed_tokens + tokens;
     ++shape.decodes;
     shape.decode_context_sum += context;
     shape.decode_context_max = std::max(shape.decode_context_max, context);
-    if (with_contexts) parts.contexts.push_back({context, view.home});
+    if (with_contexts) parts.contexts.push_back({context, view.channel});
   }
   if (tokens == view.pending()) ++shape.sequences;
 }
@@ -146,22 +146,19 @@ void Replica::place_waiting() {
   if (most <= 0) return;
   placed_.clear(), to_place_.clear();
   for (const SequenceView& view : running_)
-    if (!view.in_flight) placed_.push_back({view.known_tokens, view.home});
+    if (!view.in_flight) placed_.push_back({view.known_tokens, view.channel});
   for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i)
     to_place_.push_back({waiting_.view(i).known_tokens, 0});
-  free_by_home_.assign(static_cast<std::size_t>(spec_->on->spec().kv_channels), cache_.free());
-  if (cache_.channels() > 1) std::ranges::copy(cache_.free_by_channel(), free_by_home_.begin());
+  free_by_channel_.assign(static_cast<std::size_t>(spec_->on->spec().kv_channels), cache_.free());
+  if (cache_.channels() > 1) std::ranges::copy(cache_.free_by_channel(), free_by_channel_.begin());
   spec_->placement->place({.placed = placed_,
-                           .free_blocks = free_by_home_,
+                           .free_blocks = free_by_channel_,
                            .block_tokens = cache_.block_tokens(),
                            .admitted = admitted_,
                            .mha = spec_->mha},
                           to_place_);
-  for (std::size_t i = 0; i < to_place_.size(); ++i) {
-    SequenceView& view = waiting_.view(i);
-    view.home = static_cast<std::int16_t>(to_place_[i].channel);
-    if (cache_.channels() > 1) view.channel = view.home;
-  }
+  for (std::size_t i = 0; i < to_place_.size(); ++i)
+    waiting_.view(i).channel = static_cast<std::int16_t>(to_place_[i].channel);
 }
 
 void Replica::compute(const Slice& slice, Iteration& iteration) {

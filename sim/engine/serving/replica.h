@@ -124,7 +124,7 @@ class Replica {
   std::vector<std::int32_t> left_;
   std::int64_t admitted_ = 0;
   std::vector<PlacedRequest> placed_, to_place_;
-  std::vector<std::int64_t> free_by_home_;
+  std::vector<std::int64_t> free_by_channel_;
   bool placement_may_change_ = false;  // of somebody who waits, from one step to the next
   std::int64_t outstanding_requests_ = 0, outstanding_tokens_ = 0;
   Seconds accounted_{0};

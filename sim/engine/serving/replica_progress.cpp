@@ -17,7 +17,8 @@ std::int64_t Replica::longest_run(const Iteration& iteration) const {
   for (const auto& member : iteration.members) {
     const SequenceView& view = running_[position(member.request)];
     steps = std::min(steps, view.output_tokens - (view.known_tokens - view.input_tokens));
-    ++by_room[static_cast<std::size_t>((view.channel + view.blocks) * block - view.computed_tokens)];
+    const int pool = cache_.channels() > 1 ? view.channel : 0;
+    ++by_room[static_cast<std::size_t>((pool + view.blocks) * block - view.computed_tokens)];
   }
   // Extra steps beyond the first: whole blocks' worth first, then the residues one by one.
   auto rooms = by_room.begin();
