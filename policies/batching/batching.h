@@ -10,6 +10,7 @@
 // that arrive at one instant should all be in the queue before the policy is asked (a static batch takes what
 // it sees).
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -83,6 +84,8 @@ struct Batch {                          // reused by the caller, to save allocat
   // slice: the engine may fast-forward. Only for batches of decodes with nothing to admit. With several
   // pipeline stages: when this batch comes back, provided those in flight then are repeatable too.
   bool repeatable = false;
+  std::int64_t same_steps =
+      std::numeric_limits<std::int64_t>::max();  // for so many at most, this one included
   // 2: the slices are two batches whose operators are independent chains (NeuPIMs, Section 6.2).
   int sub_batches = 1;
   bool whole_if_faster = false;  // play them as one batch where that step is the shorter one
@@ -92,6 +95,7 @@ struct Batch {                          // reused by the caller, to save allocat
     admitted = 0;
     repeatable = whole_if_faster = false;
     sub_batches = 1;
+    same_steps = std::numeric_limits<std::int64_t>::max();
   }
 };
 

@@ -273,6 +273,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
   for (std::size_t half = 0; half < iteration.sub_batches.size(); ++half)
     point(iteration.sub_batches[half], iteration.sub_batch_parts[half]);
   iteration.repeatable = batch_.repeatable && iteration.transfers.empty() && !placement_may_change_;
+  iteration.same_steps = batch_.same_steps;
   kv_limited_ = !waiting_.empty() &&
                 static_cast<std::int64_t>(running_.size()) < spec_->batching->max_batch_requests() &&
                 iteration.shape.tokens() < spec_->batching->max_batch_tokens();

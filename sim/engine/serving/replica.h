@@ -40,6 +40,7 @@ struct Iteration {
   std::vector<Member> members;
   std::vector<KvTransfer> transfers;  // to be started before it
   bool repeatable = false;            // decodes alone, and nothing would change the decision: see Batch
+  std::int64_t same_steps = 1;        // for so long
 
   StepWork work() const { return {shape, sub_batches, whole_if_faster}; }
   void clear();
