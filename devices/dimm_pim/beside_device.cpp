@@ -47,7 +47,8 @@ class BesideDevice final : public DecodesElsewhere {
   // Heads go round the channels, the tokens of each round the ranks of a rankset; where there are fewer heads
   // than channels, their tokens go round these too.
   KernelCost attend(const Operator& op, const BatchShape& batch) const {
-    const Decodes decodes = decodes_of(batch, op.channel);
+    const Decodes all = decodes_of(batch, op.channel),
+                  decodes{even_share(op) * all.count, even_share(op) * all.tokens};
     KernelCost cost;
     if (decodes.count == 0) return cost;
     const std::int64_t group = std::max<std::int64_t>(1, op.query_heads / op.kv_heads);
@@ -67,6 +68,11 @@ class BesideDevice final : public DecodesElsewhere {
     return cost;
   }
 
+  // Of what a member does for all channels.
+  double even_share(const Operator& op) const {
+    return op.each_member && op.channel < 0 ? 1. / memory_.ranksets : 1;
+  }
+
   // Of one decode.
   static Bytes result_bytes(const Operator& op) {
     return Bytes(static_cast<double>(op.query_heads * op.head_dim) * bytes_per_element(op.activations));
@@ -81,7 +87,8 @@ class BesideDevice final : public DecodesElsewhere {
     cost.host = op.kind == OperatorKind::offload ? decodes * offload_bytes(op)
                 : op.kind == OperatorKind::onload
                     ? decodes * result_bytes(op)
-                    : Bytes(attention_shape(op).bytes_per_token() * prompt_tokens_of(batch, op.channel));
+                    : Bytes(even_share(op) * attention_shape(op).bytes_per_token() *
+                            prompt_tokens_of(batch, op.channel));
     cost.time = cost.traffic = cost.host / std::min(spec().host_bandwidth, memory_.channels * memory_.stored);
     cost.energy = spec().power.per_link_byte * cost.host;
     return cost;
@@ -109,8 +116,8 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
   spec.units.push_back(whole.units.front());
   spec.units.push_back({"host_link", 2});  // there, and back
   spec.kv_channels = share.ranksets;
-  spec.host_kv =
-      HostKv{whole.memory / devices, static_cast<double>(share.channels) * share.channel_bandwidth};
+  spec.host_kv = HostKv{whole.memory / devices, share.even_loads,
+                        static_cast<double>(share.channels) * share.channel_bandwidth};
   spec.power.idle += whole.power.idle / devices;
   spec.power.tdp += whole.power.tdp / devices;
   spec.dollars_per_hour += whole.dollars_per_hour / devices;

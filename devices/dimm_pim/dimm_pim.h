@@ -17,6 +17,7 @@ struct DimmShape {
   int channels = 1;  // of the node
   int ranksets = 1;
   int ranks_in_channel = 1;          // of one rankset: a request's tokens go round them
+  bool even_loads = false;           // see HostKv
   BytesPerSecond channel_bandwidth;  // of a channel's bus, nominal
   BytesPerSecond stored;             // keys and values into a channel, re-layout included
   // One KV head of a request, with the query heads that share it, on one rank.
