@@ -83,7 +83,8 @@ class Replica {
   const ReplicaSpec& spec() const { return *spec_; }
   int index() const { return index_; }
   // Before the first schedule(), where the batching policy has a predictor.
-  void expect(std::shared_ptr<const StepTimes> times) { times_ = std::move(times); }
+  void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
+  const StepTimes* times() const { return times_.get(); }
 
  private:
   struct Held {  // by a request that went elsewhere
@@ -115,7 +116,7 @@ class Replica {
   Recorder& recorder_;
   Events events_;
 
-  std::shared_ptr<const StepTimes> times_;
+  std::unique_ptr<StepTimes> times_;
   std::vector<SequenceView> running_;
   std::vector<Live> live_;  // beside running_
   WaitingQueue waiting_;

@@ -101,6 +101,8 @@ bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
 void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
                        const std::vector<StepRun>& runs, std::int64_t steps) {
   if (steps > 1) extend_blocks(iteration, steps - 1);
+  if (times_ && iteration.shape.prefill_tokens > 0)
+    times_->observe(iteration.sub_batches.empty() ? std::span(&iteration.shape, 1) : iteration.sub_batches);
   account(end);
   recorder_.result().iterations += steps;
   recorder_.tokens(start, end, static_cast<double>(iteration.shape.sequences * steps));
