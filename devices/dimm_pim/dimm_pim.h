@@ -28,8 +28,8 @@ std::shared_ptr<const Device> make_dimm(DeviceSpec spec, DimmShape shape);
 
 // Why so many devices cannot share the memory evenly, or "".
 std::string cannot_share(const Device& memory, int devices);
-// `device` with its KV cache in its share of the memory, one of so many.
+// `device` with its KV cache in its share of the memory, one of so many; `beside_device`: and in its own.
 std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> device, const Device& memory,
-                                               int devices);
+                                               int devices, bool beside_device = false);
 
 }  // namespace weir

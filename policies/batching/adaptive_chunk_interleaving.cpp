@@ -156,7 +156,7 @@ std::shared_ptr<const BatchingPolicy> make_adaptive_chunk_interleaving(Params& p
                       "Tokens of prompts that a sub-batch takes where its decodes alone keep the GPU longer "
                       "than the PIM, so that "
                       "prompts do not wait for ever; more: batches grow faster, tokens come later."},
-                     {1, 1 << 30}, 512);
+                     {1, 1 << 30}, 256);
   const std::string interleave = params.choice({"interleave",
                                                 "Two sub-batches side by side; or each step those or the "
                                                 "whole batch at once, whichever is shorter: small "

@@ -56,16 +56,18 @@ struct ServingView {
   std::span<const SequenceView> running;      // in order of admission
   std::span<const SequenceView> waiting;      // first come, first served; preempted ones in front
   std::span<const std::int64_t> free_blocks;  // of each channel, or of all together: one number
-  std::int64_t total_blocks;                  // of one channel
+  std::int64_t total_blocks;                  // of the largest of these
   std::int64_t block_tokens;
   Admission admission;
   int pipeline_stages;
   const StepTimes* times = nullptr;  // for policies with a predictor
+  std::span<const int> pools = {};  // of each memory channel, its index into free_blocks; empty: the same one
 };
 
 // Index into free_blocks.
 inline std::size_t pool_of(const ServingView& view, const SequenceView& sequence) {
-  return view.free_blocks.size() == 1 ? 0 : static_cast<std::size_t>(sequence.channel);
+  const auto channel = static_cast<std::size_t>(sequence.channel);
+  return view.pools.empty() ? channel : static_cast<std::size_t>(view.pools[channel]);
 }
 
 struct Slice {

@@ -79,7 +79,7 @@ void Simulation::build_replica(const ReplicaSpec& spec, const ReplicaPlace& plac
   const auto index = servers_.size();
   const int number = static_cast<int>(index);
   auto replica = std::make_unique<Replica>(
-      number, spec, spec.kv_blocks, positions_, recorder_,
+      number, spec, positions_, recorder_,
       Replica::Events{.finished = [this](std::int32_t) { finished(); },
                       .hand_over = [this, number](std::int32_t request) { hand_over(request, number); }});
   if (spec.batching->predictor() != Predictor::none) {

@@ -54,8 +54,8 @@ class Replica {
     std::function<void(std::int32_t request)> hand_over;  // prefill done here, decode elsewhere
   };
 
-  Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks, std::vector<std::int32_t>& positions,
-          Recorder& recorder, Events events);
+  Replica(int index, const ReplicaSpec& spec, std::vector<std::int32_t>& positions, Recorder& recorder,
+          Events events);
 
   // False: it can never fit, and was recorded as rejected.
   bool enqueue(std::int32_t request, Seconds now);
@@ -90,13 +90,20 @@ class Replica {
   struct Held {  // by a request that went elsewhere
     std::int32_t request;
     std::int64_t blocks;
-    int channel;
+    int pool;
   };
   bool enqueue(std::int32_t request, std::int64_t computed, Seconds now);
   std::int64_t generated_here(const Request& request) const;
   void account(Seconds now);  // what the queue looked like since the last call
   void admit(std::int32_t count, Seconds now);
   void place_waiting();
+  std::int64_t device_room(bool reserved) const;  // blocks of device_channel() that nobody has or may need
+  int pool(const SequenceView& view) const {
+    return spec_->kv_pools.of_channel[static_cast<std::size_t>(view.channel)];
+  }
+  // The last memory channel where it is the device's own memory beside its host's; else -1.
+  std::int16_t device_channel() const;
+  int placed_channels() const;  // that the placement policy deals out
   void compute(const Slice& slice, Iteration& iteration);
   void preempt(const std::vector<std::int32_t>& preempted, Iteration& iteration);
   void find_left_blocks();

@@ -17,8 +17,7 @@ std::int64_t Replica::longest_run(const Iteration& iteration) const {
   for (const auto& member : iteration.members) {
     const SequenceView& view = running_[position(member.request)];
     steps = std::min(steps, view.output_tokens - (view.known_tokens - view.input_tokens));
-    const int pool = cache_.channels() > 1 ? view.channel : 0;
-    ++by_room[static_cast<std::size_t>((pool + view.blocks) * block - view.computed_tokens)];
+    ++by_room[static_cast<std::size_t>((pool(view) + view.blocks) * block - view.computed_tokens)];
   }
   // Extra steps beyond the first: whole blocks' worth first, then the residues one by one.
   auto rooms = by_room.begin();
@@ -41,7 +40,7 @@ void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens
     SequenceView& view = running_[position(member.request)];
     view.computed_tokens += more_tokens;
     const std::int64_t blocks = cache_.blocks_for(view.computed_tokens);
-    cache_.take(blocks - view.blocks, view.channel);
+    cache_.take(blocks - view.blocks, pool(view));
     view.blocks = blocks;
   }
 }
@@ -89,9 +88,9 @@ bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
   --outstanding_requests_;
   outstanding_tokens_ -= left;
   if (left > 0) {
-    handed_over_.push_back({view.request, view.blocks, view.channel});
+    handed_over_.push_back({view.request, view.blocks, pool(view)});
   } else {
-    cache_.give(view.blocks, view.channel);
+    cache_.give(view.blocks, pool(view));
     record.finished = now;
     record.status = RequestStatus::completed;
   }
@@ -139,7 +138,7 @@ void Replica::release_handed_over(std::int32_t request, Seconds now) {
   account(now);
   for (auto& held : handed_over_) {
     if (held.request != request) continue;
-    cache_.give(held.blocks, held.channel);
+    cache_.give(held.blocks, held.pool);
     held = handed_over_.back();
     handed_over_.pop_back();
     break;
