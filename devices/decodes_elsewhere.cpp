@@ -9,12 +9,6 @@ bool is_elsewhere(const Operator& op) {
   return op.kind == OperatorKind::decode_attention || is_host_transfer(op.kind);
 }
 
-BatchShape without_decodes(BatchShape batch) {
-  batch.decodes = batch.decode_context_sum = batch.decode_context_max = 0;
-  batch.contexts = {};
-  return batch;
-}
-
 }  // namespace
 
 DecodesElsewhere::DecodesElsewhere(std::shared_ptr<const Device> device, DeviceSpec spec)
@@ -24,10 +18,22 @@ DecodesElsewhere::DecodesElsewhere(std::shared_ptr<const Device> device, DeviceS
   spec_.cache.reset();
 }
 
+BatchShape DecodesElsewhere::with_own_decodes(BatchShape batch) const {
+  batch.decodes = batch.decode_context_sum = batch.decode_context_max = 0;
+  for (const DecodeContext& context : batch.contexts) {
+    if (!has(context)) continue;
+    ++batch.decodes;
+    batch.decode_context_sum += context.tokens;
+    batch.decode_context_max = std::max(batch.decode_context_max, context.tokens);
+  }
+  batch.contexts = {};
+  return batch;
+}
+
 KernelCost DecodesElsewhere::cost(const Operator& op, const BatchShape& batch,
                                   const CollectiveModel& links) const {
   if (is_elsewhere(op)) return elsewhere(op, batch);
-  return device_->cost(op, op.kind == OperatorKind::attention ? without_decodes(batch) : batch, links);
+  return device_->cost(op, op.kind == OperatorKind::attention ? with_own_decodes(batch) : batch, links);
 }
 
 // Of what all members do together: transfers for which all ranksets stop.
@@ -40,7 +46,7 @@ KernelCost DecodesElsewhere::cost_by_member(const Operator& op, const BatchShape
 }
 
 AffineKernelCost DecodesElsewhere::decode_attention(const Operator& op, const BatchShape& batch) const {
-  return device_->decode_attention(op, without_decodes(batch));
+  return device_->decode_attention(op, with_own_decodes(batch));
 }
 
 }  // namespace weir

@@ -19,10 +19,14 @@ class DecodesElsewhere : public Device {
   std::string cannot_run(const StageGraph& stage) const override { return device_->cannot_run(stage); }
 
  protected:
+  // Decodes that the device attends to all the same.
+  virtual bool has(const DecodeContext&) const { return false; }
   // Of decode_attention and what crosses the link to the host; a line over the steps of a decode.
   virtual KernelCost elsewhere(const Operator& op, const BatchShape& batch) const = 0;
 
  private:
+  BatchShape with_own_decodes(BatchShape batch) const;
+
   std::shared_ptr<const Device> device_;
   DeviceSpec spec_;
 };

@@ -33,8 +33,10 @@ struct CacheSpec {  // on the chip, shared by all units
   BytesPerSecond fill;       // of prefetches: a stream from memory
 };
 
-struct HostKv {              // a device's share of its host's memory, which holds all of the KV cache
-  Bytes capacity;            // in as many channels (ranksets) as kv_channels has, alike
+struct HostKv {                // a device's share of its host's memory, which holds all of the KV cache
+  Bytes capacity;              // in as many channels (ranksets) as kv_channels has, alike
+  bool beside_device = false;  // the last channel is the device's own memory, what weights leave of it
+  bool even_loads = false;  // layers in turn leave every channel an equal share of each layer (an assumption)
   BytesPerSecond bandwidth;  // of its bus, in both directions together
 };
 

@@ -15,22 +15,23 @@ struct Decodes {  // whose KV cache lies in one channel (rankset), or in all
   double count = 0, tokens = 0;
 };
 
-Decodes decodes_of(const BatchShape& batch, int channel) {
+// `channel` -1: of all of the host's, of which there are so many.
+Decodes decodes_of(const BatchShape& batch, int channel, int channels) {
   if (batch.contexts.empty())  // of a device with one channel
     return {static_cast<double>(batch.decodes), static_cast<double>(batch.decode_context_sum)};
   Decodes of;
   for (const DecodeContext& context : batch.contexts)
-    if (channel < 0 || context.channel == channel) {
+    if (channel < 0 ? context.channel < channels : context.channel == channel) {
       ++of.count;
       of.tokens += static_cast<double>(context.tokens);
     }
   return of;
 }
 
-double prompt_tokens_of(const BatchShape& batch, int channel) {
+double prompt_tokens_of(const BatchShape& batch, int channel, int channels) {
   std::int64_t tokens = 0;
   for (const PrefillChunk& chunk : batch.prefill)
-    if (channel < 0 || chunk.channel == channel) tokens += chunk.tokens;
+    if (channel < 0 ? chunk.channel < channels : chunk.channel == channel) tokens += chunk.tokens;
   return static_cast<double>(tokens);
 }
 
@@ -40,6 +41,8 @@ class BesideDevice final : public DecodesElsewhere {
       : DecodesElsewhere(std::move(device), std::move(spec)), memory_(std::move(memory)) {}
 
  private:
+  bool has(const DecodeContext& context) const override { return context.channel >= memory_.ranksets; }
+
   KernelCost elsewhere(const Operator& op, const BatchShape& batch) const override {
     return op.kind == OperatorKind::decode_attention ? attend(op, batch) : transfer(op, batch);
   }
@@ -47,7 +50,8 @@ class BesideDevice final : public DecodesElsewhere {
   // Heads go round the channels, the tokens of each round the ranks of a rankset; where there are fewer heads
   // than channels, their tokens go round these too.
   KernelCost attend(const Operator& op, const BatchShape& batch) const {
-    const Decodes decodes = decodes_of(batch, op.channel);
+    const Decodes all = decodes_of(batch, op.channel, memory_.ranksets),
+                  decodes{even_share(op) * all.count, even_share(op) * all.tokens};
     KernelCost cost;
     if (decodes.count == 0) return cost;
     const std::int64_t group = std::max<std::int64_t>(1, op.query_heads / op.kv_heads);
@@ -67,6 +71,11 @@ class BesideDevice final : public DecodesElsewhere {
     return cost;
   }
 
+  // Of what a member does for all channels.
+  double even_share(const Operator& op) const {
+    return op.each_member && op.channel < 0 ? 1. / memory_.ranksets : 1;
+  }
+
   // Of one decode.
   static Bytes result_bytes(const Operator& op) {
     return Bytes(static_cast<double>(op.query_heads * op.head_dim) * bytes_per_element(op.activations));
@@ -76,12 +85,13 @@ class BesideDevice final : public DecodesElsewhere {
   }
 
   KernelCost transfer(const Operator& op, const BatchShape& batch) const {
-    const auto decodes = static_cast<double>(batch.decodes);
+    const double decodes = decodes_of(batch, -1, memory_.ranksets).count;
     KernelCost cost;
     cost.host = op.kind == OperatorKind::offload ? decodes * offload_bytes(op)
                 : op.kind == OperatorKind::onload
                     ? decodes * result_bytes(op)
-                    : Bytes(attention_shape(op).bytes_per_token() * prompt_tokens_of(batch, op.channel));
+                    : Bytes(even_share(op) * attention_shape(op).bytes_per_token() *
+                            prompt_tokens_of(batch, op.channel, memory_.ranksets));
     cost.time = cost.traffic = cost.host / std::min(spec().host_bandwidth, memory_.channels * memory_.stored);
     cost.energy = spec().power.per_link_byte * cost.host;
     return cost;
@@ -100,7 +110,7 @@ std::string cannot_share(const Device& memory, int devices) {
 }
 
 std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> device, const Device& memory,
-                                               int devices) {
+                                               int devices, bool beside_device) {
   const auto& dimm = dynamic_cast<const Dimm&>(memory);
   const DeviceSpec& whole = dimm.spec();
   DimmShape share = dimm.shape();
@@ -108,9 +118,9 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
   DeviceSpec spec = device->spec();
   spec.units.push_back(whole.units.front());
   spec.units.push_back({"host_link", 2});  // there, and back
-  spec.kv_channels = share.ranksets;
-  spec.host_kv =
-      HostKv{whole.memory / devices, static_cast<double>(share.channels) * share.channel_bandwidth};
+  spec.kv_channels = share.ranksets + (beside_device ? 1 : 0);
+  spec.host_kv = HostKv{whole.memory / devices, beside_device, share.even_loads,
+                        static_cast<double>(share.channels) * share.channel_bandwidth};
   spec.power.idle += whole.power.idle / devices;
   spec.power.tdp += whole.power.tdp / devices;
   spec.dollars_per_hour += whole.dollars_per_hour / devices;

@@ -44,6 +44,11 @@ const std::vector<Choice>& choices() {
         "without rows "
         "or refresh. null: as the catalog has it."},
        {"commands", "peak"}},
+      {{"rankset_loads",
+        "Of DIMM-PIM: where requests' layers go round the ranksets, what of a layer lies in which; or an "
+        "equal share in "
+        "each, as L3's figures have it. null: as the catalog has it."},
+       {"placed", "even"}},
       {{"activation",
         "Of DIMM-PIM: how the banks of a rank open a row each: all in one cycle, tRRD apart, or as tFAW "
         "allows too; null: "
@@ -136,6 +141,7 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
   const MemorySpec memory = find_memory(chosen["memory"]);
   const DimmPimOptions options = options_of(chosen);
   shape.level = options.level;
+  shape.even_loads = chosen["rankset_loads"] == "even";
   shape.channel_bandwidth = memory.peak();
   chosen["dimm_timing"] == "peak" ? attend_at_peak(shape, memory, ranks)
                                   : attend_by_commands(shape, memory, options);

@@ -113,11 +113,17 @@ struct StageGraph {
   std::vector<Operator> windows = {};  // the collectives that prefetches run beside
 };
 
+// Which channel's requests the members of a unit have in layer l.
+enum class MemberChannels {
+  own,       // their own
+  rotating,  // the one l places before
+  even,      // an equal share of all (channel stays -1)
+};
 // One operator for each member of its unit in the place of one that has `each_member`; `members` of each
-// unit. A member's channel is its own; with `rotating` layers, in layer l it is the one l places before:
-// those layers are unfolded, so that a block has as many as there are members (what is left over joins the
-// epilogue). What follows such an operator on the same members waits for the one of its own alone.
-StageGraph spread_over_members(StageGraph stage, std::span<const int> members, bool rotating);
+// unit. Layers in which channels rotate are unfolded, so that a block has as many as there are members (what
+// is left over joins the epilogue). What follows such an operator on the same members waits for the one of
+// its own alone.
+StageGraph spread_over_members(StageGraph stage, std::span<const int> members, MemberChannels channels);
 
 // Every reason why a model cannot be cut this way (heads, experts, layers), in words; empty if it can.
 std::vector<std::string> sharding_problems(const Architecture& model, const Sharding& sharding);

@@ -2,12 +2,13 @@
 // of which is attended to by the PIM while the GPU is at the other; prompts join a sub-batch until its time
 // on the GPU is the other's on the PIM, the last of them cut in a chunk of so many times 16 tokens that they
 // come closest. What is left of it comes first in the next step. Beyond the paper: where decodes alone keep
-// the GPU longer than the PIM, no bubble is there to fill and by those rules no prompt would ever join; a
-// sub-batch then takes `min_prompt_tokens` of them all the same.
+// the GPU longer than the PIM no bubble is there to fill, and by those rules no prompt would ever join, so a
+// sub-batch takes some of them all the same; and a step may be one batch where that is shorter.
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <stdexcept>
 
+#include "policies/batching/decode_halves.h"
 #include "policies/batching/step.h"
 
 namespace weir {
@@ -38,7 +39,7 @@ class Filler {
     return gpu - times_.offloaded({other_.decodes(), other_.context_sum, prompt_tokens, other_.contexts});
   }
 
-  bool full() { return in_.chunks.empty() ? times_.batched(0, in_.decodes()) >= pim() : gpu() >= pim(); }
+  bool full() const { return gpu() >= pim(); }
 
   // Of at most `most` tokens the multiple of 16 (or all of them) that comes closest to the PIM's time.
   std::int64_t closest(std::int64_t most, std::int64_t context) {
@@ -74,8 +75,9 @@ class Filler {
 
 class AdaptiveChunkInterleaving final : public LimitedBatching {
  public:
-  AdaptiveChunkInterleaving(const BatchLimits& limits, Predictor predictor, std::int64_t min_prompt_tokens)
-      : LimitedBatching(limits), predictor_(predictor), min_prompt_tokens_(min_prompt_tokens) {}
+  AdaptiveChunkInterleaving(const BatchLimits& limits, Predictor predictor, std::int64_t min_prompt_tokens,
+                            bool best)
+      : LimitedBatching(limits), predictor_(predictor), min_prompt_tokens_(min_prompt_tokens), best_(best) {}
 
   bool interleaves() const override { return true; }
   Predictor predictor() const override { return predictor_; }
@@ -86,7 +88,14 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
     Step step(view, limits_, view.admission, batch);
     step.run_decodes();
     SubBatch halves[2];
-    part(view, batch, halves);
+    part_decodes(view, batch);
+    for (const Slice& slice : batch.slices) {
+      const SequenceView& sequence = view.running[static_cast<std::size_t>(slice.sequence)];
+      if (sequence.elsewhere) continue;
+      SubBatch& half = halves[slice.sub_batch];
+      half.contexts.push_back({sequence.known_tokens, sequence.channel});
+      half.context_sum += sequence.known_tokens;
+    }
     for (const std::size_t half : {1, 0}) {
       const std::size_t first = batch.slices.size();
       fill(view, step, *view.times, halves[half], halves[1 - half]);
@@ -95,76 +104,42 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
     }
     if (halves[0].decodes() + halves[0].prompt_tokens > 0 &&
         halves[1].decodes() + halves[1].prompt_tokens > 0)
-      batch.sub_batches = 2;
+      batch.sub_batches = 2, batch.whole_if_faster = best_;
     else
       for (Slice& slice : batch.slices) slice.sub_batch = 0;
   }
 
  private:
-  // Longest first, to the one, the other, the other, the one and so on: sums differ by the longest at most,
-  // and the same ones stay together while all of them grow alike.
-  static void part(const ServingView& view, Batch& batch, SubBatch (&halves)[2]) {
-    boost::container::small_vector<std::pair<std::int64_t, std::size_t>, 256> order;
-    for (std::size_t i = 0; i < batch.slices.size(); ++i) {
-      const SequenceView& sequence = view.running[static_cast<std::size_t>(batch.slices[i].sequence)];
-      if (!sequence.elsewhere) order.emplace_back(-sequence.known_tokens, i);
-    }
-    std::ranges::sort(order);
-    std::vector<std::vector<std::size_t>> by(64);
-    for (auto [len, i] : order)
-      by[static_cast<std::size_t>(view.running[static_cast<std::size_t>(batch.slices[i].sequence)].channel)]
-          .push_back(i);
-    const auto tokens = [&](std::size_t i) {
-      return view.running[static_cast<std::size_t>(batch.slices[i].sequence)].known_tokens;
-    };
-    std::vector<std::pair<std::int64_t, std::size_t>> d;
-    for (std::size_t r = 0; r < by.size(); ++r) {
-      std::int64_t diff = 0;
-      for (std::size_t k = 0; k < by[r].size(); ++k) diff += ((k + 1) / 2 % 2 ? -1 : 1) * tokens(by[r][k]);
-      d.emplace_back(-diff, r);
-    }
-    std::ranges::sort(d);
-    std::int64_t x = 0;
-    for (auto [neg, r] : d) {
-      const bool flip = x > 0;
-      x += flip ? neg : -neg;
-      for (std::size_t k = 0; k < by[r].size(); ++k) {
-        const std::size_t half = ((k + 1) / 2 + flip) % 2;
-        Slice& slice = batch.slices[by[r][k]];
-        slice.sub_batch = static_cast<std::int8_t>(half);
-        const SequenceView& sequence = view.running[static_cast<std::size_t>(slice.sequence)];
-        halves[half].contexts.push_back({sequence.known_tokens, sequence.channel});
-        halves[half].context_sum += sequence.known_tokens;
-      }
-    }
-  }
-
-  // The prompt that was cut comes first, then those that wait.
   void fill(const ServingView& view, Step& step, const StepTimes& times, SubBatch& filled,
-            const SubBatch& other) const {
-    Filler filler(times, filled, other);
-    const auto wanted = [&](std::int64_t pending, std::int64_t context) {
-      const std::int64_t least = min_prompt_tokens_ - filled.prompt_tokens;
-      const std::int64_t most = std::min(pending, step.tokens_left());
-      return std::min(most, std::max(least, filler.full() ? 0 : filler.closest(most, context)));
-    };
-    for (; step.unfinished_prompt() >= 0 && !step.full();) {
-      const SequenceView& prompt = view.running[static_cast<std::size_t>(step.unfinished_prompt())];
-      const std::int64_t tokens = wanted(prompt.pending(), prompt.computed_tokens);
-      if (tokens <= 0 || !step.continue_prompt(tokens)) return;
-      filler.add(tokens, prompt.computed_tokens);
-    }
-    while (const SequenceView* head = step.head()) {
-      const std::int64_t tokens =
-          head->elsewhere ? head->pending() : wanted(head->pending(), head->computed_tokens);
-      if (tokens <= 0 || !step.add(*head, tokens)) return;
-      if (!head->elsewhere) filler.add(tokens, head->computed_tokens);
-    }
-  }
+            const SubBatch& other) const;
 
   Predictor predictor_;
   std::int64_t min_prompt_tokens_;
+  bool best_;
 };
+
+// The prompt that was cut comes first, then those that wait.
+void AdaptiveChunkInterleaving::fill(const ServingView& view, Step& step, const StepTimes& times,
+                                     SubBatch& filled, const SubBatch& other) const {
+  Filler filler(times, filled, other);
+  const auto wanted = [&](std::int64_t pending, std::int64_t context) {
+    const std::int64_t least = min_prompt_tokens_ - filled.prompt_tokens;
+    const std::int64_t most = std::min(pending, step.tokens_left());
+    return std::min(most, std::max(least, filler.full() ? 0 : filler.closest(most, context)));
+  };
+  for (; step.unfinished_prompt() >= 0 && !step.full();) {
+    const SequenceView& prompt = view.running[static_cast<std::size_t>(step.unfinished_prompt())];
+    const std::int64_t tokens = wanted(prompt.pending(), prompt.computed_tokens);
+    if (tokens <= 0 || !step.continue_prompt(tokens)) return;
+    filler.add(tokens, prompt.computed_tokens);
+  }
+  while (const SequenceView* head = step.head()) {
+    const std::int64_t tokens =
+        head->elsewhere ? head->pending() : wanted(head->pending(), head->computed_tokens);
+    if (tokens <= 0 || !step.add(*head, tokens)) return;
+    if (!head->elsewhere) filler.add(tokens, head->computed_tokens);
+  }
+}
 
 }  // namespace
 
@@ -172,18 +147,21 @@ std::shared_ptr<const BatchingPolicy> make_adaptive_chunk_interleaving(Params& p
   const BatchLimits limits = BatchLimits::from(params);
   const std::string predictor = params.choice(
       {"predictor",
-       "What a step's parts are expected to take: exact asks the simulator's own kernels; learned has a "
-       "linear model "
-       "of the PIM's and random forests of the GPU's times, trained on the run so far (L3, Section 5.3)."},
+       "How long parts of a step are expected to take: exact asks the kernels; learned is a line for the PIM "
+       "and random forests for the GPU, trained on the run so far."},
       {"exact", "learned"}, "exact");
-  const std::int64_t least =
-      params.integer({"min_prompt_tokens",
-                      "Tokens of prompts that a sub-batch takes where its decodes alone keep the GPU longer "
-                      "than the PIM, so that "
-                      "prompts do not wait for ever; more: batches grow faster, tokens come later."},
-                     {1, 1 << 30}, 512);
+  const std::int64_t least = params.integer(
+      {"min_prompt_tokens",
+       "Tokens of prompts that a sub-batch takes even where they are no bubble's: without them a GPU that is "
+       "busy with decodes would never begin one. More: batches grow faster, tokens come later."},
+      {1, 1 << 30}, 256);  // the next power of two to where an A100's matrices are no longer bound by memory
+  const std::string interleave = params.choice(
+      {"interleave",
+       "Two sub-batches side by side; or whichever is shorter, those or the batch as a whole: a small one "
+       "would read the weights twice."},
+      {"on", "best"}, "best");
   return std::make_shared<AdaptiveChunkInterleaving>(
-      limits, predictor == "learned" ? Predictor::learned : Predictor::exact, least);
+      limits, predictor == "learned" ? Predictor::learned : Predictor::exact, least, interleave == "best");
 }
 
 }  // namespace weir

@@ -10,6 +10,7 @@
 // that arrive at one instant should all be in the queue before the policy is asked (a static batch takes what
 // it sees).
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -55,16 +56,18 @@ struct ServingView {
   std::span<const SequenceView> running;      // in order of admission
   std::span<const SequenceView> waiting;      // first come, first served; preempted ones in front
   std::span<const std::int64_t> free_blocks;  // of each channel, or of all together: one number
-  std::int64_t total_blocks;                  // of one channel
+  std::int64_t total_blocks;                  // of the largest of these
   std::int64_t block_tokens;
   Admission admission;
   int pipeline_stages;
   const StepTimes* times = nullptr;  // for policies with a predictor
+  std::span<const int> pools = {};  // of each memory channel, its index into free_blocks; empty: the same one
 };
 
 // Index into free_blocks.
 inline std::size_t pool_of(const ServingView& view, const SequenceView& sequence) {
-  return view.free_blocks.size() == 1 ? 0 : static_cast<std::size_t>(sequence.channel);
+  const auto channel = static_cast<std::size_t>(sequence.channel);
+  return view.pools.empty() ? channel : static_cast<std::size_t>(view.pools[channel]);
 }
 
 struct Slice {
@@ -83,6 +86,8 @@ struct Batch {                          // reused by the caller, to save allocat
   // slice: the engine may fast-forward. Only for batches of decodes with nothing to admit. With several
   // pipeline stages: when this batch comes back, provided those in flight then are repeatable too.
   bool repeatable = false;
+  std::int64_t same_steps =
+      std::numeric_limits<std::int64_t>::max();  // for so many at most, this one included
   // 2: the slices are two batches whose operators are independent chains (NeuPIMs, Section 6.2).
   int sub_batches = 1;
   bool whole_if_faster = false;  // play them as one batch where that step is the shorter one
@@ -92,6 +97,7 @@ struct Batch {                          // reused by the caller, to save allocat
     admitted = 0;
     repeatable = whole_if_faster = false;
     sub_batches = 1;
+    same_steps = std::numeric_limits<std::int64_t>::max();
   }
 };
 

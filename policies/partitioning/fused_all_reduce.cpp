@@ -39,6 +39,7 @@ class FusedAllReduce final : public PartitioningPolicy {
   }
 
   bool keeps_kv_in_host_memory() const override { return policy_->keeps_kv_in_host_memory(); }
+  bool uses_spare_memory() const override { return policy_->uses_spare_memory(); }
 
  private:
   // Chunks take the place of what they are cut from, so that the order of vertices stays topological and the

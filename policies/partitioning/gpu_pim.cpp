@@ -31,8 +31,8 @@ int unit_or_none(std::span<const std::string> units, const char* name) {
 
 class GpuPim final : public PartitioningPolicy {
  public:
-  GpuPim(std::shared_ptr<const PartitioningPolicy> rest, Transfers transfers)
-      : rest_(std::move(rest)), transfers_(transfers) {}
+  GpuPim(std::shared_ptr<const PartitioningPolicy> rest, Transfers transfers, bool spare_memory)
+      : rest_(std::move(rest)), transfers_(transfers), spare_memory_(spare_memory) {}
 
   StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
     StageGraph placed = rest_->place(std::move(stage), units);
@@ -48,6 +48,7 @@ class GpuPim final : public PartitioningPolicy {
   }
 
   bool keeps_kv_in_host_memory() const override { return true; }
+  bool uses_spare_memory() const override { return spare_memory_; }
 
  private:
   StageGraph split(StageGraph placed, Host host) const {
@@ -63,7 +64,7 @@ class GpuPim final : public PartitioningPolicy {
     for (const auto v : boost::make_iterator_range(boost::vertices(from))) {
       first[v] = last[v] = {boost::add_vertex(from[v], to)};
       if (from[v].kind == OperatorKind::attention) {
-        to[last[v][0]].prefill_only = true;
+        to[last[v][0]].prefill_only = !spare_memory_;
         host.link >= 0 ? add_in_host(to, from[v], host, first[v], last[v])
                        : add_in_device(to, from[v], host.memory, first[v], last[v]);
       }
@@ -120,6 +121,7 @@ class GpuPim final : public PartitioningPolicy {
 
   std::shared_ptr<const PartitioningPolicy> rest_;
   Transfers transfers_;
+  bool spare_memory_;
 };
 
 }  // namespace
@@ -138,7 +140,11 @@ std::shared_ptr<const PartitioningPolicy> make_gpu_pim_partitioning(Params& para
        "Keys and values of prompts go to the host memory beside what follows the attention; false: what "
        "follows waits for them."},
       true);
-  return std::make_shared<GpuPim>(make_device_only_partitioning(params), transfers);
+  const bool spare = params.flag({"spare_memory",
+                                  "Requests for which the GPU's own memory has room stay there and are "
+                                  "attended to by the GPU (L3, Section 8)."},
+                                 false);
+  return std::make_shared<GpuPim>(make_device_only_partitioning(params), transfers, spare);
 }
 
 }  // namespace weir

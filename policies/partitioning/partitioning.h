@@ -26,6 +26,8 @@ class PartitioningPolicy {
   virtual StageGraph place(StageGraph stage, std::span<const std::string> units) const = 0;
   // Decodes attend to a KV cache in the memory of the node's host, if there is one that can.
   virtual bool keeps_kv_in_host_memory() const { return false; }
+  // But those for whose KV cache the device's own memory has room.
+  virtual bool uses_spare_memory() const { return false; }
 };
 
 const Catalog<PartitioningPolicy>& partitioning_policies();

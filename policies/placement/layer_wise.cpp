@@ -28,6 +28,9 @@ class LayerWise final : public ChannelPlacementPolicy {
     }
   }
   bool spreads_layers() const override { return true; }
+  bool follows_loads() const override {
+    return false;
+  }  // of those who wait: all ranksets have room, or none has
 
  private:
   static void place_in_turn(const PlacementView& view, std::span<PlacedRequest> requests) {

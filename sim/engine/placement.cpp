@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -181,7 +182,7 @@ class Placer {
     const int sharers = device_count(node);
     const std::string why = cannot_share(*node.host_memory, sharers);
     if (why.empty())
-      spec.on = with_host_memory(spec.on, *node.host_memory, sharers);
+      spec.on = with_host_memory(spec.on, *node.host_memory, sharers, spec.partitioning->uses_spare_memory());
     else
       reading_.problem(pointer + "/partitioning", node.host_memory->spec().kind + ": " + why);
     return why.empty();
@@ -211,10 +212,27 @@ class Placer {
     return spec.batching->interleaves() || !StepModel(spec, placed_stage(s_, spec, 0), false).serial();
   }
 
+  // Those that a placement policy deals out: all but the device's own memory beside its host's.
+  static std::int64_t placed_channels(const DeviceSpec& device) {
+    return device.kv_channels - (device.host_kv && device.host_kv->beside_device ? 1 : 0);
+  }
+
+  static KvPools pools_of(const ReplicaSpec& spec, std::int64_t each, std::int64_t own) {
+    const bool spread = spec.placement->spreads_layers();
+    const auto placed = static_cast<std::size_t>(placed_channels(spec.on->spec()));
+    KvPools pools{std::vector(spread ? 1 : placed, each), std::vector(placed, 0)};
+    if (!spread) std::iota(pools.of_channel.begin(), pools.of_channel.end(), 0);
+    if (spec.on->spec().kv_channels > std::ssize(pools.of_channel)) {
+      pools.of_channel.push_back(static_cast<int>(pools.blocks.size()));
+      pools.blocks.push_back(own);
+    }
+    return pools;
+  }
+
   // Where the layers of a request go round the channels and do not divide by them, one holds a layer more
   // than another: all are as full as that one.
   static Bytes host_room(const ReplicaSpec& spec, std::int64_t layers) {
-    const std::int64_t channels = spec.on->spec().kv_channels;
+    const std::int64_t channels = placed_channels(spec.on->spec());
     const std::int64_t most = (layers + channels - 1) / channels * channels;
     const double used = static_cast<double>(layers) / static_cast<double>(most);
     return (spec.placement->spreads_layers() ? used : 1) * spec.on->spec().host_kv->capacity;
@@ -232,7 +250,9 @@ class Placer {
     const Bytes memory = spec.on->spec().memory, reserve = activation_reserve(s_, spec);
     std::int64_t blocks = cache.blocks.value_or(std::int64_t{1} << 50);
     const bool spread = spec.placement->spreads_layers();
-    const std::int64_t channels = spec.on->spec().kv_channels, pools = spread ? 1 : channels;
+    const std::int64_t channels = placed_channels(spec.on->spec()), pools = spread ? 1 : channels;
+    std::int64_t own = std::int64_t{1}
+                       << 50;  // blocks beside the weights, where the others are in the host's memory
     for (int stage = 0; stage < cut.pipeline; ++stage) {
       if (!can_run(spec, stage, pointer)) return;
       const Bytes weights = weight_bytes(s_.model, s_.precision, cut, stage);
@@ -258,6 +278,7 @@ class Placer {
         return;
       }
       if (!cache.blocks) blocks = std::min(blocks, fits);
+      own = std::min(own, static_cast<std::int64_t>(std::floor(std::max(0.0, beside / block))));
     }
     if (s_.collective_flows && spec.links.latency_once)
       return reading_.problem(
@@ -270,8 +291,9 @@ class Placer {
                               fmt::format("expected a multiple of the {} memory channels of {}, which share "
                                           "the KV cache evenly (got {})",
                                           pools, spec.on->spec().kind, blocks));
-    spec.kv_blocks = blocks / pools * pools;
-    spec.kv_pools = static_cast<int>(pools);
+    spec.kv_pools = pools_of(spec, blocks / pools, own);
+    spec.kv_blocks =
+        std::accumulate(spec.kv_pools.blocks.begin(), spec.kv_pools.blocks.end(), std::int64_t{0});
     const std::int64_t heads = heads_of_rank(s_.model, cut).query;
     spec.mha = spec.on->spec().mha.value_or(MhaParameters{});
     spec.mha.heads = heads;
@@ -281,7 +303,7 @@ class Placer {
 
   // As vLLM does at its start: whoever allows a length must be able to serve it.
   void check_longest(const ReplicaSpec& spec, const std::string& pointer) {
-    const std::int64_t channel_blocks = spec.kv_blocks / spec.kv_pools;
+    const std::int64_t channel_blocks = std::ranges::max(spec.kv_pools.blocks);
     const auto serves = [&](std::int64_t length) {
       return spec.batching->serves({Seconds(0), length - 1, 1}, channel_blocks, spec.kv_cache.block_tokens);
     };

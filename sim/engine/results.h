@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/memory/cache.h"
+#include "policies/batching/predict/step_times.h"
 #include "sim/core/params.h"
 #include "sim/core/request.h"
 
@@ -108,6 +109,7 @@ struct RunResult {
   Seconds start;       // of what is measured: arrival of the first request kept
   Seconds end;         // last token
   bool interrupted = false, out_of_time = false;
+  std::vector<PredictionErrors> predictions;  // one a replica with a learned predictor
   std::vector<std::string> notes;
   std::int64_t events = 0;
 };

@@ -58,6 +58,12 @@ struct KvCacheSpec {
   bool prefix_caching = true;  // of a preempted request's own blocks
 };
 
+// What blocks are counted in: of a device's memory channels all together, each by itself, or some of either.
+struct KvPools {
+  std::vector<std::int64_t> blocks;  // of each
+  std::vector<int> of_channel;       // which one
+};
+
 struct DevicePlace {
   int node = 0, slot = 0;  // nodes counted one by one, slots within a node
 };
@@ -80,7 +86,7 @@ struct ReplicaSpec {
   std::shared_ptr<const Device> on;                    // all devices of a replica are alike
   std::vector<ReplicaPlace> places;                    // one a replica
   std::int64_t kv_blocks = 0;                          // one replica's, all channels': of its fullest stage
-  int kv_pools = 1;                                    // that they are in, of equal size
+  KvPools kv_pools;                                    // that they are in
   MhaParameters mha{};                                 // of one rank's share of the model
   std::shared_ptr<const CollectiveModel> collectives;  // of a stage's tensor-parallel group
   LinkSpec links;                                      // which it runs over

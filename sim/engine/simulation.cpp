@@ -9,7 +9,7 @@
 
 #include "sim/engine/serving/router.h"
 #include "sim/engine/stages.h"
-#include "sim/engine/step/exact_times.h"
+#include "sim/engine/step/profiled_times.h"
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
@@ -79,11 +79,16 @@ void Simulation::build_replica(const ReplicaSpec& spec, const ReplicaPlace& plac
   const auto index = servers_.size();
   const int number = static_cast<int>(index);
   auto replica = std::make_unique<Replica>(
-      number, spec, spec.kv_blocks, positions_, recorder_,
+      number, spec, positions_, recorder_,
       Replica::Events{.finished = [this](std::int32_t) { finished(); },
                       .hand_over = [this, number](std::int32_t request) { hand_over(request, number); }});
-  if (spec.batching->predictor() != Predictor::none)
-    replica->expect(std::make_shared<ExactTimes>(spec, placed_stage(scenario_, spec, 0)));
+  if (spec.batching->predictor() != Predictor::none) {
+    ExactTimes exact(spec, placed_stage(scenario_, spec, 0));
+    if (spec.batching->predictor() == Predictor::exact)
+      replica->expect(std::make_unique<ExactTimes>(std::move(exact)));
+    else
+      replica->expect(std::make_unique<ProfiledTimes>(std::move(exact)));
+  }
   charged_.insert(charged_.end(), place.size(), &spec.on->spec());
   servers_.push_back(std::make_unique<Server>(
       std::move(replica),
@@ -251,6 +256,8 @@ RunResult Simulation::run(sg4::Engine& engine) {
   Seconds end(0);
   for (const RequestRecord& r : result.requests) end = std::max({end, r.finished, r.first_token});
   for (const auto& server : servers_) {
+    if (server->replica().spec().batching->predictor() == Predictor::learned)
+      result.predictions.push_back(server->replica().times()->errors());
     const KvCache& cache = server->replica().cache();
     if (cache.used() != 0 && !result.out_of_time && !result.interrupted)
       throw std::logic_error(fmt::format("{} KV blocks are held when nothing runs", cache.used()));

@@ -21,11 +21,6 @@ struct Training {
   std::size_t renewal = 4000;
 };
 
-// Mean relative errors (RE of Section 6.3) in %. Absent where nothing has been predicted.
-struct PredictionErrors {
-  std::optional<double> prefill_attention, batched, offloaded;
-};
-
 class LearnedTimes final : public StepTimes {
  public:
   explicit LearnedTimes(const Training& training);  // std::invalid_argument where a number is none
@@ -45,7 +40,7 @@ class LearnedTimes final : public StepTimes {
   void observe_offloaded(const OffloadedWork& work, Seconds took);
 
   // Of all observations so far, each predicted by the model that had not seen it yet.
-  PredictionErrors errors() const;
+  PredictionErrors errors() const override;
   // Section 6.3's experiment on the batches now learned from: 80 % of them, dealt by the seed, train models
   // of their own, and the rest is predicted.
   PredictionErrors held_out_errors(std::uint64_t seed) const;

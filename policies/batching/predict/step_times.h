@@ -4,6 +4,7 @@
 // ServingView; it has two kinds: exact (it asks the kernels that the step will be made of) and learned
 // (learned_times.h). All are of every layer of one pipeline stage, alone.
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "models/llm/batch_shape.h"
@@ -20,6 +21,11 @@ struct OffloadedWork {
   std::span<const DecodeContext> contexts = {};  // one a decode: for whom the sums are not enough
 };
 
+// Mean relative errors (RE of Section 6.3) in %. Absent where nothing has been predicted.
+struct PredictionErrors {
+  std::optional<double> prefill_attention, batched, offloaded;
+};
+
 class StepTimes {
  public:
   virtual ~StepTimes() = default;
@@ -28,6 +34,9 @@ class StepTimes {
   // t_batch: everything that is computed for all tokens of a sub-batch together.
   virtual Seconds batched(std::int64_t prompt_tokens, std::int64_t decodes) const = 0;
   virtual Seconds offloaded(const OffloadedWork& work) const = 0;  // T_PIM of Equations 2 and 4
+  // The sub-batches of a step with prompts that is over: one, or two side by side. For those that learn.
+  virtual void observe(std::span<const BatchShape> /*sub_batches*/) {}
+  virtual PredictionErrors errors() const { return {}; }
 };
 
 }  // namespace weir

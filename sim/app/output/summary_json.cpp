@@ -92,6 +92,15 @@ Json kv_cache_json(const FinishedRun& run) {
           {"limited_s", r.kv_limited.value()}};
 }
 
+// Of one operation, the mean over the replicas that predicted any.
+Json prediction_error(const RunResult& run, std::optional<double> PredictionErrors::*operation) {
+  double sum = 0;
+  int replicas = 0;
+  for (const PredictionErrors& errors : run.predictions)
+    if (const std::optional<double>& error = errors.*operation) sum += *error, ++replicas;
+  return replicas > 0 ? Json(sum / replicas) : Json(nullptr);
+}
+
 }  // namespace
 
 Json summary_json(const FinishedRun& run) {
@@ -119,6 +128,11 @@ Json summary_json(const FinishedRun& run) {
   s["output_tokens_per_joule"] = share(static_cast<double>(m.output_tokens), m.energy.value());
   s["cost"] = cost_json(m);
   s["kv_cache"] = kv_cache_json(run);
+  if (!run.result.predictions.empty())
+    s["prediction_error_percent"] = {
+        {"prefill_attention", prediction_error(run.result, &PredictionErrors::prefill_attention)},
+        {"batched", prediction_error(run.result, &PredictionErrors::batched)},
+        {"offloaded", prediction_error(run.result, &PredictionErrors::offloaded)}};
   s["iterations"] = run.result.iterations;
   s["simulated_s"] = run.result.end.value();
   const Bottleneck bottleneck = find_bottleneck(run.scenario, run.result, m);

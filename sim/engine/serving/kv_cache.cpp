@@ -14,7 +14,7 @@ void KvCache::leave(std::int32_t request, std::int64_t blocks, std::int64_t toke
 }
 
 std::int64_t KvCache::found(std::int32_t request, int channel) const {
-  for (const Blocks& run : left_[at(channel)].in_order)
+  for (const Blocks& run : left_[static_cast<std::size_t>(channel)].in_order)
     if (run.request == request) return run.blocks * block_tokens_;
   return 0;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Block accounting of one replica's paged KV cache (PagedAttention, Kwon et al., SOSP'23), in as many
-// channels of equal size as the device has (one, but for devices that compute in memory). Blocks are counted,
+// Block accounting of one replica's paged KV cache (PagedAttention, Kwon et al., SOSP'23), in one pool or, on
+// devices that compute in memory, in several, which the arguments here call channels. Blocks are counted,
 // not named, with one exception: those that a preempted request gave back keep what they hold until somebody
 // takes them, and it may have them again. Free blocks are taken in the order in which they were given back, a
 // request's last ones first (vLLM v1, BlockPool). Promising a block twice is a bug of the policy and throws.
@@ -8,20 +8,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <numeric>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace weir {
 
 class KvCache {
  public:
-  KvCache(std::int64_t blocks, std::int64_t block_tokens, int channels = 1)
-      : channels_(channels),
-        channel_total_(blocks / channels),
-        block_tokens_(block_tokens),
-        free_(static_cast<std::size_t>(channels), blocks / channels),
-        left_(static_cast<std::size_t>(channels)) {}
+  KvCache(std::vector<std::int64_t> channels, std::int64_t block_tokens)
+      : totals_(std::move(channels)), block_tokens_(block_tokens), free_(totals_), left_(totals_.size()) {}
+  KvCache(std::int64_t blocks, std::int64_t block_tokens, int channels = 1)  // of equal size
+      : KvCache(std::vector(static_cast<std::size_t>(channels), blocks / channels), block_tokens) {}
 
   std::int64_t blocks_for(std::int64_t tokens) const { return (tokens + block_tokens_ - 1) / block_tokens_; }
   void take(std::int64_t blocks, int channel = 0) {
@@ -41,10 +41,10 @@ class KvCache {
   // Takes them; they are no longer free.
   void take_found(std::int32_t request, int channel = 0);
 
-  int channels() const { return channels_; }
-  std::int64_t total() const { return channel_total_ * channels_; }
-  std::int64_t channel_total() const { return channel_total_; }  // all channels are alike
-  std::int64_t free(int channel = 0) const { return free_[at(channel)]; }
+  int channels() const { return static_cast<int>(totals_.size()); }
+  std::int64_t total() const { return std::accumulate(totals_.begin(), totals_.end(), std::int64_t{0}); }
+  std::int64_t largest() const { return std::ranges::max(totals_); }  // channel
+  std::int64_t free(int channel = 0) const { return free_[static_cast<std::size_t>(channel)]; }
   std::span<const std::int64_t> free_by_channel() const { return free_; }
   std::int64_t used() const { return used_; }
   std::int64_t peak() const { return peak_; }
@@ -71,13 +71,11 @@ class KvCache {
     used_ += blocks;
     peak_ = std::max(peak_, used_);
   }
-  // A cache of one pool is for the requests of all channels.
-  std::size_t at(int channel) const { return channels_ == 1 ? 0 : static_cast<std::size_t>(channel); }
-  std::int64_t& free_of(int channel) { return free_[at(channel)]; }
-  Left& left_of(int channel) { return left_[at(channel)]; }
+  std::int64_t& free_of(int channel) { return free_[static_cast<std::size_t>(channel)]; }
+  Left& left_of(int channel) { return left_[static_cast<std::size_t>(channel)]; }
 
-  int channels_;
-  std::int64_t channel_total_, block_tokens_, used_ = 0, peak_ = 0;
+  std::vector<std::int64_t> totals_;
+  std::int64_t block_tokens_, used_ = 0, peak_ = 0;
   std::vector<std::int64_t> free_;
   std::vector<Left> left_;
 };

@@ -42,11 +42,11 @@ void Iteration::clear() {
   repeatable = false;
 }
 
-Replica::Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks,
-                 std::vector<std::int32_t>& positions, Recorder& recorder, Events events)
+Replica::Replica(int index, const ReplicaSpec& spec, std::vector<std::int32_t>& positions, Recorder& recorder,
+                 Events events)
     : index_(index),
       spec_(&spec),
-      cache_(kv_blocks, spec.kv_cache.block_tokens, spec.kv_pools),
+      cache_(spec.kv_pools.blocks, spec.kv_cache.block_tokens),
       positions_(positions),
       recorder_(recorder),
       events_(std::move(events)) {}
@@ -54,7 +54,7 @@ Replica::Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks,
 bool Replica::fits(const Request& r) const {
   const std::int64_t tokens = r.input_tokens + r.output_tokens;
   return tokens <= spec_->max_model_len.value_or(tokens) &&
-         spec_->batching->serves({r.arrival, r.input_tokens, generated_here(r)}, cache_.channel_total(),
+         spec_->batching->serves({r.arrival, r.input_tokens, generated_here(r)}, cache_.largest(),
                                  cache_.block_tokens());
 }
 
@@ -124,8 +124,8 @@ void Replica::admit(std::int32_t count, Seconds now) {
     running_.push_back(view);
     live_.push_back(waiting_.live(i));
     running_.back().prefill_target = std::max(view.prefill_target, view.computed_tokens);
-    if (const std::int64_t found = cache_.found(view.request, view.channel); found > 0) {
-      cache_.take_found(view.request, view.channel);
+    if (const std::int64_t found = cache_.found(view.request, pool(view)); found > 0) {
+      cache_.take_found(view.request, pool(view));
       running_.back().blocks = cache_.blocks_for(found);
     }
   }
@@ -135,6 +135,7 @@ void Replica::admit(std::int32_t count, Seconds now) {
 
 // Each that could be admitted in this step, if it is given the blocks, gets a channel: as many as there are
 // seats and, as each needs one at least, free blocks.
+// Those that find room in the device's own memory, where decodes may stay there, go to it.
 // With several pipeline stages: what is in flight is another batch and meets this one on no channel. Balanced
 // are those that step together.
 void Replica::place_waiting() {
@@ -147,18 +148,46 @@ void Replica::place_waiting() {
   placed_.clear(), to_place_.clear();
   for (const SequenceView& view : running_)
     if (!view.in_flight) placed_.push_back({view.known_tokens, view.channel});
-  for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i)
-    to_place_.push_back({waiting_.view(i).known_tokens, 0});
-  free_by_channel_.assign(static_cast<std::size_t>(spec_->on->spec().kv_channels), cache_.free());
-  if (cache_.channels() > 1) std::ranges::copy(cache_.free_by_channel(), free_by_channel_.begin());
+  const bool reserves = spec_->kv_cache.admission == Admission::sequence;
+  std::int64_t beside = device_room(reserves);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i) {
+    SequenceView& view = waiting_.view(i);
+    const std::int64_t blocks = cache_.blocks_for(reserves ? view.final_tokens() : view.known_tokens);
+    view.channel = -1;
+    if (blocks <= beside) view.channel = device_channel(), beside -= blocks;
+    if (view.channel < 0) to_place_.push_back({view.known_tokens, 0});
+  }
+  free_by_channel_.clear();
+  for (int channel = 0; channel < placed_channels(); ++channel)
+    free_by_channel_.push_back(cache_.free(spec_->kv_pools.of_channel[static_cast<std::size_t>(channel)]));
   spec_->placement->place({.placed = placed_,
                            .free_blocks = free_by_channel_,
                            .block_tokens = cache_.block_tokens(),
                            .admitted = admitted_,
                            .mha = spec_->mha},
                           to_place_);
-  for (std::size_t i = 0; i < to_place_.size(); ++i)
-    waiting_.view(i).channel = static_cast<std::int16_t>(to_place_[i].channel);
+  for (std::size_t i = 0, next = 0; next < to_place_.size(); ++i)
+    if (SequenceView& view = waiting_.view(i); view.channel < 0)
+      view.channel = static_cast<std::int16_t>(to_place_[next++].channel);
+}
+
+std::int16_t Replica::device_channel() const {
+  const DeviceSpec& device = spec_->on->spec();
+  return static_cast<std::int16_t>(device.host_kv && device.host_kv->beside_device ? device.kv_channels - 1
+                                                                                   : -1);
+}
+
+int Replica::placed_channels() const {
+  return spec_->on->spec().kv_channels - (device_channel() >= 0 ? 1 : 0);
+}
+
+std::int64_t Replica::device_room(bool reserved) const {
+  const std::int16_t channel = device_channel();
+  if (channel < 0) return -1;
+  std::int64_t room = cache_.free(spec_->kv_pools.of_channel[static_cast<std::size_t>(channel)]);
+  for (const SequenceView& view : running_)
+    if (reserved && view.channel == channel) room -= cache_.blocks_for(view.final_tokens()) - view.blocks;
+  return room;
 }
 
 void Replica::compute(const Slice& slice, Iteration& iteration) {
@@ -166,7 +195,7 @@ void Replica::compute(const Slice& slice, Iteration& iteration) {
   Live& live = live_[static_cast<std::size_t>(slice.sequence)];
   const std::int64_t blocks = cache_.blocks_for(view.computed_tokens + slice.tokens);
   if (blocks > view.blocks) {
-    cache_.take(blocks - view.blocks, view.channel);
+    cache_.take(blocks - view.blocks, pool(view));
     view.blocks = blocks;
   }
   if (live.resident > 0) {  // room is made; its KV comes first, its tokens in a later iteration
@@ -203,12 +232,12 @@ void Replica::preempt(const std::vector<std::int32_t>& preempted, Iteration& ite
       live.resident = view.computed_tokens;
       live.resident_at = -1;
       view.elsewhere = true;
-      cache_.give(blocks, view.channel);
+      cache_.give(blocks, pool(view));
     } else {
       if (spec_->kv_cache.prefix_caching)
-        cache_.leave(view.request, blocks, view.computed_tokens, view.channel);
+        cache_.leave(view.request, blocks, view.computed_tokens, pool(view));
       else
-        cache_.give(blocks, view.channel);
+        cache_.give(blocks, pool(view));
       view.computed_tokens = 0;
       view.prefill_target = view.known_tokens;
     }
@@ -237,7 +266,7 @@ void Replica::find_left_blocks() {
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     SequenceView& view = waiting_.view(i);
     if (recorder_.record(view.request).preemptions == 0) break;
-    if (waiting_.live(i).resident == 0) view.computed_tokens = cache_.found(view.request, view.channel);
+    if (waiting_.live(i).resident == 0) view.computed_tokens = cache_.found(view.request, pool(view));
   }
 }
 
@@ -252,11 +281,12 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
   spec_->batching->next({.running = running_,
                          .waiting = waiting_.views(),
                          .free_blocks = cache_.free_by_channel(),
-                         .total_blocks = cache_.channel_total(),
+                         .total_blocks = cache_.largest(),
                          .block_tokens = cache_.block_tokens(),
                          .admission = spec_->kv_cache.admission,
                          .pipeline_stages = spec_->parallelism.pipeline,
-                         .times = times_.get()},
+                         .times = times_.get(),
+                         .pools = spec_->kv_pools.of_channel},
                         batch_);
   removed_.assign(running_.size(), 0);
   if (!batch_.preempted.empty()) preempt(batch_.preempted, iteration);
@@ -273,6 +303,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
   for (std::size_t half = 0; half < iteration.sub_batches.size(); ++half)
     point(iteration.sub_batches[half], iteration.sub_batch_parts[half]);
   iteration.repeatable = batch_.repeatable && iteration.transfers.empty() && !placement_may_change_;
+  iteration.same_steps = batch_.same_steps;
   kv_limited_ = !waiting_.empty() &&
                 static_cast<std::int64_t>(running_.size()) < spec_->batching->max_batch_requests() &&
                 iteration.shape.tokens() < spec_->batching->max_batch_tokens();

@@ -40,6 +40,7 @@ struct Iteration {
   std::vector<Member> members;
   std::vector<KvTransfer> transfers;  // to be started before it
   bool repeatable = false;            // decodes alone, and nothing would change the decision: see Batch
+  std::int64_t same_steps = 1;        // for so long
 
   StepWork work() const { return {shape, sub_batches, whole_if_faster}; }
   void clear();
@@ -53,8 +54,8 @@ class Replica {
     std::function<void(std::int32_t request)> hand_over;  // prefill done here, decode elsewhere
   };
 
-  Replica(int index, const ReplicaSpec& spec, std::int64_t kv_blocks, std::vector<std::int32_t>& positions,
-          Recorder& recorder, Events events);
+  Replica(int index, const ReplicaSpec& spec, std::vector<std::int32_t>& positions, Recorder& recorder,
+          Events events);
 
   // False: it can never fit, and was recorded as rejected.
   bool enqueue(std::int32_t request, Seconds now);
@@ -82,19 +83,27 @@ class Replica {
   const ReplicaSpec& spec() const { return *spec_; }
   int index() const { return index_; }
   // Before the first schedule(), where the batching policy has a predictor.
-  void expect(std::shared_ptr<const StepTimes> times) { times_ = std::move(times); }
+  void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
+  const StepTimes* times() const { return times_.get(); }
 
  private:
   struct Held {  // by a request that went elsewhere
     std::int32_t request;
     std::int64_t blocks;
-    int channel;
+    int pool;
   };
   bool enqueue(std::int32_t request, std::int64_t computed, Seconds now);
   std::int64_t generated_here(const Request& request) const;
   void account(Seconds now);  // what the queue looked like since the last call
   void admit(std::int32_t count, Seconds now);
   void place_waiting();
+  std::int64_t device_room(bool reserved) const;  // blocks of device_channel() that nobody has or may need
+  int pool(const SequenceView& view) const {
+    return spec_->kv_pools.of_channel[static_cast<std::size_t>(view.channel)];
+  }
+  // The last memory channel where it is the device's own memory beside its host's; else -1.
+  std::int16_t device_channel() const;
+  int placed_channels() const;  // that the placement policy deals out
   void compute(const Slice& slice, Iteration& iteration);
   void preempt(const std::vector<std::int32_t>& preempted, Iteration& iteration);
   void find_left_blocks();
@@ -114,7 +123,7 @@ class Replica {
   Recorder& recorder_;
   Events events_;
 
-  std::shared_ptr<const StepTimes> times_;
+  std::unique_ptr<StepTimes> times_;
   std::vector<SequenceView> running_;
   std::vector<Live> live_;  // beside running_
   WaitingQueue waiting_;

@@ -8,7 +8,7 @@
 namespace weir {
 
 std::int64_t Replica::longest_run(const Iteration& iteration) const {
-  std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+  std::int64_t steps = iteration.same_steps;
   const std::int64_t block = cache_.block_tokens();
   // After this iteration a sequence has computed_tokens; step j > 1 needs a new block whenever that count
   // crosses a block's end, so sequences are counted by the room left in their last block.
@@ -17,8 +17,7 @@ std::int64_t Replica::longest_run(const Iteration& iteration) const {
   for (const auto& member : iteration.members) {
     const SequenceView& view = running_[position(member.request)];
     steps = std::min(steps, view.output_tokens - (view.known_tokens - view.input_tokens));
-    const int pool = cache_.channels() > 1 ? view.channel : 0;
-    ++by_room[static_cast<std::size_t>((pool + view.blocks) * block - view.computed_tokens)];
+    ++by_room[static_cast<std::size_t>((pool(view) + view.blocks) * block - view.computed_tokens)];
   }
   // Extra steps beyond the first: whole blocks' worth first, then the residues one by one.
   auto rooms = by_room.begin();
@@ -41,7 +40,7 @@ void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens
     SequenceView& view = running_[position(member.request)];
     view.computed_tokens += more_tokens;
     const std::int64_t blocks = cache_.blocks_for(view.computed_tokens);
-    cache_.take(blocks - view.blocks, view.channel);
+    cache_.take(blocks - view.blocks, pool(view));
     view.blocks = blocks;
   }
 }
@@ -89,9 +88,9 @@ bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
   --outstanding_requests_;
   outstanding_tokens_ -= left;
   if (left > 0) {
-    handed_over_.push_back({view.request, view.blocks, view.channel});
+    handed_over_.push_back({view.request, view.blocks, pool(view)});
   } else {
-    cache_.give(view.blocks, view.channel);
+    cache_.give(view.blocks, pool(view));
     record.finished = now;
     record.status = RequestStatus::completed;
   }
@@ -101,6 +100,8 @@ bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
 void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
                        const std::vector<StepRun>& runs, std::int64_t steps) {
   if (steps > 1) extend_blocks(iteration, steps - 1);
+  if (times_ && iteration.shape.prefill_tokens > 0)
+    times_->observe(iteration.sub_batches.empty() ? std::span(&iteration.shape, 1) : iteration.sub_batches);
   account(end);
   recorder_.result().iterations += steps;
   recorder_.tokens(start, end, static_cast<double>(iteration.shape.sequences * steps));
@@ -137,7 +138,7 @@ void Replica::release_handed_over(std::int32_t request, Seconds now) {
   account(now);
   for (auto& held : handed_over_) {
     if (held.request != request) continue;
-    cache_.give(held.blocks, held.channel);
+    cache_.give(held.blocks, held.pool);
     held = handed_over_.back();
     handed_over_.pop_back();
     break;

@@ -60,8 +60,8 @@ Seconds ExactTimes::offloaded(const OffloadedWork& work) const {
     const Seconds time = times * device_->cost(op, batch, *links_).time;
     // A prompt goes to one channel a layer, whichever: a share of each.
     const bool shared = op.kind == OperatorKind::store && op.channel >= 0;
-    if (op.channel < 0)
-      all += time;
+    if (op.channel < 0)  // of members that do alike, one
+      all += op.each_member ? time / channels : time;
     else
       by_channel[static_cast<std::size_t>(op.channel)] += shared ? time / channels : time;
   }

@@ -69,7 +69,11 @@ class Cutter {
     if (steps > 4) {
       const PlayedAt after = played(from.step + 1), before = played(to.step - 1);
       const StepCost slope = slope_between(from, to);
-      if (on_line(from, slope, after) && on_line(from, slope, at) && on_line(from, slope, before)) {
+      const auto quarter = [&](std::int64_t k) {
+        return steps <= 16 || on_line(from, slope, played(from.step + k * steps / 4));
+      };
+      if (on_line(from, slope, after) && on_line(from, slope, at) && on_line(from, slope, before) &&
+          quarter(1) && quarter(3)) {
         append(from, slope, steps);
         return left_ > 0;
       }

@@ -65,6 +65,12 @@ class GrowingWork {
   bool whole_if_faster_;
 };
 
+MemberChannels member_channels(const ReplicaSpec& replica) {
+  if (!replica.placement->spreads_layers()) return MemberChannels::own;
+  const auto& host = replica.on->spec().host_kv;
+  return host && host->even_loads ? MemberChannels::even : MemberChannels::rotating;
+}
+
 }  // namespace
 
 StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
@@ -74,7 +80,7 @@ StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replic
   std::vector<int> members;
   for (const DeviceUnit& unit : units) members.push_back(unit.members);
   return spread_over_members(replica.partitioning->place(std::move(graph), replica.on->spec().unit_names()),
-                             members, replica.placement->spreads_layers());
+                             members, member_channels(replica));
 }
 
 StageGraph with_prefetches(const ReplicaSpec& replica, StageGraph partitioned) {
