@@ -94,7 +94,7 @@ set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 sampl
         static_cast<double>(bars.groups.size()) - 0.45);
     for (std::size_t g = 0; g < bars.groups.size(); ++g)
       body += fmt::format("{}\"{}\" {}", g == 0 ? "" : ", ", bars.groups[g], g);
-    body += ")\n" + plot_of(figure, bars, file) + (i == 0 ? legend_of(figure) : "") + "\n";
+    body += ") scale 0 font small\n" + plot_of(figure, bars, file) + (i == 0 ? legend_of(figure) : "") + "\n";
     if (i == 0) body += "unset key\nunset label 1\nunset label 2\n";
   }
   draw(directory,

@@ -148,12 +148,12 @@ set yrange [0:*]
 set offsets 0, 0, graph 0.14, 0
 set xtics scale 0 ("1K" 0, "2K" 1, "4K" 2, "8K" 3, "16K" 4)
 set xlabel "Context (Llama2-7B, batch 4, one A100)"
+set ytics 10
 set ylabel "Decode step, ms, physical"
 set key outside top center horizontal
-plot "../breakdown.csv" skip 1 using 0:($2+$3) with boxes lc rgb "#0072B2" title "attention", \
+plot "../breakdown.csv" skip 1 using 0:($2+$3) with boxes lc rgb "#0072B2" title "attention, % of the step (published)", \
      "" skip 1 using 0:3 with boxes lc rgb "#E69F00" title "FC", \
-     "" skip 1 using 0:($2+$3):(sprintf("%.0f %% (%.0f)", 100*$2/($2+$3), $6)) with labels offset 0,0.7 notitle, \
-     keyentry with points pt -1 title "(published share)"
+     "" skip 1 using 0:($2+$3):(sprintf("%.0f %% (%.0f)", 100*$2/($2+$3), $6)) with labels offset 0,0.7 notitle
 )gp";
 
 }  // namespace
