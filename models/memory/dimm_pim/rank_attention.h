@@ -78,5 +78,7 @@ Joules rank_energy(const MemorySpec& memory, const DimmPimOptions& options, std:
 // ESTIMATE: of the units on the buffer chip when they multiply there: bank units for a column (Table 5), and
 // the adder and softmax units.
 Watts rank_unit_power(const MemorySpec& memory);
+// Of all units of a rank at once, those of its banks and of its buffer chip, re-layout included (Table 5).
+Watts bank_level_unit_power(const MemorySpec& memory);
 
 }  // namespace weir

@@ -6,7 +6,8 @@ namespace {
 
 // L3, Table 5. A bank unit has four multipliers, an 8-byte column's worth; one of a wider column is taken as
 // so many of them (ESTIMATE).
-constexpr double bank_unit_watts = 1.129e-3, adder_watts = 1.812e-3, softmax_watts = 4.345e-3;
+constexpr double bank_unit_watts = 1.129e-3, adder_watts = 1.812e-3, softmax_watts = 4.345e-3,
+                 relayout_watts = 0.245e-3;
 constexpr double bank_unit_bytes = 8;
 
 // ESTIMATE: a column read that stays in the bank takes the cells' part of IDD4R - IDD3N; the rest is the way
@@ -41,6 +42,13 @@ Joules rank_energy(const MemorySpec& memory, const DimmPimOptions& options, std:
 Watts rank_unit_power(const MemorySpec& memory) {
   const double units = static_cast<double>(memory.organisation.access_bytes) / bank_unit_bytes;
   return Watts(bank_unit_watts * units + adder_watts + softmax_watts);
+}
+
+Watts bank_level_unit_power(const MemorySpec& memory) {
+  const DramOrganisation& o = memory.organisation;
+  const double units = o.banks_per_rank() * static_cast<double>(o.access_bytes) / bank_unit_bytes;
+  return Watts(bank_unit_watts * units + adder_watts * memory.currents.devices / 8 + softmax_watts +
+               relayout_watts);
 }
 
 }  // namespace weir

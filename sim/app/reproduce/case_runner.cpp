@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "sim/app/output/metrics.h"
 #include "sim/engine/child_process.h"
@@ -11,7 +13,8 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t figures = 11;
+constexpr std::size_t figures = 13;
+constexpr std::string_view attending[] = {"pim", "pim_blocked", "ranksets", "host_cpu"};
 
 struct Utilisation {
   double flops = 0, memory = 0, pim = 0, watts = 0;
@@ -27,9 +30,20 @@ Utilisation utilisation(const RunResult& result) {
     mean.memory += share * (device.memory / window / device.memory_bandwidth);
     mean.watts += share * device.energy.value() / device.devices / window.value();
     for (const UnitUsage& unit : device.units)
-      if (unit.name == "pim" || unit.name == "pim_blocked") mean.pim += share * (unit.busy / window);
+      if (std::ranges::find(attending, unit.name) != std::end(attending))
+        mean.pim += share * (unit.busy / window);
   }
   return mean;
+}
+
+double mean_running(const RunResult& result) {
+  double requests = 0;
+  Seconds before = result.start;
+  for (const Sample& sample : result.samples) {
+    requests += sample.running * (sample.time - before).value();
+    before = sample.time;
+  }
+  return before > result.start ? requests / (before - result.start).value() : 0;
 }
 
 std::string simulate_case(const Case& c) {
@@ -37,9 +51,11 @@ std::string simulate_case(const Case& c) {
   RunResult result = simulate(scenario, {});
   const Metrics m = measure(result, scenario.slo);
   const Utilisation used = utilisation(result);
-  const double values[figures] = {m.ttft_ms.mean, m.ttft_ms.p50, m.tpot_ms.mean,      m.tpot_ms.p50,
-                                  m.e2el_ms.mean, m.e2el_ms.p50, m.output_throughput, used.flops,
-                                  used.memory,    used.pim,      used.watts};
+  const double values[figures] = {m.ttft_ms.mean,      m.ttft_ms.p50,        m.tpot_ms.mean,
+                                  m.tpot_ms.p50,       m.e2el_ms.mean,       m.e2el_ms.p50,
+                                  m.output_throughput, mean_running(result), static_cast<double>(m.rejected),
+                                  used.flops,          used.memory,          used.pim,
+                                  used.watts};
   return std::string(reinterpret_cast<const char*>(values), sizeof values);
 }
 
@@ -62,7 +78,7 @@ std::vector<CaseResult> run_cases(std::size_t count, const std::function<Case(st
         if (r.error.empty()) {
           double v[figures];
           std::memcpy(v, child.output.data(), sizeof v);
-          r = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], ""};
+          r = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], ""};
         }
         if (options.progress) options.progress(fmt::format("{}/{} runs", ++ended, count));
         return true;

@@ -13,8 +13,9 @@ struct CaseResult {
   double ttft_mean_ms = 0, ttft_p50_ms = 0, tpot_mean_ms = 0, tpot_p50_ms = 0, e2e_mean_ms = 0,
          e2e_p50_ms = 0;
   double output_throughput = 0;
-  // Means over the devices and their time: of the peak rate, of the memory's bandwidth, of a unit "pim" or
-  // "pim_blocked" (0: none).
+  double running = 0, rejected = 0;  // requests: the mean over the time; those that can never fit
+  // Means over the devices and their time: of the peak rate, of the memory's bandwidth, of the unit that
+  // attends in memory ("pim", "pim_blocked", "ranksets", "host_cpu"; 0: none).
   double flops_utilisation = 0, memory_utilisation = 0, pim_utilisation = 0;
   double device_watts = 0;  // of a device
   std::string error;        // why there are no figures

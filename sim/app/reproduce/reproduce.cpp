@@ -13,6 +13,7 @@
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
+#include "sim/app/reproduce/l3/study.h"
 #include "sim/app/reproduce/neupims/study.h"
 #include "sim/app/reproduce/preserve/study.h"
 #include "sim/app/reproduce/validation.h"
@@ -28,6 +29,7 @@ const std::vector<Study>& studies() {
        draw_neupims},
       {"preserve", "L2 prefetching NPU: Figures 2, 4 to 8 and 10, Table 1", reproduce_preserve,
        draw_preserve},
+      {"l3", "GPU + DIMM-PIM: Figures 2 and 8 to 11, Table 5", reproduce_l3, draw_l3},
   };
   return table;
 }

@@ -40,16 +40,20 @@ class StudyRuns {
     }
   }
 
+  const Measured& found(const Point& point) const {  // may have errors
+    return results_.at(name_of(point));
+  }
+
   // Empty where it ran; else why it could not.
   std::string error(const Point& point) const {
-    const Measured& m = results_.at(name_of(point));
+    const Measured& m = found(point);
     return !m.paper.error.empty() ? m.paper.error : m.physical.error;
   }
 
   const Measured& at(const Point& point) const {  // throws std::runtime_error where it could not run
     const std::string why = error(point);
     if (!why.empty()) throw std::runtime_error(name_of(point) + ": " + why);
-    return results_.at(name_of(point));
+    return found(point);
   }
 
   template <class Action>

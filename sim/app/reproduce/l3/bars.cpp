@@ -1,0 +1,104 @@
+#include "sim/app/reproduce/l3/bars.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sim/app/output/gnuplot.h"
+#include "sim/app/output/output_file.h"
+
+namespace weir::l3 {
+namespace {
+
+constexpr int width = 680, left = 74, right = 12, between = 62;  // px
+constexpr int title = 30, below = 34;
+
+void write_panel(ResultDirectory& directory, const std::string& file, const Bars& bars) {
+  OutputFile data(directory.file("figures/" + file));
+  data.text("group,judged,physical,published: a column a series each\n");
+  for (std::size_t g = 0; g < bars.groups.size(); ++g) {
+    data.print("{}", g);
+    for (const auto* set : {&bars.judged, &bars.physical, &bars.published}) {
+      if (set->empty()) continue;
+      for (const double value : (*set)[g]) data.text(std::isnan(value) ? "," : fmt::format(",{:.5g}", value));
+    }
+    data.text("\n");
+  }
+  data.close();
+}
+
+std::string plot_of(const BarFigure& figure, const Bars& bars, const std::string& file) {
+  const auto count = static_cast<int>(figure.series.size());
+  const double step = 0.84 / count;
+  std::string plot;
+  const auto add = [&](int series, int set, const std::string& with) {
+    plot += fmt::format("{}\"{}\" skip 1 using ($1{:+.4f}):{} with {} notitle",
+                        plot.empty() ? "plot " : ", \\\n     ", file, step * (series - (count - 1) / 2.),
+                        2 + set * count + series, with);
+  };
+  for (int i = 0; i < count; ++i)
+    add(i, 0, fmt::format("boxes lc rgb \"{}\"", figure.series[static_cast<std::size_t>(i)].colour));
+  for (int i = 0; i < count; ++i) add(i, 1, "points lc rgb \"#000000\" pt 7 ps 0.45");
+  if (!bars.published.empty())
+    for (int i = 0; i < count; ++i) add(i, 2, "points lc rgb \"#D55E00\" pt 2 ps 0.9 lw 2.5");
+  return plot;
+}
+
+// In the first panel, for all: above them.
+std::string legend_of(const BarFigure& figure) {
+  std::string entries;
+  for (const Series& series : figure.series)
+    entries +=
+        fmt::format(", \\\n     keyentry with boxes lc rgb \"{}\" title \"{}\"", series.colour, series.title);
+  entries += ", \\\n     keyentry with points lc rgb \"#000000\" pt 7 ps 0.6 title \"physical\"";
+  bool published = false;
+  for (const Bars& bars : figure.panels) published = published || !bars.published.empty();
+  if (published)
+    entries += ", \\\n     keyentry with points lc rgb \"#D55E00\" pt 2 ps 1 lw 2.5 title \"published\"";
+  return entries;
+}
+
+}  // namespace
+
+void draw_bars(ResultDirectory& directory, const BarFigure& figure) {
+  const int panels = static_cast<int>(figure.panels.size()),
+            rows = (panels + figure.columns - 1) / figure.columns;
+  const int top = 58, bottom = figure.xlabel.empty() ? 8 : 36;
+  const int pitch = title + figure.panel_height + below, height = top + rows * pitch + bottom;
+  const int panel_width = (width - left - right - (figure.columns - 1) * between) / figure.columns;
+  std::string body = R"gp(small = sprintf(",%g", 16*pt)
+set style fill solid 1.0 noborder
+set multiplot
+set yrange [0:*]
+set xtics scale 0 font small offset 0,0.2
+set ytics font small
+set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 samplen 1 font small
+)gp";
+  body += fmt::format("set boxwidth {:.4f}\n", 0.76 / static_cast<double>(figure.series.size()));
+  body += fmt::format("set label 1 \"{}\" at screen 18.0/680, screen 0.48 center rotate\n", figure.ylabel);
+  if (!figure.xlabel.empty())
+    body += fmt::format("set label 2 \"{}\" at screen 0.5, screen 18.0/height center font small\n",
+                        figure.xlabel);
+  for (int i = 0; i < panels; ++i) {
+    const Bars& bars = figure.panels[static_cast<std::size_t>(i)];
+    const std::string file = fmt::format("{}_{}.csv", figure.name, i + 1);
+    write_panel(directory, file, bars);
+    const int x = left + i % figure.columns * (panel_width + between);
+    const int y = bottom + (rows - 1 - i / figure.columns) * pitch + below;
+    body += fmt::format(
+        "set lmargin at screen {}.0/680\nset rmargin at screen {}.0/680\n"
+        "set bmargin at screen {}.0/height\nset tmargin at screen {}.0/height\n"
+        "set title \"{}\" offset 0,-0.6\nset xrange [-0.55:{:.2f}]\nunset xtics\nset xtics scale 0 font "
+        "small (",
+        x, x + panel_width, y, y + figure.panel_height, bars.title,
+        static_cast<double>(bars.groups.size()) - 0.45);
+    for (std::size_t g = 0; g < bars.groups.size(); ++g)
+      body += fmt::format("{}\"{}\" {}", g == 0 ? "" : ", ", bars.groups[g], g);
+    body += ") scale 0 font small\n" + plot_of(figure, bars, file) + (i == 0 ? legend_of(figure) : "") + "\n";
+    if (i == 0) body += "unset key\nunset label 1\nunset label 2\n";
+  }
+  draw(directory,
+       {.name = figure.name, .height = height, .settings = "", .body = body + "unset multiplot\n"});
+}
+
+}  // namespace weir::l3

@@ -1,0 +1,222 @@
+// Figure 8: throughputs of the systems on the traces, over that of GPUs alone, and how large the batches are.
+#include <algorithm>
+
+#include "sim/app/output/output_file.h"
+#include "sim/app/reproduce/l3/study.h"
+#include "sim/engine/scenario.h"
+
+namespace weir::l3 {
+namespace {
+
+Run run_of(const System& system, const Model& model, const Trace& trace) {
+  return {.system = system, .model = model.id, .trace = trace.id};
+}
+
+Sample throughput(const Runs& runs, const Run& run) {
+  return sample(runs, run, &CaseResult::output_throughput);
+}
+
+// What the paper says, in words or bars, and what an honest model gives (systems of the same setting).
+struct Judged {
+  const char *system, *base, *model, *trace;
+  std::optional<double> published;
+  double low, high;
+};
+const Judged judged[] = {
+    {"l3", "gpu", "opt66b", "dolphin", 5.0, 4.0, 6.0},
+    {"l3", "hbmpim", "opt66b", "dolphin", 6.1, 5.0, 7.5},
+    {"hbmpim", "gpu", "opt66b", "dolphin", .82, .7, .95},
+    {"l3", "rpim", "gpt175b", "openr1", 9.2, 7.5, 9.5},
+    {"l3", "gpu", "gpt175b", "longbench", {}, 1.1, 1.5},
+};
+struct JudgedBatch {
+  const char *model, *trace;
+  std::optional<double> published;
+  double low, high;
+};
+const JudgedBatch judged_batches[] = {{"opt66b", "dolphin", 14.3, 11, 15},
+                                      {"gpt175b", "openr1", {}, 6.5, 7.5}};
+
+const System& system_of(const std::string& id) {
+  const auto found = std::ranges::find(baselines, id, [](const System& s) { return std::string(s.id); });
+  return found == baselines.end() ? l3_system : *found;
+}
+
+std::vector<System> all_systems() {
+  std::vector<System> all = baselines;
+  all.push_back(l3_system);
+  return all;
+}
+
+template <class Action>
+void each_workload(const Action& action) {
+  for (const Trace& trace : traces)
+    for (const Model& model : models) action(model, trace);
+}
+
+// Whose requests some never fit, and why; "" where all do.
+std::string refused(const Runs& runs, const Run& run) {
+  const Sample rejected = sample(runs, run, &CaseResult::rejected);
+  if (rejected.paper.empty() || mean(rejected.paper) == 0) return "";
+  const Scenario scenario = read_scenario(scenario_of(run, "paper"), name_of(run));
+  const ReplicaSpec& replica = scenario.replicas[0];
+  return fmt::format(
+      "{}: {:.0f} of 1,000 requests (physical {:.0f}) never fit: longer than the {} tokens of KV cache that "
+      "weights leave a replica of {} GPUs; they are left out",
+      run.system.title, mean(rejected.paper), mean(rejected.physical),
+      replica.kv_blocks * replica.kv_cache.block_tokens, replica.parallelism.tensor);
+}
+
+void add_note(ReproducedRow& row, const std::string& text) {
+  if (!text.empty()) row.note += "; " + text;
+}
+
+Run without_sub_batches(const Model& model, const Trace& trace) {
+  Run run = run_of(hbm_pim, model, trace);
+  run.batching = {{"interleave", "off"}};
+  return run;
+}
+
+// What each system's attending units leave idle: a ratio of throughputs is one of bandwidths times one of
+// these.
+std::string busy(const Runs& runs, const Run& run) {
+  const Sample pim = sample(runs, run, &CaseResult::pim_utilisation);
+  return fmt::format("{} {:.0f} % (physical {:.0f} %)", run.system.title, 100 * mean(pim.paper),
+                     100 * mean(pim.physical));
+}
+
+void explain(const Runs& runs, const Judged& j, const Model& model, const Trace& trace, ReproducedRow& row) {
+  if (j.system == std::string("hbmpim")) {
+    const Sample whole = ratio(runs, without_sub_batches(model, trace), run_of(gpu_only, model, trace));
+    add_note(row, fmt::format("as one batch, without sub-batches, {:.3g}, physical {:.3g}: a half reads all "
+                              "weights, for half as many tokens",
+                              mean(whole.paper), mean(whole.physical)));
+  }
+  if (j.base == std::string("rpim"))
+    add_note(row, fmt::format("units that attend are busy: {}, {}; the bandwidths differ by 8",
+                              busy(runs, run_of(l3_system, model, trace)),
+                              busy(runs, run_of(rank_pim, model, trace))));
+}
+
+void add_ratios(const Runs& runs, Rows& rows) {
+  const auto add = [&](const System& system, const System& base, const Model& model, const Trace& trace) {
+    const Run a = run_of(system, model, trace), b = run_of(base, model, trace);
+    const auto j = std::ranges::find_if(judged, [&](const Judged& row) {
+      return row.system == std::string(system.id) && row.base == std::string(base.id) &&
+             row.model == std::string(model.id) && row.trace == std::string(trace.id);
+    });
+    const bool bounded = j != std::end(judged);
+    const std::optional<double> none;
+    ReproducedRow& row = add_row(
+        rows, fmt::format("fig8_{}_over_{}_{}_{}", system.id, base.id, model.id, trace.id),
+        fmt::format("throughput, {} over {}: {}, {}", system.title, base.title, model.title, trace.title),
+        bounded ? j->published : none, ratio(runs, a, b), bounded ? j->low : none, bounded ? j->high : none);
+    if (bounded) explain(runs, *j, model, trace, row);
+    for (const Run& run : {a, b}) add_note(row, refused(runs, run));
+  };
+  for (const Judged& j : judged)
+    if (j.base != std::string(gpu_only.id))
+      add(system_of(j.system), system_of(j.base), model_of(j.model), trace_of(j.trace));
+  each_workload([&](const Model& model, const Trace& trace) {
+    for (const System& system : all_systems())
+      if (system.id != gpu_only.id) add(system, gpu_only, model, trace);
+  });
+}
+
+void add_batches(const Runs& runs, Rows& rows) {
+  for (const JudgedBatch& j : judged_batches) {
+    const Model& model = model_of(j.model);
+    const Trace& trace = trace_of(j.trace);
+    const Run l3 = run_of(l3_system, model, trace), gpu = run_of(gpu_only, model, trace);
+    ReproducedRow& row =
+        add_row(rows, fmt::format("batch_ratio_{}_{}", j.model, j.trace),
+                fmt::format("mean running requests, L3 over GPU: {}, {}", model.title, trace.title),
+                j.published, ratio(runs, l3, gpu, &CaseResult::running), j.low, j.high);
+    const auto running = [&](const Run& run) { return mean(sample(runs, run, &CaseResult::running).paper); };
+    add_note(row, fmt::format("{:.4g} and {:.4g} requests of all replicas", running(l3), running(gpu)));
+    if (!j.published) add_note(row, "the paper: up to 14.3, of all");
+  }
+}
+
+// Of those baselines that serve every request.
+struct Order {
+  bool first = true, last = true;  // L3, the CPU
+  std::string left_out;
+};
+
+Order order(const Runs& runs, std::vector<double> Sample::*set, const std::vector<Trace>& of) {
+  Order found;
+  for (const Trace& trace : of)
+    for (const Model& model : models) {
+      const double l3 = mean(throughput(runs, run_of(l3_system, model, trace)).*set),
+                   cpu = mean(throughput(runs, run_of(cpu_offload, model, trace)).*set);
+      for (const System& system : baselines) {
+        const Run run = run_of(system, model, trace);
+        const double other = mean(throughput(runs, run).*set);
+        if (refused(runs, run).empty()) {
+          found.first = found.first && l3 > other;
+          found.last = found.last && (system.id == cpu_offload.id || cpu < other);
+        } else {
+          found.left_out +=
+              fmt::format("{}{} {} {} (L3 {:.2f} times as fast)",
+                          found.left_out.empty() ? "left out, as not every request fits: " : ", ",
+                          system.title, model.title, trace.title, l3 / other);
+        }
+      }
+      found.last = found.last && cpu < l3;
+    }
+  return found;
+}
+
+void add_orders(const Runs& runs, Rows& rows) {
+  const std::vector<Trace> reasoning(traces.begin(), traces.begin() + 3),
+      openr1(traces.begin(), traces.begin() + 1);
+  const auto add = [&](const char* id, const char* metric, const std::vector<Trace>& of, bool Order::*what) {
+    const Order paper = order(runs, &Sample::paper, of), physical = order(runs, &Sample::physical, of);
+    add_row(rows, id, metric, 1, paper.*what, physical.*what, 1, 1).note = paper.left_out;
+  };
+  add("fig8_l3_first", "1: L3 beats every baseline on OpenR1, Dolphin and OpenThoughts, three models",
+      reasoning, &Order::first);
+  add("cpu_offload_last", "1: CPU offloading is the slowest on OpenR1, three models", openr1, &Order::last);
+}
+
+void write(const Runs& runs, const Folder& folder) {
+  OutputFile file(folder / "end_to_end.csv");
+  file.text(
+      "trace,model,system,ideal_tokens_per_s,physical_tokens_per_s,ideal_over_gpu,physical_over_gpu,"
+      "ideal_running,physical_running,ideal_rejected\n");
+  each_workload([&](const Model& model, const Trace& trace) {
+    const Sample gpu = throughput(runs, run_of(gpu_only, model, trace));
+    for (const System& system : all_systems()) {
+      const Run run = run_of(system, model, trace);
+      const Sample tokens = throughput(runs, run), running = sample(runs, run, &CaseResult::running),
+                   relative = over(tokens, gpu);
+      file.print("{},{},{}", trace.title, model.title, system.title);
+      for (const Sample* s : {&tokens, &relative, &running})
+        for (const auto* values : {&s->paper, &s->physical})
+          file.text(values->empty() ? "," : fmt::format(",{:.5g}", mean(*values)));
+      file.print(",{:.1f}\n", mean(sample(runs, run, &CaseResult::rejected).paper));
+    }
+  });
+  file.close();
+}
+
+}  // namespace
+
+void want_end_to_end(Runs& runs) {
+  each_workload([&](const Model& model, const Trace& trace) {
+    for (const System& system : all_systems()) want_seeds(runs, run_of(system, model, trace));
+  });
+  for (const Judged& j : judged)
+    if (j.system == std::string("hbmpim"))
+      want_seeds(runs, without_sub_batches(model_of(j.model), trace_of(j.trace)));
+}
+
+void add_end_to_end(const Runs& runs, const Folder& folder, Rows& rows) {
+  add_ratios(runs, rows);
+  add_batches(runs, rows);
+  add_orders(runs, rows);
+  write(runs, folder);
+}
+
+}  // namespace weir::l3

@@ -1,0 +1,61 @@
+#pragma once
+// The runs behind L3's figures: its models, traces and systems as scenarios, every one simulated once in each
+// set. A set of the GPU's and the DIMMs' constants (`assumptions`) takes the place of `paper`: ideal for
+// Figures 8 to 10, eff for Figure 11, whose decode attention is fitted to it.
+#include <string>
+#include <vector>
+
+#include "sim/app/reproduce/study_runs.h"
+
+namespace weir::l3 {
+
+struct Model {  // Table 3
+  const char *name, *id, *title;
+  int tensor, data;
+};
+extern const std::vector<Model> models;
+const Model& model_of(const std::string& id);
+
+struct Lengths {
+  double mean, deviation;
+};
+struct Trace {  // Table 4
+  const char *id, *title;
+  Lengths input, output;
+};
+extern const std::vector<Trace> traces;
+const Trace& trace_of(const std::string& id);
+
+// Eight GPUs, and what holds their KV cache: nullptr, themselves. Another system is another row of
+// `systems`.
+struct System {
+  const char *id, *title;
+  const char *gpu, *memory, *partitioning, *placement, *batching;
+};
+inline constexpr System gpu_only{"gpu",         "GPU",   "a100_sxm_80gb", nullptr,
+                                 "device_only", nullptr, "prefill_first"},
+    hbm_pim{"hbmpim", "HBM-PIM", "a100_hbm_pim", nullptr, "gpu_pim", nullptr, "sub_batch_interleaving"},
+    cpu_offload{"cpu", "CPU", "a100_sxm_80gb", "host_dimm", "gpu_pim", nullptr, "prefill_first"},
+    rank_pim{"rpim", "R-PIM", "a100_sxm_80gb", "dimm_pim_rank", "gpu_pim", "layer_wise", "prefill_first"},
+    l3_system{
+        "l3", "L3", "a100_sxm_80gb", "dimm_pim", "gpu_pim", "layer_wise", "adaptive_chunk_interleaving"};
+inline const std::vector<System> baselines = {gpu_only, hbm_pim, cpu_offload, rank_pim};
+
+struct Run {
+  System system = l3_system;
+  std::string model = {}, trace = {};  // ids
+  int seed = 1;
+  std::string profile = "ideal";   // in the place of `paper`
+  Json memory = Json::object();    // keys over those of the memory of the KV cache
+  Json batching = Json::object();  // and of the batching policy
+  bool overlapped = true;          // transfers beside each other and beside the GPU (Section 5.1)
+  // Not a trace but steps of one batch of so many requests in the middle of their generation (Section 6.3).
+  int batch = 0;
+};
+inline constexpr int batch_tokens = 6000, batch_steps = 9;
+
+std::string name_of(const Run& run);
+Json scenario_of(const Run& run, const std::string& assumptions);
+using Runs = StudyRuns<Run>;
+
+}  // namespace weir::l3

@@ -1,0 +1,82 @@
+// Figure 9: host memory of more ranksets, of more capacity, and of both.
+#include <algorithm>
+
+#include "sim/app/output/output_file.h"
+#include "sim/app/reproduce/l3/study.h"
+
+namespace weir::l3 {
+namespace {
+
+constexpr int base_gib = 512, base_ranksets = 2;
+constexpr int factors[] = {2, 4, 8};
+
+struct Scaling {
+  const char *id, *title;
+  bool bandwidth, capacity;
+};
+constexpr Scaling scalings[] = {
+    {"bw", "Bw-only", true, false}, {"cap", "Cap-only", false, true}, {"both", "Bw-Cap", true, true}};
+
+Run run_of(const char* model, int bandwidth, int capacity) {
+  const int ranksets = base_ranksets * bandwidth;
+  return {
+      .model = model,
+      .trace = "openr1",
+      .memory = {{"ranks", ranksets}, {"ranksets", ranksets}, {"memory_capacity_gib", base_gib * capacity}}};
+}
+
+Run scaled(const char* model, const Scaling& how, int factor) {
+  return run_of(model, how.bandwidth ? factor : 1, how.capacity ? factor : 1);
+}
+
+const std::vector<const char*> scaled_models = {"gpt175b", "gpt89b"};
+
+Sample gain(const Runs& runs, const char* model, const Scaling& how, int factor) {
+  return ratio(runs, scaled(model, how, factor), run_of(model, 1, 1));
+}
+
+}  // namespace
+
+void want_scaling(Runs& runs) {
+  for (const char* model : scaled_models) {
+    want_seeds(runs, run_of(model, 1, 1));
+    for (const Scaling& how : scalings)
+      for (const int factor : factors) want_seeds(runs, scaled(model, how, factor));
+  }
+}
+
+void add_scaling(const Runs& runs, const Folder& folder, Rows& rows) {
+  const auto full = [&](const Scaling& how) { return gain(runs, "gpt175b", how, 8); };
+  const Sample bandwidth = full(scalings[0]), capacity = full(scalings[1]), both = full(scalings[2]);
+  add_row(rows, "fig9_bw_only", "8 times the ranksets, from (512 GB, 2): GPT-175B, OpenR1", 1.1, bandwidth,
+          1.0, 1.2);
+  add_row(rows, "fig9_cap_only", "8 times the capacity, from (512 GB, 2): GPT-175B, OpenR1", 1.6, capacity,
+          1.1, 1.7);
+  const bool more = mean(capacity.paper) > mean(bandwidth.paper);
+  const Sample& larger = more ? capacity : bandwidth;
+  add_row(rows, "fig9_both_over_larger", "gain of both over the larger one of these two: GPT-175B, OpenR1",
+          3.2, over(both, larger), 3)
+      .note += fmt::format(", over {}", more ? "capacity alone" : "ranksets alone");
+  OutputFile file(folder / "scaling.csv");
+  file.text("model,scaled,factor,ideal,physical\n");
+  for (const char* model : scaled_models)
+    for (const Scaling& how : scalings) {
+      file.print("{},{},1,1,1\n", model_of(model).title, how.title);
+      for (const int factor : factors) {
+        const Sample here = gain(runs, model, how, factor);
+        const bool published = model == scaled_models[0] && factor == 8;
+        const std::optional<double> of_both =
+            how.bandwidth && how.capacity ? std::optional(5.1) : std::nullopt;
+        if (!published || of_both)
+          add_row(
+              rows, fmt::format("fig9_{}_x{}_{}", how.id, factor, model),
+              fmt::format("{} x{}, from (512 GB, 2): {}, OpenR1", how.title, factor, model_of(model).title),
+              published ? of_both : std::nullopt, here);
+        file.print("{},{},{},{:.5g},{:.5g}\n", model_of(model).title, how.title, factor, mean(here.paper),
+                   mean(here.physical));
+      }
+    }
+  file.close();
+}
+
+}  // namespace weir::l3
