@@ -61,9 +61,15 @@ void Step::find_unfinished_prompt(std::int32_t from) {
   unfinished_prompt_ = -1;
 }
 
+// Where decodes run, a prompt without blocks waits until one ends. Where none does, prompts may hold all
+// blocks between them: the last ones give theirs to the first.
 bool Step::continue_prompt(std::int64_t tokens) {
+  if (starved_) return false;
   const std::int32_t index = unfinished_prompt_;
-  if (starved_ || !take(index, running(index), tokens)) return false;
+  ByChannel<std::int32_t> end(free_blocks_.size(), static_cast<std::int32_t>(view_.running.size()));
+  const bool alone = batch_.slices.empty();
+  while (!take(index, running(index), tokens))
+    if (!alone || !make_room(index, end)) return false;
   batch_.repeatable = false;
   find_unfinished_prompt(index + 1);
   return true;
