@@ -34,6 +34,7 @@ struct CacheSpec {  // on the chip, shared by all units
 };
 
 struct HostKv {                // a device's share of its host's memory, which holds all of the KV cache
+  std::string kind;            // of the host memory
   Bytes capacity;              // in as many channels (ranksets) as kv_channels has, alike
   bool beside_device = false;  // the last channel is the device's own memory, what weights leave of it
   bool even_loads = false;  // layers in turn leave every channel an equal share of each layer (an assumption)

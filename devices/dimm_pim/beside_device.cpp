@@ -119,7 +119,7 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
   spec.units.push_back(whole.units.front());
   spec.units.push_back({"host_link", 2});  // there, and back
   spec.kv_channels = share.ranksets + (beside_device ? 1 : 0);
-  spec.host_kv = HostKv{whole.memory / devices, beside_device, share.even_loads,
+  spec.host_kv = HostKv{whole.kind, whole.memory / devices, beside_device, share.even_loads,
                         static_cast<double>(share.channels) * share.channel_bandwidth};
   spec.power.idle += whole.power.idle / devices;
   spec.power.tdp += whole.power.tdp / devices;

@@ -2,8 +2,8 @@
 // of which is attended to by the PIM while the GPU is at the other; prompts join a sub-batch until its time
 // on the GPU is the other's on the PIM, the last of them cut in a chunk of so many times 16 tokens that they
 // come closest. What is left of it comes first in the next step. Beyond the paper: where decodes alone keep
-// the GPU longer than the PIM, no bubble is there to fill and by those rules no prompt would ever join; a
-// sub-batch then takes `min_prompt_tokens` of them all the same.
+// the GPU longer than the PIM no bubble is there to fill, and by those rules no prompt would ever join, so a
+// sub-batch takes some of them all the same; and a step may be one batch where that is shorter.
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <stdexcept>
@@ -39,7 +39,7 @@ class Filler {
     return gpu - times_.offloaded({other_.decodes(), other_.context_sum, prompt_tokens, other_.contexts});
   }
 
-  bool full() { return in_.chunks.empty() ? times_.batched(0, in_.decodes()) >= pim() : gpu() >= pim(); }
+  bool full() const { return gpu() >= pim(); }
 
   // Of at most `most` tokens the multiple of 16 (or all of them) that comes closest to the PIM's time.
   std::int64_t closest(std::int64_t most, std::int64_t context) {
@@ -150,21 +150,19 @@ std::shared_ptr<const BatchingPolicy> make_adaptive_chunk_interleaving(Params& p
   const BatchLimits limits = BatchLimits::from(params);
   const std::string predictor = params.choice(
       {"predictor",
-       "What a step's parts are expected to take: exact asks the simulator's own kernels; learned has a "
-       "linear model "
-       "of the PIM's and random forests of the GPU's times, trained on the run so far (L3, Section 5.3)."},
+       "How long parts of a step are expected to take: exact asks the kernels; learned is a line for the PIM "
+       "and random forests for the GPU, trained on the run so far."},
       {"exact", "learned"}, "exact");
-  const std::int64_t least =
-      params.integer({"min_prompt_tokens",
-                      "Tokens of prompts that a sub-batch takes where its decodes alone keep the GPU longer "
-                      "than the PIM, so that "
-                      "prompts do not wait for ever; more: batches grow faster, tokens come later."},
-                     {1, 1 << 30}, 256);
-  const std::string interleave = params.choice({"interleave",
-                                                "Two sub-batches side by side; or each step those or the "
-                                                "whole batch at once, whichever is shorter: small "
-                                                "batches read the weights once and not twice."},
-                                               {"on", "best"}, "best");
+  const std::int64_t least = params.integer(
+      {"min_prompt_tokens",
+       "Tokens of prompts that a sub-batch takes even where they are no bubble's: without them a GPU that is "
+       "busy with decodes would never begin one. More: batches grow faster, tokens come later."},
+      {1, 1 << 30}, 256);  // the next power of two to where an A100's matrices are no longer bound by memory
+  const std::string interleave = params.choice(
+      {"interleave",
+       "Two sub-batches side by side; or whichever is shorter, those or the batch as a whole: a small one "
+       "would read the weights twice."},
+      {"on", "best"}, "best");
   return std::make_shared<AdaptiveChunkInterleaving>(
       limits, predictor == "learned" ? Predictor::learned : Predictor::exact, least, interleave == "best");
 }

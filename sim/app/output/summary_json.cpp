@@ -52,6 +52,7 @@ Json device_json(const DeviceUsage& usage, Seconds duration) {
       {"energy_j", usage.energy.value()},
       {"cost_dollars", usage.cost_dollars},
       {"die_mm2", usage.die_mm2 ? Json(*usage.die_mm2) : Json(nullptr)}};
+  if (!usage.host_memory.empty()) device["host_memory"] = usage.host_memory;
   if (usage.prefetch.fetched > Bytes(0)) device["prefetch"] = prefetch_json(usage.prefetch);
   return device;
 }

@@ -77,14 +77,23 @@ void latencies(Table& table, const Metrics& m) {
 
 struct KindTotals {  // of all devices of one kind
   double devices = 0, busy = 0, least = 1e300, most = 0, flops = 0, memory = 0, link = 0;
+  std::vector<std::pair<std::string, double>> units;  // busy, of all devices
 };
+
+// Of devices that have more than themselves and their link.
+std::string units_of(const KindTotals& k) {
+  std::string units;
+  for (const auto& [unit, busy] : k.units)
+    units += fmt::format("{}{} {}", units.empty() ? "" : ", ", unit, percent(busy / k.devices));
+  return k.units.size() > 2 ? units : "";
+}
 
 // One line a kind of device, so that the table of a thousand replicas is still a table.
 void devices(Table& table, const FinishedRun& run) {
   const double duration = run.metrics.duration.value();
   std::map<std::string, KindTotals> kinds;
   for (const DeviceUsage& u : run.result.devices) {
-    KindTotals& k = kinds[u.kind];
+    KindTotals& k = kinds[u.host_memory.empty() ? u.kind : u.kind + " beside " + u.host_memory];
     const double n = u.devices, busy = duration > 0 ? u.busy.value() / duration : 0;
     k.devices += n;
     k.busy += n * busy;
@@ -96,6 +105,11 @@ void devices(Table& table, const FinishedRun& run) {
     k.flops += used(u.flops.value(), u.peak.value());
     k.memory += used(u.memory.value(), u.memory_bandwidth.value());
     k.link += used(u.link.value(), u.link_bandwidth.value());
+    k.units.resize(std::max(k.units.size(), u.units.size()));
+    for (std::size_t i = 0; i < u.units.size(); ++i) {
+      k.units[i].first = u.units[i].name;
+      k.units[i].second += duration > 0 ? n * (u.units[i].busy.value() / duration) : 0;
+    }
   }
   for (const auto& [kind, k] : kinds) {
     std::string busy = percent(k.busy / k.devices);
@@ -103,6 +117,7 @@ void devices(Table& table, const FinishedRun& run) {
     table.row("Devices", fmt::format("{} x {}: busy {}; of peak: FLOP/s {}, memory {}, links {}", k.devices,
                                      kind, busy, percent(k.flops / k.devices), percent(k.memory / k.devices),
                                      percent(k.link / k.devices)));
+    if (const std::string units = units_of(k); !units.empty()) table.row("Units", units + " of the time");
   }
 }
 
