@@ -18,7 +18,11 @@ DecodesElsewhere::DecodesElsewhere(std::shared_ptr<const Device> device, DeviceS
   spec_.cache.reset();
 }
 
-BatchShape DecodesElsewhere::with_own_decodes(BatchShape batch) const {
+// Where decodes are attended to elsewhere the partitioning policy says so, and there are channels where some
+// may be the device's; without one that does, all are on the device.
+BatchShape DecodesElsewhere::own_part(const Operator& op, BatchShape batch) const {
+  if (!op.prefill_only && batch.contexts.empty()) return batch;
+  if (op.kind != OperatorKind::attention) return batch;
   batch.decodes = batch.decode_context_sum = batch.decode_context_max = 0;
   for (const DecodeContext& context : batch.contexts) {
     if (!has(context)) continue;
@@ -33,7 +37,7 @@ BatchShape DecodesElsewhere::with_own_decodes(BatchShape batch) const {
 KernelCost DecodesElsewhere::cost(const Operator& op, const BatchShape& batch,
                                   const CollectiveModel& links) const {
   if (is_elsewhere(op)) return elsewhere(op, batch);
-  return device_->cost(op, op.kind == OperatorKind::attention ? with_own_decodes(batch) : batch, links);
+  return device_->cost(op, own_part(op, batch), links);
 }
 
 // Of what all members do together: transfers for which all ranksets stop.
@@ -46,7 +50,7 @@ KernelCost DecodesElsewhere::cost_by_member(const Operator& op, const BatchShape
 }
 
 AffineKernelCost DecodesElsewhere::decode_attention(const Operator& op, const BatchShape& batch) const {
-  return device_->decode_attention(op, with_own_decodes(batch));
+  return device_->decode_attention(op, own_part(op, batch));
 }
 
 }  // namespace weir

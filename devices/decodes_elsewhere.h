@@ -25,7 +25,7 @@ class DecodesElsewhere : public Device {
   virtual KernelCost elsewhere(const Operator& op, const BatchShape& batch) const = 0;
 
  private:
-  BatchShape with_own_decodes(BatchShape batch) const;
+  BatchShape own_part(const Operator& op, BatchShape batch) const;
 
   std::shared_ptr<const Device> device_;
   DeviceSpec spec_;

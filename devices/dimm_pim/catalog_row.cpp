@@ -103,15 +103,22 @@ DimmPimOptions options_of(const Chosen& chosen) {
   return options;
 }
 
+// How often K and V are read for the query heads that share them (models/memory/dimm_pim/rank_attention.h).
+double reads_of(DimmLevel level, std::int64_t query_heads) {
+  if (level == DimmLevel::channel) return 1;
+  const std::int64_t a_pass = level == DimmLevel::rank ? rank_heads_a_pass : 1;
+  return static_cast<double>((query_heads + a_pass - 1) / a_pass);
+}
+
 // A column read whenever its interval allows one, and nothing else: of one rank, or its share of the
 // channel's bus.
 void attend_at_peak(DimmShape& shape, const MemorySpec& memory, int ranks) {
   const auto one = std::make_shared<RankAttention>(memory, DimmPimOptions{.level = shape.level});
-  const bool bus = shape.level == DimmLevel::channel;
-  const BytesPerSecond peak = bus ? memory.peak() / ranks : one->peak();
+  const DimmLevel level = shape.level;
+  const BytesPerSecond peak = level == DimmLevel::channel ? memory.peak() / ranks : one->peak();
   shape.stored = memory.peak();
-  shape.head = [peak, bus](std::int64_t query_heads, std::int64_t head_dim) {
-    const Bytes token(static_cast<double>(2 * 2 * head_dim * (bus ? 1 : query_heads)));
+  shape.head = [peak, level](std::int64_t query_heads, std::int64_t head_dim) {
+    const Bytes token(static_cast<double>(2 * 2 * head_dim) * reads_of(level, query_heads));
     return RankAttention::Affine{Seconds(0), token / peak, Joules(0), Joules(0)};
   };
 }

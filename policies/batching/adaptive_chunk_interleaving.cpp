@@ -118,7 +118,7 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
   bool best_;
 };
 
-// The prompt that was cut comes first, then those that wait.
+// The prompt that was cut comes first, then those that wait; nobody behind one that is cut now.
 void AdaptiveChunkInterleaving::fill(const ServingView& view, Step& step, const StepTimes& times,
                                      SubBatch& filled, const SubBatch& other) const {
   Filler filler(times, filled, other);
@@ -132,12 +132,15 @@ void AdaptiveChunkInterleaving::fill(const ServingView& view, Step& step, const 
     const std::int64_t tokens = wanted(prompt.pending(), prompt.computed_tokens);
     if (tokens <= 0 || !step.continue_prompt(tokens)) return;
     filler.add(tokens, prompt.computed_tokens);
+    if (tokens < prompt.pending()) return;
   }
   while (const SequenceView* head = step.head()) {
-    const std::int64_t tokens =
-        head->elsewhere ? head->pending() : wanted(head->pending(), head->computed_tokens);
+    const std::int64_t tokens = head->elsewhere ? std::min(head->pending(), step.tokens_left())
+                                                : wanted(head->pending(), head->computed_tokens);
     if (tokens <= 0 || !step.add(*head, tokens)) return;
-    if (!head->elsewhere) filler.add(tokens, head->computed_tokens);
+    if (head->elsewhere) continue;
+    filler.add(tokens, head->computed_tokens);
+    if (tokens < head->pending()) return;
   }
 }
 

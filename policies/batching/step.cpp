@@ -57,16 +57,28 @@ void Step::run_decodes() {
 void Step::find_unfinished_prompt(std::int32_t from) {
   const auto members = static_cast<std::int32_t>(view_.running.size());
   for (unfinished_prompt_ = from; unfinished_prompt_ < members; ++unfinished_prompt_)
-    if (running(unfinished_prompt_).prefilling() && !running(unfinished_prompt_).in_flight) return;
+    if (running(unfinished_prompt_).prefilling() && !running(unfinished_prompt_).in_flight &&
+        std::ranges::find(batch_.preempted, unfinished_prompt_) == batch_.preempted.end())
+      return;
   unfinished_prompt_ = -1;
 }
 
+// Where decodes run, a prompt without blocks waits until one ends. Where none does, prompts may hold all
+// blocks between them: the last ones give theirs to the first.
 bool Step::continue_prompt(std::int64_t tokens) {
+  const bool alone = batch_.slices.empty();
+  if (starved_ && !alone) return false;
   const std::int32_t index = unfinished_prompt_;
-  if (starved_ || !take(index, running(index), tokens)) return false;
+  ByChannel<std::int32_t> end(free_blocks_.size(), static_cast<std::int32_t>(view_.running.size()));
+  for (const std::int32_t gone : batch_.preempted)
+    end[at(running(gone))] = std::min(end[at(running(gone))], gone);
+  bool taken = take(index, running(index), tokens);
+  if (!taken && !alone) return false;
+  while (!taken && make_room(index, end)) taken = take(index, running(index), tokens);
+  std::ranges::sort(batch_.preempted, std::greater<>());
   batch_.repeatable = false;
-  find_unfinished_prompt(index + 1);
-  return true;
+  find_unfinished_prompt(taken ? index + 1 : static_cast<std::int32_t>(view_.running.size()));
+  return taken;
 }
 
 void Step::run(bool prompts) {

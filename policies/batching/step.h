@@ -31,7 +31,8 @@ class Step {
   void run_decodes();
   // Index into running of the next prompt that is not computed to its end, nor in flight; -1: there is none.
   std::int32_t unfinished_prompt() const { return unfinished_prompt_; }
-  bool continue_prompt(std::int64_t tokens);  // that one, by so many; false if its blocks are not free
+  // That one, by so many; false if its blocks are not free, nor can be had of prompts behind it.
+  bool continue_prompt(std::int64_t tokens);
 
   // The next waiting sequence, or null if this step cannot take another, whatever its size.
   const SequenceView* head() const;

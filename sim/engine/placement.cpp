@@ -250,6 +250,12 @@ class Placer {
     const Bytes memory = spec.on->spec().memory, reserve = activation_reserve(s_, spec);
     std::int64_t blocks = cache.blocks.value_or(std::int64_t{1} << 50);
     const bool spread = spec.placement->spreads_layers();
+    if (spread && spec.on->spec().kv_channels > 1 && !spec.on->spec().host_kv)
+      return reading_.problem(
+          pointer + "/placement",
+          fmt::format("layers go round the ranksets of a host memory (gpu_pim, dimm_pim); in {} a request's "
+                      "are all in one channel",
+                      spec.on->spec().kind));
     const std::int64_t channels = placed_channels(spec.on->spec()), pools = spread ? 1 : channels;
     std::int64_t own = std::int64_t{1}
                        << 50;  // blocks beside the weights, where the others are in the host's memory

@@ -2,6 +2,7 @@
 
 #include "sim/app/reproduce/kernels.h"
 #include "sim/core/embedded.h"
+#include "test/devices/rows.h"
 #include "test/devices/sixteen_bit.h"
 
 namespace weir {
@@ -11,7 +12,7 @@ extern const EmbeddedFiles device_catalog, kernel_catalog;
 namespace weir::test {
 
 TEST_CASE("device catalog: every number of every row has a source, and efficiencies have their error") {
-  REQUIRE(device_names().size() >= 14);
+  REQUIRE(device_names().size() >= 18);
   for (const auto& [name, text] : device_catalog) {
     const Json json = parse_json(std::string(text), std::string(name));
     for (const auto& [key, value] : json.items()) {
@@ -43,7 +44,7 @@ TEST_CASE("device catalog: every number of every row has a source, and efficienc
 }
 
 TEST_CASE("device catalog: every row is a plausible machine") {
-  for (const std::string& kind : device_names()) {
+  for (const std::string& kind : rows_that_run_models()) {
     INFO(kind);
     const auto device = catalog_device(kind);
     const DeviceSpec& spec = device->spec();
@@ -60,6 +61,28 @@ TEST_CASE("device catalog: every row is a plausible machine") {
     const Flops flops(spec.peak(sixteen_bit(*device)).value());
     const Joules full = power.idle * Seconds(1) + power.dynamic(flops, memory, Bytes(0));
     CHECK(full.value() == Approx(power.tdp.value()).epsilon(0.01));
+  }
+}
+
+TEST_CASE("device catalog: every host memory is a plausible one, and by itself runs nothing") {
+  Reading reading("test");
+  const StageGraph stage = build_stage(find_architecture("gpt3-175b", reading, ""), {}, {}, 0);
+  CHECK(host_memories() == std::vector<std::string>{"dimm_pim", "dimm_pim_rank", "host_dimm"});
+  for (const std::string& kind : host_memories()) {
+    INFO(kind);
+    const auto memory = catalog_device(kind);
+    const DeviceSpec& spec = memory->spec();
+    CHECK(spec.kind == kind);
+    CHECK(spec.title.size() > 5);
+    CHECK(device_summary(kind) == spec.title);
+    CHECK(spec.memory > Bytes(1e11));
+    CHECK(spec.host_bandwidth == spec.memory_bandwidth);  // one bus
+    CHECK(spec.dollars_per_hour > 0);
+    CHECK(spec.power.idle < spec.power.tdp);
+    CHECK(spec.kv_channels == spec.units.at(0).members);
+    CHECK_THAT(memory->cannot_run(stage), Catch::Contains(kind) && Catch::Contains("memory of a host"));
+    CHECK_THROWS_AS(memory->cost(attention_operator(8, 8), decode_batch(1, 1), no_links()), std::logic_error);
+    CHECK_THROWS_AS(memory->decode_attention(attention_operator(8, 8), decode_batch(1, 1)), std::logic_error);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "devices/operator_shapes.h"
 #include "models/llm/stored_bytes.h"
 #include "sim/app/reproduce/kernels.h"
+#include "test/devices/rows.h"
 #include "test/devices/sixteen_bit.h"
 
 namespace weir::test {
@@ -77,7 +78,7 @@ FlopsPerSecond best_peak(const Device& device) {
 
 TEST_CASE("device catalog: on every row nothing beats its roofline or draws more than the TDP") {
   Random random(11);
-  for (const std::string& kind : device_names()) {
+  for (const std::string& kind : rows_that_run_models()) {
     INFO(kind);
     const auto device = catalog_device(kind);
     const PowerSpec& power = device->spec().power;
@@ -97,7 +98,7 @@ TEST_CASE("device catalog: on every row nothing beats its roofline or draws more
 
 TEST_CASE("device catalog: more bandwidth is never slower, more tokens or context are never faster") {
   Random random(12);
-  for (const std::string& kind : device_names()) {
+  for (const std::string& kind : rows_that_run_models()) {
     INFO(kind);
     const auto device = catalog_device(kind);
     const double bandwidth = device->spec().memory_bandwidth.value() / 1e9;
@@ -130,7 +131,7 @@ TEST_CASE("device catalog: more bandwidth is never slower, more tokens or contex
 
 TEST_CASE("device catalog: every row's decode attention is affine until its steps are done") {
   Random random(13);
-  for (const std::string& kind : device_names()) {
+  for (const std::string& kind : rows_that_run_models()) {
     INFO(kind);
     const auto device = catalog_device(kind);
     for (int i = 0; i < 100; ++i) {
@@ -158,7 +159,7 @@ TEST_CASE(
     "device catalog: hits in the cache never slow a kernel, more of them less so, none change nothing") {
   Random random(14);
   int kinds = 0;
-  for (const std::string& kind : device_names()) {
+  for (const std::string& kind : rows_that_run_models()) {
     const auto device = catalog_device(kind);
     if (!device->spec().cache) continue;
     ++kinds;
@@ -202,7 +203,7 @@ TEST_CASE(
 TEST_CASE(
     "device catalog: a matrix that comes from an endless cache takes what it takes on an endless memory") {
   Random random(15);
-  for (const std::string& kind : device_names()) {
+  for (const std::string& kind : rows_that_run_models()) {
     if (!catalog_device(kind)->spec().cache) continue;
     INFO(kind);
     const auto device = catalog_device(kind),

@@ -21,10 +21,10 @@ class Station {
  public:
   Station(int index, Role role, Dice& dice, std::int64_t longest, std::vector<std::int32_t>& positions,
           Recorder& recorder, Replica::Events events)
-      : placement_(std::make_shared<test::RememberedPlacement>(test::placement(dice(0, 2)))),
-        spec_(drawn(role, dice)),
-        replica_(index, spec_, dice(longest, longest * 3) / block_tokens * spec_.on->spec().kv_channels,
-                 positions, recorder, std::move(events)),
+      : placement_(
+            std::make_shared<test::RememberedPlacement>(test::placement(dice(0, test::placements - 1)))),
+        spec_(drawn(role, dice, longest)),
+        replica_(index, spec_, positions, recorder, std::move(events)),
         ledger_(replica_, *placement_, recorder),
         recorder_(recorder),
         pipe_(static_cast<std::size_t>(spec_.parallelism.pipeline)) {}
@@ -72,13 +72,15 @@ class Station {
     bool used = false;
   };
 
-  ReplicaSpec drawn(Role role, Dice& dice) const {
+  ReplicaSpec drawn(Role role, Dice& dice, std::int64_t longest) const {
     ReplicaSpec spec;
     spec.role = role;
     spec.on = std::make_shared<test::InChannels>(static_cast<int>(dice(1, 5)));
     spec.batching = dice(0, 1) ? make_policy("sub_batch_interleaving", dice(2, 12), 3000)
                                : make_policy("chunked_prefill", dice(2, 12), dice(12, 400));
     spec.placement = placement_;
+    spec.kv_pools = test::pools(dice(longest, longest * 3) / block_tokens, spec.on->spec().kv_channels,
+                                placement_->spreads_layers());
     spec.kv_cache.block_tokens = block_tokens;
     spec.kv_cache.prefix_caching = false;
     // What is swapped out in the middle of a prompt comes back with a chunk that the ledger does not know.

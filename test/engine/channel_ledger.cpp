@@ -29,7 +29,7 @@ void ChannelLedger::see_preemptions() {
 
 void ChannelLedger::admit(std::int32_t request, Entry& entry) {
   if (entry.channel >= 0) return;
-  entry.channel = replica_.cache().channels() > 1 ? placement_.channel(request) : 0;
+  entry.channel = channels() > 1 ? placement_.channel(request) : 0;
 }
 
 void ChannelLedger::hold(Entry& entry, std::int64_t tokens) {
@@ -39,7 +39,10 @@ void ChannelLedger::hold(Entry& entry, std::int64_t tokens) {
 // A policy balances those that can step together with who is placed: they run and are not in flight.
 void ChannelLedger::check_placement() const {
   if (!placement_.asked()) return;
-  REQUIRE(placement_.free() == free());
+  const std::vector<std::int64_t> pools = free();
+  for (std::size_t c = 0; c < placement_.free().size(); ++c)
+    REQUIRE(placement_.free()[c] == pools[pools.size() == 1 ? 0 : c]);
+  REQUIRE(std::ssize(placement_.free()) == channels());
   std::size_t there = 0;
   for (const auto& [request, entry] : requests_)
     there += entry.channel >= 0 && !entry.awaited && !entry.decoding && !entry.left;
@@ -76,7 +79,7 @@ void ChannelLedger::scheduled(const Iteration& it) {
       entry.computed += (chunk++)->tokens;
     } else {
       ++entry.computed;
-      if (replica_.cache().channels() > 1) {
+      if (channels() > 1) {
         REQUIRE(context->tokens == entry.computed);
         REQUIRE(context->channel == entry.channel);
         ++context;
@@ -105,11 +108,15 @@ void ChannelLedger::completed(const Iteration& it, std::int64_t steps) {
   check();
 }
 
+std::size_t ChannelLedger::pool_of(const Entry& entry) const {
+  return replica_.cache().channels() == 1 ? 0 : static_cast<std::size_t>(entry.channel);
+}
+
 std::vector<std::int64_t> ChannelLedger::free() const {
   const KvCache& cache = replica_.cache();
-  std::vector<std::int64_t> free(static_cast<std::size_t>(cache.channels()), cache.channel_total());
+  std::vector<std::int64_t> free(static_cast<std::size_t>(cache.channels()), cache.largest());  // all alike
   for (const auto& [request, entry] : requests_)
-    if (entry.channel >= 0) free[static_cast<std::size_t>(entry.channel)] -= entry.blocks;
+    if (entry.channel >= 0) free[pool_of(entry)] -= entry.blocks;
   return free;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// What a replica holds in which channel, worked out anew from what it says that it computes: whose blocks lie
-// where, which KV has not arrived. check() compares that with the replica's own count. Requests are told
-// apart by their tokens alone, which is all that a placement policy sees: request r has from
-// r * most_outputs tokens on.
+// What a replica holds in which channel, or in all together where layers go round them, worked out anew from
+// what it says that it computes: whose blocks lie where, which KV has not arrived. check() compares that with
+// the replica's own count. Requests are told apart by their tokens alone, which is all that a placement
+// policy sees: request r has from r * most_outputs tokens on.
 #include <map>
 #include <utility>
 #include <vector>
@@ -28,6 +28,8 @@ class RememberedPlacement final : public ChannelPlacementPolicy {
     placed_.assign(view.placed.begin(), view.placed.end());
     free_.assign(view.free_blocks.begin(), view.free_blocks.end());
   }
+  bool follows_loads() const override { return policy_->follows_loads(); }
+  bool spreads_layers() const override { return policy_->spreads_layers(); }
   bool asked() const { return std::exchange(asked_, false); }  // since the last time
   const std::vector<PlacedRequest>& placed() const { return placed_; }
   const std::vector<std::int64_t>& free() const { return free_; }
@@ -63,6 +65,8 @@ class ChannelLedger {
     bool left = false;  // its request; the blocks are still held
     std::int32_t preemptions = 0;
   };
+  int channels() const { return replica_.spec().on->spec().kv_channels; }
+  std::size_t pool_of(const Entry& entry) const;
   std::vector<std::int64_t> free() const;
   void check_placement() const;
   void see_preemptions();

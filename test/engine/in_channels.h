@@ -2,9 +2,11 @@
 // Replicas whose devices keep KV caches in several channels, without the devices' timing.
 #include <cstddef>
 #include <memory>
+#include <numeric>
 
 #include "devices/device.h"
 #include "policies/placement/placement.h"
+#include "sim/engine/scenario.h"
 #include "test/policies/dice.h"
 #include "test/policies/make_policy.h"
 
@@ -32,9 +34,19 @@ class AnyChannel final : public ChannelPlacementPolicy {
   mutable Dice dice_{1};
 };
 
+constexpr std::int64_t placements = 5;
 inline std::shared_ptr<const ChannelPlacementPolicy> placement(std::int64_t which) {
   if (which == 0) return std::make_shared<AnyChannel>();
-  return make_policy(placement_policies(), which == 1 ? "round_robin" : "greedy_min_load");
+  const char* names[] = {"", "round_robin", "greedy_min_load", "layer_wise", "random"};
+  return make_policy(placement_policies(), names[which]);
+}
+
+// So many blocks in each channel, or in all together.
+inline KvPools pools(std::int64_t each, int channels, bool together) {
+  KvPools pools{std::vector(together ? 1 : static_cast<std::size_t>(channels), each),
+                std::vector(static_cast<std::size_t>(channels), 0)};
+  if (!together) std::iota(pools.of_channel.begin(), pools.of_channel.end(), 0);
+  return pools;
 }
 
 }  // namespace weir::test

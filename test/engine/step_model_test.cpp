@@ -1,7 +1,7 @@
 // What a step costs, summed and played: the step model against the timeline, operator by operator.
 #include <catch2/catch.hpp>
 
-#include "sim/app/reproduce/kernels.h"
+#include "test/devices/rows.h"
 #include "test/engine/played_step.h"
 #include "test/engine/random_step.h"
 #include "test/models/llm/models.h"
@@ -25,7 +25,7 @@ TEST_CASE(
   std::mt19937_64 random(5);
   const std::vector<std::string> interconnects = {"nvlink4_switch", "nvlink3_switch", "hccs_mesh",
                                                   "pcie4_x16"};
-  for (const std::string& kind : device_names()) {
+  for (const std::string& kind : rows_that_run_models()) {
     int steps = 0;
     for (const char* model :
          {"llama3.1-8b", "falcon-40b", "mixtral-8x7b", "qwen3-30b-a3b", "opt-13b", "gpt-89b"})

@@ -32,6 +32,7 @@ NaiveScenario random_scenario(const std::string& kind, unsigned seed, std::int64
     s.inputs.push_back(dice(1, longest));
     s.outputs.push_back(dice(1, std::min<std::int64_t>(60, longest)));
   }
+  if (kind == "adaptive_chunk_interleaving") s.keys = {{"min_prompt_tokens", dice(1, 40)}};
   return s;
 }
 
@@ -75,16 +76,18 @@ TEST_CASE("batching: every request that fits alone ends, and no decision breaks 
 TEST_CASE("batching: the same snapshot gives the same batch, whatever was asked before", "[batching]") {
   for (const auto& entry : batching_policies())
     for (unsigned seed = 0; seed < 50; ++seed) {
-      NaiveScenario scenario = random_scenario(entry.name, seed);
+      const NaiveScenario scenario = random_scenario(entry.name, seed);
       NaiveEngine engine(scenario);
-      const auto fresh = make_policy(scenario.kind, scenario.max_batch_requests, scenario.max_batch_tokens);
-      const auto used = make_policy(scenario.kind, scenario.max_batch_requests, scenario.max_batch_tokens);
+      const auto make = [&] {
+        return make_policy(scenario.kind, scenario.max_batch_requests, scenario.max_batch_tokens,
+                           scenario.keys);
+      };
+      const auto used = make();
       do {
         Batch a, b, c;
         used->next(engine.view(), a);
         used->next(engine.view(), b);
-        make_policy(scenario.kind, scenario.max_batch_requests, scenario.max_batch_tokens)
-            ->next(engine.view(), c);
+        make()->next(engine.view(), c);
         for (const Batch* other : {&b, &c}) {
           REQUIRE(a.slices.size() == other->slices.size());
           REQUIRE(a.preempted == other->preempted);

@@ -21,10 +21,12 @@ struct State {
   std::int64_t free_blocks = 100, total_blocks = 100;
   Admission admission = Admission::chunk;
   int pipeline_stages = 1;
+  NaiveTimes times = {};
   Batch next(const std::string& kind, std::int64_t requests, std::int64_t tokens) const {
     Batch batch;
     make_policy(kind, requests, tokens)
-        ->next({running, waiting, {&free_blocks, 1}, total_blocks, 4, admission, pipeline_stages}, batch);
+        ->next({running, waiting, {&free_blocks, 1}, total_blocks, 4, admission, pipeline_stages, &times},
+               batch);
     return batch;
   }
 };

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 namespace weir {
 namespace {
@@ -25,25 +26,46 @@ bool same(const Batch& a, const Batch& b) {
 
 std::string NaiveScenario::text() const {
   return fmt::format(
-      "{} requests {} tokens {} blocks {}x{}x{} admission {} stages {} swap {} arrivals {} inputs {} outputs "
-      "{}",
-      kind, max_batch_requests, max_batch_tokens, channels, total_blocks, block_tokens,
+      "{} {} requests {} tokens {} blocks {}x{}x{} admission {} stages {} swap {} arrivals {} inputs {} "
+      "outputs {}",
+      kind, keys.dump(), max_batch_requests, max_batch_tokens, channels, total_blocks, block_tokens,
       static_cast<int>(admission), pipeline_stages, swap, arrivals, inputs, outputs);
 }
 
 std::shared_ptr<const BatchingPolicy> make_policy(const std::string& kind, std::int64_t requests,
-                                                  std::int64_t tokens) {
-  const Json json = {{"kind", kind}, {"max_batch_requests", requests}, {"max_batch_tokens", tokens}};
+                                                  std::int64_t tokens, const Json& keys) {
+  Json json = {{"kind", kind}, {"max_batch_requests", requests}, {"max_batch_tokens", tokens}};
+  json.update(keys);
   Reading reading("test");
   auto policy = make_from(batching_policies(), Params(reading, json), {"kind", "the policy"});
   reading.finish();
   return policy;
 }
 
+Seconds NaiveTimes::prefill_attention(std::span<const PrefillChunk> chunks) const {
+  Seconds sum(0);
+  for (const PrefillChunk& c : chunks)
+    sum += Seconds(static_cast<double>(c.tokens) * static_cast<double>(2 * c.context + c.tokens) / 2000);
+  return sum;
+}
+
+Seconds NaiveTimes::batched(std::int64_t prompt_tokens, std::int64_t decodes) const {
+  return Seconds(std::max(2.0, static_cast<double>(prompt_tokens + decodes) / 8));
+}
+
+Seconds NaiveTimes::offloaded(const OffloadedWork& work) const {
+  std::map<int, std::int64_t> tokens{{0, 0}};
+  for (const DecodeContext& context : work.contexts) tokens[context.channel] += context.tokens;
+  std::int64_t most = 0;
+  for (const auto& [channel, sum] : tokens) most = std::max(most, sum);
+  return Seconds(static_cast<double>(most) / 20 + static_cast<double>(work.prompt_tokens) / 50);
+}
+
 NaiveEngine::NaiveEngine(NaiveScenario scenario)
     : outcomes(scenario.inputs.size()),
       scenario_(std::move(scenario)),
-      policy_(make_policy(scenario_.kind, scenario_.max_batch_requests, scenario_.max_batch_tokens)),
+      policy_(make_policy(scenario_.kind, scenario_.max_batch_requests, scenario_.max_batch_tokens,
+                          scenario_.keys)),
       epoch_(scenario_.inputs.size()),
       chunks_(scenario_.inputs.size()),
       free_(static_cast<std::size_t>(scenario_.channels), scenario_.total_blocks) {}
@@ -59,7 +81,8 @@ ServingView NaiveEngine::view() const {
           scenario_.total_blocks,
           scenario_.block_tokens,
           scenario_.admission,
-          scenario_.pipeline_stages};
+          scenario_.pipeline_stages,
+          &times_};
 }
 
 std::int64_t NaiveEngine::held_blocks(std::int64_t channel) const {
@@ -150,6 +173,7 @@ void NaiveEngine::check(const ServingView& now, const Batch& batch) const {
     tokens += slice.tokens;
   }
   demand(tokens <= scenario_.max_batch_tokens, "over the token budget");
+  demand(batch.same_steps >= 1, "is not itself");
   demand(!batch.repeatable || (batch.admitted == 0 && batch.preempted.empty() && !batch.slices.empty()),
          "repeatable although something changes");
 }
@@ -161,7 +185,8 @@ void NaiveEngine::check_slice(const ServingView& now, const Slice& slice) const 
   demand(!sequence.in_flight && slice.tokens >= 1 && slice.tokens <= sequence.pending(),
          "tokens it has not got");
   if (!joins && !sequence.prefilling()) demand(slice.tokens == 1, "a decode of more than one token");
-  if (scenario_.kind != "chunked_prefill") demand(slice.tokens == sequence.pending(), "cuts a prompt");
+  const bool cuts = scenario_.kind == "chunked_prefill" || scenario_.kind == "adaptive_chunk_interleaving";
+  if (!cuts) demand(slice.tokens == sequence.pending(), "cuts a prompt");
 }
 
 // The batch that just came back was repeatable, and nothing happened since it went out that ends a
@@ -178,7 +203,9 @@ void NaiveEngine::check_repetition(const Batch& batch) {
   }
   for (std::size_t c = 0; c < free_.size(); ++c)
     if (wanted[c] > free_[c]) return;
+  if (back_->decision.same_steps <= 1) return;
   demand(same(batch, back_->decision) && batch.repeatable, "a repeatable batch did not repeat");
+  demand(batch.same_steps >= back_->decision.same_steps - 1, "a batch that was to stay longer");
   ++repeats_checked;
 }
 

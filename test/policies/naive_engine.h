@@ -20,6 +20,7 @@ struct LawBroken : std::logic_error {
 
 struct NaiveScenario {
   std::string kind = "chunked_prefill";
+  Json keys = Json::object();  // of the policy, beside its limits
   std::int64_t max_batch_requests = 4, max_batch_tokens = 16;
   std::int64_t total_blocks = 16, block_tokens = 4;  // blocks of one channel
   std::int64_t channels = 1;                         // a request's is drawn whenever it starts to wait
@@ -32,7 +33,16 @@ struct NaiveScenario {
 };
 
 std::shared_ptr<const BatchingPolicy> make_policy(const std::string& kind, std::int64_t requests,
-                                                  std::int64_t tokens);
+                                                  std::int64_t tokens, const Json& keys = Json::object());
+
+// What policies with a predictor are told: a GPU as a roofline has it, so small that prompts of some ten
+// tokens fill it, and a memory of several channels, of which the one with most to attend to is waited for.
+class NaiveTimes final : public StepTimes {
+ public:
+  Seconds prefill_attention(std::span<const PrefillChunk> chunks) const override;
+  Seconds batched(std::int64_t prompt_tokens, std::int64_t decodes) const override;
+  Seconds offloaded(const OffloadedWork& work) const override;
+};
 
 class NaiveEngine {
  public:
@@ -87,6 +97,7 @@ class NaiveEngine {
   std::optional<Flying> back_;      // the batch that came back just before this decision
   std::vector<std::int64_t> free_;  // of each channel
   Dice dice_{0};
+  NaiveTimes times_;
   std::int64_t tick_ = 0;
   std::size_t arrived_ = 0;
   std::int64_t events_ = 0;     // decisions and disturbances so far

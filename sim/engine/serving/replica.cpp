@@ -147,7 +147,8 @@ void Replica::place_waiting() {
   if (most <= 0) return;
   placed_.clear(), to_place_.clear();
   for (const SequenceView& view : running_)
-    if (!view.in_flight) placed_.push_back({view.known_tokens, view.channel});
+    if (!view.in_flight && view.channel != device_channel())
+      placed_.push_back({view.known_tokens, view.channel});
   const bool reserves = spec_->kv_cache.admission == Admission::sequence;
   std::int64_t beside = device_room(reserves);
   for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i) {

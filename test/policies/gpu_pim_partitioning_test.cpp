@@ -1,0 +1,174 @@
+// Decodes attended to by a memory that computes: which operators take their place, on which unit, and who
+// waits for whom.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "policies/partitioning/partitioning.h"
+#include "test/models/llm/models.h"
+#include "test/policies/make_policy.h"
+
+using namespace weir;
+
+namespace {
+
+const std::vector<std::string> beside_dimms = {"gpu", "link", "ranksets", "host_link"};
+const std::vector<std::string> beside_cpu = {"gpu", "link", "host_cpu", "host_link"};
+const std::vector<std::string> with_pim = {"gpu", "link", "pim"};
+enum Unit { gpu, link, memory, host_link };
+
+std::shared_ptr<const PartitioningPolicy> gpu_pim(bool concurrent = true, bool asynchronous = true) {
+  const Json json = {
+      {"kind", "gpu_pim"}, {"concurrent_transfers", concurrent}, {"asynchronous_store", asynchronous}};
+  Reading reading("test");
+  auto made = make_from(partitioning_policies(), Params(reading, json), {"kind", "which"});
+  reading.finish();
+  return made;
+}
+
+StageGraph stage(const char* model, int tensor) {
+  return build_stage(catalog_model(model), {}, {.tensor = tensor}, 0);
+}
+
+std::size_t named(const OperatorGraph& graph, const std::string& name) {
+  std::size_t found = boost::num_vertices(graph);
+  for (const auto v : boost::make_iterator_range(boost::vertices(graph)))
+    if (graph[v].name == name) {
+      REQUIRE(found == boost::num_vertices(graph));  // one of each
+      found = v;
+    }
+  REQUIRE(found < boost::num_vertices(graph));
+  return found;
+}
+
+bool comes_before(const OperatorGraph& graph, const std::string& from, const std::string& to) {
+  std::set<std::size_t> reached{named(graph, from)};
+  for (const auto v : boost::make_iterator_range(boost::vertices(graph)))  // in a topological order
+    for (const auto edge : boost::make_iterator_range(boost::in_edges(v, graph))) {
+      REQUIRE(boost::source(edge, graph) < v);
+      if (reached.contains(boost::source(edge, graph))) reached.insert(v);
+    }
+  return reached.contains(named(graph, to));
+}
+
+}  // namespace
+
+TEST_CASE("gpu_pim: Q, K and V go to the memory and results come back before the projection",
+          "[partitioning]") {
+  for (const auto& units : {beside_dimms, beside_cpu})
+    for (const auto& [model, tensor] :
+         {std::pair{"gpt3-175b", 8}, {"llama3.1-70b", 4}, {"mixtral-8x7b", 2}}) {
+      const StageGraph placed = gpu_pim()->place(stage(model, tensor), units);
+      const OperatorGraph& block = placed.block;
+      INFO(model);
+      for (const auto& [before, after] : {std::pair{"qkv_proj", "attention"},
+                                          {"qkv_proj", "offload"},
+                                          {"offload", "decode_attention"},
+                                          {"decode_attention", "onload"},
+                                          {"onload", "o_proj"},
+                                          {"attention", "o_proj"},
+                                          {"attention", "store"}})
+        CHECK(comes_before(block, before, after));
+      CHECK_FALSE(comes_before(block, "attention", "offload"));  // side by side
+      CHECK_FALSE(comes_before(block, "onload", "attention"));
+      const Operator attention = block[named(block, "attention")];
+      CHECK(attention.prefill_only);
+      CHECK(attention.unit == gpu);
+      for (const auto& [name, kind, unit] : {std::tuple{"offload", OperatorKind::offload, host_link},
+                                             {"decode_attention", OperatorKind::decode_attention, memory},
+                                             {"onload", OperatorKind::onload, host_link},
+                                             {"store", OperatorKind::store, memory}}) {
+        const Operator& op = block[named(block, name)];
+        INFO(name);
+        CHECK(op.kind == kind);
+        CHECK(op.unit == unit);
+        CHECK(op.each_member == (unit == memory));
+        CHECK(op.query_heads == attention.query_heads);
+        CHECK(op.kv_heads == attention.kv_heads);
+        CHECK_FALSE(op.prefill_only);
+      }
+      CHECK(block[named(block, "offload")].member == 0);  // there and back do not wait for each other
+      CHECK(block[named(block, "onload")].member == 1);
+    }
+}
+
+TEST_CASE("gpu_pim: all that is no attention is where the device alone would have it", "[partitioning]") {
+  for (const auto& units : {beside_dimms, beside_cpu, with_pim}) {
+    const StageGraph whole = stage("mixtral-8x7b", 2);
+    const StageGraph alone = test::make_policy(partitioning_policies(), "device_only")->place(whole, units),
+                     placed = gpu_pim()->place(whole, units);
+    const std::size_t more = units == with_pim ? 1 : 4;
+    CHECK(boost::num_vertices(placed.block) == boost::num_vertices(alone.block) + more);
+    for (const auto part : {&StageGraph::prologue, &StageGraph::block, &StageGraph::epilogue}) {
+      std::vector<Operator> ours, theirs;
+      for (const auto v : boost::make_iterator_range(boost::vertices(placed.*part)))
+        if (!follows_contexts((placed.*part)[v].kind)) ours.push_back((placed.*part)[v]);
+      for (const auto v : boost::make_iterator_range(boost::vertices(alone.*part)))
+        if (!follows_contexts((alone.*part)[v].kind)) theirs.push_back((alone.*part)[v]);
+      CHECK(ours == theirs);
+    }
+  }
+}
+
+TEST_CASE("gpu_pim: keys and values of prompts hold nobody up, unless they are stored at once",
+          "[partitioning]") {
+  const OperatorGraph beside = gpu_pim(true, true)->place(stage("gpt3-175b", 8), beside_dimms).block,
+                      waits = gpu_pim(true, false)->place(stage("gpt3-175b", 8), beside_dimms).block;
+  CHECK(boost::out_degree(named(beside, "store"), beside) == 0);
+  CHECK(comes_before(beside, "onload", "store"));
+  CHECK_FALSE(comes_before(beside, "store", "o_proj"));
+  CHECK(comes_before(waits, "store", "o_proj"));
+  CHECK_FALSE(comes_before(waits, "onload", "store"));
+}
+
+TEST_CASE("gpu_pim: without concurrent transfers every rankset is part of each", "[partitioning]") {
+  const std::vector<int> members = {1, 1, 4, 2};
+  for (const MemberChannels channels :
+       {MemberChannels::own, MemberChannels::rotating, MemberChannels::even}) {
+    const auto spread = [&](bool concurrent) {
+      return spread_over_members(gpu_pim(concurrent)->place(stage("gpt3-175b", 8), beside_dimms), members,
+                                 channels)
+          .block;
+    };
+    const int layers = channels == MemberChannels::rotating ? 4 : 1;
+    std::map<OperatorKind, int> alone, together;
+    for (const auto& [concurrent, count] : {std::pair{true, &alone}, {false, &together}}) {
+      const OperatorGraph block = spread(concurrent);
+      for (const auto v : boost::make_iterator_range(boost::vertices(block))) {
+        const Operator& op = block[v];
+        if (!is_host_transfer(op.kind) && op.kind != OperatorKind::decode_attention) continue;
+        ++(*count)[op.kind];
+        if (op.kind == OperatorKind::decode_attention) continue;
+        const bool all = op.unit == memory && op.member == -1 && op.channel == -1;
+        CHECK(all == !concurrent);
+      }
+    }
+    CHECK(alone == std::map<OperatorKind, int>{{OperatorKind::decode_attention, 4 * layers},
+                                               {OperatorKind::offload, layers},
+                                               {OperatorKind::onload, layers},
+                                               {OperatorKind::store, 4 * layers}});
+    CHECK(together == std::map<OperatorKind, int>{{OperatorKind::decode_attention, 4 * layers},
+                                                  {OperatorKind::offload, layers},
+                                                  {OperatorKind::onload, layers},
+                                                  {OperatorKind::store, layers}});
+  }
+}
+
+TEST_CASE("gpu_pim: PIM in the device attends beside the prompts and sends nothing", "[partitioning]") {
+  const OperatorGraph block = gpu_pim()->place(stage("gpt3-175b", 8), with_pim).block;
+  const std::size_t decodes = named(block, "decode_attention"), prompts = named(block, "attention");
+  CHECK(block[decodes].unit == 2);
+  CHECK_FALSE(block[decodes].each_member);
+  CHECK(block[prompts].prefill_only);
+  CHECK(comes_before(block, "qkv_proj", "decode_attention"));
+  CHECK(comes_before(block, "decode_attention", "o_proj"));
+  CHECK_FALSE(comes_before(block, "attention", "decode_attention"));
+  for (const auto v : boost::make_iterator_range(boost::vertices(block)))
+    CHECK_FALSE(is_host_transfer(block[v].kind));
+}
+
+TEST_CASE("gpu_pim: a device without memory that computes is refused in words", "[partitioning]") {
+  const std::vector<std::string> plain = {"gpu", "link"};
+  CHECK_THROWS_WITH(gpu_pim()->place(stage("gpt3-175b", 8), plain),
+                    Catch::Contains("dimm_pim") && Catch::Contains("gpu, link"));
+  CHECK_THROWS_AS(gpu_pim()->place(stage("gpt3-175b", 8), plain), std::invalid_argument);
+}
