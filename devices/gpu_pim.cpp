@@ -51,11 +51,16 @@ class GpuPim final : public DecodesElsewhere {
   Head played(std::int64_t head_dim) const {
     constexpr std::int64_t few = 2048, many = 8192;
     const PimSpec& bank = *pim_.banks->memory().pim;
+    // As many heads as a page of queries holds are worked on together (models/memory/pim/gemv.h).
+    const std::int64_t page = pim_.banks->memory().organisation.row_bytes / bank.element_bytes;
+    const std::int64_t together = std::max<std::int64_t>(1, page / head_dim);
+    const auto per_head = static_cast<double>(together);
     const auto seconds = [&](std::int64_t length) {
-      return pim_.banks->sustained({PimOp::both, length, 1, head_dim}) * pim_.banks->memory().clock;
+      return pim_.banks->sustained({PimOp::both, length, together, head_dim}) / per_head *
+             pim_.banks->memory().clock;
     };
     const auto joules = [&](std::int64_t length) {
-      return pim_.banks->energy({PimOp::both, length, 1, head_dim}).total();
+      return pim_.banks->energy({PimOp::both, length, together, head_dim}).total() / per_head;
     };
     const double banks = bank.ranks * bank.bank_groups * bank.banks_per_group;
     const BytesPerSecond channel = Bytes(banks * static_cast<double>(bank.comp_bytes)) /

@@ -41,7 +41,8 @@ Seconds ExactTimes::batched(std::int64_t prompt_tokens, std::int64_t decodes) co
 }
 
 Seconds ExactTimes::offloaded(const OffloadedWork& work) const {
-  const int channels = device_->spec().kv_channels;
+  const DeviceSpec& device = device_->spec();
+  const int channels = device.kv_channels - (device.host_kv && device.host_kv->beside_device ? 1 : 0);
   BatchShape batch;
   batch.decodes = work.decodes;
   batch.decode_context_sum = work.context_sum;
