@@ -88,8 +88,7 @@ set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 sampl
     body += fmt::format(
         "set lmargin at screen {}.0/680\nset rmargin at screen {}.0/680\n"
         "set bmargin at screen {}.0/height\nset tmargin at screen {}.0/height\n"
-        "set title \"{}\" offset 0,-0.6\nset xrange [-0.55:{:.2f}]\nunset xtics\nset xtics scale 0 font "
-        "small (",
+        "set title \"{}\" offset 0,-0.6\nset xrange [-0.55:{:.2f}]\nunset xtics\nset xtics (",
         x, x + panel_width, y, y + figure.panel_height, bars.title,
         static_cast<double>(bars.groups.size()) - 0.45);
     for (std::size_t g = 0; g < bars.groups.size(); ++g)
