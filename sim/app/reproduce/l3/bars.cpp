@@ -11,7 +11,7 @@ namespace weir::l3 {
 namespace {
 
 constexpr int width = 680, left = 86, right = 12, between = 62;  // px
-constexpr int title = 30, below = 34;
+constexpr int title = 30, below = 46;
 
 void write_panel(ResultDirectory& directory, const std::string& file, const Bars& bars) {
   OutputFile data(directory.file("figures/" + file));
@@ -66,7 +66,7 @@ void draw_bars(ResultDirectory& directory, const BarFigure& figure) {
   const int top = 70, bottom = figure.xlabel.empty() ? 8 : 36;
   const int pitch = title + figure.panel_height + below, height = top + rows * pitch + bottom;
   const int panel_width = (width - left - right - (figure.columns - 1) * between) / figure.columns;
-  std::string body = R"gp(small = sprintf(",%g", 16*pt)
+  std::string body = R"gp(small = sprintf(",%g", 15*pt)
 set style fill solid 1.0 noborder
 set multiplot
 set yrange [0:*]
@@ -79,6 +79,12 @@ set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 sampl
   if (!figure.xlabel.empty())
     body += fmt::format("set label 2 \"{}\" at screen 0.5, screen 18.0/height center font small\n",
                         figure.xlabel);
+  body +=
+      "set lmargin at screen 0\nset rmargin at screen 1\nset bmargin at screen 0\nset tmargin at screen 1\n"
+      "unset border\nunset tics\nunset grid\nplot [0:1][0:1] NaN notitle" +
+      legend_of(figure) +
+      "\nunset key\nunset label 1\nunset label 2\nset border 3\nset grid back lw 1 lc rgb \"#e0e0e0\" dt 1\n"
+      "set yrange [0:*]\nset ytics nomirror out scale 0.6 font small\n";
   for (int i = 0; i < panels; ++i) {
     const Bars& bars = figure.panels[static_cast<std::size_t>(i)];
     const std::string file = fmt::format("{}_{}.csv", figure.name, i + 1);
@@ -93,8 +99,7 @@ set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 sampl
         static_cast<double>(bars.groups.size()) - 0.45);
     for (std::size_t g = 0; g < bars.groups.size(); ++g)
       body += fmt::format("{}\"{}\" {}", g == 0 ? "" : ", ", bars.groups[g], g);
-    body += ") scale 0 font small\n" + plot_of(figure, bars, file) + (i == 0 ? legend_of(figure) : "") + "\n";
-    if (i == 0) body += "unset key\nunset label 1\nunset label 2\n";
+    body += ") scale 0 font small\n" + plot_of(figure, bars, file) + "\n";
   }
   draw(directory,
        {.name = figure.name, .height = height, .settings = "", .body = body + "unset multiplot\n"});
