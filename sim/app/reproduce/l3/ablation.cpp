@@ -54,9 +54,29 @@ ReproducedRow& add_lower(const Runs& runs, Rows& rows, const char* id, const cha
   return row;
 }
 
+// What of communication is worth what: each by itself taken from L3.
+struct Removed {
+  const char *id, *title;
+  const char* placement;
+  bool overlapped;
+};
+constexpr Removed removed[] = {
+    {"placement", "layers dealt out to the ranksets, over a random rankset a request", "random", true},
+    {"transfers", "transfers beside each other and the rest, over one after the other", "layer_wise", false},
+};
+
+Run without(const char* model, const Removed& what) {
+  Run run = run_of(model, true, true);
+  run.system.placement = what.placement;
+  run.overlapped = what.overlapped;
+  return run;
+}
+
 }  // namespace
 
 void want_ablation(Runs& runs) {
+  for (const char* model : ablated_models)
+    for (const Removed& what : removed) want_seeds(runs, without(model, what));
   for (const char* model : ablated_models)
     for (const bool scheduling : {false, true})
       for (const bool communication : {false, true})
@@ -76,6 +96,7 @@ void add_ablation(const Runs& runs, const Folder& folder, Rows& rows) {
   add_note(add_lower(runs, rows, "fig10_total", "both over the naive one: the lower of the two", steps[4],
                      1.7, 1.4, 1.9),
            steps[1], "communication alone");
+  const std::size_t total = rows.size() - 1;
   OutputFile file(folder / "ablation.csv");
   file.text("model,step,ideal,physical\n");
   for (const char* model : ablated_models)
@@ -87,6 +108,14 @@ void add_ablation(const Runs& runs, const Folder& folder, Rows& rows) {
                  mean(here.physical));
     }
   file.close();
+  for (const char* model : ablated_models)
+    for (const Removed& what : removed) {
+      const Sample here = ratio(runs, run_of(model, true, true), without(model, what));
+      add_row(rows, fmt::format("fig10_{}_{}", what.id, model),
+              fmt::format("{}: {}, OpenR1", what.title, model_of(model).title), {}, here);
+      rows[total].note += fmt::format("; {} {}: {:.3g}, physical {:.3g}", model_of(model).title, what.title,
+                                      mean(here.paper), mean(here.physical));
+    }
 }
 
 }  // namespace weir::l3

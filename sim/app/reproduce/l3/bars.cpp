@@ -10,8 +10,8 @@
 namespace weir::l3 {
 namespace {
 
-constexpr int width = 680, left = 74, right = 12, between = 62;  // px
-constexpr int title = 30, below = 34;
+constexpr int width = 680, left = 86, right = 12, between = 62;  // px
+constexpr int title = 30, below = 46;
 
 void write_panel(ResultDirectory& directory, const std::string& file, const Bars& bars) {
   OutputFile data(directory.file("figures/" + file));
@@ -40,7 +40,7 @@ std::string plot_of(const BarFigure& figure, const Bars& bars, const std::string
     add(i, 0, fmt::format("boxes lc rgb \"{}\"", figure.series[static_cast<std::size_t>(i)].colour));
   for (int i = 0; i < count; ++i) add(i, 1, "points lc rgb \"#000000\" pt 7 ps 0.45");
   if (!bars.published.empty())
-    for (int i = 0; i < count; ++i) add(i, 2, "points lc rgb \"#D55E00\" pt 2 ps 0.9 lw 2.5");
+    for (int i = 0; i < count; ++i) add(i, 2, "points lc rgb \"#000000\" pt 2 ps 0.9 lw 2.5");
   return plot;
 }
 
@@ -54,7 +54,7 @@ std::string legend_of(const BarFigure& figure) {
   bool published = false;
   for (const Bars& bars : figure.panels) published = published || !bars.published.empty();
   if (published)
-    entries += ", \\\n     keyentry with points lc rgb \"#D55E00\" pt 2 ps 1 lw 2.5 title \"published\"";
+    entries += ", \\\n     keyentry with points lc rgb \"#000000\" pt 2 ps 1 lw 2.5 title \"published\"";
   return entries;
 }
 
@@ -63,10 +63,10 @@ std::string legend_of(const BarFigure& figure) {
 void draw_bars(ResultDirectory& directory, const BarFigure& figure) {
   const int panels = static_cast<int>(figure.panels.size()),
             rows = (panels + figure.columns - 1) / figure.columns;
-  const int top = 58, bottom = figure.xlabel.empty() ? 8 : 36;
+  const int top = 70, bottom = figure.xlabel.empty() ? 8 : 36;
   const int pitch = title + figure.panel_height + below, height = top + rows * pitch + bottom;
   const int panel_width = (width - left - right - (figure.columns - 1) * between) / figure.columns;
-  std::string body = R"gp(small = sprintf(",%g", 16*pt)
+  std::string body = R"gp(small = sprintf(",%g", 15*pt)
 set style fill solid 1.0 noborder
 set multiplot
 set yrange [0:*]
@@ -75,10 +75,16 @@ set ytics font small
 set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 samplen 1 font small
 )gp";
   body += fmt::format("set boxwidth {:.4f}\n", 0.76 / static_cast<double>(figure.series.size()));
-  body += fmt::format("set label 1 \"{}\" at screen 18.0/680, screen 0.48 center rotate\n", figure.ylabel);
+  body += fmt::format("set label 1 \"{}\" at screen 14.0/680, screen 0.48 center rotate\n", figure.ylabel);
   if (!figure.xlabel.empty())
     body += fmt::format("set label 2 \"{}\" at screen 0.5, screen 18.0/height center font small\n",
                         figure.xlabel);
+  body +=
+      "set lmargin at screen 0\nset rmargin at screen 1\nset bmargin at screen 0\nset tmargin at screen 1\n"
+      "unset border\nunset tics\nunset grid\nplot [0:1][0:1] NaN notitle" +
+      legend_of(figure) +
+      "\nunset key\nunset label 1\nunset label 2\nset border 3\nset grid back lw 1 lc rgb \"#e0e0e0\" dt 1\n"
+      "set yrange [0:*]\nset ytics nomirror out scale 0.6 font small\n";
   for (int i = 0; i < panels; ++i) {
     const Bars& bars = figure.panels[static_cast<std::size_t>(i)];
     const std::string file = fmt::format("{}_{}.csv", figure.name, i + 1);
@@ -88,14 +94,12 @@ set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 sampl
     body += fmt::format(
         "set lmargin at screen {}.0/680\nset rmargin at screen {}.0/680\n"
         "set bmargin at screen {}.0/height\nset tmargin at screen {}.0/height\n"
-        "set title \"{}\" offset 0,-0.6\nset xrange [-0.55:{:.2f}]\nunset xtics\nset xtics scale 0 font "
-        "small (",
+        "set title \"{}\" offset 0,-0.6\nset xrange [-0.55:{:.2f}]\nunset xtics\nset xtics (",
         x, x + panel_width, y, y + figure.panel_height, bars.title,
         static_cast<double>(bars.groups.size()) - 0.45);
     for (std::size_t g = 0; g < bars.groups.size(); ++g)
       body += fmt::format("{}\"{}\" {}", g == 0 ? "" : ", ", bars.groups[g], g);
-    body += ") scale 0 font small\n" + plot_of(figure, bars, file) + (i == 0 ? legend_of(figure) : "") + "\n";
-    if (i == 0) body += "unset key\nunset label 1\nunset label 2\n";
+    body += ") scale 0 font small\n" + plot_of(figure, bars, file) + "\n";
   }
   draw(directory,
        {.name = figure.name, .height = height, .settings = "", .body = body + "unset multiplot\n"});
