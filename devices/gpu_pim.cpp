@@ -18,20 +18,19 @@ class GpuPim final : public DecodesElsewhere {
   }
 
  private:
-  struct Head {  // a query head of one request, on all channels together
-    Seconds fixed, per_token;
-    Joules per_request, energy_per_token;
+  struct Head {  // a query head, of a token attended to, on all channels together
+    Seconds time;
+    Joules energy;
   };
 
   KernelCost elsewhere(const Operator& op, const BatchShape& batch) const override {
     KernelCost cost;
     if (batch.decodes == 0) return cost;
-    const auto decodes = static_cast<double>(batch.decodes),
-               tokens = static_cast<double>(batch.decode_context_sum);
+    const auto tokens = static_cast<double>(batch.decode_context_sum);
     const Head head = head_of(op.head_dim);
     const auto heads = static_cast<double>(op.query_heads);
-    cost.time = cost.traffic = heads * (decodes * head.fixed + tokens * head.per_token);
-    cost.energy = heads * (decodes * head.per_request + tokens * head.energy_per_token);
+    cost.time = cost.traffic = heads * tokens * head.time;
+    cost.energy = heads * tokens * head.energy;
     cost.flops = Flops(attention_shape(op).flops_per_pair() * tokens);
     cost.withheld = withheld_ * spec().memory_bandwidth;
     return cost;
@@ -40,39 +39,29 @@ class GpuPim final : public DecodesElsewhere {
   // A query head reads K and V again, whoever shares them (models/memory/pim/gemv.h).
   Head head_of(std::int64_t head_dim) const {
     const Bytes token(static_cast<double>(2 * 2 * head_dim));
-    if (!pim_.banks) return {Seconds(0), token / pim_.peak, Joules(0), Joules(0)};
+    if (!pim_.banks) return {token / pim_.peak, Joules(0)};
     const std::lock_guard lock(mutex_);
     const auto [at, first] = heads_.try_emplace(head_dim);
     if (first) at->second = played(head_dim);
     return at->second;
   }
 
-  // Between two long contexts in whole tiles and pages a channel's time is a line, and so it is taken to be.
+  // Of a long context: in proportion to it down to 1,024 tokens (to 1 %), GWRITEs, tiles and refreshes being
+  // many.
   Head played(std::int64_t head_dim) const {
-    constexpr std::int64_t few = 2048, many = 8192;
-    const PimSpec& bank = *pim_.banks->memory().pim;
+    constexpr std::int64_t length = 8192;
+    const MemorySpec& memory = pim_.banks->memory();
+    const PimSpec& bank = *memory.pim;
     // As many heads as a page of queries holds are worked on together (models/memory/pim/gemv.h).
-    const std::int64_t page = pim_.banks->memory().organisation.row_bytes / bank.element_bytes;
-    const std::int64_t together = std::max<std::int64_t>(1, page / head_dim);
-    const auto per_head = static_cast<double>(together);
-    const auto seconds = [&](std::int64_t length) {
-      return pim_.banks->sustained({PimOp::both, length, together, head_dim}) / per_head *
-             pim_.banks->memory().clock;
-    };
-    const auto joules = [&](std::int64_t length) {
-      return pim_.banks->energy({PimOp::both, length, together, head_dim}).total() / per_head;
-    };
+    const std::int64_t page = memory.organisation.row_bytes / bank.element_bytes;
+    const PimRequest request{PimOp::both, length, std::max<std::int64_t>(1, page / head_dim), head_dim};
+    const auto tokens = static_cast<double>(request.heads * length);
     const double banks = bank.ranks * bank.bank_groups * bank.banks_per_group;
-    const BytesPerSecond channel = Bytes(banks * static_cast<double>(bank.comp_bytes)) /
-                                   (static_cast<double>(bank.comp) * pim_.banks->memory().clock);
+    const BytesPerSecond channel =
+        Bytes(banks * static_cast<double>(bank.comp_bytes)) / (static_cast<double>(bank.comp) * memory.clock);
     const double channels = pim_.peak / channel;
-    Head head;
-    const Seconds per_token = (seconds(many) - seconds(few)) / static_cast<double>(many - few);
-    head.per_token = per_token / channels;
-    head.fixed = (seconds(few) - static_cast<double>(few) * per_token) / channels;
-    head.energy_per_token = (joules(many) - joules(few)) / static_cast<double>(many - few);
-    head.per_request = joules(few) - static_cast<double>(few) * head.energy_per_token;
-    return head;
+    return {pim_.banks->sustained(request) / (tokens * channels) * memory.clock,
+            pim_.banks->energy(request).total() / tokens};
   }
 
   GpuPimShape pim_;

@@ -60,6 +60,8 @@ Json batching(const Run& run) {
   Json policy = {{"kind", run.system.batching}, {"max_batch_tokens", 65536}};
   // What L3 adds to its sub-batches is far below: the reserve for activations is smaller.
   if (policy["kind"] == "adaptive_chunk_interleaving") policy["max_batch_tokens"] = 8192;
+  // The stronger GPUs: vLLM's default since v1. The paper does not say.
+  if (policy["kind"] == "chunked_prefill") policy["max_batch_tokens"] = 2048;
   if (policy["kind"] == "sub_batch_interleaving") policy.update({{"interleave", "on"}, {"prompts", "first"}});
   policy.update(run.batching);
   return policy;

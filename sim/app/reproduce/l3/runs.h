@@ -32,8 +32,8 @@ struct System {
   const char *id, *title;
   const char *gpu, *memory, *partitioning, *placement, *batching;
 };
-inline constexpr System gpu_only{"gpu",         "GPU",   "a100_sxm_80gb", nullptr,
-                                 "device_only", nullptr, "prefill_first"},
+inline constexpr System gpu_only{"gpu",         "GPU",   "a100_sxm_80gb",  nullptr,
+                                 "device_only", nullptr, "chunked_prefill"},
     hbm_pim{"hbmpim", "HBM-PIM", "a100_hbm_pim", nullptr, "gpu_pim", nullptr, "sub_batch_interleaving"},
     cpu_offload{"cpu", "CPU", "a100_sxm_80gb", "host_dimm", "gpu_pim", nullptr, "prefill_first"},
     rank_pim{"rpim", "R-PIM", "a100_sxm_80gb", "dimm_pim_rank", "gpu_pim", "layer_wise", "prefill_first"},
