@@ -1,7 +1,7 @@
 // A GPU's row of devices/catalog.
 #include "devices/catalog_rows.h"
 #include "devices/gpu.h"
-#include "devices/gpu_pim.h"
+#include "devices/gpu_pim/gpu_pim.h"
 
 namespace weir {
 namespace {

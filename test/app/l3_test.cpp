@@ -28,10 +28,10 @@ std::vector<System> all_systems() {
 
 TEST_CASE("l3: every model, trace and system of the study is a scenario that holds, in every set") {
   for (const System& system : all_systems())
-    for (const l3::Model& model : models)
-      for (const Trace& trace : traces)
+    for (const l3::ServedModel& model : models)
+      for (const TraceLengths& trace : traces)
         for (const char* set : {"ideal", "eff", "physical"}) {
-          const Run run{.system = system, .model = model.id, .trace = trace.id, .profile = set};
+          const SystemRun run{.system = system, .model = model.id, .trace = trace.id, .profile = set};
           const Scenario s = read_scenario(scenario_of(run, "paper"), name_of(run));
           CHECK(s.assumptions == set);
           CHECK(s.replicas[0].on->spec().host_kv.has_value() == (system.memory != nullptr));
@@ -45,8 +45,8 @@ TEST_CASE("l3: every model, trace and system of the study is a scenario that hol
 }
 
 TEST_CASE("l3: ratios are taken seed by seed, and a set whose run failed has none") {
-  const l3::Sample a{{2, 9}, {4, 4}, "", ""}, b{{1, 3}, {}, "", "too small"};
-  const l3::Sample quotient = over(a, b);
+  const l3::OverSeeds a{{2, 9}, {4, 4}, "", ""}, b{{1, 3}, {}, "", "too small"};
+  const l3::OverSeeds quotient = over(a, b);
   CHECK(quotient.paper == std::vector<double>{2, 3});
   CHECK(quotient.physical.empty());
   StudyRows rows;

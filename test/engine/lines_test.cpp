@@ -65,7 +65,7 @@ TEST_CASE("lines: kinks and jumps anywhere, the sum is that of the steps") {
     double sum = 0;
     for (std::int64_t step = 0; step < steps; ++step) sum += time(step);
     CHECK(total(lines) == Approx(sum).epsilon(1e-9));
-    CHECK(lines.played <= 5 + 70 * std::ssize(breaks));
+    CHECK(lines.played <= 7 + 70 * std::ssize(breaks));
   }
 }
 
@@ -87,10 +87,10 @@ TEST_CASE("lines: bumps of a few steps, up and down again, in runs of a few") {
   }
 }
 
-TEST_CASE("lines: a straight run is played at five steps, and no more than allowed of a crooked one") {
+TEST_CASE("lines: a straight run is played at seven steps, and no more than allowed of a crooked one") {
   const Cut straight = cut([](std::int64_t step) { return 2. + static_cast<double>(step); }, 5000);
   CHECK(straight.runs.size() == 2);
-  CHECK(straight.played == 5);
+  CHECK(straight.played == 7);
   const auto crooked = [](std::int64_t step) { return 1 + static_cast<double>(step * step % 17); };
   const Cut some = cut(crooked, 5000, 100);
   CHECK(some.played <= 120);

@@ -11,8 +11,9 @@
 namespace weir {
 
 // Appends to `runs` what steps 0 to `steps` - 1 cost, in segments: between two steps that were played is a
-// line where the step in the middle and those next to the two lie on it to 1e-9; elsewhere they are cut in
-// halves. Returns how many steps it covered: fewer than `steps` once it has played `most_played`.
+// line where the step in the middle, those next to the two and, between 16 steps or more, those in the
+// quarters lie on it to 1e-9; elsewhere they are cut in halves. Returns how many steps it covered: fewer than
+// `steps` once it has played `most_played`.
 std::int64_t append_lines(const std::function<StepCost(std::int64_t step)>& play, std::int64_t steps,
                           std::int64_t most_played, std::vector<StepRun>& runs);
 

@@ -11,7 +11,7 @@ const std::vector<const char*> ablated_models = {"gpt175b", "gpt89b"};
 
 // Scheduling: Sections 5.2 and 5.3 instead of a batch of prompts or of decodes. Communication: Section 5.1
 // (ranksets beside each other, layers dealt out to them, prompts' keys and values stored beside the rest).
-Run run_of(const char* model, bool scheduling, bool communication) {
+SystemRun run_of(const char* model, bool scheduling, bool communication) {
   System system = l3_system;
   if (!scheduling) system.batching = "prefill_first";
   if (!communication) system.placement = "random";
@@ -30,7 +30,7 @@ constexpr Step steps[] = {
     {"total", "both over the naive one", true, true, false, false},
 };
 
-Sample gain(const Runs& runs, const char* model, const Step& step) {
+OverSeeds gain(const Runs& runs, const char* model, const Step& step) {
   return ratio(runs, run_of(model, step.scheduling, step.communication),
                run_of(model, step.over_scheduling, step.over_communication));
 }
@@ -41,7 +41,7 @@ ReproducedRow& add_lower(const Runs& runs, Rows& rows, const char* id, const cha
   std::vector<double> paper, physical;
   std::string note;
   for (const char* model : ablated_models) {
-    const Sample here = gain(runs, model, step);
+    const OverSeeds here = gain(runs, model, step);
     paper.push_back(mean(here.paper));
     physical.push_back(mean(here.physical));
     const auto [least, most] = std::ranges::minmax(here.paper);
@@ -65,8 +65,8 @@ constexpr Removed removed[] = {
     {"transfers", "transfers beside each other and the rest, over one after the other", "layer_wise", false},
 };
 
-Run without(const char* model, const Removed& what) {
-  Run run = run_of(model, true, true);
+SystemRun without(const char* model, const Removed& what) {
+  SystemRun run = run_of(model, true, true);
   run.system.placement = what.placement;
   run.overlapped = what.overlapped;
   return run;
@@ -101,7 +101,7 @@ void add_ablation(const Runs& runs, const Folder& folder, Rows& rows) {
   file.text("model,step,ideal,physical\n");
   for (const char* model : ablated_models)
     for (const Step& step : steps) {
-      const Sample here = gain(runs, model, step);
+      const OverSeeds here = gain(runs, model, step);
       add_row(rows, fmt::format("fig10_{}_{}", step.id, model),
               fmt::format("{}: {}, OpenR1", step.title, model_of(model).title), {}, here);
       file.print("{},{},{:.5g},{:.5g}\n", model_of(model).title, step.id, mean(here.paper),
@@ -110,7 +110,7 @@ void add_ablation(const Runs& runs, const Folder& folder, Rows& rows) {
   file.close();
   for (const char* model : ablated_models)
     for (const Removed& what : removed) {
-      const Sample here = ratio(runs, run_of(model, true, true), without(model, what));
+      const OverSeeds here = ratio(runs, run_of(model, true, true), without(model, what));
       add_row(rows, fmt::format("fig10_{}_{}", what.id, model),
               fmt::format("{}: {}, OpenR1", what.title, model_of(model).title), {}, here);
       rows[total].note += fmt::format("; {} {}: {:.3g}, physical {:.3g}", model_of(model).title, what.title,

@@ -8,11 +8,11 @@
 namespace weir::l3 {
 namespace {
 
-Run run_of(const System& system, const Model& model, const Trace& trace) {
+SystemRun run_of(const System& system, const ServedModel& model, const TraceLengths& trace) {
   return {.system = system, .model = model.id, .trace = trace.id};
 }
 
-Sample throughput(const Runs& runs, const Run& run) {
+OverSeeds throughput(const Runs& runs, const SystemRun& run) {
   return sample(runs, run, &CaseResult::output_throughput);
 }
 
@@ -50,13 +50,13 @@ std::vector<System> all_systems() {
 
 template <class Action>
 void each_workload(const Action& action) {
-  for (const Trace& trace : traces)
-    for (const Model& model : models) action(model, trace);
+  for (const TraceLengths& trace : traces)
+    for (const ServedModel& model : models) action(model, trace);
 }
 
 // Whose requests some never fit, and why; "" where all do.
-std::string refused(const Runs& runs, const Run& run) {
-  const Sample rejected = sample(runs, run, &CaseResult::rejected);
+std::string refused(const Runs& runs, const SystemRun& run) {
+  const OverSeeds rejected = sample(runs, run, &CaseResult::rejected);
   if (rejected.paper.empty() || mean(rejected.paper) == 0) return "";
   const Scenario scenario = read_scenario(scenario_of(run, "paper"), name_of(run));
   const ReplicaSpec& replica = scenario.replicas[0];
@@ -71,23 +71,24 @@ void add_note(ReproducedRow& row, const std::string& text) {
   if (!text.empty()) row.note += "; " + text;
 }
 
-Run without_sub_batches(const Model& model, const Trace& trace) {
-  Run run = run_of(hbm_pim, model, trace);
+SystemRun without_sub_batches(const ServedModel& model, const TraceLengths& trace) {
+  SystemRun run = run_of(hbm_pim, model, trace);
   run.batching = {{"interleave", "off"}};
   return run;
 }
 
 // What each system's attending units leave idle: a ratio of throughputs is one of bandwidths times one of
 // these.
-std::string busy(const Runs& runs, const Run& run) {
-  const Sample pim = sample(runs, run, &CaseResult::pim_utilisation);
+std::string busy(const Runs& runs, const SystemRun& run) {
+  const OverSeeds pim = sample(runs, run, &CaseResult::pim_utilisation);
   return fmt::format("{} {:.0f} % (physical {:.0f} %)", run.system.title, 100 * mean(pim.paper),
                      100 * mean(pim.physical));
 }
 
-void explain(const Runs& runs, const Judged& j, const Model& model, const Trace& trace, ReproducedRow& row) {
+void explain(const Runs& runs, const Judged& j, const ServedModel& model, const TraceLengths& trace,
+             ReproducedRow& row) {
   if (j.system == std::string("hbmpim")) {
-    const Sample whole = ratio(runs, without_sub_batches(model, trace), run_of(gpu_only, model, trace));
+    const OverSeeds whole = ratio(runs, without_sub_batches(model, trace), run_of(gpu_only, model, trace));
     add_note(row, fmt::format("as one batch, without sub-batches, {:.3g}, physical {:.3g}: a half reads all "
                               "weights, for half as many tokens",
                               mean(whole.paper), mean(whole.physical)));
@@ -99,8 +100,9 @@ void explain(const Runs& runs, const Judged& j, const Model& model, const Trace&
 }
 
 void add_ratios(const Runs& runs, Rows& rows) {
-  const auto add = [&](const System& system, const System& base, const Model& model, const Trace& trace) {
-    const Run a = run_of(system, model, trace), b = run_of(base, model, trace);
+  const auto add = [&](const System& system, const System& base, const ServedModel& model,
+                       const TraceLengths& trace) {
+    const SystemRun a = run_of(system, model, trace), b = run_of(base, model, trace);
     const auto j = std::ranges::find_if(judged, [&](const Judged& row) {
       return row.system == std::string(system.id) && row.base == std::string(base.id) &&
              row.model == std::string(model.id) && row.trace == std::string(trace.id);
@@ -112,12 +114,12 @@ void add_ratios(const Runs& runs, Rows& rows) {
         fmt::format("throughput, {} over {}: {}, {}", system.title, base.title, model.title, trace.title),
         bounded ? j->published : none, ratio(runs, a, b), bounded ? j->low : none, bounded ? j->high : none);
     if (bounded) explain(runs, *j, model, trace, row);
-    for (const Run& run : {a, b}) add_note(row, refused(runs, run));
+    for (const SystemRun& run : {a, b}) add_note(row, refused(runs, run));
   };
   for (const Judged& j : judged)
     if (j.base != std::string(gpu_only.id))
       add(system_of(j.system), system_of(j.base), model_of(j.model), trace_of(j.trace));
-  each_workload([&](const Model& model, const Trace& trace) {
+  each_workload([&](const ServedModel& model, const TraceLengths& trace) {
     for (const System& system : all_systems())
       if (system.id != gpu_only.id) add(system, gpu_only, model, trace);
   });
@@ -125,14 +127,16 @@ void add_ratios(const Runs& runs, Rows& rows) {
 
 void add_batches(const Runs& runs, Rows& rows) {
   for (const JudgedBatch& j : judged_batches) {
-    const Model& model = model_of(j.model);
-    const Trace& trace = trace_of(j.trace);
-    const Run l3 = run_of(l3_system, model, trace), gpu = run_of(gpu_only, model, trace);
+    const ServedModel& model = model_of(j.model);
+    const TraceLengths& trace = trace_of(j.trace);
+    const SystemRun l3 = run_of(l3_system, model, trace), gpu = run_of(gpu_only, model, trace);
     ReproducedRow& row =
         add_row(rows, fmt::format("batch_ratio_{}_{}", j.model, j.trace),
                 fmt::format("mean running requests, L3 over GPU: {}, {}", model.title, trace.title),
                 j.published, ratio(runs, l3, gpu, &CaseResult::running), j.low, j.high);
-    const auto running = [&](const Run& run) { return mean(sample(runs, run, &CaseResult::running).paper); };
+    const auto running = [&](const SystemRun& run) {
+      return mean(sample(runs, run, &CaseResult::running).paper);
+    };
     add_note(row, fmt::format("{:.4g} and {:.4g} requests of all replicas", running(l3), running(gpu)));
     if (!j.published) add_note(row, "the paper: up to 14.3, of all");
   }
@@ -144,14 +148,14 @@ struct Order {
   std::string left_out;
 };
 
-Order order(const Runs& runs, std::vector<double> Sample::*set, const std::vector<Trace>& of) {
+Order order(const Runs& runs, std::vector<double> OverSeeds::*set, const std::vector<TraceLengths>& of) {
   Order found;
-  for (const Trace& trace : of)
-    for (const Model& model : models) {
+  for (const TraceLengths& trace : of)
+    for (const ServedModel& model : models) {
       const double l3 = mean(throughput(runs, run_of(l3_system, model, trace)).*set),
                    cpu = mean(throughput(runs, run_of(cpu_offload, model, trace)).*set);
       for (const System& system : baselines) {
-        const Run run = run_of(system, model, trace);
+        const SystemRun run = run_of(system, model, trace);
         const double other = mean(throughput(runs, run).*set);
         if (refused(runs, run).empty()) {
           found.first = found.first && l3 > other;
@@ -169,10 +173,11 @@ Order order(const Runs& runs, std::vector<double> Sample::*set, const std::vecto
 }
 
 void add_orders(const Runs& runs, Rows& rows) {
-  const std::vector<Trace> reasoning(traces.begin(), traces.begin() + 3),
+  const std::vector<TraceLengths> reasoning(traces.begin(), traces.begin() + 3),
       openr1(traces.begin(), traces.begin() + 1);
-  const auto add = [&](const char* id, const char* metric, const std::vector<Trace>& of, bool Order::*what) {
-    const Order paper = order(runs, &Sample::paper, of), physical = order(runs, &Sample::physical, of);
+  const auto add = [&](const char* id, const char* metric, const std::vector<TraceLengths>& of,
+                       bool Order::*what) {
+    const Order paper = order(runs, &OverSeeds::paper, of), physical = order(runs, &OverSeeds::physical, of);
     add_row(rows, id, metric, 1, paper.*what, physical.*what, 1, 1).note = paper.left_out;
   };
   add("fig8_l3_first", "1: L3 beats every baseline on OpenR1, Dolphin and OpenThoughts, three models",
@@ -185,14 +190,14 @@ void write(const Runs& runs, const Folder& folder) {
   file.text(
       "trace,model,system,ideal_tokens_per_s,physical_tokens_per_s,ideal_over_gpu,physical_over_gpu,"
       "ideal_running,physical_running,ideal_rejected\n");
-  each_workload([&](const Model& model, const Trace& trace) {
-    const Sample gpu = throughput(runs, run_of(gpu_only, model, trace));
+  each_workload([&](const ServedModel& model, const TraceLengths& trace) {
+    const OverSeeds gpu = throughput(runs, run_of(gpu_only, model, trace));
     for (const System& system : all_systems()) {
-      const Run run = run_of(system, model, trace);
-      const Sample tokens = throughput(runs, run), running = sample(runs, run, &CaseResult::running),
-                   relative = over(tokens, gpu);
+      const SystemRun run = run_of(system, model, trace);
+      const OverSeeds tokens = throughput(runs, run), running = sample(runs, run, &CaseResult::running),
+                      relative = over(tokens, gpu);
       file.print("{},{},{}", trace.title, model.title, system.title);
-      for (const Sample* s : {&tokens, &relative, &running})
+      for (const OverSeeds* s : {&tokens, &relative, &running})
         for (const auto* values : {&s->paper, &s->physical})
           file.text(values->empty() ? "," : fmt::format(",{:.5g}", mean(*values)));
       file.print(",{:.1f}\n", mean(sample(runs, run, &CaseResult::rejected).paper));
@@ -204,7 +209,7 @@ void write(const Runs& runs, const Folder& folder) {
 }  // namespace
 
 void want_end_to_end(Runs& runs) {
-  each_workload([&](const Model& model, const Trace& trace) {
+  each_workload([&](const ServedModel& model, const TraceLengths& trace) {
     for (const System& system : all_systems()) want_seeds(runs, run_of(system, model, trace));
   });
   for (const Judged& j : judged)

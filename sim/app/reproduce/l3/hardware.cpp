@@ -28,13 +28,13 @@ const std::vector<Variant>& variants() {
 }
 
 // The DIMMs by their commands in both sets: the switches are of these.
-Run run_of(const Json& memory) {
-  Run run{.model = "gpt175b", .trace = "openr1", .memory = {{"dimm_timing", "commands"}}};
+SystemRun run_of(const Json& memory) {
+  SystemRun run{.model = "gpt175b", .trace = "openr1", .memory = {{"dimm_timing", "commands"}}};
   run.memory.update(memory);
   return run;
 }
-const Run& l3_by_commands() {
-  static const Run run = run_of(Json::object());
+const SystemRun& l3_by_commands() {
+  static const SystemRun run = run_of(Json::object());
   return run;
 }
 
@@ -64,13 +64,13 @@ void add_power(const Runs& runs, Rows& rows) {
       "128 bank units (16 banks, 8 chips), an adder, a softmax and a re-layout unit at Table 5's mW";
   add_row(rows, "tab5_dimm_share", "% of a DIMM's 10 W that the units of its two ranks draw", {},
           100 * ranks_a_dimm * rank.value() / dimm_watts, {});
-  const Run& l3 = l3_by_commands();
-  const Sample watts = sample(runs, l3, &CaseResult::device_watts),
-               tokens = sample(runs, l3, &CaseResult::output_throughput),
-               busy = sample(runs, l3, &CaseResult::pim_utilisation);
+  const SystemRun& l3 = l3_by_commands();
+  const OverSeeds watts = sample(runs, l3, &CaseResult::device_watts),
+                  tokens = sample(runs, l3, &CaseResult::output_throughput),
+                  busy = sample(runs, l3, &CaseResult::pim_utilisation);
   const auto per_seed = [&](const auto& of) {
-    Sample found;
-    for (const auto set : {&Sample::paper, &Sample::physical})
+    OverSeeds found;
+    for (const auto set : {&OverSeeds::paper, &OverSeeds::physical})
       for (std::size_t i = 0; i < (watts.*set).size(); ++i)
         (found.*set).push_back(of((watts.*set)[i], (tokens.*set)[i], (busy.*set)[i]));
     return found;
@@ -94,7 +94,7 @@ void add_hardware(const Runs& runs, const Folder& folder, Rows& rows) {
   OutputFile file(folder / "hardware.csv");
   file.text("variant,ideal,physical\n");
   for (const Variant& variant : variants()) {
-    const Sample here = ratio(runs, run_of(variant.memory), l3_by_commands());
+    const OverSeeds here = ratio(runs, run_of(variant.memory), l3_by_commands());
     add_row(rows, fmt::format("hardware_{}", variant.id),
             fmt::format("throughput with {}, over L3 by the bank model: GPT-175B, OpenR1", variant.title), {},
             here);

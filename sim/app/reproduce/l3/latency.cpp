@@ -12,7 +12,7 @@ namespace {
 constexpr int latency_batches[] = {16, 32, 48, 64};
 constexpr int ranksets[] = {2, 4, 8, 16};
 
-Run gpus(int batch) {
+SystemRun gpus(int batch) {
   return {.system = gpu_only,
           .model = "gpt89b",
           .profile = "eff",
@@ -20,8 +20,8 @@ Run gpus(int batch) {
           .batch = batch};
 }
 
-Run with_ranksets(int batch, int count, bool interleaved) {
-  Run run{
+SystemRun with_ranksets(int batch, int count, bool interleaved) {
+  SystemRun run{
       .model = "gpt89b", .profile = "eff", .memory = {{"ranks", count}, {"ranksets", count}}, .batch = batch};
   if (!interleaved) run.system.batching = "prefill_first", run.system.id = "l3_one_batch";
   return run;

@@ -75,7 +75,7 @@ struct Errors {
   double even_decode = 0;  // as if every rankset had an even share of a sub-batch's tokens
 };
 
-Errors errors_of(const Run& run, const char* assumptions) {
+Errors errors_of(const SystemRun& run, const char* assumptions) {
   const Scenario scenario = read_scenario(scenario_of(run, assumptions), name_of(run));
   const ReplicaSpec& replica = scenario.replicas[0];
   const ExactTimes exact(replica, placed_stage(scenario, replica, 0));
@@ -118,18 +118,18 @@ void add_prediction(const Runs&, const Folder& folder, Rows& rows) {
   for (const char* model : {"gpt175b", "gpt89b"}) {
     std::vector<Errors> paper, physical;
     for (int seed = 1; seed <= seeds; ++seed) {
-      const Run run{.model = model, .trace = "openr1", .seed = seed};
+      const SystemRun run{.model = model, .trace = "openr1", .seed = seed};
       paper.push_back(errors_of(run, "paper"));
       physical.push_back(errors_of(run, "physical"));
     }
     const auto errors = [&](double Errors::*what) {
-      Sample found;
+      OverSeeds found;
       for (const Errors& e : paper) found.paper.push_back(e.*what);
       for (const Errors& e : physical) found.physical.push_back(e.*what);
       return found;
     };
     for (const auto& operation : operations) {
-      const Sample here = errors(operation.what);
+      const OverSeeds here = errors(operation.what);
       if (mean(here.paper) > worst) where = operation.title;
       worst = std::max(worst, mean(here.paper));
       worst_physical = std::max(worst_physical, mean(here.physical));
@@ -141,7 +141,7 @@ void add_prediction(const Runs&, const Folder& folder, Rows& rows) {
       file.print("{},{},{:.4g},{:.4g}\n", model_of(model).title, operation.id, mean(here.paper),
                  mean(here.physical));
     }
-    const Sample dealt_out = errors(&Errors::even_decode);
+    const OverSeeds dealt_out = errors(&Errors::even_decode);
     even = std::max(even, mean(dealt_out.paper));
     even_physical = std::max(even_physical, mean(dealt_out.physical));
   }

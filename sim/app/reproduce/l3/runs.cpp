@@ -4,21 +4,21 @@
 
 namespace weir::l3 {
 
-const std::vector<Model> models = {{"gpt3-175b", "gpt175b", "GPT-175B", 8, 1},
-                                   {"gpt-89b", "gpt89b", "GPT-89B", 4, 2},
-                                   {"opt-66b", "opt66b", "OPT-66B", 2, 4}};
+const std::vector<ServedModel> models = {{"gpt3-175b", "gpt175b", "GPT-175B", 8, 1},
+                                         {"gpt-89b", "gpt89b", "GPT-89B", 4, 2},
+                                         {"opt-66b", "opt66b", "OPT-66B", 2, 4}};
 
-const std::vector<Trace> traces = {{"openr1", "OpenR1", {96.0, 75.1}, {12684.1, 8464.6}},
-                                   {"dolphin", "Dolphin", {201.9, 563.0}, {3926.2, 4216.0}},
-                                   {"openthoughts", "OpenThoughts", {89.4, 66.7}, {6366.7, 4662.9}},
-                                   {"longbench", "LongBench", {7703.9, 4285.5}, {89.8, 213.7}}};
+const std::vector<TraceLengths> traces = {{"openr1", "OpenR1", {96.0, 75.1}, {12684.1, 8464.6}},
+                                          {"dolphin", "Dolphin", {201.9, 563.0}, {3926.2, 4216.0}},
+                                          {"openthoughts", "OpenThoughts", {89.4, 66.7}, {6366.7, 4662.9}},
+                                          {"longbench", "LongBench", {7703.9, 4285.5}, {89.8, 213.7}}};
 
-const Model& model_of(const std::string& id) {
-  return *std::ranges::find(models, id, [](const Model& model) { return std::string(model.id); });
+const ServedModel& model_of(const std::string& id) {
+  return *std::ranges::find(models, id, [](const ServedModel& model) { return std::string(model.id); });
 }
 
-const Trace& trace_of(const std::string& id) {
-  return *std::ranges::find(traces, id, [](const Trace& trace) { return std::string(trace.id); });
+const TraceLengths& trace_of(const std::string& id) {
+  return *std::ranges::find(traces, id, [](const TraceLengths& trace) { return std::string(trace.id); });
 }
 
 namespace {
@@ -29,14 +29,14 @@ Json lengths(const Lengths& of) {
   return {{"mean", of.mean}, {"std", of.deviation}, {"max", longest}};
 }
 
-Json workload(const Run& run) {
+Json workload(const SystemRun& run) {
   if (run.batch > 0)
     return {
         {"requests",
          {{"kind", "fixed"}, {"input_tokens", batch_tokens - 1}, {"output_tokens", 2}, {"count", run.batch}}},
         {"arrivals",
          {{"kind", "warm_batch"}, {"concurrency", run.batch}, {"batches", 1}, {"steps", batch_steps}}}};
-  const Trace& trace = trace_of(run.trace);
+  const TraceLengths& trace = trace_of(run.trace);
   return {{"requests",
            {{"kind", "lognormal"},
             {"count", requests},
@@ -45,7 +45,7 @@ Json workload(const Run& run) {
           {"arrivals", {{"kind", "all_at_once"}}}};
 }
 
-Json devices(const Run& run) {
+Json devices(const SystemRun& run) {
   Json gpus = {{"kind", run.system.gpu}, {"count", 8}};
   if (!run.system.memory) {
     gpus.update(run.memory);
@@ -56,10 +56,12 @@ Json devices(const Run& run) {
   return Json::array({gpus, memory});
 }
 
-Json batching(const Run& run) {
+Json batching(const SystemRun& run) {
   Json policy = {{"kind", run.system.batching}, {"max_batch_tokens", 65536}};
-  // What L3 adds to its sub-batches is far below: the reserve for activations is smaller.
-  if (policy["kind"] == "adaptive_chunk_interleaving") policy["max_batch_tokens"] = 8192;
+  // What L3 adds to its sub-batches is far below 65,536: the reserve for activations is smaller. Section 5.3
+  // has two sub-batches always.
+  if (policy["kind"] == "adaptive_chunk_interleaving")
+    policy.update({{"max_batch_tokens", 8192}, {"interleave", "on"}});
   // The stronger GPUs: vLLM's default since v1. The paper does not say.
   if (policy["kind"] == "chunked_prefill") policy["max_batch_tokens"] = 2048;
   if (policy["kind"] == "sub_batch_interleaving") policy.update({{"interleave", "on"}, {"prompts", "first"}});
@@ -67,7 +69,7 @@ Json batching(const Run& run) {
   return policy;
 }
 
-Json partitioning(const Run& run) {
+Json partitioning(const SystemRun& run) {
   Json policy = {{"kind", run.system.partitioning}};
   if (!run.overlapped) policy.update({{"concurrent_transfers", false}, {"asynchronous_store", false}});
   return policy;
@@ -75,15 +77,15 @@ Json partitioning(const Run& run) {
 
 }  // namespace
 
-std::string name_of(const Run& r) {
+std::string name_of(const SystemRun& r) {
   return fmt::format("{} {} {}{} {}{}, {} {}, seed {}, {}", r.system.id, r.system.batching,
                      r.system.placement ? r.system.placement : "", r.overlapped ? "" : " in turn",
                      r.memory.dump(), r.batching.dump(), r.model,
                      r.batch > 0 ? fmt::format("batch {}", r.batch) : r.trace, r.seed, r.profile);
 }
 
-Json scenario_of(const Run& run, const std::string& assumptions) {
-  const Model& model = model_of(run.model);
+Json scenario_of(const SystemRun& run, const std::string& assumptions) {
+  const ServedModel& model = model_of(run.model);
   Json replica = {{"count", model.data},
                   {"parallelism", {{"tensor", model.tensor}}},
                   {"kv_cache", {{"free_memory_fraction", 1.0}, {"admission", "sequence"}}},

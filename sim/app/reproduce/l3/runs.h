@@ -9,22 +9,22 @@
 
 namespace weir::l3 {
 
-struct Model {  // Table 3
+struct ServedModel {  // Table 3
   const char *name, *id, *title;
   int tensor, data;
 };
-extern const std::vector<Model> models;
-const Model& model_of(const std::string& id);
+extern const std::vector<ServedModel> models;
+const ServedModel& model_of(const std::string& id);
 
 struct Lengths {
   double mean, deviation;
 };
-struct Trace {  // Table 4
+struct TraceLengths {  // Table 4
   const char *id, *title;
   Lengths input, output;
 };
-extern const std::vector<Trace> traces;
-const Trace& trace_of(const std::string& id);
+extern const std::vector<TraceLengths> traces;
+const TraceLengths& trace_of(const std::string& id);
 
 // Eight GPUs, and what holds their KV cache: nullptr, themselves. Another system is another row of
 // `systems`.
@@ -41,7 +41,7 @@ inline constexpr System gpu_only{"gpu",         "GPU",   "a100_sxm_80gb",  nullp
         "l3", "L3", "a100_sxm_80gb", "dimm_pim", "gpu_pim", "layer_wise", "adaptive_chunk_interleaving"};
 inline const std::vector<System> baselines = {gpu_only, hbm_pim, cpu_offload, rank_pim};
 
-struct Run {
+struct SystemRun {
   System system = l3_system;
   std::string model = {}, trace = {};  // ids
   int seed = 1;
@@ -54,8 +54,8 @@ struct Run {
 };
 inline constexpr int batch_tokens = 6000, batch_steps = 9;
 
-std::string name_of(const Run& run);
-Json scenario_of(const Run& run, const std::string& assumptions);
-using Runs = StudyRuns<Run>;
+std::string name_of(const SystemRun& run);
+Json scenario_of(const SystemRun& run, const std::string& assumptions);
+using Runs = StudyRuns<SystemRun>;
 
 }  // namespace weir::l3

@@ -7,12 +7,12 @@
 namespace weir {
 namespace l3 {
 
-void want_seeds(Runs& runs, Run run) {
+void want_seeds(Runs& runs, SystemRun run) {
   for (run.seed = 1; run.seed <= seeds; ++run.seed) runs.want(run);
 }
 
-Sample sample(const Runs& runs, Run run, Figure what) {
-  Sample found;
+OverSeeds sample(const Runs& runs, SystemRun run, Figure what) {
+  OverSeeds found;
   for (run.seed = 1; run.seed <= seeds; ++run.seed) {
     const Measured& m = runs.found(run);
     const auto add = [&](const CaseResult& result, std::vector<double>& values, std::string& error) {
@@ -27,8 +27,8 @@ Sample sample(const Runs& runs, Run run, Figure what) {
   return found;
 }
 
-Sample over(const Sample& a, const Sample& b) {
-  Sample quotient{{}, {}, a.paper_error + b.paper_error, a.physical_error + b.physical_error};
+OverSeeds over(const OverSeeds& a, const OverSeeds& b) {
+  OverSeeds quotient{{}, {}, a.paper_error + b.paper_error, a.physical_error + b.physical_error};
   const auto divide = [](const auto& x, const auto& y, auto& into) {
     for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) into.push_back(x[i] / y[i]);
   };
@@ -37,7 +37,7 @@ Sample over(const Sample& a, const Sample& b) {
   return quotient;
 }
 
-Sample ratio(const Runs& runs, const Run& a, const Run& b, Figure what) {
+OverSeeds ratio(const Runs& runs, const SystemRun& a, const SystemRun& b, Figure what) {
   return over(sample(runs, a, what), sample(runs, b, what));
 }
 
@@ -82,7 +82,7 @@ const std::vector<Part> all_parts = {
 }  // namespace
 
 ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
-                       const Sample& simulated, std::optional<double> low, std::optional<double> high) {
+                       const OverSeeds& simulated, std::optional<double> low, std::optional<double> high) {
   ReproducedRow& row = add_row(rows, std::move(id), std::move(metric), published, mean(simulated.paper),
                                mean_or_none(simulated.physical), low, high);
   if (simulated.paper.empty()) row.simulated.reset();

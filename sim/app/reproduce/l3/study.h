@@ -21,21 +21,22 @@ using Folder = std::filesystem::path;
 inline constexpr int seeds = 5;
 
 // A number of every seed, in both sets; empty where one of its runs failed, and why.
-struct Sample {
+struct OverSeeds {
   std::vector<double> paper, physical;
   std::string paper_error, physical_error;
 };
 using Figure = double CaseResult::*;
-Sample sample(const Runs& runs, Run run, Figure what);
-Sample over(const Sample& a, const Sample& b);
-Sample ratio(const Runs& runs, const Run& a, const Run& b, Figure what = &CaseResult::output_throughput);
+OverSeeds sample(const Runs& runs, SystemRun run, Figure what);
+OverSeeds over(const OverSeeds& a, const OverSeeds& b);
+OverSeeds ratio(const Runs& runs, const SystemRun& a, const SystemRun& b,
+                Figure what = &CaseResult::output_throughput);
 double mean(const std::vector<double>& values);  // NaN of none
 std::optional<double> mean_or_none(const std::vector<double>& values);
-void want_seeds(Runs& runs, Run run);
+void want_seeds(Runs& runs, SystemRun run);
 
 // The means; the note has the range over seeds.
 ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
-                       const Sample& simulated, std::optional<double> low = {},
+                       const OverSeeds& simulated, std::optional<double> low = {},
                        std::optional<double> high = {});
 // Of numbers that no seed changes.
 ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,

@@ -1,4 +1,4 @@
-#include "devices/gpu_pim.h"
+#include "devices/gpu_pim/gpu_pim.h"
 
 #include <algorithm>
 #include <map>
