@@ -113,6 +113,10 @@ struct StageGraph {
   std::vector<Operator> windows = {};  // the collectives that prefetches run beside
 };
 
+// Without what does nothing in steps of decodes alone: attention of prompts where decodes have their own, and
+// where its results are stored.
+StageGraph without_prompts(StageGraph stage);
+
 // Which channel's requests the members of a unit have in layer l.
 enum class MemberChannels {
   own,       // their own

@@ -98,8 +98,8 @@ StepModel::StepModel(const ReplicaSpec& replica, const StageGraph& placed, bool 
       links_(replica.collectives),
       engine_(replica.engine),
       collectives_elsewhere_(collectives_elsewhere),
-      whole_(replica, placed, 1),
-      serial_(whole_.serial()) {
+      with_prompts_{std::make_unique<PlayedStep>(replica, placed, 1), nullptr},
+      serial_(with_prompts_.whole->serial()) {
   if (device_->measures_sampler()) engine_.per_sequence = Seconds(0);
   const auto sort_in = [this](const OperatorGraph& operators, double times) {
     for (const auto v : boost::make_iterator_range(boost::vertices(operators))) {
@@ -159,19 +159,28 @@ StepCost StepModel::step(const StepWork& work) const {
   return cost;
 }
 
-PlayedStep& StepModel::interleaved() const {
+// Half of the operators of a stage beside host memory are for prompts, which few steps have.
+PlayedStep& StepModel::whole(const StepWork& work) const {
+  if (!device_->spec().host_kv || work.whole.prefill_tokens > 0) return *with_prompts_.whole;
+  if (!decodes_.whole) decodes_.whole = std::make_unique<PlayedStep>(replica_, without_prompts(placed_), 1);
+  return *decodes_.whole;
+}
+
+PlayedStep& StepModel::interleaved(const StepWork& work) const {
   if (collectives_elsewhere_)
     throw std::invalid_argument("collectives cannot be played as flows where sub-batches are interleaved");
-  if (!interleaved_) interleaved_ = std::make_unique<PlayedStep>(replica_, placed_, 2);
-  return *interleaved_;
+  const bool alone = device_->spec().host_kv && work.whole.prefill_tokens == 0;
+  std::unique_ptr<PlayedStep>& step = alone ? decodes_.interleaved : with_prompts_.interleaved;
+  if (!step) step = std::make_unique<PlayedStep>(replica_, alone ? without_prompts(placed_) : placed_, 2);
+  return *step;
 }
 
 StepCost StepModel::played(const StepWork& work) const {
   StepCost cost;
-  if (!work.sub_batches.empty()) cost = interleaved().cost(work.sub_batches);
+  if (!work.sub_batches.empty()) cost = interleaved(work).cost(work.sub_batches);
   if (work.sub_batches.empty() || work.whole_if_faster) {
-    const StepCost whole = whole_.cost({&work.whole, 1});
-    if (work.sub_batches.empty() || whole.time < cost.time) cost = whole;
+    const StepCost one = whole(work).cost({&work.whole, 1});
+    if (work.sub_batches.empty() || one.time < cost.time) cost = one;
   }
   cost.host_bound = host_time(work.whole);
   cost.time += cost.host_bound;
@@ -181,9 +190,9 @@ StepCost StepModel::played(const StepWork& work) const {
 std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
   bool split = !work.sub_batches.empty();
   if (split && work.whole_if_faster)
-    split = interleaved().cost(work.sub_batches).time <= whole_.cost({&work.whole, 1}).time;
+    split = interleaved(work).cost(work.sub_batches).time <= whole(work).cost({&work.whole, 1}).time;
   std::vector<OperatorSpan> spans =
-      split ? interleaved().operators(work.sub_batches) : whole_.operators({&work.whole, 1});
+      split ? interleaved(work).operators(work.sub_batches) : whole(work).operators({&work.whole, 1});
   const Seconds host = host_time(work.whole);
   for (OperatorSpan& span : spans) {
     span.start += host;

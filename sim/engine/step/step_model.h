@@ -63,7 +63,8 @@ class StepModel {
   StepCost played(const StepWork& work) const;
   std::int64_t play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
   std::int64_t steps_of_lines(const BatchShape& batch, std::int64_t steps) const;
-  PlayedStep& interleaved() const;
+  PlayedStep& whole(const StepWork& work) const;
+  PlayedStep& interleaved(const StepWork& work) const;
 
   const ReplicaSpec replica_;
   const StageGraph placed_;
@@ -71,8 +72,11 @@ class StepModel {
   std::shared_ptr<const CollectiveModel> links_;
   EngineOverhead engine_;
   bool collectives_elsewhere_;
-  mutable PlayedStep whole_;
-  mutable std::unique_ptr<PlayedStep> interleaved_;  // made when the first sub-batches come
+  struct Played {  // one batch, and two side by side: made when the first of them come
+    std::unique_ptr<PlayedStep> whole, interleaved;
+  };
+  mutable Played with_prompts_;
+  mutable Played decodes_;  // alone, where that leaves something out
   bool serial_;
   PlacedOps token_ops_, sequence_ops_, attention_ops_;        // collectives among the first two
   mutable std::vector<StepCost> token_memo_, sequence_memo_;  // index: rows; time < 0: not asked yet
