@@ -157,3 +157,23 @@ TEST_CASE("rotating step: everything is computed once, however layers go round",
     CHECK(a.flops.value() == Approx(flops));
   }
 }
+
+TEST_CASE("rotating step: a step of decodes alone takes as long without what is for prompts") {
+  Dice dice(9);
+  const L3 l3;
+  PlayedStep all = l3.step(l3.rotating, 2), decodes = l3.step(without_prompts(l3.rotating), 2);
+  const auto stores = [](const StageGraph& stage) {
+    std::int64_t count = 0;
+    for (const auto v : boost::make_iterator_range(boost::vertices(stage.block)))
+      count += stage.block[v].kind == OperatorKind::store;
+    return count;
+  };
+  CHECK(stores(l3.rotating) == 16);  // 4 layers in a block, 4 ranksets
+  CHECK(stores(without_prompts(l3.rotating)) == 0);
+  for (int round = 0; round < 20; ++round) {
+    const Halves halves(dice, 4, false);
+    const StepCost with = all.cost(halves.shapes()), without = decodes.cost(halves.shapes());
+    CHECK(without.time.value() == Approx(with.time.value()).epsilon(1e-12));
+    CHECK(without.energy.value() == Approx(with.energy.value()).epsilon(1e-12));
+  }
+}
