@@ -16,7 +16,7 @@ class DecodesElsewhere : public Device {
   AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override;
   bool affine_over_steps() const override { return true; }
   bool measures_sampler() const override { return device_->measures_sampler(); }
-  std::string cannot_run(const StageGraph& stage) const override { return device_->cannot_run(stage); }
+  std::string cannot_run(const StageGraph& stage) const override;
 
  protected:
   // Decodes that the device attends to all the same.

@@ -60,6 +60,8 @@ struct DeviceSpec {
   bool without_lm_head = false;        // in the `paper` assumptions: what follows the layers takes no time
   std::optional<MhaParameters> mha;    // what placement policies estimate a channel's load with; heads unset
 
+  // Memory channels that a placement policy deals out: all but the device's own memory beside its host's.
+  int placed_channels() const { return kv_channels - (host_kv && host_kv->beside_device ? 1 : 0); }
   BytesPerSecond reached_bandwidth() const { return sustained_bandwidth.value_or(memory_bandwidth); }
   std::vector<std::string> unit_names() const;
 };

@@ -86,6 +86,10 @@ KernelCost with_energy(const DeviceSpec& device, KernelCost cost, DataType type)
   return cost;
 }
 
+bool sixteen_bits(DataType type) {
+  return type == DataType::bf16 || type == DataType::fp16;
+}
+
 std::string lacks_a_peak(const DeviceSpec& device, const StageGraph& stage) {
   for (const OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
     for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {

@@ -27,6 +27,9 @@ KernelCost collective_cost(const Operator& op, double rows, const CollectiveMode
 // Arithmetic in a type of twice the 16-bit rate costs half the energy.
 KernelCost with_energy(const DeviceSpec& device, KernelCost cost, DataType type);
 
+// bf16 and fp16: what PIM calculates in.
+bool sixteen_bits(DataType type);
+
 // Device::cannot_run, of a device that runs matrices of every type that it has a peak of.
 std::string lacks_a_peak(const DeviceSpec& device, const StageGraph& stage);
 

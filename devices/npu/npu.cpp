@@ -18,10 +18,6 @@ constexpr double fitted_withheld = 0.22;
 // ESTIMATE: a lane takes one 16-bit element in and puts one out a cycle.
 constexpr double lane_bytes = 4;
 
-bool sixteen_bits(DataType type) {
-  return type == DataType::bf16 || type == DataType::fp16;
-}
-
 class Npu final : public Device {
  public:
   Npu(DeviceSpec spec, NpuShape shape) : spec_(std::move(spec)), shape_(std::move(shape)) {

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -69,10 +67,6 @@ std::vector<Slot*> find_devices(std::vector<Slot>& slots, const std::optional<st
       found.assign(anywhere.begin(), anywhere.begin() + static_cast<std::ptrdiff_t>(count));
   }
   return found;
-}
-
-std::string gib(Bytes b) {
-  return fmt::format("{:.2f} GiB", b.value() / 1073741824.);
 }
 
 class Placer {
@@ -212,32 +206,6 @@ class Placer {
     return spec.batching->interleaves() || !StepModel(spec, placed_stage(s_, spec, 0), false).serial();
   }
 
-  // Those that a placement policy deals out: all but the device's own memory beside its host's.
-  static std::int64_t placed_channels(const DeviceSpec& device) {
-    return device.kv_channels - (device.host_kv && device.host_kv->beside_device ? 1 : 0);
-  }
-
-  static KvPools pools_of(const ReplicaSpec& spec, std::int64_t each, std::int64_t own) {
-    const bool spread = spec.placement->spreads_layers();
-    const auto placed = static_cast<std::size_t>(placed_channels(spec.on->spec()));
-    KvPools pools{std::vector(spread ? 1 : placed, each), std::vector(placed, 0)};
-    if (!spread) std::iota(pools.of_channel.begin(), pools.of_channel.end(), 0);
-    if (spec.on->spec().kv_channels > std::ssize(pools.of_channel)) {
-      pools.of_channel.push_back(static_cast<int>(pools.blocks.size()));
-      pools.blocks.push_back(own);
-    }
-    return pools;
-  }
-
-  // Where the layers of a request go round the channels and do not divide by them, one holds a layer more
-  // than another: all are as full as that one.
-  static Bytes host_room(const ReplicaSpec& spec, std::int64_t layers) {
-    const std::int64_t channels = placed_channels(spec.on->spec());
-    const std::int64_t most = (layers + channels - 1) / channels * channels;
-    const double used = static_cast<double>(layers) / static_cast<double>(most);
-    return (spec.placement->spreads_layers() ? used : 1) * spec.on->spec().host_kv->capacity;
-  }
-
   void fit(ReplicaSpec& spec, const std::string& pointer) {
     const Sharding& cut = spec.parallelism;
     if (cut.tensor > 1 && spec.links.bandwidth <= BytesPerSecond(0)) {
@@ -246,81 +214,15 @@ class Placer {
                        "nodes interconnect is \"none\")");
       return;
     }
-    const KvCacheSpec& cache = spec.kv_cache;
-    const Bytes memory = spec.on->spec().memory, reserve = activation_reserve(s_, spec);
-    std::int64_t blocks = cache.blocks.value_or(std::int64_t{1} << 50);
-    const bool spread = spec.placement->spreads_layers();
-    if (spread && spec.on->spec().kv_channels > 1 && !spec.on->spec().host_kv)
-      return reading_.problem(
-          pointer + "/placement",
-          fmt::format("layers go round the ranksets of a host memory (gpu_pim, dimm_pim); in {} a request's "
-                      "are all in one channel",
-                      spec.on->spec().kind));
-    const std::int64_t channels = placed_channels(spec.on->spec()), pools = spread ? 1 : channels;
-    std::int64_t own = std::int64_t{1}
-                       << 50;  // blocks beside the weights, where the others are in the host's memory
-    for (int stage = 0; stage < cut.pipeline; ++stage) {
+    for (int stage = 0; stage < cut.pipeline; ++stage)
       if (!can_run(spec, stage, pointer)) return;
-      const Bytes weights = weight_bytes(s_.model, s_.precision, cut, stage);
-      const Bytes block =
-          static_cast<double>(cache.block_tokens) * kv_bytes_per_token(s_.model, s_.precision, cut, stage);
-      const Bytes beside = cache.blocks                 ? memory - weights
-                           : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
-                                                        : cache.memory_fraction * memory - weights - reserve;
-      const std::int64_t layers = stage_layers(s_.model, cut, stage);
-      const Bytes room = spec.on->spec().host_kv && beside > Bytes(0) ? host_room(spec, layers) : beside;
-      const auto fits = static_cast<std::int64_t>(std::floor(std::max(0.0, room / block)));
-      if (cache.blocks ? fits < blocks : fits < pools) {
-        reading_.misfit(
-            pointer + (cache.blocks ? "/kv_cache/blocks" : ""),
-            cache.blocks
-                ? fmt::format("{} KV blocks of {:.2f} MiB do not fit: stage {} of {} leaves room for {}",
-                              blocks, block.value() / 1048576., stage, s_.model.name, fits)
-                : fmt::format(
-                      "{} does not fit on {}: stage {} has {} of weights a device and {} of activations and "
-                      "runtime, {} of {} may be used",
-                      s_.model.name, spec.on->spec().kind, stage, gib(weights), gib(reserve),
-                      gib(cache.memory_fraction * memory), gib(memory)));
-        return;
-      }
-      if (!cache.blocks) blocks = std::min(blocks, fits);
-      own = std::min(own, static_cast<std::int64_t>(std::floor(std::max(0.0, beside / block))));
-    }
     if (s_.collective_flows && spec.links.latency_once)
       return reading_.problem(
           "/collectives", "cannot be \"flows\" over an interconnect whose latency a collective pays once");
     if (s_.collective_flows && overlaps(spec))
       return reading_.problem("/collectives",
                               "cannot be \"flows\" where operators overlap, as those of " + pointer + " do");
-    if (cache.blocks && blocks % pools != 0)
-      return reading_.problem(pointer + "/kv_cache/blocks",
-                              fmt::format("expected a multiple of the {} memory channels of {}, which share "
-                                          "the KV cache evenly (got {})",
-                                          pools, spec.on->spec().kind, blocks));
-    spec.kv_pools = pools_of(spec, blocks / pools, own);
-    spec.kv_blocks =
-        std::accumulate(spec.kv_pools.blocks.begin(), spec.kv_pools.blocks.end(), std::int64_t{0});
-    const std::int64_t heads = heads_of_rank(s_.model, cut).query;
-    spec.mha = spec.on->spec().mha.value_or(MhaParameters{});
-    spec.mha.heads = heads;
-    spec.mha.embedding = heads * s_.model.head_dim;
-    check_longest(spec, pointer);
-  }
-
-  // As vLLM does at its start: whoever allows a length must be able to serve it.
-  void check_longest(const ReplicaSpec& spec, const std::string& pointer) {
-    const std::int64_t channel_blocks = std::ranges::max(spec.kv_pools.blocks);
-    const auto serves = [&](std::int64_t length) {
-      return spec.batching->serves({Seconds(0), length - 1, 1}, channel_blocks, spec.kv_cache.block_tokens);
-    };
-    if (!spec.max_model_len || serves(*spec.max_model_len)) return;
-    std::int64_t fits = 0, too_long = *spec.max_model_len;
-    while (too_long - fits > 1) (serves((fits + too_long) / 2) ? fits : too_long) = (fits + too_long) / 2;
-    reading_.misfit(pointer + "/max_model_len",
-                    fmt::format("a request of {} tokens could not run even alone: the longest that {} KV "
-                                "blocks of {} tokens{} and the batching serve is {}",
-                                *spec.max_model_len, channel_blocks, spec.kv_cache.block_tokens,
-                                channel_blocks < spec.kv_blocks ? " (of one memory channel)" : "", fits));
+    fit_kv_cache(s_, spec, pointer, reading_);
   }
 
   Scenario& s_;
@@ -334,6 +236,15 @@ void place_replicas(Scenario& scenario, Reading& reading) {
   Placer placer(scenario, reading);
   for (std::size_t i = 0; i < scenario.replicas.size(); ++i)
     placer.place(scenario.replicas[i], fmt::format("/serving/replicas/{}", i));
+  const bool holds_kv = std::ranges::any_of(
+      scenario.replicas, [](const ReplicaSpec& spec) { return spec.on && spec.on->spec().host_kv; });
+  const bool host_memory =
+      std::ranges::any_of(scenario.nodes, [](const NodeSpec& node) { return node.host_memory != nullptr; });
+  if (host_memory && !holds_kv && !reading.failed())
+    scenario.notes.push_back(
+        "the host memory among the devices holds no KV cache (\"partitioning\": {\"kind\": \"gpu_pim\"} puts "
+        "it "
+        "there); it is neither powered nor paid for");
   if (const std::size_t idle = placer.free_devices({}); idle > 0 && !reading.failed())
     scenario.notes.push_back(fmt::format(
         "{} devices of the cluster serve no replica; they are neither powered nor paid for", idle));

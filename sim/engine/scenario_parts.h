@@ -11,6 +11,10 @@ EngineOverhead read_engine(Params engine);                                      
 
 Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica);  // activation_reserve.cpp
 
+// Sizes the KV cache of a replica that stands on its devices (kv_room.cpp), and reports what does not fit.
+void fit_kv_cache(const Scenario& scenario, ReplicaSpec& replica, const std::string& pointer,
+                  Reading& reading);
+
 // Puts every replica on devices, in order, and works out what depends on them (placement.cpp). Reports what
 // does not fit at /serving/replicas/N.
 void place_replicas(Scenario& scenario, Reading& reading);

@@ -133,64 +133,6 @@ void Replica::admit(std::int32_t count, Seconds now) {
   admitted_ += count;
 }
 
-// Each that could be admitted in this step, if it is given the blocks, gets a channel: as many as there are
-// seats and, as each needs one at least, free blocks.
-// Those that find room in the device's own memory, where decodes may stay there, go to it.
-// With several pipeline stages: what is in flight is another batch and meets this one on no channel. Balanced
-// are those that step together.
-void Replica::place_waiting() {
-  const std::int64_t seats = spec_->batching->max_batch_requests();
-  const std::int64_t stages = spec_->parallelism.pipeline;
-  std::int64_t most = std::min(seats - std::ssize(running_), (seats + stages - 1) / stages);
-  most = std::min({most, cache_.total() - cache_.used(), static_cast<std::int64_t>(waiting_.size())});
-  placement_may_change_ = most > 0 && cache_.channels() > 1 && spec_->placement->follows_loads();
-  if (most <= 0) return;
-  placed_.clear(), to_place_.clear();
-  for (const SequenceView& view : running_)
-    if (!view.in_flight && view.channel != device_channel())
-      placed_.push_back({view.known_tokens, view.channel});
-  const bool reserves = spec_->kv_cache.admission == Admission::sequence;
-  std::int64_t beside = device_room(reserves);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i) {
-    SequenceView& view = waiting_.view(i);
-    const std::int64_t blocks = cache_.blocks_for(reserves ? view.final_tokens() : view.known_tokens);
-    view.channel = -1;
-    if (blocks <= beside) view.channel = device_channel(), beside -= blocks;
-    if (view.channel < 0) to_place_.push_back({view.known_tokens, 0});
-  }
-  free_by_channel_.clear();
-  for (int channel = 0; channel < placed_channels(); ++channel)
-    free_by_channel_.push_back(cache_.free(spec_->kv_pools.of_channel[static_cast<std::size_t>(channel)]));
-  spec_->placement->place({.placed = placed_,
-                           .free_blocks = free_by_channel_,
-                           .block_tokens = cache_.block_tokens(),
-                           .admitted = admitted_,
-                           .mha = spec_->mha},
-                          to_place_);
-  for (std::size_t i = 0, next = 0; next < to_place_.size(); ++i)
-    if (SequenceView& view = waiting_.view(i); view.channel < 0)
-      view.channel = static_cast<std::int16_t>(to_place_[next++].channel);
-}
-
-std::int16_t Replica::device_channel() const {
-  const DeviceSpec& device = spec_->on->spec();
-  return static_cast<std::int16_t>(device.host_kv && device.host_kv->beside_device ? device.kv_channels - 1
-                                                                                   : -1);
-}
-
-int Replica::placed_channels() const {
-  return spec_->on->spec().kv_channels - (device_channel() >= 0 ? 1 : 0);
-}
-
-std::int64_t Replica::device_room(bool reserved) const {
-  const std::int16_t channel = device_channel();
-  if (channel < 0) return -1;
-  std::int64_t room = cache_.free(spec_->kv_pools.of_channel[static_cast<std::size_t>(channel)]);
-  for (const SequenceView& view : running_)
-    if (reserved && view.channel == channel) room -= cache_.blocks_for(view.final_tokens()) - view.blocks;
-  return room;
-}
-
 void Replica::compute(const Slice& slice, Iteration& iteration) {
   SequenceView& view = running_[static_cast<std::size_t>(slice.sequence)];
   Live& live = live_[static_cast<std::size_t>(slice.sequence)];

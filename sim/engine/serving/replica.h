@@ -103,7 +103,6 @@ class Replica {
   }
   // The last memory channel where it is the device's own memory beside its host's; else -1.
   std::int16_t device_channel() const;
-  int placed_channels() const;  // that the placement policy deals out
   void compute(const Slice& slice, Iteration& iteration);
   void preempt(const std::vector<std::int32_t>& preempted, Iteration& iteration);
   void find_left_blocks();

@@ -41,8 +41,7 @@ Seconds ExactTimes::batched(std::int64_t prompt_tokens, std::int64_t decodes) co
 }
 
 Seconds ExactTimes::offloaded(const OffloadedWork& work) const {
-  const DeviceSpec& device = device_->spec();
-  const int channels = device.kv_channels - (device.host_kv && device.host_kv->beside_device ? 1 : 0);
+  const int channels = device_->spec().placed_channels();
   BatchShape batch;
   batch.decodes = work.decodes;
   batch.decode_context_sum = work.context_sum;
