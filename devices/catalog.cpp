@@ -88,15 +88,36 @@ void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params) 
       row[n.key.name] = *given;
 }
 
-void override_choice(Json& row, const Key& key, const std::vector<std::string>& known, Params& params) {
-  Json allowed = Json::array({nullptr});
-  for (const std::string& name : known) allowed.push_back(name);
-  const Json* given = params.value(key, {{"enum", allowed}}, Json(nullptr));
-  if (!given || given->is_null()) return;
-  if (std::find(allowed.begin(), allowed.end(), *given) == allowed.end())
-    return params.fail(
-        key.name, no_such(key.name, given->is_string() ? given->get<std::string>() : given->dump(), known));
-  if (row.is_object()) row[key.name] = *given;
+void override_counts(Json& row, std::span<const CatalogCount> counts, Params& params) {
+  for (const CatalogCount& count : counts)
+    if (const auto given = params.integer_or_null(count.key, {1, count.most}); given && row.is_object())
+      row[count.key.name] = *given;
+}
+
+void override_choices(Json& row, std::span<const CatalogChoice> choices, Params& params) {
+  for (const auto& [key, known] : choices) {
+    Json allowed = Json::array({nullptr});
+    for (const std::string& name : known) allowed.push_back(name);
+    const Json* given = params.value(key, {{"enum", allowed}}, Json(nullptr));
+    if (!given || given->is_null()) continue;
+    if (std::find(allowed.begin(), allowed.end(), *given) == allowed.end())
+      params.fail(key.name,
+                  no_such(key.name, given->is_string() ? given->get<std::string>() : given->dump(), known));
+    else if (row.is_object())
+      row[key.name] = *given;
+  }
+}
+
+std::map<std::string, std::int64_t> read_counts(Params& row, std::span<const CatalogCount> counts) {
+  std::map<std::string, std::int64_t> values;
+  for (const CatalogCount& c : counts) values[c.key.name] = row.integer(c.key, {1, c.most});
+  return values;
+}
+
+std::map<std::string, std::string> read_choices(Params& row, std::span<const CatalogChoice> choices) {
+  std::map<std::string, std::string> values;
+  for (const CatalogChoice& c : choices) values[c.key.name] = row.choice(c.key, c.known);
+  return values;
 }
 
 std::map<std::string, double> read_numbers(Params& row, const CatalogNumbers& numbers) {

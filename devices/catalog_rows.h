@@ -3,6 +3,7 @@
 // device. Called by make_device (catalog.cpp) alone; a new class adds its reader here.
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,19 @@ const CatalogNumbers& memory_and_peak_numbers();
 const CatalogNumbers& cache_numbers();
 // Puts what the scenario gives in the place of the row's; only declares them where the row is null.
 void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params);
-// The same of a key with known values; null leaves the row's.
-void override_choice(Json& row, const Key& key, const std::vector<std::string>& known, Params& params);
+// The same of whole numbers from 1 on, and of keys with known values; null leaves the row's.
+struct CatalogCount {
+  Key key;
+  std::int64_t most;
+};
+struct CatalogChoice {
+  Key key;
+  std::vector<std::string> known;
+};
+void override_counts(Json& row, std::span<const CatalogCount> counts, Params& params);
+void override_choices(Json& row, std::span<const CatalogChoice> choices, Params& params);
+std::map<std::string, std::int64_t> read_counts(Params& row, std::span<const CatalogCount> counts);
+std::map<std::string, std::string> read_choices(Params& row, std::span<const CatalogChoice> choices);
 std::map<std::string, double> read_numbers(Params& row, const CatalogNumbers& numbers);
 // What common_numbers() are for. kind and title too.
 DeviceSpec common_spec(const std::string& kind, Params& row);

@@ -14,70 +14,53 @@ const CatalogNumbers& numbers() {
   return all;
 }
 
-struct Count {
-  Key key;
-  std::int64_t most;
-};
-const Count counts[] = {
+const CatalogCount counts[] = {
     {{"memory_channels",
       "Of an NPU; capacity and bandwidth are so many times the memory's. Of host memory: dealt out to the "
-      "devices "
-      "of the node. null: as the catalog has it."},
+      "devices of the node. null: as the catalog has it."},
      4096},
     {{"ranks", "Of host memory: ranks of a channel. Capacity stays. null: as the catalog has it."}, 64},
     {{"ranksets",
-      "Of host memory: groups of so many ranks of every channel; a request's keys and values of a layer lie "
-      "in one "
-      "(L3). Divides ranks. null: as the catalog has it."},
+      "Of host memory: groups of as many ranks of every channel; a request's keys and values of a layer lie "
+      "in one (L3). Divides ranks. null: as the catalog has it."},
      64},
 };
 
-struct Choice {
-  Key key;
-  std::vector<std::string> known;
-};
-const std::vector<Choice>& choices() {
-  static const std::vector<Choice> all = {
+const std::vector<CatalogChoice>& choices() {
+  static const std::vector<CatalogChoice> all = {
       {{"memory", "A name of `weir list memories`; null: as the catalog has it."}, memory_names()},
       {{"dimm_timing",
-        "Of host memory: commands plays the bank model's; peak takes every column read at its interval, "
-        "without rows "
-        "or refresh. null: as the catalog has it."},
+        "Of host memory: commands plays the bank model's; peak takes a column read at every interval, "
+        "without rows, refresh or energy. null: as the catalog has it."},
        {"commands", "peak"}},
       {{"rankset_loads",
-        "Of DIMM-PIM: where requests' layers go round the ranksets, what of a layer lies in which; or an "
-        "equal share in "
-        "each, as L3's figures have it. null: as the catalog has it."},
+        "Of DIMM-PIM, where requests' layers go round the ranksets: what lies in each, or an equal share of "
+        "every layer, as L3's figures have it. null: as the catalog has it."},
        {"placed", "even"}},
       {{"activation",
-        "Of DIMM-PIM: how the banks of a rank open a row each: all in one cycle, tRRD apart, or as tFAW "
-        "allows too; null: "
-        "as the catalog has it."},
+        "Of DIMM-PIM: the banks of a rank open a row each in one cycle, tRRD apart, or as tFAW allows too. "
+        "null: as the catalog has it."},
        {"at_once", "rrd", "faw"}},
       {{"relayout",
         "Of DIMM-PIM: elements get into one chip on their way through the buffer chip, or are transposed by "
-        "the CPU, "
-        "three times over the bus; null: as the catalog has it."},
+        "the CPU, three times over the bus. null: as the catalog has it."},
        {"in_flight", "cpu_transposition"}},
       {{"kv_mapping",
-        "Of DIMM-PIM: V by element over the banks (L3, Section 4.2), or laid out as K is; null: as the "
+        "Of DIMM-PIM: V by element over the banks (L3, Section 4.2), or laid out as K is. null: as the "
         "catalog has it."},
        {"tailored", "uniform"}},
       {{"kernels_fused",
-        "Of DIMM-PIM: score, softmax and context in one pipeline, or one after the other; null: as the "
-        "catalog has "
-        "it."},
+        "Of DIMM-PIM: score, softmax and context in one pipeline, or one after the other. null: as the "
+        "catalog has it."},
        {"yes", "no"}},
   };
   return all;
 }
 
 void override_dimm(Json& row, Params& params) {
-  for (const Count& count : counts)
-    if (const auto given = params.integer_or_null(count.key, {1, count.most}); given && row.is_object())
-      row[count.key.name] = *given;
+  override_counts(row, counts, params);
   override_numbers(row, numbers(), params);
-  for (const Choice& choice : choices()) override_choice(row, choice.key, choice.known, params);
+  override_choices(row, choices(), params);
   if (params.describing() || !row.is_object()) return;
   const auto ranks = row["ranks"].get<std::int64_t>(), ranksets = row["ranksets"].get<std::int64_t>();
   if (ranks % ranksets != 0) {
@@ -135,18 +118,19 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
   Reading reading("devices/catalog/" + kind + ".json");
   Params row(reading, json);
   DimmShape shape;
-  shape.channels = static_cast<int>(row.integer(counts[0].key, {1, counts[0].most}));
-  const auto ranks = static_cast<int>(row.integer(counts[1].key, {1, counts[1].most}));
-  shape.ranksets = static_cast<int>(row.integer(counts[2].key, {1, counts[2].most}));
-  shape.ranks_in_channel = ranks / shape.ranksets;
-  Chosen chosen{{"level", row.choice({"level", ""}, {"bank", "rank", "channel"})}};
-  for (const Choice& c : choices()) chosen[c.key.name] = row.choice(c.key, c.known);
+  const std::map<std::string, std::int64_t> count = read_counts(row, counts);
+  Chosen chosen = read_choices(row, choices());
+  chosen["level"] = row.choice({"level", ""}, {"bank", "rank", "channel"});
   const std::map<std::string, double> value = read_numbers(row, numbers());
   DeviceSpec spec = common_spec(kind, row);
   row.close_ignoring_rest();  // sources
   reading.finish();
   const MemorySpec memory = find_memory(chosen["memory"]);
   const DimmPimOptions options = options_of(chosen);
+  const auto ranks = static_cast<int>(count.at("ranks"));
+  shape.channels = static_cast<int>(count.at("memory_channels"));
+  shape.ranksets = static_cast<int>(count.at("ranksets"));
+  shape.ranks_in_channel = ranks / shape.ranksets;
   shape.level = options.level;
   shape.even_loads = chosen["rankset_loads"] == "even";
   shape.channel_bandwidth = memory.peak();

@@ -24,11 +24,7 @@ const CatalogNumbers& numbers() {
   return all;
 }
 
-struct Count {
-  Key key;
-  std::int64_t most;
-};
-const Count counts[] = {
+const CatalogCount counts[] = {
     {{"systolic_arrays", "Of an NPU; null: as the catalog has it."}, 4096},
     {{"systolic_rows", "Of a systolic array, along a matrix's input; null: as the catalog has it."}, 4096},
     {{"systolic_columns", "Of a systolic array, along a matrix's output; null: as the catalog has it."},
@@ -39,12 +35,8 @@ const Count counts[] = {
      4096},
 };
 
-struct Choice {
-  Key key;
-  std::vector<std::string> known;
-};
-const std::vector<Choice>& choices() {
-  static const std::vector<Choice> all = {
+const std::vector<CatalogChoice>& choices() {
+  static const std::vector<CatalogChoice> all = {
       {{"memory", "Of an NPU: a name of `weir list memories`; null: as the catalog has it."}, memory_names()},
       {{"row_buffers",
         "Of an NPU's PIM: dual ones let it run beside normal reads, none is memory without PIM; null: as the "
@@ -62,11 +54,9 @@ const std::vector<Choice>& choices() {
 }
 
 void override_npu(Json& row, Params& params) {
-  for (const Count& count : counts)
-    if (const auto given = params.integer_or_null(count.key, {1, count.most}); given && row.is_object())
-      row[count.key.name] = *given;
+  override_counts(row, counts, params);
   override_numbers(row, numbers(), params);
-  for (const Choice& choice : choices()) override_choice(row, choice.key, choice.known, params);
+  override_choices(row, choices(), params);
   if (params.describing() || !row.is_object()) return;
   const auto memory = row["memory"].get<std::string>();
   if (row["row_buffers"] != "none" && !find_memory(memory).pim) {
@@ -96,10 +86,8 @@ std::shared_ptr<const Device> read_npu(const std::string& kind, const Json& json
   Reading reading("devices/catalog/" + kind + ".json");
   Params row(reading, json);
   const std::map<std::string, double> value = read_numbers(row, numbers());
-  std::map<std::string, std::int64_t> count;
-  for (const Count& c : counts) count[c.key.name] = row.integer(c.key, {1, c.most});
-  std::map<std::string, std::string> chosen;
-  for (const Choice& c : choices()) chosen[c.key.name] = row.choice(c.key, c.known);
+  std::map<std::string, std::int64_t> count = read_counts(row, counts);
+  std::map<std::string, std::string> chosen = read_choices(row, choices());
   DeviceSpec spec = common_spec(kind, row);
   NpuShape shape;
   if (row.has("kv_read_efficiency"))

@@ -4,6 +4,8 @@
 // unique, and scenario_of(point, assumptions) beside it.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -65,5 +67,31 @@ class StudyRuns {
   std::map<std::string, Point> wanted_;
   std::map<std::string, Measured> results_;
 };
+
+// A figure or table of a study: what its rows' ids begin with, the runs it wants, and its rows made of them.
+template <class Runs>
+struct StudyPart {
+  std::vector<const char*> ids;
+  void (*want)(Runs&);
+  void (*add)(const Runs&, const std::filesystem::path& folder, ReproducedRows&);
+
+  bool named_by(const std::string& only) const {
+    return std::ranges::any_of(ids, [&](const char* id) { return only.starts_with(id); });
+  }
+};
+
+// Of those that options.only names, or of all.
+template <class Runs>
+ReproducedRows reproduce_parts(std::vector<StudyPart<Runs>> parts, const ReproduceOptions& options) {
+  if (std::ranges::any_of(parts, [&](const auto& part) { return part.named_by(options.only); }))
+    std::erase_if(parts, [&](const auto& part) { return !part.named_by(options.only); });
+  Runs runs;
+  for (const auto& part : parts) part.want(runs);
+  runs.run(options);
+  ReproducedRows rows;
+  for (const auto& part : parts)
+    add_part(rows, part.ids.front(), [&](ReproducedRows& more) { part.add(runs, options.files, more); });
+  return rows;
+}
 
 }  // namespace weir

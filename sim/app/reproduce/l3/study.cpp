@@ -60,16 +60,7 @@ std::string range(const std::vector<double>& values) {
   return fmt::format("{:.3g} to {:.3g}", low, high);
 }
 
-struct Part {
-  std::vector<const char*> ids;  // each of its rows' begins with one
-  void (*want)(Runs&);
-  void (*add)(const Runs&, const Folder&, Rows&);
-
-  bool named_by(const std::string& only) const {
-    return std::ranges::any_of(ids, [&](const char* id) { return only.starts_with(id); });
-  }
-};
-const std::vector<Part> all_parts = {
+const std::vector<StudyPart<Runs>> all_parts = {
     {{"fig2_"}, [](Runs&) {}, add_motivation},
     {{"fig8", "batch_ratio", "cpu_offload"}, want_end_to_end, add_end_to_end},
     {{"fig9"}, want_scaling, add_scaling},
@@ -110,17 +101,7 @@ ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::opti
 }  // namespace l3
 
 std::vector<ReproducedRow> reproduce_l3(const ReproduceOptions& options) {
-  using namespace l3;
-  Runs runs;
-  std::vector<Part> parts = all_parts;
-  if (std::ranges::any_of(parts, [&](const Part& part) { return part.named_by(options.only); }))
-    std::erase_if(parts, [&](const Part& part) { return !part.named_by(options.only); });
-  for (const Part& part : parts) part.want(runs);
-  runs.run(options);
-  std::vector<ReproducedRow> rows;
-  for (const Part& part : parts)
-    add_part(rows, part.ids.front(), [&](Rows& more) { part.add(runs, options.files, more); });
-  return rows;
+  return reproduce_parts(l3::all_parts, options);
 }
 
 }  // namespace weir

@@ -32,16 +32,7 @@ double gain(const Runs& runs, const Run& without, const Run& with, CaseResult Me
 
 namespace {
 
-struct Part {
-  std::vector<const char*> ids;  // each of its rows' begins with one
-  void (*want)(Runs&);
-  void (*add)(const Runs&, const Folder&, Rows&);
-
-  bool named_by(const std::string& only) const {
-    return std::ranges::any_of(ids, [&](const char* id) { return only.starts_with(id); });
-  }
-};
-const std::vector<Part> all_parts = {
+const std::vector<StudyPart<Runs>> all_parts = {
     {{"fig2"}, [](Runs&) {}, add_footprints}, {{"fig4"}, want_lengths, add_lengths},
     {{"fig5"}, want_fused, add_fused},        {{"fig6", "fig7"}, want_exploration, add_exploration},
     {{"bound"}, want_bound, add_bound},       {{"fig8", "fig10"}, want_networks, add_networks},
@@ -52,17 +43,7 @@ const std::vector<Part> all_parts = {
 }  // namespace preserve
 
 std::vector<ReproducedRow> reproduce_preserve(const ReproduceOptions& options) {
-  using namespace preserve;
-  Runs runs;
-  std::vector<Part> parts = all_parts;
-  if (std::ranges::any_of(parts, [&](const Part& part) { return part.named_by(options.only); }))
-    std::erase_if(parts, [&](const Part& part) { return !part.named_by(options.only); });
-  for (const Part& part : parts) part.want(runs);
-  runs.run(options);
-  std::vector<ReproducedRow> rows;
-  for (const Part& part : parts)
-    add_part(rows, part.ids.front(), [&](Rows& more) { part.add(runs, options.files, more); });
-  return rows;
+  return reproduce_parts(preserve::all_parts, options);
 }
 
 }  // namespace weir
