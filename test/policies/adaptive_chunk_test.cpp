@@ -1,85 +1,15 @@
-// L3's scheduler (Section 5.3): halves of decodes, prompts that fill the GPU's time up to the PIM's, the last
-// one cut.
+// L3's scheduler (Section 5.3): prompts that fill the GPU's time up to the PIM's, the last one cut. The
+// halves of decodes: decode_halves_test.cpp.
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <map>
-#include <set>
 
-#include "test/policies/naive_engine.h"
+#include "test/policies/adaptive_state.h"
 
 using namespace weir;
+using namespace weir::test;
 
 namespace {
-
-constexpr std::int64_t many = 1 << 30;
-
-// A GPU whose time grows with every token, and more than storing it takes; a memory of several channels, the
-// fullest of which is waited for.
-class Times final : public StepTimes {
- public:
-  double row = 1, pair = 1e-4, stored = 0.1, attended = 0.02;
-  Seconds prefill_attention(std::span<const PrefillChunk> chunks) const override {
-    double sum = 0;
-    for (const PrefillChunk& c : chunks)
-      sum += pair * static_cast<double>(c.tokens) * static_cast<double>(c.context + c.tokens / 2);
-    return Seconds(sum);
-  }
-  Seconds batched(std::int64_t prompt_tokens, std::int64_t decodes) const override {
-    return Seconds(row * static_cast<double>(prompt_tokens + decodes));
-  }
-  Seconds offloaded(const OffloadedWork& work) const override {
-    std::map<int, double> tokens{{0, 0}};
-    for (const DecodeContext& context : work.contexts)
-      tokens[context.channel] += static_cast<double>(context.tokens);
-    double most = 0;
-    for (const auto& [channel, sum] : tokens) most = std::max(most, sum);
-    return Seconds(attended * most + stored * static_cast<double>(work.prompt_tokens));
-  }
-};
-
-SequenceView decode(std::int64_t tokens, int channel) {
-  SequenceView view{tokens - 1, 1000, tokens, tokens - 1, (tokens - 1 + 15) / 16, false, tokens - 1};
-  view.channel = static_cast<std::int16_t>(channel);
-  return view;
-}
-SequenceView prompt(std::int64_t tokens, std::int64_t computed = 0) {
-  return {tokens, 1000, tokens, computed, (computed + 15) / 16, false, tokens};
-}
-
-struct State {
-  std::vector<SequenceView> running, waiting;
-  Times times;
-  std::int64_t min_prompt_tokens = 1, max_requests = 100000, max_tokens = 1 << 20, blocks = many;
-  Batch next() const {
-    Batch batch;
-    const std::vector<std::int64_t> free{blocks};
-    const std::vector<int> pools(64, 0);  // all channels together
-    make_policy("adaptive_chunk_interleaving", max_requests, max_tokens,
-                {{"min_prompt_tokens", min_prompt_tokens}})
-        ->next({running, waiting, free, many, 16, Admission::chunk, 1, &times, pools}, batch);
-    return batch;
-  }
-  const SequenceView& of(const Slice& slice) const {
-    const auto i = static_cast<std::size_t>(slice.sequence);
-    return i < running.size() ? running[i] : waiting[i - running.size()];
-  }
-};
-
-std::vector<SequenceView> random_decodes(Dice& dice, std::int64_t most, int channels) {
-  std::vector<SequenceView> running;
-  const std::int64_t longest = dice(1, dice(0, 1) ? 30000 : 12);  // many equal ones, too
-  for (std::int64_t i = dice(1, most); i > 0; --i)
-    running.push_back(
-        decode(dice(0, 3) ? dice(1, longest) : longest, static_cast<int>(dice(0, channels - 1))));
-  return running;
-}
-
-std::set<std::int64_t> lengths_in(const State& state, const Batch& batch, int half) {
-  std::set<std::int64_t> lengths;
-  for (const Slice& slice : batch.slices)
-    if (slice.sub_batch == half) lengths.insert(state.of(slice).known_tokens);
-  return lengths;
-}
 
 // By half: first whole prompts, at most the last of them cut.
 struct Half {
@@ -122,80 +52,6 @@ double excess(const Times& times, const Half& half, const Half& other, std::int6
 }
 
 }  // namespace
-
-TEST_CASE("adaptive chunks: the paper's example is parted as in the paper", "[adaptive]") {
-  State state{{decode(2000, 0), decode(3000, 0), decode(4000, 0), decode(5000, 0)}, {}, {}};
-  const Batch batch = state.next();
-  CHECK(batch.sub_batches == 2);
-  const std::set<std::int64_t> outer{2000, 5000}, inner{3000, 4000};
-  const bool first = lengths_in(state, batch, 0) == outer;
-  CHECK(lengths_in(state, batch, first ? 0 : 1) == outer);
-  CHECK(lengths_in(state, batch, first ? 1 : 0) == inner);
-}
-
-TEST_CASE("adaptive chunks: the halves' contexts differ by the longest one at most", "[adaptive]") {
-  for (unsigned seed = 0; seed < 4000; ++seed) {
-    Dice dice(seed);
-    const int channels = static_cast<int>(dice(1, 16));
-    State state{random_decodes(dice, dice(0, 1) ? 12 : 200, channels), {}, {}};
-    const Batch batch = state.next();
-    INFO("seed " << seed);
-    REQUIRE(batch.slices.size() == state.running.size());
-    REQUIRE(batch.sub_batches == (batch.slices.size() > 1 ? 2 : 1));
-    std::int64_t sums[2] = {0, 0}, longest = 0, counts[2] = {0, 0};
-    std::map<int, std::array<std::int64_t, 2>> in_channel;
-    for (const Slice& slice : batch.slices) {
-      const SequenceView& sequence = state.of(slice);
-      sums[slice.sub_batch] += sequence.known_tokens;
-      ++counts[slice.sub_batch];
-      ++in_channel[sequence.channel][static_cast<std::size_t>(slice.sub_batch)];
-      longest = std::max(longest, sequence.known_tokens);
-    }
-    if (batch.slices.size() > 1) {
-      REQUIRE(std::abs(sums[0] - sums[1]) <= longest);
-      for (const auto& [channel, count] : in_channel) REQUIRE(std::abs(count[0] - count[1]) <= 1);
-    }
-  }
-}
-
-TEST_CASE("adaptive chunks: a batch that says it stays the same for so many steps does, while all grow",
-          "[adaptive]") {
-  std::int64_t checked = 0, ended = 0;
-  for (unsigned seed = 0; seed < 1500; ++seed) {
-    Dice dice(seed);
-    State state{random_decodes(dice, dice(0, 1) ? 9 : 60, static_cast<int>(dice(1, 6))), {}, {}};
-    const Batch first = state.next();
-    REQUIRE(first.repeatable);
-    REQUIRE(first.same_steps >= 1);
-    const auto grow = [&](std::int64_t steps) {
-      for (SequenceView& sequence : state.running) {
-        sequence.known_tokens += steps, sequence.computed_tokens += steps;
-        sequence.blocks = (sequence.computed_tokens + 15) / 16;
-      }
-    };
-    std::int64_t grown = 0;
-    for (const std::int64_t at :
-         {std::int64_t{1}, first.same_steps / 2, first.same_steps - 1, dice(0, first.same_steps - 1)}) {
-      const std::int64_t step = std::min<std::int64_t>(at, 100000);
-      if (step < 0 || step >= first.same_steps) continue;
-      grow(step - grown), grown = step;
-      const Batch then = state.next();
-      INFO("seed " << seed << " step " << step << " of " << first.same_steps);
-      REQUIRE(then.repeatable);
-      REQUIRE(then.sub_batches == first.sub_batches);
-      REQUIRE(then.slices.size() == first.slices.size());
-      for (std::size_t i = 0; i < then.slices.size(); ++i) {
-        REQUIRE(then.slices[i].sequence == first.slices[i].sequence);
-        REQUIRE(then.slices[i].sub_batch == first.slices[i].sub_batch);
-      }
-      REQUIRE(then.same_steps >= first.same_steps - step);
-      ++checked;
-    }
-    ended += first.same_steps < 100000;
-  }
-  CHECK(checked > 3000);
-  CHECK(ended > 100);
-}
 
 TEST_CASE("adaptive chunks: no other multiple of 16 brings the GPU closer to the PIM beside it",
           "[adaptive]") {

@@ -75,6 +75,8 @@ class NaiveEngine {
     Batch decision;
   };
 
+  static std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
+
   void arrive();
   void come_back();
   void check(const ServingView& view, const Batch& batch) const;
