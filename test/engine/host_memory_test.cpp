@@ -1,5 +1,6 @@
 // Host memory in a scenario: where it may stand, how much KV cache it holds, and what is refused in which
 // words.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -167,4 +168,69 @@ TEST_CASE("host memory: the devices' own is for the weights, which must still fi
   json = l3_scenario();
   json["cluster"]["nodes"][0]["devices"][0]["memory_capacity_gib"] = 1024;
   CHECK(std::abs(blocks_of(json) - blocks / 2) <= 1);
+}
+
+TEST_CASE("host memory: a KV cache that lies in it already is not swapped out to it", "[engine]") {
+  Json json = l3_scenario();
+  Json& replica = json["serving"]["replicas"][0];
+  replica["kv_cache"]["preemption"] = "swap";
+  check_problem(json, "/serving/replicas/0/kv_cache/preemption", "in the host's memory already");
+  replica["partitioning"]["kind"] = "device_only";
+  CHECK(problems_of(json).empty());
+}
+
+TEST_CASE("host memory: a KV cache in it is neither handed over nor taken over", "[engine]") {
+  const Json beside = {{"kind", "device_only"}}, in_host = {{"kind", "gpu_pim"}};
+  const auto handing = [](const Json& from, const Json& to) {
+    Json json = l3_scenario();
+    json["serving"]["replicas"] = {{{"role", "prefill"}, {"partitioning", from}},
+                                   {{"role", "decode"}, {"partitioning", to}}};
+    return json;
+  };
+  CHECK(problems_of(handing(beside, beside)).empty());
+  check_problem(handing(in_host, beside), "/serving/replicas/0/role", "lies in a host's memory");
+  check_problem(handing(beside, in_host), "/serving/replicas/1/role", "lies in a host's memory");
+  CHECK(problems_of(handing(in_host, in_host)).size() == 2);  // all at once
+}
+
+TEST_CASE("gpu_pim: who attends to decodes beside a GPU multiplies 16-bit elements alone", "[engine]") {
+  for (const std::string who : {"dimm_pim", "dimm_pim_rank", "host_dimm", "a100_hbm_pim"}) {
+    const bool own = who == "a100_hbm_pim";
+    Json json = with_devices(own ? Json{{{"kind", who}, {"count", 2}}} : Json{two_gpus, {{"kind", who}}});
+    Json& replica = json["serving"]["replicas"][0];
+    if (own) replica.erase("placement");
+    for (const std::string precision : {"fp8", "int8", "fp32"}) {
+      INFO(who << " " << precision);
+      json["precision"]["kv_cache"] = precision;
+      replica["partitioning"]["kind"] = "gpu_pim";
+      check_problem(json, "/serving/replicas/0",
+                    who + " attends to decodes' KV cache in bf16 and fp16 alone, not in " + precision);
+      replica["partitioning"]["kind"] = "device_only";
+      CHECK(problems_of(json).empty());
+    }
+    replica["partitioning"]["kind"] = "gpu_pim";
+    for (const char* precision : {"bf16", "fp16"}) {
+      json["precision"]["kv_cache"] = precision;
+      CHECK(problems_of(json).empty());
+    }
+  }
+}
+
+TEST_CASE("host memory: one that holds no replica's KV cache is told of", "[engine]") {
+  const auto tells = [](const Json& scenario) {
+    return std::ranges::count_if(read_scenario(scenario, "test.json").notes, [](const std::string& note) {
+      return note.starts_with("the host memory among the devices holds no KV cache");
+    });
+  };
+  const Json one = {{"partitioning", {{"kind", "device_only"}}}},
+             other = {{"partitioning", {{"kind", "gpu_pim"}}}};
+  Json json = l3_scenario();
+  CHECK(tells(json) == 0);
+  json["serving"]["replicas"] = {one, one};
+  CHECK(tells(json) == 1);
+  json["serving"]["replicas"] = {one, other};
+  CHECK(tells(json) == 0);
+  json["serving"]["replicas"] = {one, one};
+  json["cluster"]["nodes"][0]["devices"] = Json::array({two_gpus});  // none there
+  CHECK(tells(json) == 0);
 }
