@@ -16,61 +16,67 @@ namespace {
 
 constexpr std::int64_t tile = 16;  // tokens (Section 5.3, step 4)
 
-// What is in one of the two so far.
+// What is in one of the two so far. Decodes and prompts of the GPU's own memory are nothing to the PIM.
 struct SubBatch {
   std::vector<PrefillChunk> chunks;
-  std::vector<DecodeContext> contexts;
-  std::int64_t prompt_tokens = 0, context_sum = 0;
+  std::vector<DecodeContext> away, own;
+  std::int64_t prompt_tokens = 0, stored_tokens = 0, context_sum = 0;
 
-  std::int64_t decodes() const { return std::ssize(contexts); }
+  std::int64_t decodes() const { return std::ssize(away) + std::ssize(own); }
 };
 
 class Filler {
  public:
-  Filler(const StepTimes& times, SubBatch& filled, const SubBatch& other)
-      : times_(times), in_(filled), other_(other) {}
+  Filler(const StepTimes& times, SubBatch& filled, const SubBatch& other, int own_channel)
+      : times_(times), in_(filled), other_(other), own_channel_(own_channel) {}
 
-  // The GPU's time with so many tokens of one prompt more, less the PIM's beside it.
-  Seconds excess(std::int64_t tokens, std::int64_t context) {
-    in_.chunks.push_back({tokens, context});
-    const std::int64_t prompt_tokens = in_.prompt_tokens + tokens;
-    const Seconds gpu = times_.prefill_attention(in_.chunks) + times_.batched(prompt_tokens, in_.decodes());
-    in_.chunks.pop_back();
-    return gpu - times_.offloaded({other_.decodes(), other_.context_sum, prompt_tokens, other_.contexts});
-  }
+  bool full() const { return excess() >= Seconds(0); }
 
-  bool full() const { return gpu() >= pim(); }
-
-  // Of at most `most` tokens the multiple of 16 (or all of them) that comes closest to the PIM's time.
-  std::int64_t closest(std::int64_t most, std::int64_t context) {
-    std::int64_t low = 0, high = (most + tile - 1) / tile;  // in tiles: not too long; too long, or all
-    const auto tokens = [&](std::int64_t tiles) { return std::min(tiles * tile, most); };
-    if (excess(most, context) < Seconds(0)) return most;
+  // Of the prompt's tokens the multiple of 16 (or all of them) that comes closest to the PIM's time.
+  std::int64_t closest(const PrefillChunk& prompt) {
+    std::int64_t low = 0,
+                 high = (prompt.tokens + tile - 1) / tile;  // in tiles: not too long; too long, or all
+    const auto tokens = [&](std::int64_t tiles) { return std::min(tiles * tile, prompt.tokens); };
+    const auto excess_of = [&](std::int64_t tiles) {
+      add({tokens(tiles), prompt.context, prompt.channel});
+      const Seconds found = excess();
+      remove_last();
+      return found;
+    };
+    if (excess_of(high) < Seconds(0)) return prompt.tokens;
     while (high - low > 1) {
       const std::int64_t middle = (low + high) / 2;
-      (excess(tokens(middle), context) < Seconds(0) ? low : high) = middle;
+      (excess_of(middle) < Seconds(0) ? low : high) = middle;
     }
     if (low == 0) return tokens(high);
-    const Seconds over = excess(tokens(high), context), under = -1. * excess(tokens(low), context);
-    return tokens(under < over ? low : high);
+    return tokens(-1. * excess_of(low) < excess_of(high) ? low : high);
   }
 
-  void add(std::int64_t tokens, std::int64_t context) {
-    in_.chunks.push_back({tokens, context});
-    in_.prompt_tokens += tokens;
+  void add(const PrefillChunk& chunk) {
+    in_.chunks.push_back(chunk);
+    in_.prompt_tokens += chunk.tokens;
+    if (chunk.channel != own_channel_) in_.stored_tokens += chunk.tokens;
   }
 
  private:
-  Seconds gpu() const {
-    return times_.prefill_attention(in_.chunks) + times_.batched(in_.prompt_tokens, in_.decodes());
+  void remove_last() {
+    const PrefillChunk chunk = in_.chunks.back();
+    in_.chunks.pop_back();
+    in_.prompt_tokens -= chunk.tokens;
+    if (chunk.channel != own_channel_) in_.stored_tokens -= chunk.tokens;
   }
-  Seconds pim() const {
-    return times_.offloaded({other_.decodes(), other_.context_sum, in_.prompt_tokens, other_.contexts});
+
+  // The GPU's time less the PIM's beside it.
+  Seconds excess() const {
+    return times_.prefill_attention(in_.chunks) + times_.batched(in_.prompt_tokens, in_.decodes()) +
+           times_.decode_attention(in_.own) -
+           times_.offloaded({std::ssize(other_.away), other_.context_sum, in_.stored_tokens, other_.away});
   }
 
   const StepTimes& times_;
   SubBatch& in_;
   const SubBatch& other_;
+  int own_channel_;
 };
 
 class AdaptiveChunkInterleaving final : public LimitedBatching {
@@ -93,8 +99,9 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
       const SequenceView& sequence = view.running[static_cast<std::size_t>(slice.sequence)];
       if (sequence.elsewhere) continue;
       SubBatch& half = halves[slice.sub_batch];
-      half.contexts.push_back({sequence.known_tokens, sequence.channel});
-      half.context_sum += sequence.known_tokens;
+      const bool own = sequence.channel == view.own_channel;
+      (own ? half.own : half.away).push_back({sequence.known_tokens, sequence.channel});
+      if (!own) half.context_sum += sequence.known_tokens;
     }
     for (const std::size_t half : {1, 0}) {
       const std::size_t first = batch.slices.size();
@@ -121,26 +128,33 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
 // The prompt that was cut comes first, then those that wait; nobody behind one that is cut now.
 void AdaptiveChunkInterleaving::fill(const ServingView& view, Step& step, const StepTimes& times,
                                      SubBatch& filled, const SubBatch& other) const {
-  Filler filler(times, filled, other);
-  const auto wanted = [&](std::int64_t pending, std::int64_t context) {
+  Filler filler(times, filled, other, view.own_channel);
+  // As much of it as joins now: tokens, context, channel.
+  const auto wanted = [&](const SequenceView& prompt) {
+    PrefillChunk chunk{std::min(prompt.pending(), step.tokens_left()), prompt.computed_tokens,
+                       prompt.channel};
     const std::int64_t least = min_prompt_tokens_ - filled.prompt_tokens;
-    const std::int64_t most = std::min(pending, step.tokens_left());
-    return std::min(most, std::max(least, filler.full() ? 0 : filler.closest(most, context)));
+    const std::int64_t fill = chunk.tokens <= least || filler.full() ? 0 : filler.closest(chunk);
+    chunk.tokens = std::min(chunk.tokens, std::max(least, fill));
+    return chunk;
   };
   for (; step.unfinished_prompt() >= 0 && !step.full();) {
     const SequenceView& prompt = view.running[static_cast<std::size_t>(step.unfinished_prompt())];
-    const std::int64_t tokens = wanted(prompt.pending(), prompt.computed_tokens);
-    if (tokens <= 0 || !step.continue_prompt(tokens)) return;
-    filler.add(tokens, prompt.computed_tokens);
-    if (tokens < prompt.pending()) return;
+    const PrefillChunk chunk = wanted(prompt);
+    if (chunk.tokens <= 0 || !step.continue_prompt(chunk.tokens)) return;
+    filler.add(chunk);
+    if (chunk.tokens < prompt.pending()) return;
   }
   while (const SequenceView* head = step.head()) {
-    const std::int64_t tokens = head->elsewhere ? std::min(head->pending(), step.tokens_left())
-                                                : wanted(head->pending(), head->computed_tokens);
-    if (tokens <= 0 || !step.add(*head, tokens)) return;
-    if (head->elsewhere) continue;
-    filler.add(tokens, head->computed_tokens);
-    if (tokens < head->pending()) return;
+    if (head->elsewhere) {
+      const std::int64_t tokens = std::min(head->pending(), step.tokens_left());
+      if (tokens <= 0 || !step.add(*head, tokens)) return;
+      continue;
+    }
+    const PrefillChunk chunk = wanted(*head);
+    if (chunk.tokens <= 0 || !step.add(*head, chunk.tokens)) return;
+    filler.add(chunk);
+    if (chunk.tokens < head->pending()) return;
   }
 }
 

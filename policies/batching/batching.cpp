@@ -9,6 +9,7 @@ std::shared_ptr<const BatchingPolicy> make_prefill_first_batching(Params& params
 std::shared_ptr<const BatchingPolicy> make_chunked_prefill_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_sub_batch_interleaving(Params& params);
 std::shared_ptr<const BatchingPolicy> make_adaptive_chunk_interleaving(Params& params);
+std::shared_ptr<const BatchingPolicy> make_asymmetric_pipelining(Params& params);
 
 const Catalog<BatchingPolicy>& batching_policies() {
   static const Catalog<BatchingPolicy> table = {
@@ -25,6 +26,9 @@ const Catalog<BatchingPolicy>& batching_policies() {
       {"adaptive_chunk_interleaving",
        "decodes in two halves, chunks of prompts as long as the other half's attention on the PIM takes (L3)",
        make_adaptive_chunk_interleaving},
+      {"asymmetric_pipelining",
+       "decodes with KV cache in the host's memory beside the GPU's own, as many as its time hides (NEO)",
+       make_asymmetric_pipelining},
   };
   return table;
 }

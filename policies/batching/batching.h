@@ -6,9 +6,9 @@
 // All policies are first come, first served: they admit from the front of `waiting` and nobody overtakes. So
 // an arrival, which goes to the back, changes the next decision only where `waiting` was empty: behind a head
 // that was not admitted it cannot be, and that head stays shut out until a request ends, a batch or a KV
-// transfer comes back. An engine may therefore wake a replica on arrivals at an empty queue only. Requests
-// that arrive at one instant should all be in the queue before the policy is asked (a static batch takes what
-// it sees).
+// transfer comes back. An engine may therefore wake a replica on arrivals at an empty queue only, unless the
+// batch says otherwise. Requests that arrive at one instant should all be in the queue before the policy is
+// asked (a static batch takes what it sees).
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -62,12 +62,16 @@ struct ServingView {
   int pipeline_stages;
   const StepTimes* times = nullptr;  // for policies with a predictor
   std::span<const int> pools = {};  // of each memory channel, its index into free_blocks; empty: the same one
+  int own_channel = -1;             // that which is the GPU's own memory beside its host's, if any
 };
 
 // Index into free_blocks.
+inline std::size_t pool_of(const ServingView& view, int channel) {
+  const auto at = static_cast<std::size_t>(channel);
+  return view.pools.empty() ? at : static_cast<std::size_t>(view.pools[at]);
+}
 inline std::size_t pool_of(const ServingView& view, const SequenceView& sequence) {
-  const auto channel = static_cast<std::size_t>(sequence.channel);
-  return view.pools.empty() ? channel : static_cast<std::size_t>(view.pools[channel]);
+  return pool_of(view, sequence.channel);
 }
 
 struct Slice {
@@ -76,8 +80,11 @@ struct Slice {
   std::int8_t sub_batch = 0;  // 0 or 1, of Batch::sub_batches
 };
 
-struct Batch {                          // reused by the caller, to save allocations
-  std::vector<Slice> slices;            // empty: nothing can be done until something changes
+struct Batch {                // reused by the caller, to save allocations
+  std::vector<Slice> slices;  // empty: nothing can be done until something changes
+  // Indices into running whose KV cache goes over first, from the GPU's own memory to its host's, where it is
+  // before the step begins, or back, which takes its time: they have no slice.
+  std::vector<std::int32_t> moved_out, moved_in;
   std::vector<std::int32_t> preempted;  // indices into running whose blocks are taken first, in that order;
                                         // what comes back of a chunk of theirs in flight is dropped
   std::int32_t admitted = 0;            // from the front of waiting; `static` leaves some without a slice yet
@@ -91,11 +98,14 @@ struct Batch {                          // reused by the caller, to save allocat
   // 2: the slices are two batches whose operators are independent chains (NeuPIMs, Section 6.2).
   int sub_batches = 1;
   bool whole_if_faster = false;  // play them as one batch where that step is the shorter one
+  bool arrivals_matter = false;  // an arrival may change the next decision though others wait
   void clear() {
     slices.clear();
+    moved_out.clear();
+    moved_in.clear();
     preempted.clear();
     admitted = 0;
-    repeatable = whole_if_faster = false;
+    repeatable = whole_if_faster = arrivals_matter = false;
     sub_batches = 1;
     same_steps = std::numeric_limits<std::int64_t>::max();
   }
@@ -115,6 +125,7 @@ class BatchingPolicy {
   virtual std::int64_t max_batch_tokens() const = 0;  // for the activation reserve
   virtual bool interleaves() const { return false; }  // may give two sub-batches
   virtual Predictor predictor() const { return Predictor::none; }
+  virtual bool moves_kv_caches() const { return false; }  // between a host's memory and the GPU's own
 };
 
 const Catalog<BatchingPolicy>& batching_policies();

@@ -169,11 +169,41 @@ const SequenceView* Step::head() const {
   return starved_ || seats_ <= 0 || full() || next == view_.waiting.size() ? nullptr : &view_.waiting[next];
 }
 
+std::int64_t Step::claim(const SequenceView& sequence, std::int64_t tokens) const {
+  const std::int64_t claimed = admission_ == Admission::chunk    ? sequence.computed_tokens + tokens
+                               : admission_ == Admission::prompt ? sequence.known_tokens
+                                                                 : sequence.final_tokens();
+  return blocks_for(claimed, view_.block_tokens);
+}
+
+bool Step::move_out(std::int32_t index) {
+  const std::int64_t blocks = running(index).blocks;
+  if (blocks > free_blocks_[0]) return false;
+  free_blocks_[0] -= blocks;
+  free_blocks_[own_pool()] += blocks;
+  batch_.moved_out.push_back(index);
+  return true;
+}
+
+// The blocks in the host's memory are held until it is over.
+bool Step::move_in(std::int32_t index, std::int64_t spare) {
+  const SequenceView& sequence = running(index);
+  const std::int64_t wanted = claim(sequence, 1);
+  if (wanted > unclaimed_blocks(own_pool()) - spare) return false;
+  if (!unreserved_.empty()) unreserved_[own_pool()] -= wanted;
+  free_blocks_[own_pool()] -= wanted;
+  batch_.moved_in.push_back(index);
+  return true;
+}
+
+void Step::preempt(std::int32_t index) {
+  starved_ = true;
+  free_blocks_[at(running(index))] += running(index).blocks;
+  batch_.preempted.push_back(index);
+}
+
 bool Step::admit(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
-  const std::int64_t claim = admission_ == Admission::chunk    ? head.computed_tokens + tokens
-                             : admission_ == Admission::prompt ? head.known_tokens
-                                                               : head.final_tokens();
-  const std::int64_t wanted = blocks_for(claim, view_.block_tokens) - head.blocks;
+  const std::int64_t wanted = claim(head, tokens) - head.blocks;
   if (wanted > unclaimed_blocks(at(head)) - spare) return false;
   if (!unreserved_.empty()) unreserved_[at(head)] -= wanted;
   --seats_;

@@ -2,6 +2,7 @@
 // One step while a batching policy puts it together: the batch so far, and what is left of the token budget,
 // of the micro-batch and of the KV blocks. Lives on the stack of BatchingPolicy::next, which runs once an
 // iteration: it allocates nothing and passes once over the running sequences.
+#include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 
@@ -34,6 +35,17 @@ class Step {
   // That one, by so many; false if its blocks are not free, nor can be had of prompts behind it.
   bool continue_prompt(std::int64_t tokens);
 
+  // Blocks that the sequence must be able to have, by the rule of admission, for so many tokens next.
+  std::int64_t claim(const SequenceView& sequence, std::int64_t tokens) const;
+  // The KV cache of running sequence `index` goes over to the host's memory, if that has room; or to the
+  // GPU's own, if that has what an admission would ask for and `spare` blocks more.
+  bool move_out(std::int32_t index);
+  bool move_in(std::int32_t index, std::int64_t spare);
+  // Or gives its blocks up.
+  void preempt(std::int32_t index);
+  std::int64_t own_free_blocks() const { return free_blocks_[own_pool()]; }
+  std::int64_t host_free_blocks() const { return free_blocks_[0]; }  // of all ranksets together
+
   // The next waiting sequence, or null if this step cannot take another, whatever its size.
   const SequenceView* head() const;
   // Admits the head if its KV blocks may be had (so that `spare` stay free); without a slice.
@@ -47,6 +59,9 @@ class Step {
 
   bool full() const { return tokens_left_ <= 0 || sequences_left_ <= 0; }
   std::int64_t tokens_left() const { return tokens_left_; }
+  std::int64_t decodes_left() const {
+    return std::max<std::int64_t>(0, std::min(tokens_left_, sequences_left_));
+  }
 
  private:
   // One number a KV channel. As many as NeuPIMs' devices have lie on the stack.
@@ -59,6 +74,7 @@ class Step {
   std::int32_t run_ready_decodes();
   bool make_room(std::int32_t index, ByChannel<std::int32_t>& end);
   std::int64_t unclaimed_blocks(std::size_t channel);
+  std::size_t own_pool() const { return pool_of(view_, view_.own_channel); }
   std::size_t at(const SequenceView& sequence) const { return pool_of(view_, sequence); }
   const SequenceView& running(std::int32_t i) const { return view_.running[static_cast<std::size_t>(i)]; }
 

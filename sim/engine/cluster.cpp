@@ -76,8 +76,9 @@ Senders senders_of(const Scenario& scenario) {
   const bool peers = scenario.collective_flows || any([](const ReplicaSpec& spec) {
                        return spec.role != Role::both || spec.parallelism.pipeline > 1;
                      });
-  return {peers,
-          peers || any([](const ReplicaSpec& spec) { return spec.kv_cache.preemption == Preemption::swap; })};
+  return {peers, peers || any([](const ReplicaSpec& spec) {
+                   return spec.kv_cache.preemption == Preemption::swap || spec.batching->moves_kv_caches();
+                 })};
 }
 
 BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent, Senders senders) {

@@ -39,6 +39,11 @@ Bytes host_room(const ReplicaSpec& spec, std::int64_t layers) {
   return (spec.placement->spreads_layers() ? used : 1) * spec.on->spec().host_kv->capacity;
 }
 
+bool one_host_pool(const ReplicaSpec& spec) {
+  const DeviceSpec& device = spec.on->spec();
+  return device.own_channel() >= 0 && (device.placed_channels() == 1 || spec.placement->spreads_layers());
+}
+
 // What a cache in the host's memory cannot be combined with.
 bool host_memory_serves(const ReplicaSpec& spec, const std::string& pointer, Reading& reading) {
   const bool in_host = spec.on->spec().host_kv.has_value(), channels = spec.on->spec().kv_channels > 1;
@@ -54,6 +59,11 @@ bool host_memory_serves(const ReplicaSpec& spec, const std::string& pointer, Rea
   else if (in_host && spec.role != Role::both)
     reading.problem(pointer + "/role",
                     "cannot hand over or take over a KV cache that lies in a host's memory");
+  else if (spec.batching->moves_kv_caches() && !one_host_pool(spec))
+    reading.problem(pointer + "/batching",
+                    "moves KV caches between the GPU's own memory and its host's: expected gpu_pim with "
+                    "spare_memory as partitioning, and beside the GPUs a host memory of one rankset, or of "
+                    "several and layer_wise as placement");
   else
     return true;
   return false;

@@ -158,7 +158,7 @@ void Simulation::transfer(Server& to, const KvTransfer& t, std::function<void()>
                          bytes_per_element(scenario_.precision.kv_cache));
   couriers_.send(handover_flows(from->stages(), to.stages(), kv), [this, from, &to, t, start,
                                                                    done = std::move(arrived)] {
-    from->replica().release_handed_over(t.request, now());
+    from->replica().release_held(t.request, now());
     from->wake();
     if (recorder_.wants_spans()) {
       auto [track, added] = transfer_tracks_.try_emplace({t.from_replica, to.replica().index()}, 0);

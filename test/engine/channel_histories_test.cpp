@@ -155,7 +155,7 @@ Played play(unsigned seed, bool handed_over) {
       under_way.erase(at);
       if (transfer.kind == KvTransfer::Kind::handover) {
         REQUIRE(transfer.from_replica == 0);
-        stations[0]->replica().release_handed_over(transfer.request, now);
+        stations[0]->replica().release_held(transfer.request, now);
         stations[0]->ledger().released(transfer.request);
       }
       to->ledger().arrived(transfer.request);

@@ -104,6 +104,25 @@ TEST_CASE("host memory: channels go evenly to the devices, ranks to the ranksets
   CHECK(problems_of(many).size() == 2);  // all at once
 }
 
+TEST_CASE("host memory: KV caches move between it and the GPUs where both hold some, it in one pool",
+          "[engine]") {
+  const auto neo = [](const char* memory, const char* partitioning, bool spare, const char* placement) {
+    Json json = with_devices({two_gpus, {{"kind", memory}}});
+    Json& replica = json["serving"]["replicas"][0];
+    replica["batching"] = {{"kind", "asymmetric_pipelining"}};
+    replica["partitioning"] = {{"kind", partitioning}};
+    if (spare) replica["partitioning"]["spare_memory"] = true;
+    replica["placement"] = {{"kind", placement}};
+    return json;
+  };
+  const std::string batching = "/serving/replicas/0/batching";
+  check_problem(neo("host_dimm", "device_only", false, "round_robin"), batching, "moves KV caches");
+  check_problem(neo("host_dimm", "gpu_pim", false, "round_robin"), batching, "spare_memory");
+  check_problem(neo("dimm_pim", "gpu_pim", true, "round_robin"), batching, "layer_wise");
+  CHECK(problems_of(neo("dimm_pim", "gpu_pim", true, "layer_wise")).empty());
+  CHECK(problems_of(neo("host_dimm", "gpu_pim", true, "round_robin")).empty());
+}
+
 TEST_CASE("host memory: it may be made of any memory of the catalog", "[engine]") {
   for (const char* dimm : {"dimm_pim", "dimm_pim_rank", "host_dimm"})
     for (const std::string& memory : memory_names())

@@ -154,7 +154,10 @@ TEST_CASE("ranksets: learned times give a run of the same laws or are refused in
 TEST_CASE("ranksets: the same laws hold where requests may stay in the GPU's own memory", "[engine]") {
   for (unsigned seed = 300; seed < 312; ++seed) {
     Json scenario = random_l3_scenario(seed);
-    scenario["serving"]["replicas"][0]["partitioning"]["spare_memory"] = true;
+    Json& replica = scenario["serving"]["replicas"][0];
+    replica["partitioning"]["spare_memory"] = true;
+    if (seed >= 306) replica["batching"] = {{"kind", "asymmetric_pipelining"}, {"max_batch_requests", 24}};
+    if (seed >= 306) replica["placement"] = {{"kind", "layer_wise"}};
     const Outcome fast = test::run(scenario);
     test::check_laws(scenario, fast);
     scenario["fast_forward"] = false;

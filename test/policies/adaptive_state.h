@@ -12,7 +12,7 @@ constexpr std::int64_t many = 1 << 30;
 // fullest of which is waited for.
 class Times final : public StepTimes {
  public:
-  double row = 1, pair = 1e-4, stored = 0.1, attended = 0.02;
+  double row = 1, pair = 1e-4, stored = 0.1, attended = 0.02, read = 0.005, weights = 0;
   Seconds prefill_attention(std::span<const PrefillChunk> chunks) const override {
     double sum = 0;
     for (const PrefillChunk& c : chunks)
@@ -20,7 +20,7 @@ class Times final : public StepTimes {
     return Seconds(sum);
   }
   Seconds batched(std::int64_t prompt_tokens, std::int64_t decodes) const override {
-    return Seconds(row * static_cast<double>(prompt_tokens + decodes));
+    return Seconds(weights + row * static_cast<double>(prompt_tokens + decodes));
   }
   Seconds offloaded(const OffloadedWork& work) const override {
     std::map<int, double> tokens{{0, 0}};
@@ -29,6 +29,11 @@ class Times final : public StepTimes {
     double most = 0;
     for (const auto& [channel, sum] : tokens) most = std::max(most, sum);
     return Seconds(attended * most + stored * static_cast<double>(work.prompt_tokens));
+  }
+  Seconds decode_attention(std::span<const DecodeContext> own) const override {
+    double tokens = 0;
+    for (const DecodeContext& decode : own) tokens += static_cast<double>(decode.tokens);
+    return Seconds(read * tokens);
   }
 };
 

@@ -25,7 +25,16 @@ struct State {
   Batch next(const std::string& kind, std::int64_t requests, std::int64_t tokens) const {
     Batch batch;
     make_policy(kind, requests, tokens)
-        ->next({running, waiting, {&free_blocks, 1}, total_blocks, 4, admission, pipeline_stages, &times},
+        ->next({running,
+                waiting,
+                {&free_blocks, 1},
+                total_blocks,
+                4,
+                admission,
+                pipeline_stages,
+                &times,
+                {},
+                kind == "asymmetric_pipelining" ? 0 : -1},  // everything in the GPU's own memory
                batch);
     return batch;
   }

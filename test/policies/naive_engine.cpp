@@ -45,6 +45,12 @@ Seconds NaiveTimes::offloaded(const OffloadedWork& work) const {
   return Seconds(static_cast<double>(most) / 20 + static_cast<double>(work.prompt_tokens) / 50);
 }
 
+Seconds NaiveTimes::decode_attention(std::span<const DecodeContext> own) const {
+  std::int64_t tokens = 0;
+  for (const DecodeContext& decode : own) tokens += decode.tokens;
+  return Seconds(static_cast<double>(tokens) / 100);
+}
+
 NaiveEngine::NaiveEngine(NaiveScenario scenario)
     : outcomes(scenario.inputs.size()),
       scenario_(std::move(scenario)),
@@ -52,7 +58,9 @@ NaiveEngine::NaiveEngine(NaiveScenario scenario)
                           scenario_.keys)),
       epoch_(scenario_.inputs.size()),
       chunks_(scenario_.inputs.size()),
-      free_(static_cast<std::size_t>(scenario_.channels), scenario_.total_blocks) {}
+      free_(static_cast<std::size_t>(scenario_.channels), scenario_.total_blocks) {
+  if (scenario_.own_blocks > 0) free_.push_back(scenario_.own_blocks);
+}
 
 void NaiveEngine::demand(bool holds, const std::string& law) const {
   if (!holds) throw LawBroken(fmt::format("tick {}: {}", tick_, law));
@@ -66,7 +74,9 @@ ServingView NaiveEngine::view() const {
           scenario_.block_tokens,
           scenario_.admission,
           scenario_.pipeline_stages,
-          &times_};
+          &times_,
+          {},
+          scenario_.own_blocks > 0 ? 1 : -1};
 }
 
 std::int64_t NaiveEngine::held_blocks(std::int64_t channel) const {
@@ -88,8 +98,53 @@ void NaiveEngine::run() {
   while (step()) demand(tick_ < patience, "livelock");
 }
 
+// Into the GPU's own memory as long as there is room, first come, first served.
+void NaiveEngine::place_waiting() {
+  std::int64_t room = free_.back();
+  const bool reserves = scenario_.admission == Admission::sequence;
+  for (const SequenceView& s : running_)
+    if (reserves && s.channel == 1) room -= ceil_div(s.final_tokens(), scenario_.block_tokens) - s.blocks;
+  for (SequenceView& s : waiting_) {
+    room -= ceil_div(reserves ? s.final_tokens() : s.known_tokens, scenario_.block_tokens);
+    s.channel = room >= 0;
+  }
+}
+
+void NaiveEngine::move(const Batch& batch) {
+  for (const std::int32_t at : batch.moved_out) {
+    SequenceView& sequence = running_[static_cast<std::size_t>(at)];
+    free_[1] += sequence.blocks, free_[0] -= sequence.blocks;
+    sequence.channel = 0;
+    ++moves_out;
+  }
+  for (const std::int32_t at : batch.moved_in) {
+    SequenceView& sequence = running_[static_cast<std::size_t>(at)];
+    on_their_way_.push_back(
+        {running_ids_[static_cast<std::size_t>(at)], sequence.blocks, tick_ + dice_(0, 5)});
+    free_[1] -= sequence.blocks;
+    sequence.channel = 1;
+    sequence.in_flight = true;
+    ++moves_in;
+  }
+}
+
+void NaiveEngine::end_moves() {
+  std::erase_if(on_their_way_, [this](const OnItsWay& arrived) {
+    if (arrived.due > tick_) return false;
+    running_[static_cast<std::size_t>(std::ranges::find(running_ids_, arrived.request) -
+                                      running_ids_.begin())]
+        .in_flight = false;
+    free_[0] += arrived.host_blocks;
+    disturbed_ = ++events_;
+    was_empty_ = false;
+    return true;
+  });
+}
+
 bool NaiveEngine::step() {
   arrive();
+  end_moves();
+  if (scenario_.own_blocks > 0) place_waiting();
   const ServingView now = view();
   last.clear();
   if (std::ssize(flying_) < scenario_.pipeline_stages) {
@@ -104,9 +159,9 @@ bool NaiveEngine::step() {
     if (!flying_.empty()) {
       if (tick_ % 3 != 0) come_back();  // now and then a step takes longer, and requests arrive meanwhile
     } else {
-      demand(!all_came || (running_.empty() && waiting_.empty()),
-             "deadlock: nothing in flight, nothing decided");
-      if (all_came) return false;
+      const bool over = all_came && on_their_way_.empty() && last.moved_out.empty() && last.preempted.empty();
+      demand(!over || (running_.empty() && waiting_.empty()), "deadlock: nothing in flight, nothing decided");
+      if (over) return false;
     }
   }
   ++tick_;
@@ -116,11 +171,12 @@ bool NaiveEngine::step() {
 void NaiveEngine::arrive() {
   for (; arrived_ < scenario_.inputs.size() && scenario_.arrivals[arrived_] <= tick_; ++arrived_) {
     const Request request{{}, scenario_.inputs[arrived_], scenario_.outputs[arrived_]};
-    if (!policy_->serves(request, scenario_.total_blocks, scenario_.block_tokens)) {
+    const std::int64_t largest = std::max(scenario_.total_blocks, scenario_.own_blocks);
+    if (!policy_->serves(request, largest, scenario_.block_tokens)) {
       outcomes[arrived_].rejected = true;
       continue;
     }
-    if (waiting_.empty()) {
+    if (waiting_.empty() || (!flying_.empty() && flying_.back().decision.arrivals_matter)) {
       disturbed_ = ++events_;
       was_empty_ = false;
     } else if (was_empty_ || (!flying_.empty() && flying_.back().repeatable)) {
@@ -168,7 +224,9 @@ void NaiveEngine::preempt(const Batch& batch) {
 }
 
 void NaiveEngine::carry_out(const Batch& batch) {
-  was_empty_ = batch.slices.empty() && batch.preempted.empty() && batch.admitted == 0;
+  move(batch);
+  was_empty_ = batch.slices.empty() && batch.preempted.empty() && batch.admitted == 0 &&
+               batch.moved_in.empty() && batch.moved_out.empty() && !batch.arrivals_matter;
   if (!batch.repeatable && (back_ || !batch.slices.empty())) disturbed_ = ++events_;
   // Slices speak of indices before the preemptions: note whom they mean.
   std::vector<int> ids = running_ids_;
@@ -189,7 +247,10 @@ void NaiveEngine::carry_out(const Batch& batch) {
   }
   preempt(batch);
   last_requests.clear();
-  Flying flying{{}, {}, {}, batch.repeatable, ++events_, batch};
+  // Who waits may be placed elsewhere in the next tick, as blocks of the GPU's own memory are taken.
+  const bool may_be_placed_anew =
+      scenario_.own_blocks > 0 && scenario_.admission != Admission::sequence && !waiting_.empty();
+  Flying flying{{}, {}, {}, batch.repeatable && !may_be_placed_anew, ++events_, batch};
   for (const Slice& slice : batch.slices) {
     const int id = ids[static_cast<std::size_t>(slice.sequence)];
     const auto at = static_cast<std::size_t>(std::ranges::find(running_ids_, id) - running_ids_.begin());
@@ -210,8 +271,14 @@ void NaiveEngine::carry_out(const Batch& batch) {
     flying.reaches.push_back(sequence.computed_tokens);
     last_requests.push_back(id);
   }
-  for (std::int64_t c = 0; c < scenario_.channels; ++c)
-    demand(free_[static_cast<std::size_t>(c)] + held_blocks(c) == scenario_.total_blocks, "KV blocks lost");
+  for (std::int64_t c = 0; c < std::ssize(free_); ++c) {
+    std::int64_t held = held_blocks(c);
+    for (const OnItsWay& leaving : on_their_way_) held += c == 0 ? leaving.host_blocks : 0;
+    demand(free_[static_cast<std::size_t>(c)] + held ==
+               (c < scenario_.channels ? scenario_.total_blocks : scenario_.own_blocks),
+           "KV blocks lost");
+    demand(free_[static_cast<std::size_t>(c)] >= 0, "KV blocks that are not there");
+  }
   if (!batch.slices.empty()) flying_.push_back(std::move(flying));
 }
 

@@ -24,6 +24,9 @@ struct NaiveScenario {
   std::int64_t max_batch_requests = 4, max_batch_tokens = 16;
   std::int64_t total_blocks = 16, block_tokens = 4;  // blocks of one channel
   std::int64_t channels = 1;                         // a request's is drawn whenever it starts to wait
+  // Blocks of the GPU's own memory beside the one channel of its host's; a request that waits is for it while
+  // there is room. 0: there is no such memory.
+  std::int64_t own_blocks = 0;
   Admission admission = Admission::chunk;
   int pipeline_stages = 1;
   bool swap = false;                          // preemption keeps what was computed
@@ -42,6 +45,7 @@ class NaiveTimes final : public StepTimes {
   Seconds prefill_attention(std::span<const PrefillChunk> chunks) const override;
   Seconds batched(std::int64_t prompt_tokens, std::int64_t decodes) const override;
   Seconds offloaded(const OffloadedWork& work) const override;
+  Seconds decode_attention(std::span<const DecodeContext> own) const override;
 };
 
 class NaiveEngine {
@@ -57,7 +61,8 @@ class NaiveEngine {
     std::int64_t first_scheduled = -1, finished = -1;  // ticks
   };
   std::vector<Outcome> outcomes;
-  std::int64_t preemptions = 0, repeats_checked = 0, blocked_arrivals_checked = 0;
+  std::int64_t preemptions = 0, repeats_checked = 0, blocked_arrivals_checked = 0, moves_in = 0,
+               moves_out = 0;
   std::vector<int> admission_order;  // requests, when first admitted
   Batch last;                        // decision of the last tick ...
   std::vector<int> last_requests;    // ... and whom its slices are of
@@ -77,10 +82,19 @@ class NaiveEngine {
 
   static std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
+  struct OnItsWay {  // a KV cache to the GPU's own memory
+    int request;
+    std::int64_t host_blocks, due;  // tick
+  };
+
   void arrive();
   void come_back();
+  void place_waiting();
+  void move(const Batch& batch);
+  void end_moves();
   void check(const ServingView& view, const Batch& batch) const;
   void check_slice(const ServingView& view, const Slice& slice) const;
+  void check_moves(const ServingView& view, const Batch& batch) const;
   void check_repetition(const Batch& batch);
   void carry_out(const Batch& batch);
   void preempt(const Batch& batch);
@@ -96,6 +110,7 @@ class NaiveEngine {
   std::vector<int> epoch_;            // of each request: how often it was preempted
   std::vector<std::int64_t> chunks_;  // tokens of its prompt computed since it was admitted
   std::deque<Flying> flying_;
+  std::vector<OnItsWay> on_their_way_;
   std::optional<Flying> back_;      // the batch that came back just before this decision
   std::vector<std::int64_t> free_;  // of each channel
   Dice dice_{0};

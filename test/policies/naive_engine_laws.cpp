@@ -12,7 +12,8 @@ bool same(const Batch& a, const Batch& b) {
                               return x.sequence == y.sequence && x.tokens == y.tokens &&
                                      x.sub_batch == y.sub_batch;
                             }) &&
-         a.preempted == b.preempted && a.admitted == b.admitted && a.sub_batches == b.sub_batches;
+         a.preempted == b.preempted && a.moved_in == b.moved_in && a.moved_out == b.moved_out &&
+         a.admitted == b.admitted && a.sub_batches == b.sub_batches;
 }
 
 }  // namespace
@@ -43,8 +44,23 @@ void NaiveEngine::check(const ServingView& now, const Batch& batch) const {
   }
   demand(tokens <= scenario_.max_batch_tokens, "over the token budget");
   demand(batch.same_steps >= 1, "is not itself");
-  demand(!batch.repeatable || (batch.admitted == 0 && batch.preempted.empty() && !batch.slices.empty()),
+  demand(!batch.repeatable || (batch.admitted == 0 && batch.preempted.empty() && batch.moved_in.empty() &&
+                               batch.moved_out.empty() && !batch.slices.empty()),
          "repeatable although something changes");
+  check_moves(now, batch);
+}
+
+void NaiveEngine::check_moves(const ServingView& now, const Batch& batch) const {
+  std::set<std::int32_t> seen(batch.preempted.begin(), batch.preempted.end());
+  for (const Slice& slice : batch.slices) seen.insert(slice.sequence);
+  for (const auto* moved : {&batch.moved_in, &batch.moved_out})
+    for (const std::int32_t at : *moved) {
+      demand(seen.insert(at).second, "moves one twice, or one that runs or goes");
+      demand(at >= 0 && at < std::ssize(now.running), "moves nobody");
+      const SequenceView& sequence = now.running[static_cast<std::size_t>(at)];
+      demand(!sequence.in_flight, "moves what is in flight");
+      demand(sequence.channel == (moved == &batch.moved_in ? 0 : 1), "moves one to where it is");
+    }
 }
 
 void NaiveEngine::check_slice(const ServingView& now, const Slice& slice) const {

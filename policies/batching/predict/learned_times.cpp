@@ -192,6 +192,12 @@ Features offloaded_features(const OffloadedWork& work) {
           static_cast<double>(work.prompt_tokens), 1.0};
 }
 
+Features own_decode_features(std::span<const DecodeContext> own) {
+  double tokens = 0;
+  for (const DecodeContext& decode : own) tokens += static_cast<double>(decode.tokens);
+  return {tokens, static_cast<double>(own.size()), 1.0};
+}
+
 bool nothing(const OffloadedWork& work) {
   return work.decodes == 0 && work.prompt_tokens == 0;
 }
@@ -200,20 +206,24 @@ bool nothing(const OffloadedWork& work) {
 
 struct LearnedTimes::Models {
   Operation<Forest> prefill_attention, batched;
-  Operation<Line> offloaded;
+  Operation<Line> offloaded, decode_attention;
 };
 
 LearnedTimes::LearnedTimes(const Training& training) {
   if (training.batches == 0 || training.enough == 0 || training.renewal == 0)
     throw std::invalid_argument("models are trained on at least one batch, after at least one");
-  models_.reset(
-      new Models{Operation<Forest>(training), Operation<Forest>(training), Operation<Line>(training)});
+  models_.reset(new Models{Operation<Forest>(training), Operation<Forest>(training),
+                           Operation<Line>(training), Operation<Line>(training)});
 }
 
 LearnedTimes::~LearnedTimes() = default;
 
 bool LearnedTimes::trained() const {
   return models_->prefill_attention.trained() && models_->batched.trained() && models_->offloaded.trained();
+}
+
+bool LearnedTimes::trained_on_own_decodes() const {
+  return models_->decode_attention.trained();
 }
 
 Seconds LearnedTimes::prefill_attention(std::span<const PrefillChunk> chunks) const {
@@ -229,6 +239,10 @@ Seconds LearnedTimes::offloaded(const OffloadedWork& work) const {
   return nothing(work) ? Seconds(0) : models_->offloaded.predict(offloaded_features(work));
 }
 
+Seconds LearnedTimes::decode_attention(std::span<const DecodeContext> own) const {
+  return own.empty() ? Seconds(0) : models_->decode_attention.predict(own_decode_features(own));
+}
+
 void LearnedTimes::observe_prefill_attention(std::span<const PrefillChunk> chunks, Seconds took) {
   if (!chunks.empty()) models_->prefill_attention.observe(attention_features(chunks), took);
 }
@@ -241,13 +255,18 @@ void LearnedTimes::observe_offloaded(const OffloadedWork& work, Seconds took) {
   if (!nothing(work)) models_->offloaded.observe(offloaded_features(work), took);
 }
 
+void LearnedTimes::observe_decode_attention(std::span<const DecodeContext> own, Seconds took) {
+  if (!own.empty()) models_->decode_attention.observe(own_decode_features(own), took);
+}
+
 PredictionErrors LearnedTimes::errors() const {
-  return {models_->prefill_attention.error(), models_->batched.error(), models_->offloaded.error()};
+  return {models_->prefill_attention.error(), models_->batched.error(), models_->offloaded.error(),
+          models_->decode_attention.error()};
 }
 
 PredictionErrors LearnedTimes::held_out_errors(std::uint64_t seed) const {
   return {models_->prefill_attention.held_out_error(seed), models_->batched.held_out_error(seed),
-          models_->offloaded.held_out_error(seed)};
+          models_->offloaded.held_out_error(seed), models_->decode_attention.held_out_error(seed)};
 }
 
 }  // namespace weir

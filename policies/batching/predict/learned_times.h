@@ -26,18 +26,22 @@ class LearnedTimes final : public StepTimes {
   explicit LearnedTimes(const Training& training);  // std::invalid_argument where a number is none
   ~LearnedTimes() override;
 
-  // Each of the three has seen enough. Until then there is nothing to answer with, and the caller asks exact
-  // times: a prediction by an untrained model throws std::logic_error. Nothing to do takes no time, trained
-  // or not. Forests know no longer times than those they saw; the line goes on, below zero too.
+  // What every run has, the first three, has seen enough; or the fourth has. Until then there is nothing to
+  // answer with, and the caller asks exact times: a prediction by an untrained model throws std::logic_error.
+  // Nothing to do takes no time, trained or not. Forests know no longer times than those they saw; the line
+  // goes on, below zero too.
   bool trained() const;
+  bool trained_on_own_decodes() const;
   Seconds prefill_attention(std::span<const PrefillChunk> chunks) const override;
   Seconds batched(std::int64_t prompt_tokens, std::int64_t decodes) const override;
   Seconds offloaded(const OffloadedWork& work) const override;
+  Seconds decode_attention(std::span<const DecodeContext> own) const override;
 
   // What was measured. Nothing to do is no sample; anything else takes some time, or std::invalid_argument.
   void observe_prefill_attention(std::span<const PrefillChunk> chunks, Seconds took);
   void observe_batched(std::int64_t prompt_tokens, std::int64_t decodes, Seconds took);
   void observe_offloaded(const OffloadedWork& work, Seconds took);
+  void observe_decode_attention(std::span<const DecodeContext> own, Seconds took);
 
   // Of all observations so far, each predicted by the model that had not seen it yet.
   PredictionErrors errors() const override;

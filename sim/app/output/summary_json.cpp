@@ -133,7 +133,8 @@ Json summary_json(const FinishedRun& run) {
     s["prediction_error_percent"] = {
         {"prefill_attention", prediction_error(run.result, &PredictionErrors::prefill_attention)},
         {"batched", prediction_error(run.result, &PredictionErrors::batched)},
-        {"offloaded", prediction_error(run.result, &PredictionErrors::offloaded)}};
+        {"offloaded", prediction_error(run.result, &PredictionErrors::offloaded)},
+        {"decode_attention", prediction_error(run.result, &PredictionErrors::decode_attention)}};
   s["iterations"] = run.result.iterations;
   s["simulated_s"] = run.result.end.value();
   const Bottleneck bottleneck = find_bottleneck(run.scenario, run.result, m);

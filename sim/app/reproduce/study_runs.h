@@ -1,7 +1,8 @@
 #pragma once
 // The runs that a study wants, each simulated once in both assumption sets: `paper`, which holds what is
 // taken from the paper's own model or fitted to it, and `physical`. A study's point has name_of(point),
-// unique, and scenario_of(point, assumptions) beside it.
+// unique, and scenario_of(point, assumptions) beside it; one that is `paper_only` is not simulated in
+// `physical`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,21 +26,25 @@ class StudyRuns {
   void want(const Point& point) { wanted_.emplace(name_of(point), point); }
 
   void run(const ReproduceOptions& options) {  // all that are wanted
-    std::vector<const Point*> points;
-    for (const auto& [name, point] : wanted_) points.push_back(&point);
+    struct Asked {
+      const Point* point;
+      const char* assumptions;
+      CaseResult* result;
+    };
+    std::vector<Asked> asked;
+    for (const auto& [name, point] : wanted_) {
+      Measured& measured = results_[name];
+      asked.push_back({&point, "paper", &measured.paper});
+      if (!paper_only(point)) asked.push_back({&point, "physical", &measured.physical});
+    }
     const std::vector<CaseResult> results = run_cases(
-        2 * points.size(),
+        asked.size(),
         [&](std::size_t run) {
-          const Point& point = *points[run / 2];
-          const char* assumptions = run % 2 == 0 ? "paper" : "physical";
-          return Case{fmt::format("{}, {}", name_of(point), assumptions), scenario_of(point, assumptions)};
+          const auto& [point, assumptions, result] = asked[run];
+          return Case{fmt::format("{}, {}", name_of(*point), assumptions), scenario_of(*point, assumptions)};
         },
         options);
-    std::size_t i = 0;
-    for (const auto& [name, point] : wanted_) {
-      results_[name] = {results[i], results[i + 1]};
-      i += 2;
-    }
+    for (std::size_t i = 0; i < asked.size(); ++i) *asked[i].result = results[i];
   }
 
   const Measured& found(const Point& point) const {  // may have errors
@@ -61,6 +66,13 @@ class StudyRuns {
   template <class Action>
   void each(const Action& action) const {
     for (const auto& [name, point] : wanted_) action(point, results_.at(name));
+  }
+
+  static bool paper_only(const Point& point) {
+    if constexpr (requires { point.paper_only; })
+      return point.paper_only;
+    else
+      return false;
   }
 
  private:

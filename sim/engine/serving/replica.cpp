@@ -229,7 +229,8 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
                          .admission = spec_->kv_cache.admission,
                          .pipeline_stages = spec_->parallelism.pipeline,
                          .times = times_.get(),
-                         .pools = spec_->kv_pools.of_channel},
+                         .pools = spec_->kv_pools.of_channel,
+                         .own_channel = own_channel()},
                         batch_);
   removed_.assign(running_.size(), 0);
   if (!batch_.preempted.empty()) preempt(batch_.preempted, iteration);
@@ -238,6 +239,9 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
     admit(batch_.admitted, now);
     removed_.resize(running_.size(), 0);
   }
+  // After those admitted, who may find blocks of theirs among the free ones.
+  for (const std::int32_t at : batch_.moved_out) move_out(at, iteration);
+  for (const std::int32_t at : batch_.moved_in) move_in(at, iteration);
   if (batch_.sub_batches == 2) iteration.sub_batches.resize(2);
   iteration.whole_if_faster = batch_.whole_if_faster;
   for (const Slice& slice : batch_.slices) compute(slice, iteration);
@@ -251,7 +255,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
                 static_cast<std::int64_t>(running_.size()) < spec_->batching->max_batch_requests() &&
                 iteration.shape.tokens() < spec_->batching->max_batch_tokens();
   blocks_then_ = static_cast<double>(cache_.used());
-  return !iteration.members.empty() || !iteration.transfers.empty();
+  return !iteration.members.empty() || !iteration.transfers.empty() || !batch_.preempted.empty();
 }
 
 }  // namespace weir

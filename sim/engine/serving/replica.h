@@ -73,10 +73,10 @@ class Replica {
   void complete(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
                 std::int64_t steps);
   void transfer_done(const KvTransfer& transfer, Seconds now);
-  void release_handed_over(std::int32_t request, Seconds now);
+  void release_held(std::int32_t request, Seconds now);
 
   bool empty() const { return running_.empty() && waiting_.empty(); }
-  bool arrival_matters() const { return waiting_.empty(); }  // see Batch::repeatable
+  bool arrival_matters() const { return waiting_.empty() || batch_.arrivals_matter; }
   std::int64_t outstanding_requests() const { return outstanding_requests_; }
   std::int64_t outstanding_tokens() const { return outstanding_tokens_; }
   const KvCache& cache() const { return cache_; }
@@ -87,7 +87,7 @@ class Replica {
   const StepTimes* times() const { return times_.get(); }
 
  private:
-  struct Held {  // by a request that went elsewhere
+  struct Held {  // for a KV cache that goes elsewhere, until it has arrived
     std::int32_t request;
     std::int64_t blocks;
     int pool;
@@ -97,12 +97,14 @@ class Replica {
   void account(Seconds now);  // what the queue looked like since the last call
   void admit(std::int32_t count, Seconds now);
   void place_waiting();
-  std::int64_t device_room(bool reserved) const;  // blocks of device_channel() that nobody has or may need
+  void ask_placement();  // for to_place_
+  void move_out(std::int32_t at, Iteration& iteration);
+  void move_in(std::int32_t at, Iteration& iteration);
+  std::int64_t own_room(bool reserved) const;  // blocks of own_channel() that nobody has or may need
   int pool(const SequenceView& view) const {
     return spec_->kv_pools.of_channel[static_cast<std::size_t>(view.channel)];
   }
-  // The last memory channel where it is the device's own memory beside its host's; else -1.
-  std::int16_t device_channel() const;
+  std::int16_t own_channel() const { return static_cast<std::int16_t>(spec_->on->spec().own_channel()); }
   void compute(const Slice& slice, Iteration& iteration);
   void preempt(const std::vector<std::int32_t>& preempted, Iteration& iteration);
   void find_left_blocks();
@@ -126,7 +128,7 @@ class Replica {
   std::vector<SequenceView> running_;
   std::vector<Live> live_;  // beside running_
   WaitingQueue waiting_;
-  std::vector<Held> handed_over_;
+  std::vector<Held> held_;
   Batch batch_;
   std::vector<char> removed_;
   std::vector<std::int32_t> left_;

@@ -16,22 +16,34 @@ void Replica::place_waiting() {
   const std::int64_t stages = spec_->parallelism.pipeline;
   std::int64_t most = std::min(seats - std::ssize(running_), (seats + stages - 1) / stages);
   most = std::min({most, cache_.total() - cache_.used(), static_cast<std::int64_t>(waiting_.size())});
-  placement_may_change_ = most > 0 && cache_.channels() > 1 && spec_->placement->follows_loads();
-  if (most <= 0) return;
-  placed_.clear(), to_place_.clear();
-  for (const SequenceView& view : running_)
-    if (!view.in_flight && view.channel != device_channel())
-      placed_.push_back({view.known_tokens, view.channel});
   const bool reserves = spec_->kv_cache.admission == Admission::sequence;
-  std::int64_t beside = device_room(reserves);
+  const bool several = spec_->on->spec().placed_channels() > 1 && cache_.channels() > 1;
+  placement_may_change_ =
+      most > 0 && ((several && spec_->placement->follows_loads()) || (own_channel() >= 0 && !reserves));
+  if (most <= 0) return;
+  to_place_.clear();
+  std::int64_t beside = own_room(reserves);
   for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i) {
     SequenceView& view = waiting_.view(i);
     const std::int64_t blocks = cache_.blocks_for(reserves ? view.final_tokens() : view.known_tokens);
-    view.channel = -1;
-    if (blocks <= beside) view.channel = device_channel(), beside -= blocks;
-    if (view.channel < 0) to_place_.push_back({view.known_tokens, 0});
+    if (blocks > beside) beside = -1;
+    view.channel = own_channel();
+    if (beside >= 0)
+      beside -= blocks;
+    else
+      view.channel = -1, to_place_.push_back({view.known_tokens, 0});
   }
-  free_by_channel_.clear();
+  ask_placement();
+  for (std::size_t i = 0, next = 0; next < to_place_.size(); ++i)
+    if (SequenceView& view = waiting_.view(i); view.channel < 0)
+      view.channel = static_cast<std::int16_t>(to_place_[next++].channel);
+}
+
+void Replica::ask_placement() {
+  placed_.clear(), free_by_channel_.clear();
+  for (const SequenceView& view : running_)
+    if (!view.in_flight && view.channel != own_channel())
+      placed_.push_back({view.known_tokens, view.channel});
   for (int channel = 0; channel < spec_->on->spec().placed_channels(); ++channel)
     free_by_channel_.push_back(cache_.free(spec_->kv_pools.of_channel[static_cast<std::size_t>(channel)]));
   spec_->placement->place({.placed = placed_,
@@ -40,19 +52,31 @@ void Replica::place_waiting() {
                            .admitted = admitted_,
                            .mha = spec_->mha},
                           to_place_);
-  for (std::size_t i = 0, next = 0; next < to_place_.size(); ++i)
-    if (SequenceView& view = waiting_.view(i); view.channel < 0)
-      view.channel = static_cast<std::int16_t>(to_place_[next++].channel);
 }
 
-std::int16_t Replica::device_channel() const {
-  const DeviceSpec& device = spec_->on->spec();
-  return static_cast<std::int16_t>(device.placed_channels() < device.kv_channels ? device.placed_channels()
-                                                                                 : -1);
+// Before the step begins, as of one that is preempted.
+void Replica::move_out(std::int32_t at, Iteration& iteration) {
+  SequenceView& view = running_[static_cast<std::size_t>(at)];
+  cache_.give(view.blocks, pool(view));
+  to_place_.assign(1, {view.known_tokens, 0});
+  ask_placement();
+  view.channel = static_cast<std::int16_t>(to_place_[0].channel);
+  cache_.take(view.blocks, pool(view));
+  iteration.transfers.push_back({KvTransfer::Kind::swap_out, view.request, view.computed_tokens, -1});
 }
 
-std::int64_t Replica::device_room(bool reserved) const {
-  const std::int16_t channel = device_channel();
+// The host's memory holds it until it has arrived.
+void Replica::move_in(std::int32_t at, Iteration& iteration) {
+  SequenceView& view = running_[static_cast<std::size_t>(at)];
+  held_.push_back({view.request, view.blocks, pool(view)});
+  view.channel = own_channel();
+  cache_.take(view.blocks, pool(view));
+  view.in_flight = true;
+  iteration.transfers.push_back({KvTransfer::Kind::swap_in, view.request, view.computed_tokens, -1});
+}
+
+std::int64_t Replica::own_room(bool reserved) const {
+  const std::int16_t channel = own_channel();
   if (channel < 0) return -1;
   std::int64_t room = cache_.free(spec_->kv_pools.of_channel[static_cast<std::size_t>(channel)]);
   for (const SequenceView& view : running_)

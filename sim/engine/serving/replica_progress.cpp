@@ -88,7 +88,7 @@ bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
   --outstanding_requests_;
   outstanding_tokens_ -= left;
   if (left > 0) {
-    handed_over_.push_back({view.request, view.blocks, pool(view)});
+    held_.push_back({view.request, view.blocks, pool(view)});
   } else {
     cache_.give(view.blocks, pool(view));
     record.finished = now;
@@ -132,15 +132,16 @@ void Replica::transfer_done(const KvTransfer& transfer, Seconds now) {
   account(now);
   if (transfer.kind == KvTransfer::Kind::swap_out) return;
   running_[position(transfer.request)].in_flight = false;
+  if (transfer.kind == KvTransfer::Kind::swap_in) release_held(transfer.request, now);
 }
 
-void Replica::release_handed_over(std::int32_t request, Seconds now) {
+void Replica::release_held(std::int32_t request, Seconds now) {
   account(now);
-  for (auto& held : handed_over_) {
+  for (auto& held : held_) {
     if (held.request != request) continue;
     cache_.give(held.blocks, held.pool);
-    held = handed_over_.back();
-    handed_over_.pop_back();
+    held = held_.back();
+    held_.pop_back();
     break;
   }
   blocks_then_ = static_cast<double>(cache_.used());

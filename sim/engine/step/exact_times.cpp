@@ -30,14 +30,32 @@ Seconds ExactTimes::prefill_attention(std::span<const PrefillChunk> chunks) cons
   return sum;
 }
 
+Seconds ExactTimes::decode_attention(std::span<const DecodeContext> own) const {
+  BatchShape batch;
+  batch.contexts = own;
+  batch.decodes = std::ssize(own);
+  for (const DecodeContext& decode : own) {
+    batch.decode_context_sum += decode.tokens;
+    batch.decode_context_max = std::max(batch.decode_context_max, decode.tokens);
+  }
+  Seconds sum(0);
+  if (own.empty()) return sum;
+  for (const auto& [op, times] : attention_) sum += times * device_->cost(op, batch, *links_).time;
+  return sum;
+}
+
 // Prompts count as not ending: one row of the LM head is nothing beside the layers.
 Seconds ExactTimes::batched(std::int64_t prompt_tokens, std::int64_t decodes) const {
+  constexpr std::size_t most_kept = 1 << 16;
+  if (batched_.size() == most_kept) batched_.clear();
+  const auto [known, is_new] = batched_.try_emplace({prompt_tokens, decodes}, 0);
+  if (!is_new) return known->second;
   BatchShape batch;
   batch.prefill_tokens = prompt_tokens;
   batch.decodes = batch.sequences = decodes;
   Seconds sum(0);
   for (const auto& [op, times] : by_rows_) sum += times * device_->cost(op, batch, *links_).time;
-  return sum;
+  return known->second = sum;
 }
 
 Seconds ExactTimes::offloaded(const OffloadedWork& work) const {

@@ -19,11 +19,15 @@ class ProfiledTimes final : public StepTimes {
     return best().batched(prompt_tokens, decodes);
   }
   Seconds offloaded(const OffloadedWork& work) const override { return best().offloaded(work); }
+  Seconds decode_attention(std::span<const DecodeContext> own) const override {
+    return learned_.trained_on_own_decodes() ? learned_.decode_attention(own) : exact_.decode_attention(own);
+  }
 
   void observe(std::span<const BatchShape> sub_batches) override;
   PredictionErrors errors() const override { return learned_.errors(); }
 
  private:
+  std::int64_t stored_tokens(const BatchShape& batch) const;
   const StepTimes& best() const {
     return learned_.trained() ? static_cast<const StepTimes&>(learned_) : exact_;
   }

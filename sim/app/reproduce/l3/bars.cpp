@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
@@ -27,20 +30,35 @@ void write_panel(ResultDirectory& directory, const std::string& file, const Bars
   data.close();
 }
 
+// A column of one of the sets; gnuplot warns of one without numbers.
+bool any(const std::vector<std::vector<double>>& set, int series) {
+  return std::ranges::any_of(set, [&](const std::vector<double>& group) {
+    return !std::isnan(group[static_cast<std::size_t>(series)]);
+  });
+}
+
 std::string plot_of(const BarFigure& figure, const Bars& bars, const std::string& file) {
   const auto count = static_cast<int>(figure.series.size());
-  const double step = 0.84 / count;
-  std::string plot;
-  const auto add = [&](int series, int set, const std::string& with) {
-    plot += fmt::format("{}\"{}\" skip 1 using ($1{:+.4f}):{} with {} notitle",
-                        plot.empty() ? "plot " : ", \\\n     ", file, step * (series - (count - 1) / 2.),
-                        2 + set * count + series, with);
-  };
+  std::vector<int> shown;
   for (int i = 0; i < count; ++i)
-    add(i, 0, fmt::format("boxes lc rgb \"{}\"", figure.series[static_cast<std::size_t>(i)].colour));
-  for (int i = 0; i < count; ++i) add(i, 1, "points lc rgb \"#000000\" pt 7 ps 0.45");
-  if (!bars.published.empty())
-    for (int i = 0; i < count; ++i) add(i, 2, "points lc rgb \"#000000\" pt 2 ps 0.9 lw 2.5");
+    if (any(bars.judged, i)) shown.push_back(i);
+  const double step = 0.84 / static_cast<double>(shown.size());
+  std::string plot = fmt::format("set boxwidth {:.4f}\n", 0.76 / static_cast<double>(shown.size()));
+  const char* next = "plot ";
+  const auto add = [&](const auto& values, int set, const auto& with) {
+    for (std::size_t at = 0; at < shown.size(); ++at)
+      if (const int series = shown[at]; any(values, series)) {
+        const double x = step * (static_cast<double>(at) - static_cast<double>(shown.size() - 1) / 2.);
+        plot +=
+            fmt::format("{}\"{}\" skip 1 using ($1{:+.4f}):{} with {} notitle",
+                        std::exchange(next, ", \\\n     "), file, x, 2 + set * count + series, with(series));
+      }
+  };
+  add(bars.judged, 0, [&](int i) {
+    return fmt::format("boxes lc rgb \"{}\"", figure.series[static_cast<std::size_t>(i)].colour);
+  });
+  add(bars.physical, 1, [](int) { return "points lc rgb \"#000000\" pt 7 ps 0.45"; });
+  add(bars.published, 2, [](int) { return "points lc rgb \"#000000\" pt 2 ps 0.9 lw 2.5"; });
   return plot;
 }
 
@@ -74,7 +92,6 @@ set xtics scale 0 font small offset 0,0.2
 set ytics font small
 set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 samplen 1 font small
 )gp";
-  body += fmt::format("set boxwidth {:.4f}\n", 0.76 / static_cast<double>(figure.series.size()));
   body += fmt::format("set label 1 \"{}\" at screen 14.0/680, screen 0.48 center rotate\n", figure.ylabel);
   if (!figure.xlabel.empty())
     body += fmt::format("set label 2 \"{}\" at screen 0.5, screen 18.0/height center font small\n",

@@ -3,9 +3,11 @@
 // those whose CSV is there.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/reproduce/l3/bars.h"
@@ -18,8 +20,8 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 // Okabe and Ito's colours (sim/app/plot/canvas), from light to dark of a scale.
-const std::vector<Series> system_series = {
-    {"GPU", "#999999"}, {"HBM-PIM", "#E69F00"}, {"CPU", "#56B4E9"}, {"R-PIM", "#009E73"}, {"L3", "#0072B2"}};
+const std::vector<Series> system_series = {{"GPU", "#999999"},   {"HBM-PIM", "#E69F00"}, {"CPU", "#56B4E9"},
+                                           {"R-PIM", "#009E73"}, {"NEO", "#CC79A7"},     {"L3", "#0072B2"}};
 
 double number(const Table& table, std::size_t row, const char* column) {
   return table.text(row, column).empty() ? none : table.number(row, column);
@@ -47,9 +49,15 @@ void draw_throughput(ResultDirectory& directory) {
                    .ylabel = "Output tokens/s over GPU",
                    .series = system_series,
                    .xlabel = "*: requests that never fit GPU and HBM-PIM are left out there"};
-  for (std::size_t i = 0; i < runs.rows(); ++i)
-    put(panel_of(figure.panels, runs.text(i, "trace")), runs.text(i, "model"),
-        number(runs, i, "ideal_over_gpu"), number(runs, i, "physical_over_gpu"));
+  for (std::size_t i = 0, series = 0; i < runs.rows(); ++i, ++series) {
+    Bars& panel = panel_of(figure.panels, runs.text(i, "trace"));
+    const std::string model = runs.text(i, "model");
+    const auto named = std::ranges::find(system_series, runs.text(i, "system"), &Series::title);
+    if (named == system_series.end()) throw std::logic_error("a system without a colour");
+    const auto at = static_cast<std::size_t>(named - system_series.begin());
+    for (series = series > at ? 0 : series; series < at; ++series) put(panel, model, none, none);
+    put(panel, model, number(runs, i, "ideal_over_gpu"), number(runs, i, "physical_over_gpu"));
+  }
   for (std::size_t i = 0; i < runs.rows(); ++i)
     if (runs.text(i, "system") == gpu_only.title && runs.number(i, "ideal_rejected") > 0)
       for (Bars& bars : figure.panels)
@@ -67,7 +75,7 @@ void draw_scaling(ResultDirectory& directory) {
                    .panel_height = 240};
   for (std::size_t i = 0; i < gains.rows(); ++i)
     put(panel_of(figure.panels, gains.text(i, "model")), gains.text(i, "scaled"), gains.number(i, "ideal"),
-        gains.number(i, "physical"));
+        number(gains, i, "physical"));
   figure.panels.front().published = {
       {none, none, none, 1.1}, {none, none, none, 1.6}, {none, none, none, 5.1}};
   draw_bars(directory, figure);

@@ -71,6 +71,7 @@ Json batching(const SystemRun& run) {
 
 Json partitioning(const SystemRun& run) {
   Json policy = {{"kind", run.system.partitioning}};
+  if (run.system.spare_memory) policy["spare_memory"] = true;
   if (!run.overlapped) policy.update({{"concurrent_transfers", false}, {"asynchronous_store", false}});
   return policy;
 }

@@ -27,15 +27,18 @@ extern const std::vector<TraceLengths> traces;
 const TraceLengths& trace_of(const std::string& id);
 
 // Eight GPUs, and what holds their KV cache: nullptr, themselves. Another system is another row of
-// `systems`.
+// `systems`. CPU attends to all decodes, as FastDecode has it; NEO keeps in the GPUs what they hold, and has
+// the processor attend to what their time hides.
 struct System {
   const char *id, *title;
   const char *gpu, *memory, *partitioning, *placement, *batching;
+  bool spare_memory = false;
 };
 inline constexpr System gpu_only{"gpu",         "GPU",   "a100_sxm_80gb",  nullptr,
                                  "device_only", nullptr, "chunked_prefill"},
     hbm_pim{"hbmpim", "HBM-PIM", "a100_hbm_pim", nullptr, "gpu_pim", nullptr, "sub_batch_interleaving"},
     cpu_offload{"cpu", "CPU", "a100_sxm_80gb", "host_dimm", "gpu_pim", nullptr, "prefill_first"},
+    neo{"neo", "NEO", "a100_sxm_80gb", "host_dimm", "gpu_pim", nullptr, "asymmetric_pipelining", true},
     rank_pim{"rpim", "R-PIM", "a100_sxm_80gb", "dimm_pim_rank", "gpu_pim", "layer_wise", "prefill_first"},
     l3_system{
         "l3", "L3", "a100_sxm_80gb", "dimm_pim", "gpu_pim", "layer_wise", "adaptive_chunk_interleaving"};
@@ -51,6 +54,7 @@ struct SystemRun {
   bool overlapped = true;          // transfers beside each other and beside the GPU (Section 5.1)
   // Not a trace but steps of one batch of so many requests in the middle of their generation (Section 6.3).
   int batch = 0;
+  bool paper_only = false;  // not in the physical set: bars of a figure between judged ones
 };
 inline constexpr int batch_tokens = 6000, batch_steps = 9;
 

@@ -20,7 +20,7 @@ OverSeeds sample(const Runs& runs, SystemRun run, Figure what) {
       if (error.empty()) error = fmt::format("{}: {}", name_of(run), result.error);
     };
     add(m.paper, found.paper, found.paper_error);
-    add(m.physical, found.physical, found.physical_error);
+    if (!run.paper_only) add(m.physical, found.physical, found.physical_error);
   }
   if (!found.paper_error.empty()) found.paper.clear();
   if (!found.physical_error.empty()) found.physical.clear();
@@ -77,8 +77,9 @@ ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::opti
   ReproducedRow& row = add_row(rows, std::move(id), std::move(metric), published, mean(simulated.paper),
                                mean_or_none(simulated.physical), low, high);
   if (simulated.paper.empty()) row.simulated.reset();
-  row.note =
-      fmt::format("{} seeds: {}, physical {}", seeds, range(simulated.paper), range(simulated.physical));
+  row.note = fmt::format("{} seeds: {}", seeds, range(simulated.paper));
+  if (!simulated.physical.empty() || !simulated.physical_error.empty())
+    row.note += ", physical " + range(simulated.physical);
   for (const std::string& error : {simulated.paper_error, simulated.physical_error})
     if (!error.empty()) row.note += "; " + error;
   return row;

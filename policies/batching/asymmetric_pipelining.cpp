@@ -1,0 +1,234 @@
+// NEO (MLSys '25, arXiv 2411.01142): prompts and decodes whose KV cache lies in the GPU's own memory, and
+// beside them as many of those with theirs in the host's memory, attended to by its processor, as the GPU's
+// time hides; or the GPU's own alone where that gives more requests a second (asymmetric_batches.h). Who
+// finds no block any more goes over to the host; who is there comes back when there is room, before new
+// prompts. Other than NEO: a KV cache on its way back is in no step until it is there; who leaves the GPU
+// keeps his place in the order of admission; the host's memory is kept free for the GPU's only by prompts
+// that go to it, and not at all under sequence admission, where all of a request's blocks are set aside;
+// where a head loses its room in the GPU to one that comes back, prompts wait for the next step; with nothing
+// of the GPU's own to do, all of the host's decodes are computed in halves.
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+#include "policies/batching/asymmetric_batches.h"
+#include "policies/batching/decode_halves.h"
+#include "policies/batching/step.h"
+
+namespace weir {
+namespace {
+
+class AsymmetricPipelining final : public LimitedBatching {
+ public:
+  using LimitedBatching::LimitedBatching;
+
+  bool interleaves() const override { return true; }
+  bool moves_kv_caches() const override { return true; }
+  Predictor predictor() const override { return Predictor::exact; }
+  // A preempted request is computed anew in one step.
+  bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override {
+    return request.input_tokens + request.output_tokens - 1 <= limits_.max_batch_tokens &&
+           LimitedBatching::serves(request, total_blocks, block_tokens);
+  }
+
+  void next(const ServingView& view, Batch& batch) const override {
+    if (!view.times || view.own_channel < 0)
+      throw std::logic_error("asymmetric_pipelining is asked without the times of steps or the GPU's memory");
+    Step step(view, limits_, view.admission, batch);
+    make_room(view, step);
+    AsymmetricCandidates candidates;
+    candidates.own_channel = view.own_channel;
+    take_own(view, step, batch, candidates);
+    const std::int64_t spare = view.admission == Admission::sequence ? 0 : own_blocks(view);
+    if (batch.preempted.empty() && batch.moved_out.empty()) move_in(view, step, spare / 20);
+    if (batch.preempted.empty()) admit(view, step, spare, candidates);
+    std::vector<std::int32_t> host = host_decodes(view, step, batch, candidates);
+    if (candidates.own.empty() && candidates.prompts.empty() && host.empty() &&
+        make_host_room(view, step, batch))
+      host = host_decodes(view, step, batch, candidates);
+    std::ranges::sort(batch.preempted, std::greater<>());  // to wait in the order in which they came
+    // With several batches in flight, who is left for the next one changes with each.
+    const bool steady = view.pipeline_stages == 1 && batch.moved_in.empty() && batch.moved_out.empty() &&
+                        batch.preempted.empty();
+    if (candidates.own.empty() && candidates.prompts.empty()) {
+      take_host(view, step, host, candidates, batch);
+      batch.repeatable = !batch.slices.empty() && steady;
+      return;
+    }
+    const AsymmetricBatches formed = form_asymmetric_batches(*view.times, candidates);
+    carry_out(view, step, formed, host, candidates, batch);
+    batch.arrivals_matter = candidates.prompts.size() == view.waiting.size();
+    batch.repeatable = batch.admitted == 0 && steady;
+    if (batch.repeatable) batch.same_steps = same_steps(*view.times, candidates, formed);
+  }
+
+ private:
+  static bool own(const ServingView& view, const SequenceView& sequence) {
+    return sequence.channel == view.own_channel;
+  }
+  static std::int32_t members(const ServingView& view) {
+    return static_cast<std::int32_t>(view.running.size());
+  }
+  static const SequenceView& member(const ServingView& view, std::int32_t i) {
+    return view.running[static_cast<std::size_t>(i)];
+  }
+  static bool gone(const Batch& batch, std::int32_t i) {
+    return std::ranges::find(batch.moved_out, i) != batch.moved_out.end() ||
+           std::ranges::find(batch.moved_in, i) != batch.moved_in.end() ||
+           std::ranges::find(batch.preempted, i) != batch.preempted.end();
+  }
+
+  static std::int64_t own_blocks(const ServingView& view) {
+    std::int64_t blocks = view.free_blocks[pool_of(view, view.own_channel)];
+    for (const SequenceView& sequence : view.running)
+      if (own(view, sequence)) blocks += sequence.blocks;
+    return blocks;
+  }
+
+  // So that the next token of everyone who is left has a block.
+  static void make_room(const ServingView& view, Step& step) {
+    const auto lacks = [&](const SequenceView& s) {
+      return own(view, s) && !s.in_flight
+                 ? std::max<std::int64_t>(0, blocks_for(s.known_tokens, view.block_tokens) - s.blocks)
+                 : 0;
+    };
+    std::int64_t wanted = 0;
+    for (const SequenceView& sequence : view.running) wanted += lacks(sequence);
+    for (std::int32_t i = members(view) - 1; i >= 0 && wanted > step.own_free_blocks(); --i) {
+      const SequenceView& last = member(view, i);
+      if (!own(view, last) || last.in_flight) continue;
+      wanted -= lacks(last);
+      if (!step.move_out(i)) step.preempt(i);
+    }
+  }
+
+  static void take_own(const ServingView& view, Step& step, const Batch& batch,
+                       AsymmetricCandidates& candidates) {
+    for (std::int32_t i = 0; i < members(view) && !step.full(); ++i) {
+      const SequenceView& sequence = member(view, i);
+      if (!own(view, sequence) || sequence.in_flight || gone(batch, i)) continue;
+      if (step.take(i, sequence, 1)) candidates.own.push_back({sequence.known_tokens, sequence.channel});
+    }
+  }
+
+  // First come, first served, but for those that the GPU's memory could never hold.
+  static void move_in(const ServingView& view, Step& step, std::int64_t spare) {
+    const std::int64_t most = own_blocks(view) - spare;
+    for (std::int32_t i = 0; i < members(view); ++i) {
+      const SequenceView& sequence = member(view, i);
+      if (own(view, sequence) || sequence.in_flight) continue;
+      if (step.claim(sequence, 1) > most) continue;
+      if (!step.move_in(i, spare)) return;
+    }
+  }
+
+  // So that whoever must leave the GPU's memory finds room in the host's.
+  static void admit(const ServingView& view, Step& step, std::int64_t spare,
+                    AsymmetricCandidates& candidates) {
+    while (const SequenceView* head = step.head()) {
+      const bool alone = view.running.empty() && candidates.prompts.empty();
+      const bool kept_free = !own(view, *head) && !alone;
+      if (!step.add(*head, head->pending(), kept_free ? spare : 0)) return;
+      candidates.prompts.push_back({head->pending(), head->computed_tokens, head->channel});
+    }
+  }
+
+  static bool lacks_block(const ServingView& view, const SequenceView& sequence) {
+    return sequence.known_tokens > sequence.blocks * view.block_tokens;
+  }
+
+  // Those that may have a block for their next token.
+  static std::vector<std::int32_t> host_decodes(const ServingView& view, const Step& step, const Batch& batch,
+                                                AsymmetricCandidates& candidates) {
+    std::vector<std::int32_t> indices;
+    for (std::int32_t i = 0; i < members(view); ++i) {
+      const SequenceView& sequence = member(view, i);
+      if (own(view, sequence) || sequence.in_flight || gone(batch, i)) continue;
+      if (lacks_block(view, sequence) && step.host_free_blocks() == 0) continue;
+      indices.push_back(i);
+      candidates.host.push_back({sequence.known_tokens, sequence.channel});
+    }
+    candidates.most_host = step.full() ? 0 : step.decodes_left();
+    return indices;
+  }
+
+  // The host's memory is full of those that need a block each, and nobody is on his way to give his back: the
+  // last ones give theirs to the others.
+  static bool make_host_room(const ServingView& view, Step& step, const Batch& batch) {
+    if (!batch.moved_in.empty() || std::ranges::any_of(view.running, &SequenceView::in_flight)) return false;
+    for (std::int32_t i = members(view) - 1; i >= 0 && step.host_free_blocks() == 0; --i)
+      if (!own(view, member(view, i)) && !member(view, i).in_flight && !gone(batch, i)) step.preempt(i);
+    return step.host_free_blocks() > 0;
+  }
+
+  // With the block that it may need; the last ones to ask find none.
+  class HostSlices {
+   public:
+    HostSlices(const ServingView& view, const Step& step, Batch& batch)
+        : view_(view), batch_(batch), free_blocks_(step.host_free_blocks()) {}
+    void add(std::int32_t index, std::int8_t sub_batch) {
+      if (lacks_block(view_, member(view_, index)) && --free_blocks_ < 0) return;
+      batch_.slices.push_back({index, 1, sub_batch});
+    }
+
+   private:
+    const ServingView& view_;
+    Batch& batch_;
+    std::int64_t free_blocks_;
+  };
+
+  // What was taken and is not in it is left out again, from the end.
+  static void carry_out(const ServingView& view, const Step& step, const AsymmetricBatches& formed,
+                        const std::vector<std::int32_t>& host, const AsymmetricCandidates& candidates,
+                        Batch& batch) {
+    batch.admitted = static_cast<std::int32_t>(formed.prompts);
+    const std::size_t gpu = candidates.own.size() + formed.prompts;
+    batch.slices.resize(gpu);
+    if (!formed.two) return;
+    HostSlices slices(view, step, batch);
+    for (std::size_t i = 0; i < host.size(); ++i)
+      if (formed.host[i] >= 0) slices.add(host[i], formed.host[i]);
+    if (batch.slices.size() > gpu) batch.sub_batches = 2;
+  }
+
+  // Nothing else is to be done: all of them, in halves.
+  static void take_host(const ServingView& view, const Step& step, const std::vector<std::int32_t>& host,
+                        const AsymmetricCandidates& candidates, Batch& batch) {
+    HostSlices slices(view, step, batch);
+    for (const std::int32_t index : host)
+      if (std::ssize(batch.slices) < candidates.most_host) slices.add(index, 0);
+    part_decodes(view, batch);
+    if (batch.slices.size() > 1) batch.sub_batches = 2;
+  }
+
+  // While those in the step grow. Times being affine in contexts, whatever compares alike now and after so
+  // many steps does all the while.
+  static std::int64_t same_steps(const StepTimes& times, const AsymmetricCandidates& now,
+                                 const AsymmetricBatches& formed) {
+    const auto same_after = [&](std::int64_t steps) {
+      AsymmetricCandidates then = now;
+      for (DecodeContext& decode : then.own) decode.tokens += steps;
+      for (std::size_t i = 0; i < formed.host.size(); ++i)
+        if (formed.two && formed.host[i] >= 0) then.host[i].tokens += steps;
+      return form_asymmetric_batches(times, then) == formed;
+    };
+    constexpr std::int64_t most = 1024;
+    std::int64_t same = 0, other = 1;
+    while (other < most && same_after(other)) same = std::exchange(other, 4 * other);
+    if (other >= most && same_after(most)) return most;
+    while (other - same > 1) {
+      const std::int64_t middle = (same + other) / 2;
+      (same_after(middle) ? same : other) = middle;
+    }
+    return other;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const BatchingPolicy> make_asymmetric_pipelining(Params& params) {
+  return std::make_shared<AsymmetricPipelining>(BatchLimits::from(params));
+}
+
+}  // namespace weir
