@@ -62,7 +62,8 @@ struct DeviceSpec {
 
   // Memory channels that a placement policy deals out: all but the device's own memory beside its host's.
   int placed_channels() const { return kv_channels - (host_kv && host_kv->beside_device ? 1 : 0); }
-  int own_channel() const { return placed_channels() < kv_channels ? placed_channels() : -1; }  // that one
+  // The channel that is the device's own memory beside its host's; -1: there is none.
+  int own_channel() const { return placed_channels() < kv_channels ? placed_channels() : -1; }
   BytesPerSecond reached_bandwidth() const { return sustained_bandwidth.value_or(memory_bandwidth); }
   std::vector<std::string> unit_names() const;
 };

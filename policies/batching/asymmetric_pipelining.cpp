@@ -19,6 +19,11 @@
 namespace weir {
 namespace {
 
+// Of the GPU's blocks are left free by who comes back, a twentieth: NEO's swap_in_threshold is 0.95 of them.
+constexpr std::int64_t left_free = 20;
+// Choices are not looked ahead further: a request seldom generates so many tokens without one that ends.
+constexpr std::int64_t most_same_steps = 1024;
+
 class AsymmetricPipelining final : public LimitedBatching {
  public:
   using LimitedBatching::LimitedBatching;
@@ -41,7 +46,7 @@ class AsymmetricPipelining final : public LimitedBatching {
     candidates.own_channel = view.own_channel;
     take_own(view, step, batch, candidates);
     const std::int64_t spare = view.admission == Admission::sequence ? 0 : own_blocks(view);
-    if (batch.preempted.empty() && batch.moved_out.empty()) move_in(view, step, spare / 20);
+    if (batch.preempted.empty() && batch.moved_out.empty()) move_in(view, step, spare / left_free);
     if (batch.preempted.empty()) admit(view, step, spare, candidates);
     std::vector<std::int32_t> host = host_decodes(view, step, batch, candidates);
     if (candidates.own.empty() && candidates.prompts.empty() && host.empty() &&
@@ -213,10 +218,9 @@ class AsymmetricPipelining final : public LimitedBatching {
         if (formed.two && formed.host[i] >= 0) then.host[i].tokens += steps;
       return form_asymmetric_batches(times, then) == formed;
     };
-    constexpr std::int64_t most = 1024;
     std::int64_t same = 0, other = 1;
-    while (other < most && same_after(other)) same = std::exchange(other, 4 * other);
-    if (other >= most && same_after(most)) return most;
+    while (other < most_same_steps && same_after(other)) same = std::exchange(other, 4 * other);
+    if (other >= most_same_steps && same_after(most_same_steps)) return most_same_steps;
     while (other - same > 1) {
       const std::int64_t middle = (same + other) / 2;
       (same_after(middle) ? same : other) = middle;

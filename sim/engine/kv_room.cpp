@@ -45,28 +45,29 @@ bool one_host_pool(const ReplicaSpec& spec) {
 }
 
 // What a cache in the host's memory cannot be combined with.
-bool host_memory_serves(const ReplicaSpec& spec, const std::string& pointer, Reading& reading) {
+bool host_memory_serves(const Scenario& s, const ReplicaSpec& spec, const std::string& pointer,
+                        Reading& reading) {
   const bool in_host = spec.on->spec().host_kv.has_value(), channels = spec.on->spec().kv_channels > 1;
-  if (!in_host && channels && spec.placement->spreads_layers())
-    reading.problem(
-        pointer + "/placement",
-        fmt::format("layers go round the ranksets of a host memory (gpu_pim, dimm_pim); in {} a request's "
-                    "are all in one channel",
-                    spec.on->spec().kind));
-  else if (in_host && spec.kv_cache.preemption == Preemption::swap)
-    reading.problem(pointer + "/kv_cache/preemption",
-                    "cannot be \"swap\" where the KV cache lies in the host's memory already");
-  else if (in_host && spec.role != Role::both)
-    reading.problem(pointer + "/role",
-                    "cannot hand over or take over a KV cache that lies in a host's memory");
-  else if (spec.batching->moves_kv_caches() && !one_host_pool(spec))
-    reading.problem(pointer + "/batching",
-                    "moves KV caches between the GPU's own memory and its host's: expected gpu_pim with "
-                    "spare_memory as partitioning, and beside the GPUs a host memory of one rankset, or of "
-                    "several and layer_wise as placement");
-  else
-    return true;
-  return false;
+  bool serves = true;
+  const auto refuse = [&](bool unfit, const char* key, const std::string& why) {
+    if (unfit) reading.problem(pointer + key, why);
+    serves = serves && !unfit;
+  };
+  refuse(!in_host && channels && spec.placement->spreads_layers(), "/placement",
+         fmt::format("layers go round the ranksets of a host memory (gpu_pim, dimm_pim); in {} a request's "
+                     "are all in one channel",
+                     spec.on->spec().kind));
+  refuse(in_host && spec.kv_cache.preemption == Preemption::swap, "/kv_cache/preemption",
+         "cannot be \"swap\" where the KV cache lies in the host's memory already");
+  refuse(in_host && spec.role != Role::both, "/role",
+         "cannot hand over or take over a KV cache that lies in a host's memory");
+  refuse(spec.batching->moves_kv_caches() && !one_host_pool(spec), "/batching",
+         "moves KV caches between the GPU's own memory and its host's: expected gpu_pim with spare_memory as "
+         "partitioning, and beside the GPUs a host memory of one rankset, or of several and layer_wise as "
+         "placement");
+  refuse(spec.batching->moves_kv_caches() && s.workload.in_generation, "/batching",
+         "cannot take over requests in the middle of their generation (warm_batch arrivals)");
+  return serves;
 }
 
 struct Room {  // of every stage, the least: what a device's share of the KV cache has, in blocks
@@ -130,7 +131,7 @@ void check_longest(const ReplicaSpec& spec, const std::string& pointer, Reading&
 }  // namespace
 
 void fit_kv_cache(const Scenario& s, ReplicaSpec& spec, const std::string& pointer, Reading& reading) {
-  if (!host_memory_serves(spec, pointer, reading)) return;
+  if (!host_memory_serves(s, spec, pointer, reading)) return;
   const std::int64_t pools = spec.placement->spreads_layers() ? 1 : spec.on->spec().placed_channels();
   const std::optional<Room> room = room_of(s, spec, pools, pointer, reading);
   if (!room) return;

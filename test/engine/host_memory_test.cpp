@@ -119,6 +119,12 @@ TEST_CASE("host memory: KV caches move between it and the GPUs where both hold s
   check_problem(neo("host_dimm", "device_only", false, "round_robin"), batching, "moves KV caches");
   check_problem(neo("host_dimm", "gpu_pim", false, "round_robin"), batching, "spare_memory");
   check_problem(neo("dimm_pim", "gpu_pim", true, "round_robin"), batching, "layer_wise");
+  Json all = neo("dimm_pim", "gpu_pim", true, "round_robin");
+  all["serving"]["replicas"][0]["kv_cache"]["preemption"] = "swap";
+  CHECK(problems_of(all).size() == 2);  // at once
+  Json warm = neo("host_dimm", "gpu_pim", true, "round_robin");
+  warm["workload"]["arrivals"] = {{"kind", "warm_batch"}, {"concurrency", 4}, {"batches", 1}, {"steps", 2}};
+  check_problem(warm, batching, "warm_batch");
   CHECK(problems_of(neo("dimm_pim", "gpu_pim", true, "layer_wise")).empty());
   CHECK(problems_of(neo("host_dimm", "gpu_pim", true, "round_robin")).empty());
 }

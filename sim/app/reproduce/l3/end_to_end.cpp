@@ -217,8 +217,8 @@ void add_orders(const Runs& runs, Rows& rows) {
       add("cpu_offload_last", "1: CPU offloading, as NEO has it, is the slowest on OpenR1, three models",
           openr1, &Order::last, true),
       fmt::format("{}; {}; {}. NEO keeps in the GPUs the requests that they hold, and adds no more of the "
-                  "host's than hide behind these, so it is as fast as they are where all requests fit "
-                  "them; the CPU that attends to every decode, at 406 GB/s, is the slowest",
+                  "host's than hide behind these; for a CPU that attends to every decode see "
+                  "cpu_attends_to_all_last",
                   of_gpu(runs, neo, openr1[0]), of_gpu(runs, rank_pim, openr1[0]),
                   of_gpu(runs, cpu_offload, openr1[0])));
   add("cpu_attends_to_all_last",
