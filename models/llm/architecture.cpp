@@ -32,11 +32,6 @@ DataType type_named(const std::string& name) {
   return DataType::bf16;  // the problem was reported
 }
 
-// Scales and biases of a norm.
-std::int64_t norm_elements(const Architecture& m) {
-  return m.hidden * (m.layer_norm ? 2 : 1);
-}
-
 std::int64_t attention_parameters(const Architecture& m) {
   const std::int64_t qkv = (m.query_heads + 2 * m.kv_heads) * m.head_dim;
   std::int64_t total = m.hidden * qkv + m.query_heads * m.head_dim * m.hidden;
@@ -57,10 +52,10 @@ std::int64_t mlp_parameters(const Architecture& m, std::int64_t experts) {
 
 std::int64_t parameters_with(const Architecture& m, std::int64_t experts) {
   const std::int64_t block =
-      attention_parameters(m) + mlp_parameters(m, experts) + m.block_norms * norm_elements(m);
+      attention_parameters(m) + mlp_parameters(m, experts) + m.block_norms * m.norm_elements();
   const std::int64_t embeddings =
       (m.vocabulary * (m.tied_embeddings ? 1 : 2) + m.learned_positions) * m.hidden;
-  return m.layers * block + embeddings + norm_elements(m) + (m.lm_head_bias ? m.vocabulary : 0);
+  return m.layers * block + embeddings + m.norm_elements() + (m.lm_head_bias ? m.vocabulary : 0);
 }
 
 }  // namespace

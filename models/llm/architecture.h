@@ -62,6 +62,7 @@ struct Architecture {
 
   std::int64_t parameters() const;         // total, embeddings included, a tied one once
   std::int64_t active_parameters() const;  // a token's, for a mixture of experts
+  std::int64_t norm_elements() const { return hidden * (layer_norm ? 2 : 1); }  // scales and biases of one
   std::int64_t kv_elements_per_token() const { return 2 * layers * kv_heads * head_dim; }
 };
 

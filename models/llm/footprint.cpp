@@ -18,14 +18,10 @@ double gemm_bytes(const OperatorGraph& graph) {
   return bytes;
 }
 
-std::int64_t norm_elements(const Architecture& m) {
-  return m.hidden * (m.layer_norm ? 2 : 1);
-}
-
 // Norms and biases of a block. The biases of sums over the ranks (o_proj, down_proj) are on every rank, as
 // norms are.
 std::int64_t small_elements(const Architecture& m, const OperatorGraph& block) {
-  std::int64_t elements = m.block_norms * norm_elements(m);
+  std::int64_t elements = m.block_norms * m.norm_elements();
   if (m.qk_norm) elements += 2 * m.head_dim;
   if (m.o_bias) elements += m.hidden;
   if (m.mlp_bias && m.moe.experts == 0) elements += m.hidden;
@@ -48,7 +44,7 @@ Bytes weight_bytes(const Architecture& model, const Precision& precision, const 
   std::int64_t unquantised = graph.layers * small_elements(model, graph.block);
   double bytes = static_cast<double>(graph.layers) * gemm_bytes(graph.block);
   if (first) unquantised += (vocabulary + model.learned_positions) * model.hidden;
-  if (last) unquantised += norm_elements(model) + (model.lm_head_bias ? vocabulary : 0);
+  if (last) unquantised += model.norm_elements() + (model.lm_head_bias ? vocabulary : 0);
   if (last && !(first && model.tied_embeddings)) bytes += gemm_bytes(graph.epilogue);
   return Bytes(bytes + static_cast<double>(unquantised) * bytes_per_element(precision.unquantised_weights()));
 }

@@ -11,9 +11,9 @@ namespace {
 // Tokens of a step from which on its matrices take the longer the more there are: NEO's linr_S_threshold.
 constexpr std::int64_t full_rows = 128;
 
-class SubBatch {
+class AsymmetricBatch {
  public:
-  SubBatch(const StepTimes& times, int own_channel) : times_(&times), own_channel_(own_channel) {}
+  AsymmetricBatch(const StepTimes& times, int own_channel) : times_(&times), own_channel_(own_channel) {}
 
   void set_own(const std::vector<DecodeContext>& own) {
     own_ = std::ssize(own);
@@ -85,13 +85,13 @@ class SubBatch {
 };
 
 // What the GPU does beside a sub-batch's decodes on the host, less these: below 0 it would wait for them.
-Seconds slack(const SubBatch& of, const SubBatch& other) {
+Seconds slack(const AsymmetricBatch& of, const AsymmetricBatch& other) {
   return other.matrices() + of.attention() - of.host(other.stored());
 }
 
 // Prompts bound for the host bring the GPU nothing yet: beyond full_rows they only make a step longer.
 template <class Wanted>
-void trim(SubBatch& batch, const Wanted& wanted) {
+void trim(AsymmetricBatch& batch, const Wanted& wanted) {
   while (batch.ends_in_host()) {
     const PrefillChunk last = batch.pop_prompt();
     if (batch.rows() >= full_rows && !wanted()) continue;
@@ -101,7 +101,7 @@ void trim(SubBatch& batch, const Wanted& wanted) {
 }
 
 // The longer a decode the more it takes: none joins that is as long as one that did not fit.
-std::vector<std::int8_t> join_host(SubBatch (&two)[2], const AsymmetricCandidates& candidates) {
+std::vector<std::int8_t> join_host(AsymmetricBatch (&two)[2], const AsymmetricCandidates& candidates) {
   std::vector<std::int8_t> joined(candidates.host.size(), -1);
   std::int64_t too_long = std::numeric_limits<std::int64_t>::max(), left = candidates.most_host;
   int next = 1;
@@ -125,10 +125,10 @@ std::vector<std::int8_t> join_host(SubBatch (&two)[2], const AsymmetricCandidate
 }  // namespace
 
 AsymmetricBatches form_asymmetric_batches(const StepTimes& times, const AsymmetricCandidates& candidates) {
-  SubBatch alone(times, candidates.own_channel);
+  AsymmetricBatch alone(times, candidates.own_channel);
   alone.set_own(candidates.own);
   alone.set_prompts(candidates.prompts);
-  SubBatch two[2] = {alone, SubBatch(times, candidates.own_channel)};
+  AsymmetricBatch two[2] = {alone, AsymmetricBatch(times, candidates.own_channel)};
   trim(alone, [] { return false; });
   std::vector<std::int8_t> host = join_host(two, candidates);
   trim(two[0], [&] { return std::min(slack(two[0], two[1]), slack(two[1], two[0])) < Seconds(0); });

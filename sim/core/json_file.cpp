@@ -107,4 +107,8 @@ void set_pointer(Json& document, const std::string& assignment) {
   }
 }
 
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace weir

@@ -69,7 +69,7 @@ void Params::fail(const std::string& key, const std::string& what) {
 }
 
 void Params::expected(const std::string& key, const std::string& what, const Json& got) {
-  std::string text = got.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = dumped(got);
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   fail(key, fmt::format("expected {}, got {}", what, text));
 }

@@ -154,6 +154,7 @@ std::string read_text_file(const std::filesystem::path& path,
 // Reads and parses a file: size, syntax (line and column), depth and duplicate keys are checked. Throws
 // ConfigError.
 Json read_json_file(const std::filesystem::path& path);
+std::string dumped(const Json& json);  // on one line; bytes that are not UTF-8 are replaced
 Json parse_json(const std::string& text, const std::string& file);
 // Of a file compiled into the binary (embedded.h): parsed once a process, however many scenarios ask for it.
 const Json& embedded_json(std::string_view text, const std::string& file);

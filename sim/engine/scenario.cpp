@@ -22,7 +22,7 @@ Slo read_slo(Params params) {
 // The file's stem; a file name need not be UTF-8, and JSON must.
 std::string title_of(const std::string& file) {
   const Json stem = std::filesystem::path(file).stem().string();
-  return Json::parse(stem.dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  return Json::parse(dumped(stem)).get<std::string>();
 }
 
 Scenario read(Params params) {

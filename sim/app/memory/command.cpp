@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-struct Arguments {
+struct MemoryArguments {
   std::string kind, trace, out;
   bool no_refresh = false;
 };
@@ -71,7 +71,7 @@ void print_summary(const MemorySpec& memory, const ChannelRun& run) {
              e.total().value() * 1e12 / (8 * moved.value()));
 }
 
-int memory(const Arguments& a) {
+int memory(const MemoryArguments& a) {
   const MemorySpec spec = find_memory(a.kind);
   const std::vector<MemoryRequest> requests = read_memory_trace(a.trace, spec);
   const ChannelRun run = play(spec, requests, {.refresh = !a.no_refresh});
@@ -84,7 +84,7 @@ int memory(const Arguments& a) {
 }  // namespace
 
 std::function<int()> declare_memory(CLI::App& app) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<MemoryArguments>();
   app.add_option("KIND", a->kind, "a memory of `weir list memories`")->required();
   app.add_option("TRACE", a->trace,
                  "CSV of one channel's requests: columns arrival (cycle), op (R or W), addr_hex")

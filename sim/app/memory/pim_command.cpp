@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-struct Arguments {
+struct PimArguments {
   std::string kind, op, row_buffers = "dual", timing = "physical";
   PimRequest request;
   bool no_refresh = false, reads = false;
@@ -25,7 +25,7 @@ MemorySpec find_pim(const std::string& kind) {
   throw ConfigError("pim", "", fmt::format("\"{}\" has no PIM (known: {})", kind, known));
 }
 
-int pim(const Arguments& a) {
+int pim(const PimArguments& a) {
   const MemorySpec memory = find_pim(a.kind);
   PimRequest request = a.request;
   request.op = a.op == "logit" ? PimOp::logit : a.op == "attend" ? PimOp::attend : PimOp::both;
@@ -63,7 +63,7 @@ int pim(const Arguments& a) {
 }  // namespace
 
 std::function<int()> declare_pim(CLI::App& app) {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<PimArguments>();
   app.add_option("KIND", a->kind, "a memory with PIM of `weir list memories`: hbm2_neupims")->required();
   app.add_option("--op", a->op, "logit (K q), attend (V s), or both: one after the other")
       ->required()

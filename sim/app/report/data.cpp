@@ -45,14 +45,12 @@ class Columns {
         column["each"].push_back(values[i].is_discarded() ? Json() : values[i]);
       }
     }
-    const auto [known, is_new] = place_.try_emplace(column.dump(-1, ' ', false, replace), list_.size());
+    const auto [known, is_new] = place_.try_emplace(dumped(column), list_.size());
     if (is_new) list_.push_back(std::move(column));
     return known->second;
   }
   std::vector<Json> none() const { return std::vector<Json>(points_, absent); }
   const Json& list() const { return list_; }
-
-  static constexpr auto replace = Json::error_handler_t::replace;
 
  private:
   std::size_t points_;

@@ -29,8 +29,7 @@ std::string with(std::string_view text,
 
 // JSON that cannot end the <script> it stands in (</script>, <!--), and is JavaScript too (U+2028, U+2029).
 std::string json_in_script(const Json& data) {
-  return with(data.dump(-1, ' ', false, Json::error_handler_t::replace),
-              {{"<", "\\u003c"}, {"\xe2\x80\xa8", "\\u2028"}, {"\xe2\x80\xa9", "\\u2029"}});
+  return with(dumped(data), {{"<", "\\u003c"}, {"\xe2\x80\xa8", "\\u2028"}, {"\xe2\x80\xa9", "\\u2029"}});
 }
 
 std::string text_in_html(std::string_view text) {

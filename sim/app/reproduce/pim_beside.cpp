@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-struct Case {
+struct Beside {
   bool refresh, dual;
   PimChunk chunk;         // a GWRITE and its tiles
   std::int64_t tiles;     // in all
@@ -19,8 +19,8 @@ struct Case {
   std::int64_t cycles, reads;
 };
 
-std::vector<Case> shipped() {
-  std::vector<Case> cases;
+std::vector<Beside> shipped() {
+  std::vector<Beside> cases;
   const Json table = shipped_table("pim_beside");
   for (const Json& c : table.at("cases"))
     cases.push_back({c.at("tag") == "reads_gw8",
@@ -33,8 +33,8 @@ std::vector<Case> shipped() {
   return cases;
 }
 
-std::vector<Case> reference(const std::filesystem::path& dram) {
-  std::vector<Case> cases;
+std::vector<Beside> reference(const std::filesystem::path& dram) {
+  std::vector<Beside> cases;
   const Table table = Table::read(dram / "newtonsim_pim_cases.csv");
   for (std::size_t i = 0; i < table.rows(); ++i) {
     const std::string& tag = table.text(i, "tag");
@@ -52,11 +52,11 @@ std::vector<Case> reference(const std::filesystem::path& dram) {
   return cases;
 }
 
-std::vector<PimChunk> chunks(const Case& c) {
+std::vector<PimChunk> chunks(const Beside& c) {
   return std::vector<PimChunk>(static_cast<std::size_t>(c.tiles / c.chunk.tiles), c.chunk);
 }
 
-PimBesideReads played(const Case& c, PimTiming timing) {
+PimBesideReads played(const Beside& c, PimTiming timing) {
   const PimOptions options{timing, c.dual ? RowBuffers::dual : RowBuffers::single, c.refresh, nullptr};
   return play_pim_beside_reads(find_memory("hbm2_neupims"), chunks(c), options,
                                std::max<std::int64_t>(c.interval, 0));
@@ -71,7 +71,7 @@ ReproducedRow row(std::string id, std::string metric, double simulated, double l
 }
 
 // Beside the fastest stream, the same work one after the other: with single row buffers, over the dual time.
-double serial_over_dual(const Case& c, const PimBesideReads& dual) {
+double serial_over_dual(const Beside& c, const PimBesideReads& dual) {
   const MemorySpec memory = find_memory("hbm2_neupims");
   const PimOptions single{PimTiming::artifact, RowBuffers::single, c.refresh, nullptr};
   const auto run = play_pim_beside(memory, chunks(c), sequential_reads(memory, dual.reads), single);
@@ -81,7 +81,7 @@ double serial_over_dual(const Case& c, const PimBesideReads& dual) {
 }  // namespace
 
 void add_pim_beside(const std::filesystem::path& dram, std::vector<ReproducedRow>& rows) {
-  const std::vector<Case> cases = dram.empty() ? shipped() : reference(dram);
+  const std::vector<Beside> cases = dram.empty() ? shipped() : reference(dram);
   double cycles = 0, reads = 0;  // worst differences, percent
   double share[2] = {1, 0}, slow[2] = {INFINITY, -INFINITY}, physical[2] = {INFINITY, -INFINITY};
   double serial[2] = {INFINITY, -INFINITY}, single_reads = 0;
@@ -93,7 +93,7 @@ void add_pim_beside(const std::filesystem::path& dram, std::vector<ReproducedRow
   const auto widen = [](double* range, double value) {
     range[0] = std::min(range[0], value), range[1] = std::max(range[1], value);
   };
-  for (const Case& c : cases) {
+  for (const Beside& c : cases) {
     if (!c.dual) single_reads += static_cast<double>(played(c, PimTiming::artifact).reads);
     if (!c.dual || c.interval == 0) continue;
     const PimBesideReads run = played(c, PimTiming::artifact);

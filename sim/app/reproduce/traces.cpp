@@ -43,13 +43,13 @@ Json scenario_of(const VllmRun& run, const std::filesystem::path& reference, boo
         {"arrivals", {{"kind", "trace"}}}}}};
 }
 
-struct Measured {
+struct Means {
   double ttft = 0, tpot = 0, e2e = 0;  // means, ms
 };
 
-Measured measured_of(const std::filesystem::path& file) {
+Means measured_of(const std::filesystem::path& file) {
   const Table table = Table::read(file);
-  Measured sum;
+  Means sum;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     const double ttft = table.number(i, "ttft_s"), e2e = table.number(i, "e2e_s");
     sum.ttft += ttft;
@@ -85,7 +85,7 @@ void add_traces(const ReproduceOptions& options, std::vector<ReproducedRow>& row
   const std::vector<CaseResult> results = run_cases(cases, options);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const bool profiled = i % 2 == 0;
-    const Measured m = measured_of(*options.reference / "serving" / runs[i / 2].trace);
+    const Means m = measured_of(*options.reference / "serving" / runs[i / 2].trace);
     const CaseResult& r = results[i];
     add_row(rows, cases[i].name + "_tpot", "mean TPOT, ms", m.tpot, r, r.tpot_mean_ms, profiled ? 5 : 15);
     add_row(rows, cases[i].name + "_e2e", "mean end to end, ms", m.e2e, r, r.e2e_mean_ms, profiled ? 5 : 15);

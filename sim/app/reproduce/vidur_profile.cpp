@@ -49,13 +49,13 @@ void write_dense(const std::filesystem::path& reference, const std::string& mode
   sequences.close();
 }
 
-struct Point {
+struct Row {
   double size, kv, us;  // size: a chunk's tokens, or decodes
 };
 
-std::vector<Point> points(const std::filesystem::path& file, const char* size, const char* kv) {
+std::vector<Row> points(const std::filesystem::path& file, const char* size, const char* kv) {
   const Table table = Table::read(file);
-  std::vector<Point> points;
+  std::vector<Row> points;
   for (std::size_t i = 0; i < table.rows(); ++i)
     points.push_back({table.number(i, size), table.number(i, kv), 1e3 * table.number(i, "ms")});
   return points;
@@ -65,20 +65,20 @@ std::vector<Point> points(const std::filesystem::path& file, const char* size, c
 // of decodes that are kept.
 void write_attention(const std::filesystem::path& reference, const std::filesystem::path& folder) {
   const auto kernels = reference / "kernels";
-  std::vector<Point> decodes =
+  std::vector<Row> decodes =
       points(kernels / "attn_decode_a100_h8192_q64_kv8_tp2.csv", "batch_size", "kv_cache_size");
   const std::set<double> enough = {1, 2, 4, 8, 16, 32, 48, 64, 96, 128};
-  std::erase_if(decodes, [&](const Point& d) { return !enough.contains(d.size); });
+  std::erase_if(decodes, [&](const Row& d) { return !enough.contains(d.size); });
   // vidur/config: attention_decode_batching_overhead_fraction, for grouped-query models.
-  for (Point& d : decodes) d.us *= d.size > 1 ? 1.1 : 1;
+  for (Row& d : decodes) d.us *= d.size > 1 ? 1.1 : 1;
   OutputFile out(folder / "attention.csv");
   out.text("prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n");
-  for (const Point& d : decodes) out.print("0,0,{},{},{}\n", d.size, d.kv, d.us);
-  for (const Point& p :
+  for (const Row& d : decodes) out.print("0,0,{},{},{}\n", d.size, d.kv, d.us);
+  for (const Row& p :
        points(kernels / "attn_prefill_a100_h8192_q64_kv8_tp2.csv", "prefill_chunk_size", "kv_cache_size")) {
     if (p.size > 512) continue;  // the runs' chunk
     out.print("{},{},0,0,{}\n", p.size, p.kv, p.us);
-    for (const Point& d : decodes) out.print("{},{},{},{},{}\n", p.size, p.kv, d.size, d.kv, p.us + d.us);
+    for (const Row& d : decodes) out.print("{},{},{},{},{}\n", p.size, p.kv, d.size, d.kv, p.us + d.us);
   }
   out.close();
 }

@@ -28,10 +28,6 @@ CREATE TABLE points (
 CREATE TABLE costs (point INTEGER PRIMARY KEY, wall_s REAL, cpu_s REAL, peak_rss_bytes INTEGER);
 )sql";
 
-std::string dumped(const Json& json) {  // a text may hold bytes that are not UTF-8: an error's, say
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string legible(const std::string& text) {
   return Json::parse(dumped(text)).get<std::string>();
 }

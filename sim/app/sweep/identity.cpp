@@ -21,10 +21,6 @@ class Hash {  // FNV-1a: tells apart what people change
   std::uint64_t hash_ = 14695981039346656037u;
 };
 
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // Of a folder (a profile, a model): the files in it.
 std::string contents_of(const fs::path& path) {
   Hash hash;

@@ -12,7 +12,7 @@ namespace {
 constexpr int latency_batches[] = {16, 32, 48, 64};
 constexpr int ranksets[] = {2, 4, 8, 16};
 
-SystemRun gpus(int batch) {
+SystemRun gpus_alone(int batch) {
   return {.system = gpu_only,
           .model = "gpt89b",
           .profile = "eff",
@@ -33,7 +33,7 @@ struct Both {
 constexpr Figure between_tokens = &CaseResult::tpot_mean_ms;
 
 Both over_gpu(const Runs& runs, int batch, int count, bool interleaved) {
-  const Measured &l3 = runs.at(with_ranksets(batch, count, interleaved)), &gpu = runs.at(gpus(batch));
+  const Measured &l3 = runs.at(with_ranksets(batch, count, interleaved)), &gpu = runs.at(gpus_alone(batch));
   return {l3.paper.*between_tokens / gpu.paper.*between_tokens,
           l3.physical.*between_tokens / gpu.physical.*between_tokens};
 }
@@ -64,7 +64,7 @@ void add_extreme(const Runs& runs, Rows& rows, const char* id, int count, bool l
 
 void want_latency(Runs& runs) {
   for (const int batch : latency_batches) {
-    runs.want(gpus(batch));
+    runs.want(gpus_alone(batch));
     for (const int count : ranksets)
       for (const bool interleaved : {false, true}) runs.want(with_ranksets(batch, count, interleaved));
   }
@@ -88,7 +88,7 @@ void add_latency(const Runs& runs, const Folder& folder, Rows& rows) {
       file.print("{},{},{:.5g},{:.5g},{:.5g}\n", batch, count, m.paper.*between_tokens,
                  m.physical.*between_tokens, halves.paper.*between_tokens);
     };
-    write(0, runs.at(gpus(batch)), runs.at(gpus(batch)));
+    write(0, runs.at(gpus_alone(batch)), runs.at(gpus_alone(batch)));
     for (const int count : ranksets)
       write(count, runs.at(with_ranksets(batch, count, false)), runs.at(with_ranksets(batch, count, true)));
   }

@@ -10,7 +10,7 @@
 namespace weir::neupims {
 namespace {
 
-constexpr std::int64_t block_tokens = 16, channels = 32;
+constexpr std::int64_t block_tokens = 16;
 
 // Of a device, weights and the KV of the largest warm batch, of the stage that has most.
 Bytes needed(const Scenario& s, std::size_t requests) {

@@ -14,7 +14,6 @@
 namespace weir::neupims {
 namespace {
 
-constexpr int channels = 32;
 // GPT3-7B over four devices.
 constexpr MhaParameters share_of_7b{.embedding = 1024, .heads = 8};
 constexpr MhaParameters share_of_30b{.embedding = 7168 / 4, .heads = 56 / 4};

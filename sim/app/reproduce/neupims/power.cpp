@@ -10,8 +10,6 @@
 namespace weir::neupims {
 namespace {
 
-constexpr int channels = 32;  // of a device
-
 // Of a channel, in W.
 struct ChannelPower {
   double reads = 0, rows = 0;          // of its normal accesses

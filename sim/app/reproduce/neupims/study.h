@@ -19,6 +19,7 @@ namespace neupims {
 using Rows = std::vector<ReproducedRow>;
 extern const std::vector<int> batches;  // Figure 12's, of a device
 extern const std::vector<const char*> datasets;
+inline constexpr int channels = 32;  // of a device
 inline constexpr const char* pim_memory_name = "hbm2_neupims";
 StudyPoint throughput_point(const Machine& machine, const Model& model, const char* dataset, int batch);
 StudyPoint table4_point(const Machine& machine);

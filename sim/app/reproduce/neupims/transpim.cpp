@@ -16,8 +16,6 @@
 namespace weir::neupims {
 namespace {
 
-constexpr std::int64_t channels = 32;
-
 std::int64_t on_a_channel(std::int64_t all) {
   return (all + channels - 1) / channels;
 }

@@ -8,7 +8,7 @@
 namespace weir::preserve {
 namespace {
 
-constexpr int smallest_mb = 8, largest_mb = 152, step_mb = 16;
+constexpr int bound_smallest_mb = 8, bound_largest_mb = 152, bound_step_mb = 16;
 constexpr const char* policies[] = {"oracle", "preserve", "window_aware"};
 
 Run last_step(const std::string& model, int l2_mb, const char* prefetch) {
@@ -22,7 +22,7 @@ Run last_step(const std::string& model, int l2_mb, const char* prefetch) {
 
 template <class Action>
 void each_size(const Action& action) {
-  for (int mb = smallest_mb; mb <= largest_mb; mb += step_mb) action(mb);
+  for (int mb = bound_smallest_mb; mb <= bound_largest_mb; mb += bound_step_mb) action(mb);
 }
 
 // Of Algorithm 1's step over that of the best set.
@@ -33,7 +33,7 @@ double gap(const Runs& runs, const std::string& model, int mb, CaseResult Measur
 double mean_speedup(const Runs& runs, int mb, const char* prefetch, CaseResult Measured::*set) {
   double sum = 0;
   for (const std::string& model : explored_models)
-    sum += gain(runs, last_step(model, smallest_mb, "none"), last_step(model, mb, prefetch), set);
+    sum += gain(runs, last_step(model, bound_smallest_mb, "none"), last_step(model, mb, prefetch), set);
   return sum / static_cast<double>(explored_models.size());
 }
 
@@ -41,7 +41,7 @@ double mean_speedup(const Runs& runs, int mb, const char* prefetch, CaseResult M
 
 void want_bound(Runs& runs) {
   for (const std::string& model : explored_models) {
-    runs.want(last_step(model, smallest_mb, "none"));
+    runs.want(last_step(model, bound_smallest_mb, "none"));
     for (const char* prefetch : policies)
       each_size([&](int mb) { runs.want(last_step(model, mb, prefetch)); });
   }

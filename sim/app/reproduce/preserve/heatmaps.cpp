@@ -47,7 +47,7 @@ set xtics scale 0 offset 0,0.4
 set xlabel "Batch, 4 x Ascend 910B, int8" offset 0,0.9
 )gp";
 
-constexpr const char* fused = R"gp(stats "../fused.csv" skip 1 using 3 nooutput
+constexpr const char* fused_body = R"gp(stats "../fused.csv" skip 1 using 3 nooutput
 far = STATS_max - 1 > 1 - STATS_min ? STATS_max - 1 : 1 - STATS_min
 set cbrange [1-far:1+far]
 set palette defined (-1 "#0072B2", 0 "#ffffff", 1 "#D55E00")
@@ -85,9 +85,10 @@ void draw_lengths(ResultDirectory& directory) {
 }
 
 void draw_fused(ResultDirectory& directory) {
-  draw(
-      directory,
-      {.name = "fused", .height = 440, .settings = cells, .body = fused + heatmap("fused.csv", "", 2, 1, 3)});
+  draw(directory, {.name = "fused",
+                   .height = 440,
+                   .settings = cells,
+                   .body = fused_body + heatmap("fused.csv", "", 2, 1, 3)});
 }
 
 }  // namespace weir::preserve
