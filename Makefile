@@ -1,26 +1,38 @@
 # The usual errands. The build itself is CMake's: cmake -S . -B build -G Ninja && cmake --build build
-PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboost-dev libboost-graph-dev libfmt-dev \
-            nlohmann-json3-dev libcli11-dev libicu-dev libmuparser-dev libdlib-dev libsqlite3-dev libopenmpi-dev openmpi-bin \
-            libjs-chart.js chromium catch2 libvalijson-dev gnuplot-nox clang-format-14
+# What weir is built with and draws with.
+BUILD_PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboost-dev libboost-graph-dev libfmt-dev \
+                  nlohmann-json3-dev libcli11-dev libicu-dev libmuparser-dev libdlib-dev libsqlite3-dev libjs-chart.js gnuplot-nox
+# What the tests need on top: sweeps under mpirun, pages in a browser, schemas, the format check.
+TEST_PACKAGES := catch2 libopenmpi-dev openmpi-bin chromium libvalijson-dev clang-format-14
 JOBS ?= $(shell nproc)
 BUILD := build
-.PHONY: all setup demo test bench format check-format sanitize fuzz
+.PHONY: all setup setup-weir weir demo test bench format check-format sanitize fuzz
 
-all: $(BUILD)/build.ninja
+all: setup
+	cmake --preset release
 	cmake --build $(BUILD) --parallel $(JOBS)
 
-$(BUILD)/build.ninja: | setup
-	cmake --preset release
-
 # Installs what is missing and nothing else, so that it is silent, and works offline, where all of it is there.
-setup:
-	@missing="$$(for p in $(PACKAGES); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)"; \
+define install
+	@missing="$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)"; \
 	if [ -n "$$missing" ]; then \
 	  sudo="$$([ "$$(id -u)" = 0 ] || echo sudo)"; \
 	  $$sudo apt-get update && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y --no-install-recommends $$missing; \
 	fi
+endef
 
-demo: all
+setup:
+	$(call install,$(BUILD_PACKAGES) $(TEST_PACKAGES))
+
+setup-weir:
+	$(call install,$(BUILD_PACKAGES))
+
+# The program alone: no test, and none of the packages that only tests need.
+weir: setup-weir
+	cmake --preset release
+	cmake --build $(BUILD) --parallel $(JOBS) --target weir
+
+demo: weir
 	$(BUILD)/weir run scenarios/quickstart.json --figures
 	@echo "figures:" && ls out/quickstart/*.svg
 
