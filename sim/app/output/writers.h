@@ -19,7 +19,9 @@ struct FinishedRun {
 Json summary_json(const FinishedRun& run);
 void write_requests_csv(const std::filesystem::path& path, const RunResult& result);
 void write_timeseries_csv(const std::filesystem::path& path, const RunResult& result);
+std::vector<std::string> left_out_of_timeline(const RunResult& result);  // notes; they are in the file too
 void write_timeline_json(const std::filesystem::path& path, const RunResult& result);
+void write_detailed_json(const std::filesystem::path& path, const RunResult& result);
 Json performance_json(std::chrono::steady_clock::time_point started,
                       std::int64_t events);  // of this process so far
 
