@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "sim/app/shell/help.h"
 #include "sim/core/catalog.h"
 #include "sim/core/errors.h"
 
@@ -77,6 +78,7 @@ int parse_and_run(int argc, const char* const* argv) {
   reject_unknown_command(argc, argv);
   CLI::App app(about, "weir");
   app.set_version_flag("--version", "weir " WEIR_VERSION);
+  app.formatter(fitting_help());
   app.require_subcommand(1);
   std::function<int()> chosen;
   for (const Command& command : commands()) {

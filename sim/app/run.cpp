@@ -100,7 +100,7 @@ int run(const RunArguments& arguments) {
   tell(result.notes);
   if (arguments.timeline) tell(left_out_of_timeline(result));
   if (result.out_of_time) tell({"stopped at simulated_time_limit_s"});
-  fmt::print("{}", summary_table(finished, ::isatty(STDOUT_FILENO)));
+  fmt::print("{}", summary_table(finished, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
   fmt::print(stderr, "results in {}\n", directory.place().string());
   return exit_done;
 }

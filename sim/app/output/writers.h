@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/app/output/metrics.h"
+#include "sim/app/output/wrap.h"
 
 namespace weir {
 
@@ -26,7 +27,7 @@ Json performance_json(std::chrono::steady_clock::time_point started,
                       std::int64_t events);  // of this process so far
 
 // For the terminal; `styled` only if stdout is one.
-std::string summary_table(const FinishedRun& run, bool styled);
+std::string summary_table(const FinishedRun& run, bool styled, std::size_t width = unbounded);
 
 // "replica 0 stage 1" as part of a column's name: replica_0_stage_1
 std::string column_name(const std::string& name);
