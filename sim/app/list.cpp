@@ -241,6 +241,13 @@ int list(const std::string& subject, const std::string& name, bool json) {
 
 }  // namespace
 
+std::vector<std::string> list_values(const std::string& argument, const std::vector<std::string>& before) {
+  if (argument != "NAME" || before.empty()) return {};
+  for (const Subject& subject : subjects)
+    if (subject.name == before[0]) return names_of(subject.entries());
+  return {};
+}
+
 std::function<int()> declare_list(CLI::App& app) {
   struct Arguments {
     std::string subject, name;
@@ -249,7 +256,7 @@ std::function<int()> declare_list(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
   std::string known;
   for (const Subject& s : subjects) known += (known.empty() ? "" : "|") + std::string(s.name);
-  app.add_option("SUBJECT", a->subject, known)->required();
+  app.add_option("SUBJECT", a->subject, "what to list")->type_name(known)->required();
   app.add_option("NAME", a->name, "one of them, with its keys");
   app.add_flag("--json", a->json, "for programs");
   return [a] { return list(a->subject, a->name, a->json); };

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/app/command_line.h"
+#include "sim/app/document.h"
 #include "sim/app/interruption.h"
 #include "sim/app/output/figures.h"
 #include "sim/app/output/gnuplot.h"
@@ -14,6 +15,7 @@
 #include "sim/app/output/result_directory.h"
 #include "sim/app/output/writers.h"
 #include "sim/app/progress_bar.h"
+#include "sim/app/sweep/sweep.h"
 #include "sim/engine/simulation.h"
 
 namespace weir {
@@ -30,10 +32,11 @@ struct RunArguments {
 constexpr std::int64_t most_detailed_tokens = 20'000'000;
 
 Scenario scenario_of(const RunArguments& arguments) {
-  Json document = read_json_file(arguments.file);
+  auto [file, document] = read_document(arguments.file);
+  if (is_sweep(document)) throw ConfigError(file, "", fmt::format("this is a sweep: weir sweep {}", file));
   for (const std::string& assignment : arguments.assignments) set_pointer(document, assignment);
   if (arguments.seed) set_pointer(document, "/seed=" + *arguments.seed);
-  return read_scenario(document, arguments.file);
+  return read_scenario(document, file);
 }
 
 void check_detailed(const Scenario& scenario) {
@@ -76,7 +79,7 @@ int run(const RunArguments& arguments) {
   const Scenario scenario = scenario_of(arguments);
   if (arguments.detailed) check_detailed(scenario);
   const Interruption interruption;  // from here on there is something to tidy up
-  const std::filesystem::path stem = std::filesystem::path(arguments.file).stem();
+  const std::filesystem::path stem = std::filesystem::path(scenario.file).stem();
   ResultDirectory directory(arguments.out ? std::filesystem::path(*arguments.out) : "out" / stem);
   if (arguments.figures) require_gnuplot();
   if (!arguments.quiet) tell(scenario.notes);
@@ -109,7 +112,7 @@ int run(const RunArguments& arguments) {
 
 std::function<int()> declare_run(CLI::App& app) {
   const auto a = std::make_shared<RunArguments>();
-  app.add_option("SCENARIO", a->file, "scenario file (JSON; its keys: weir check --schema)")
+  app.add_option("SCENARIO", a->file, "scenario file (JSON; its keys: weir check --schema); - is stdin")
       ->required();
   app.add_option("--out", a->out, "directory for the results, replaced whole (default: out/<file's stem>)")
       ->type_name("DIR");

@@ -139,6 +139,10 @@ void add_part(ReproducedRows& rows, const char* id, const std::function<void(Rep
   rows.insert(rows.end(), more.begin(), more.end());
 }
 
+std::vector<std::string> reproduce_values(const std::string& argument, const std::vector<std::string>&) {
+  return argument == "STUDY" ? names_of(studies()) : std::vector<std::string>();
+}
+
 std::function<int()> declare_reproduce(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
   app.add_option("STUDY", a->study, "validation")->required();
