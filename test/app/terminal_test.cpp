@@ -99,6 +99,14 @@ TEST_CASE("weir list: fits the terminal, whatever its width") {
     }
 }
 
+TEST_CASE("weir list: a terminal that does not say its width has COLUMNS, or 80") {
+  const std::vector<std::string> arguments = {"list", "devices", "h100_sxm"};
+  CHECK(widest(run_on_terminal(arguments, 0, {.environment = {"COLUMNS=60"}}).text) <= 60);
+  const std::size_t usual = widest(run_on_terminal(arguments, 0, {.environment = {"COLUMNS="}}).text);
+  CHECK(usual <= 80);
+  CHECK(usual > 60);
+}
+
 TEST_CASE("weir --help: fits the terminal") {
   for (const std::string command : {"", "run", "plot", "pim", "list"}) {
     std::vector<std::string> arguments = {"--help"};
