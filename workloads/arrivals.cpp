@@ -6,10 +6,12 @@
 #include <boost/random/exponential_distribution.hpp>
 #include <boost/random/gamma_distribution.hpp>
 #include <cmath>
+#include <limits>
 
 namespace weir {
 namespace {
 
+constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr Range<double> rates{1e-9, 1e9};  // wide enough for anyone, and no sum of gaps can overflow
 
 double read_rate(Params& params) {
@@ -44,6 +46,7 @@ class Poisson : public ArrivalProcess {
 
   void schedule(Workload& workload, Rng& rng) const override {
     draw_gaps(workload, rng, boost::random::exponential_distribution<double>(rate_));
+    workload.traffic = {rate_, 1};
   }
 
  private:
@@ -61,6 +64,7 @@ class GammaGaps : public ArrivalProcess {
   void schedule(Workload& workload, Rng& rng) const override {
     const double shape = 1 / (cv_ * cv_);
     draw_gaps(workload, rng, boost::random::gamma_distribution<double>(shape, 1 / (shape * rate_)));
+    workload.traffic = {rate_, shape};
   }
 
  private:
@@ -74,6 +78,7 @@ class Constant : public ArrivalProcess {
   void schedule(Workload& workload, Rng&) const override {
     std::int64_t i = 0;
     for (Request& request : workload.requests) request.arrival = Seconds(static_cast<double>(i++) / rate_);
+    workload.traffic = {rate_, infinite};
   }
 
  private:
@@ -86,6 +91,7 @@ class AllAtOnce : public ArrivalProcess {
 
   void schedule(Workload& workload, Rng&) const override {
     for (Request& request : workload.requests) request.arrival = Seconds(0);
+    workload.traffic = {infinite, {}};
   }
 };
 

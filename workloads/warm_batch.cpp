@@ -4,6 +4,7 @@
 // proportion to the tokens that they decode, and stand at any of those.
 #include <boost/random/discrete_distribution.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
+#include <limits>
 
 #include "workloads/arrivals.h"
 
@@ -37,6 +38,7 @@ class WarmBatch final : public ArrivalProcess {
     }
     workload.requests = std::move(running);
     workload.closed_loop = ClosedLoop{concurrency_};
+    workload.traffic = {std::numeric_limits<double>::infinity(), {}};
     workload.in_generation = true;
     workload.notes.push_back(
         "warm batches: input_tokens are those already in the KV cache, output_tokens the decoded ones");

@@ -15,9 +15,16 @@ struct ClosedLoop {
   std::int64_t concurrency = 0;  // requests in flight at all times
 };
 
+// How requests come, in the words of vLLM's benchmark: its --request-rate, infinite where they come all at
+// once, and its --burstiness, the shape of gamma gaps, infinite where they come evenly. Empty: there is none.
+struct Traffic {
+  std::optional<double> request_rate, burstiness;
+};
+
 struct Workload {
   std::vector<Request> requests;  // sorted by arrival; under closed_loop in the order they are sent
   std::optional<ClosedLoop> closed_loop;
+  Traffic traffic;
   bool in_generation = false;        // the KV of every input is in place on arrival, its first token is out
   std::int64_t warmup_requests = 0;  // the first so many by arrival are left out of every metric
   std::vector<std::string> notes;    // what was dropped, estimated or not modelled, for the user

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "sim/app/command_line.h"
+#include "sim/app/document.h"
 #include "sim/app/sweep/time_estimate.h"
 #include "sim/engine/scenario.h"
 
@@ -21,17 +22,17 @@ int check_scenario(const Json& document, const std::string& file) {
   return exit_done;
 }
 
-int check_sweep(const std::string& file) {
-  const Sweep sweep = read_sweep(file);
+int check_sweep(const Json& document, const std::string& file) {
+  const Sweep sweep = read_sweep_document(document, file);
   for (const LeftOut& left : sweep.left_out) fmt::print("left out: {}: {}\n", left.what, left.why);
   fmt::print("{}: ok ({} point{})\n", file, sweep.points.size(), sweep.points.size() == 1 ? "" : "s");
   fmt::print("{}\n", in_words(estimate_time(sweep)));
   return exit_done;
 }
 
-int check(const std::string& file) {
-  const Json document = read_json_file(file);
-  return is_sweep(document) ? check_sweep(file) : check_scenario(document, file);
+int check(const std::string& argument) {
+  const auto [file, document] = read_document(argument);
+  return is_sweep(document) ? check_sweep(document, file) : check_scenario(document, file);
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ int check(const std::string& file) {
 std::function<int()> declare_check(CLI::App& app) {
   const auto file = std::make_shared<std::string>();
   const auto schema = std::make_shared<std::string>();
-  const auto positional = app.add_option("FILE", *file, "a scenario or a sweep");
+  const auto positional = app.add_option("FILE", *file, "a scenario or a sweep; - is stdin");
   const auto flag = app.add_option("--schema", *schema,
                                    "print the JSON Schema of a scenario or of a sweep instead, for editors")
                         ->type_name("scenario|sweep")

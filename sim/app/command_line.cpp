@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <system_error>
 
+#include "sim/app/shell/completion.h"
+#include "sim/app/shell/help.h"
 #include "sim/core/catalog.h"
 #include "sim/core/errors.h"
 
@@ -26,19 +28,26 @@ std::function<int()> declare_report(CLI::App& app);
 std::function<int()> declare_sweep(CLI::App& app);
 std::function<int()> declare_memory(CLI::App& app);
 std::function<int()> declare_pim(CLI::App& app);
+std::function<int()> declare_completion(CLI::App& app);
+Values list_values, plot_values, reproduce_values, memory_values, pim_values;
+
+extern const char* const built_commit;  // made by cmake/commit.cmake
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
       {"run", "Simulate a scenario and write its results", declare_run},
       {"sweep", "Simulate every point of a sweep, here or under mpirun", declare_sweep},
       {"check", "Validate a file without running it; every problem is listed", declare_check},
-      {"list", "What a scenario may name: devices, models, policies, ...", declare_list},
+      {"list", "What a scenario may name: devices, models, policies, ...", declare_list, list_values},
       {"compare", "Runs or sweeps side by side: what differs, and every metric", declare_compare},
-      {"plot", "Figures of a run or a sweep", declare_plot},
-      {"reproduce", "Measured and published figures beside simulated ones", declare_reproduce},
+      {"plot", "Figures of a run or a sweep", declare_plot, plot_values},
+      {"reproduce", "Measured and published figures beside simulated ones", declare_reproduce,
+       reproduce_values},
       {"report", "A run's or a sweep's results as one HTML page with a table and charts", declare_report},
-      {"memory", "A DRAM channel by itself: when each request of a trace is served", declare_memory},
-      {"pim", "A PIM channel by itself: cycles of one request's attention GEMVs", declare_pim},
+      {"memory", "A DRAM channel by itself: when each request of a trace is served", declare_memory,
+       memory_values},
+      {"pim", "A PIM channel by itself: cycles of one request's attention GEMVs", declare_pim, pim_values},
+      {"completion", "A script that completes weir's arguments in bash, zsh or fish", declare_completion},
   };
   return table;
 }
@@ -50,9 +59,11 @@ constexpr const char* about =
     "under "
     "this traffic, with this policy?";
 
+constexpr std::string_view complete_word = "__complete";  // what completion scripts ask with
+
 // CLI11 would call a misspelt command an unexpected argument.
 void reject_unknown_command(int argc, const char* const* argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
+  if (argc < 2 || argv[1][0] == '-' || argv[1] == complete_word) return;
   const std::vector<std::string> known = names_of(commands());
   if (std::find(known.begin(), known.end(), argv[1]) == known.end())
     throw ConfigError("weir", "", no_such("command", argv[1], known));
@@ -76,12 +87,22 @@ void open_standard_streams() {
 int parse_and_run(int argc, const char* const* argv) {
   reject_unknown_command(argc, argv);
   CLI::App app(about, "weir");
-  app.set_version_flag("--version", "weir " WEIR_VERSION);
+  app.set_version_flag("--version", fmt::format("weir {} (commit {})", WEIR_VERSION, built_commit));
+  const auto print_man_page = [&app](std::int64_t) {
+    fmt::print("{}", man_page(app));
+    throw CLI::Success();
+  };
+  app.add_flag_function("--man", print_man_page, "Print this and every command's help for man(1) and exit");
+  app.formatter(fitting_help());
   app.require_subcommand(1);
   std::function<int()> chosen;
   for (const Command& command : commands()) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     sub->callback([&chosen, work = command.declare(*sub)] { chosen = work; });
+  }
+  if (argc > 2 && argv[1] == complete_word) {
+    for (const std::string& line : completions(app, {argv + 2, argv + argc})) fmt::print("{}\n", line);
+    return exit_done;
   }
   try {
     app.parse(argc, argv);

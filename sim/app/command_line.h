@@ -13,11 +13,15 @@ namespace weir {
 
 enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_bad_input = 2, exit_interrupted = 130 };
 
+// What an argument can be, by its name and the arguments before it; for completion.
+using Values = std::vector<std::string>(const std::string& argument, const std::vector<std::string>& before);
+
 struct Command {
   std::string name, summary;
   // Adds the command's arguments to `app`. What comes back does the work, once they are parsed, and gives the
   // exit code; it may throw.
   std::function<int()> (*declare)(CLI::App& app);
+  Values* values = nullptr;  // where the types of the arguments do not say it
 };
 const std::vector<Command>& commands();
 

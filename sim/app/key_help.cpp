@@ -36,19 +36,21 @@ bool is_required(const Json& object, const std::string& key) {
 
 }  // namespace
 
-std::string key_help(const Json& object, const std::string& prefix) {
+std::string key_help(const Json& object, std::size_t width, const std::string& prefix) {
   std::string text;
   const Json properties = object.value("properties", Json::object());
   for (const auto& [key, schema] : properties.items()) {
     if (key == "about" || key == "kind") continue;
     const std::string name = prefix + key;
-    text += fmt::format("  {:<26} {} ({})\n", name, schema.value("description", ""),
-                        takes(schema, is_required(object, key)));
-    text += key_help(schema, name + ".");
+    text += entry(
+        name, entry_label,
+        fmt::format("{} ({})", schema.value("description", ""), takes(schema, is_required(object, key))),
+        width);
+    text += key_help(schema, width, name + ".");
     for (const Json& alternative : schema.value("oneOf", Json::array())) {
       const Json kind = alternative.value(Json::json_pointer("/properties/kind/const"), Json());
       if (kind.is_string()) text += fmt::format("  {}.kind {}:\n", name, kind.dump());
-      text += key_help(alternative, name + ".");
+      text += key_help(alternative, width, name + ".");
     }
   }
   return text;

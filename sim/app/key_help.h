@@ -3,11 +3,12 @@
 // default.
 #include <string>
 
+#include "sim/app/output/wrap.h"
 #include "sim/core/params.h"
 
 namespace weir {
 
-// A line a key, those of nested objects as `input.mean`; `kind` and `about` are left out.
-std::string key_help(const Json& object, const std::string& prefix = "");
+// An entry a key, those of nested objects as `input.mean`; `kind` and `about` are left out.
+std::string key_help(const Json& object, std::size_t width = unbounded, const std::string& prefix = "");
 
 }  // namespace weir

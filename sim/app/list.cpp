@@ -1,6 +1,7 @@
 // weir list: what a scenario may name. The rooms' own tables feed it, and the schema says which keys a name
 // takes.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "models/memory/memory_spec.h"
 #include "sim/app/command_line.h"
 #include "sim/app/key_help.h"
+#include "sim/app/output/wrap.h"
 #include "sim/core/embedded.h"
 #include "sim/engine/scenario.h"
 
@@ -174,7 +176,7 @@ void print(const std::vector<Entry>& entries) {
     if (e.family != family)
       fmt::print("{}{} ({}):\n", family.empty() ? "" : "\n", e.family, place_of(e.family));
     family = e.family;
-    fmt::print("  {:<{}}  {}\n", e.name, width, e.summary);
+    fmt::print("{}", entry(e.name, width, e.summary, terminal_width(STDOUT_FILENO)));
   }
 }
 
@@ -199,14 +201,17 @@ std::string shown(const Json& value) {
 
 void print_one(const Json& details) {
   const std::string family = details["family"].get<std::string>();
-  fmt::print("{} ({})\n  {}\n", details["name"].get<std::string>(), place_of(family),
-             details["summary"].get<std::string>());
+  const std::size_t width = terminal_width(STDOUT_FILENO);
+  fmt::print("{}", fitted(fmt::format("{} ({})\n  {}\n", details["name"].get<std::string>(), place_of(family),
+                                      details["summary"].get<std::string>()),
+                          width));
   const Json catalog = details.value("catalog", Json::object()),
              sources = catalog.value("sources", Json::object());
   for (const auto& [key, value] : catalog.items())
     if (key != "sources" && key != "summary" && key != "title")
-      fmt::print("  {:<26} {:<10} {}\n", key, shown(value), sources.value(key, ""));
-  fmt::print("{}", key_help({{"properties", details["keys"]}, {"required", details["required"]}}));
+      fmt::print("{}",
+                 entry(fmt::format("{:<26} {:<9}", key, shown(value)), 36, sources.value(key, ""), width));
+  fmt::print("{}", key_help({{"properties", details["keys"]}, {"required", details["required"]}}, width));
 }
 
 int list(const std::string& subject, const std::string& name, bool json) {
@@ -236,6 +241,13 @@ int list(const std::string& subject, const std::string& name, bool json) {
 
 }  // namespace
 
+std::vector<std::string> list_values(const std::string& argument, const std::vector<std::string>& before) {
+  if (argument != "NAME" || before.empty()) return {};
+  for (const Subject& subject : subjects)
+    if (subject.name == before[0]) return names_of(subject.entries());
+  return {};
+}
+
 std::function<int()> declare_list(CLI::App& app) {
   struct Arguments {
     std::string subject, name;
@@ -244,7 +256,7 @@ std::function<int()> declare_list(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
   std::string known;
   for (const Subject& s : subjects) known += (known.empty() ? "" : "|") + std::string(s.name);
-  app.add_option("SUBJECT", a->subject, known)->required();
+  app.add_option("SUBJECT", a->subject, "what to list")->type_name(known)->required();
   app.add_option("NAME", a->name, "one of them, with its keys");
   app.add_flag("--json", a->json, "for programs");
   return [a] { return list(a->subject, a->name, a->json); };

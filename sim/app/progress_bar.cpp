@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sim/app/output/wrap.h"
+
 namespace weir {
 
 ProgressBar::ProgressBar(bool wanted)
@@ -24,17 +26,33 @@ std::string left(double share, double wall) {
   return fmt::format(", {} h {} min left", s / 3600, s % 3600 / 60);
 }
 
+// In the last column some terminals begin a new line.
+std::size_t line_width() {
+  return terminal_width(STDERR_FILENO) - 1;
+}
+
+// As long as the text leaves room for, if that is worth drawing.
+std::string bar(double share, const std::string& text, std::size_t width) {
+  constexpr std::size_t longest = 30, shortest = 5, frame = 3;
+  const std::size_t used = std::min(width, columns_of(text) + frame);
+  const std::size_t length = std::min(longest, width - used);
+  if (length < shortest) return text;
+  const auto filled = static_cast<std::size_t>(share * static_cast<double>(length));
+  return fmt::format("[{}{}] {}", std::string(filled, '='), std::string(length - filled, ' '), text);
+}
+
 }  // namespace
+
+void show_line(const std::string& text) {
+  fmt::print(stderr, "\r\033[K{}", wrapped(text, line_width()).front());
+  std::fflush(stderr);
+}
 
 void ProgressBar::show(double share, const std::string& what) {
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
   if (!enabled_ || wall < 1) return;
-  constexpr int width = 30;
   share = std::clamp(share, 0.0, 1.0);
-  const auto filled = static_cast<std::size_t>(share * width);
-  fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {}{}", std::string(filled, '='),
-             std::string(width - filled, ' '), 100 * share, what, left(share, wall));
-  std::fflush(stderr);
+  show_line(bar(share, fmt::format("{:3.0f} %  {}{}", 100 * share, what, left(share, wall)), line_width()));
   drawn_ = true;
 }
 

@@ -17,4 +17,7 @@ class ProgressBar {
   std::chrono::steady_clock::time_point started_;
 };
 
+// On a terminal on stderr: in place of the line before, and no longer than one.
+void show_line(const std::string& text);
+
 }  // namespace weir

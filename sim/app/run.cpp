@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/app/command_line.h"
+#include "sim/app/document.h"
 #include "sim/app/interruption.h"
 #include "sim/app/output/figures.h"
 #include "sim/app/output/gnuplot.h"
@@ -14,6 +15,7 @@
 #include "sim/app/output/result_directory.h"
 #include "sim/app/output/writers.h"
 #include "sim/app/progress_bar.h"
+#include "sim/app/sweep/sweep.h"
 #include "sim/engine/simulation.h"
 
 namespace weir {
@@ -23,14 +25,27 @@ struct RunArguments {
   std::string file;
   std::vector<std::string> assignments;
   std::optional<std::string> out, seed;
-  bool figures = false, timeline = false, quiet = false;
+  bool figures = false, timeline = false, detailed = false, quiet = false;
 };
 
+// About 160 MB of gaps in memory, and 240 MB of JSON.
+constexpr std::int64_t most_detailed_tokens = 20'000'000;
+
 Scenario scenario_of(const RunArguments& arguments) {
-  Json document = read_json_file(arguments.file);
+  auto [file, document] = read_document(arguments.file);
+  if (is_sweep(document)) throw ConfigError(file, "", fmt::format("this is a sweep: weir sweep {}", file));
   for (const std::string& assignment : arguments.assignments) set_pointer(document, assignment);
   if (arguments.seed) set_pointer(document, "/seed=" + *arguments.seed);
-  return read_scenario(document, arguments.file);
+  return read_scenario(document, file);
+}
+
+void check_detailed(const Scenario& scenario) {
+  std::int64_t tokens = 0;
+  for (const Request& request : scenario.workload.requests) tokens += request.output_tokens;
+  if (tokens > most_detailed_tokens)
+    throw ConfigError("--save-detailed", "",
+                      fmt::format("a number a token: expected at most {} output tokens, got {}",
+                                  most_detailed_tokens, tokens));
 }
 
 void tell(const std::vector<std::string>& notes) {
@@ -42,6 +57,7 @@ void write_results(ResultDirectory& directory, const FinishedRun& run, const Run
   write_requests_csv(directory.file("requests.csv"), run.result);
   write_timeseries_csv(directory.file("timeseries.csv"), run.result);
   if (arguments.timeline) write_timeline_json(directory.file("timeline.json"), run.result);
+  if (arguments.detailed) write_detailed_json(directory.file("detailed.json"), run.result);
   write_file(directory.file("summary.json"), summary_json(run).dump(2) + "\n");
   if (arguments.figures) draw_figures(directory, run);
   write_file(directory.file("performance.json"), performance_json(started, run.result.events).dump(2) + "\n");
@@ -61,8 +77,9 @@ void show(ProgressBar& bar, const Progress& p) {
 int run(const RunArguments& arguments) {
   const auto started = std::chrono::steady_clock::now();
   const Scenario scenario = scenario_of(arguments);
+  if (arguments.detailed) check_detailed(scenario);
   const Interruption interruption;  // from here on there is something to tidy up
-  const std::filesystem::path stem = std::filesystem::path(arguments.file).stem();
+  const std::filesystem::path stem = std::filesystem::path(scenario.file).stem();
   ResultDirectory directory(arguments.out ? std::filesystem::path(*arguments.out) : "out" / stem);
   if (arguments.figures) require_gnuplot();
   if (!arguments.quiet) tell(scenario.notes);
@@ -71,6 +88,7 @@ int run(const RunArguments& arguments) {
   const RunResult result = [&] {
     ProgressBar bar(!arguments.quiet);
     const RunOptions options{.timeline = arguments.timeline,
+                             .token_gaps = arguments.detailed,
                              .progress = [&](const Progress& p) { show(bar, p); },
                              .interrupted = &interruption.flag()};
     return simulate(scenario, options);
@@ -83,8 +101,9 @@ int run(const RunArguments& arguments) {
   directory.commit();
   if (arguments.quiet) return exit_done;
   tell(result.notes);
+  if (arguments.timeline) tell(left_out_of_timeline(result));
   if (result.out_of_time) tell({"stopped at simulated_time_limit_s"});
-  fmt::print("{}", summary_table(finished, ::isatty(STDOUT_FILENO)));
+  fmt::print("{}", summary_table(finished, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
   fmt::print(stderr, "results in {}\n", directory.place().string());
   return exit_done;
 }
@@ -93,7 +112,8 @@ int run(const RunArguments& arguments) {
 
 std::function<int()> declare_run(CLI::App& app) {
   const auto a = std::make_shared<RunArguments>();
-  app.add_option("SCENARIO", a->file, "scenario file (JSON; its keys: weir check --schema)")->required();
+  app.add_option("SCENARIO", a->file, "scenario file (JSON; its keys: weir check --schema); - is stdin")
+      ->required();
   app.add_option("--out", a->out, "directory for the results, replaced whole (default: out/<file's stem>)")
       ->type_name("DIR");
   app.add_option("--set", a->assignments, "set one value: /serving/replicas/0/count=2 (repeatable)")
@@ -103,6 +123,8 @@ std::function<int()> declare_run(CLI::App& app) {
   app.add_option("--seed", a->seed, "the scenario's seed")->type_name("N");
   app.add_flag("--figures", a->figures, "draw figures as SVG (needs gnuplot)");
   app.add_flag("--timeline", a->timeline, "write timeline.json for ui.perfetto.dev");
+  app.add_flag("--save-detailed", a->detailed,
+               "write detailed.json: lengths, TTFT and every gap of each request, as vLLM's benchmark does");
   app.add_flag("--quiet", a->quiet, "print nothing but errors");
   return [a] { return run(*a); };
 }

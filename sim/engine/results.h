@@ -92,6 +92,20 @@ struct Span {
   Seconds start, duration;
   std::string name;
   std::int64_t requests = 0, tokens = 0, steps = 1;
+  const char* category = "step";
+};
+
+// For timeline.json, what a request was doing: a box on a track of its own.
+struct RequestSpan {
+  std::int32_t request;
+  const char* phase;
+  Seconds start, duration;
+};
+
+// For timeline.json: from a request's box to the step on this track that begins then with a part of it.
+struct StepArrow {
+  std::int32_t request, track;
+  Seconds at;
 };
 
 struct RunResult {
@@ -102,7 +116,12 @@ struct RunResult {
   std::vector<LinkUsage> links;  // those that a flow crossed, in the order of the first one
   std::vector<Sample> samples;
   std::vector<std::string> tracks;
-  std::vector<Span> spans;  // only when a timeline was asked for
+  std::vector<Span> spans;  // these only when a timeline was asked for
+  std::vector<RequestSpan> request_spans;
+  std::vector<StepArrow> arrows;
+  std::int64_t requests_drawn = 0;              // the first ones
+  std::int64_t spans_left_out = 0;              // the last ones, beyond what Recorder keeps
+  std::vector<std::vector<double>> token_gaps;  // only when asked for: of each request, in seconds
   std::int64_t iterations = 0;
   std::int64_t preemptions = 0;
   std::int64_t kv_blocks_total = 0, kv_blocks_peak = 0, kv_block_tokens = 0;  // of the fullest replica

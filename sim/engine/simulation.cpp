@@ -71,6 +71,7 @@ Simulation::Simulation(const Scenario& scenario, const RunOptions& options)
       positions_(scenario.workload.requests.size(), -1),
       router_(*scenario.routing),
       all_done_(sg4::Semaphore::create(0)) {
+  if (options.token_gaps) recorder_.keep_token_gaps();
   for (const ReplicaSpec& spec : scenario.replicas)
     for (const ReplicaPlace& place : spec.places) build_replica(spec, place);
 }
@@ -164,7 +165,7 @@ void Simulation::transfer(Server& to, const KvTransfer& t, std::function<void()>
       auto [track, added] = transfer_tracks_.try_emplace({t.from_replica, to.replica().index()}, 0);
       if (added)
         track->second = recorder_.add_track(fmt::format("KV {} to {}", t.from_replica, to.replica().index()));
-      recorder_.span({track->second, start, now() - start, "KV transfer", 1, t.tokens, 1});
+      recorder_.span({track->second, start, now() - start, "KV transfer", 1, t.tokens, 1, "transfer"});
     }
     done();
   });

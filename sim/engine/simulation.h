@@ -14,7 +14,8 @@ struct Progress {
 };
 
 struct RunOptions {
-  bool timeline = false;                           // fill RunResult::spans
+  bool timeline = false;                           // fill RunResult::spans and those beside them
+  bool token_gaps = false;                         // fill RunResult::token_gaps
   std::function<void(const Progress&)> progress;   // about ten times a wall second
   const std::atomic<bool>* interrupted = nullptr;  // set by a signal handler: stop soon, result.interrupted
 };

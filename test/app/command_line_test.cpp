@@ -175,6 +175,34 @@ TEST_CASE("weir check: says ok, or lists what is wrong and ends with 2") {
   CHECK(run_weir({"check"}).code == 2);
 }
 
+TEST_CASE("weir: a sweep is run by sweep and a scenario by run, and each says so of the other") {
+  const Ended run = run_weir({"run", shipped("sweeps/chunk_size.json")});
+  CHECK(run.code == 2);
+  CHECK_THAT(run.err, Catch::Contains("this is a sweep: weir sweep " + shipped("sweeps/chunk_size.json")));
+  const Ended sweep = run_weir({"sweep", shipped("quickstart.json")});
+  CHECK(sweep.code == 2);
+  CHECK_THAT(sweep.err, Catch::Contains("this is a scenario: weir run " + shipped("quickstart.json")));
+}
+
+TEST_CASE("weir run -, weir check -: read stdin, its paths relative to the current directory") {
+  const ScratchDirectory scratch;
+  const HowToRun how{.folder = scratch.path(), .under = {"sh", "-c", "exec \"$0\" \"$@\" < in.json"}};
+  write(scratch / "trace.csv", "arrival_s,input_tokens,output_tokens\n0,10,2\n1,20,3\n");
+  Json scenario = read_json_file(shipped("quickstart.json"));
+  scenario["workload"] = {{"requests", {{"kind", "csv"}, {"file", "trace.csv"}}},
+                          {"arrivals", {{"kind", "trace"}}}};
+  write(scratch / "in.json", scenario.dump());
+  REQUIRE(run_weir({"run", "-", "--quiet"}, how).code == 0);
+  CHECK(lines(contents(scratch / "out/stdin/requests.csv")) == 3);
+  CHECK_THAT(run_weir({"check", "-"}, how).out, Catch::StartsWith("stdin: ok"));
+  write(scratch / "in.json", "{\"model\": 5");
+  const Ended bad = run_weir({"check", "-"}, how);
+  CHECK(bad.code == 2);
+  CHECK_THAT(bad.err, Catch::StartsWith("stdin: not valid JSON"));
+  const HowToRun endless{.under = {"sh", "-c", "exec \"$0\" \"$@\" < /dev/zero"}};
+  CHECK_THAT(run_weir({"run", "-"}, endless).err, Catch::Contains("longer than 64 MiB"));
+}
+
 TEST_CASE("weir list: every subject lists names, and every name has its details") {
   for (const std::string subject :
        {"devices", "models", "policies", "workloads", "interconnects", "topologies", "memories"}) {

@@ -1,11 +1,13 @@
 // weir compare: runs and sweeps side by side.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "sim/app/command_line.h"
 #include "sim/app/compare/comparison.h"
+#include "sim/app/output/wrap.h"
 #include "sim/core/errors.h"
 
 namespace weir {
@@ -42,7 +44,11 @@ int compare_directories(const CompareArguments& a) {
   const std::vector<std::string> shown =
       a.metrics.empty() ? std::vector<std::string>{"output_throughput", "p99_ttft_ms", "mean_tpot_ms"}
                         : a.metrics;
-  fmt::print("{}", a.json ? comparison_json(comparison).dump(2) + "\n" : comparison_table(comparison, shown));
+  constexpr std::size_t in_a_file = 100;  // columns
+  const std::size_t terminal = terminal_width(STDOUT_FILENO);
+  fmt::print("{}", a.json
+                       ? comparison_json(comparison).dump(2) + "\n"
+                       : comparison_table(comparison, shown, terminal == unbounded ? in_a_file : terminal));
   return exit_done;
 }
 

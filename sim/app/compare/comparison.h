@@ -45,7 +45,8 @@ struct Comparison {
 Comparison compare(std::vector<ResultSet> sets);
 
 Json comparison_json(const Comparison& comparison);
-// For a terminal of 100 columns. Of many points: over all of them every metric, then each point's `metrics`.
-std::string comparison_table(const Comparison& comparison, const std::vector<std::string>& metrics);
+// Of many points: over all of them every metric, then each point's `metrics`.
+std::string comparison_table(const Comparison& comparison, const std::vector<std::string>& metrics,
+                             std::size_t width = 100);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// The comparison as text. Wider than 100 columns, the sets are shown a few at a time, each beside the first.
+// The comparison as text. Where the sets do not fit side by side they are shown a few at a time, each beside
+// the first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +11,6 @@
 
 namespace weir {
 namespace {
-
-constexpr std::size_t terminal = 100;
 
 std::string letter(std::size_t set) {  // A, B, ... Z, A1, ...
   return std::string(1, static_cast<char>('A' + set % 26)) + (set < 26 ? "" : std::to_string(set / 26));
@@ -38,8 +37,8 @@ std::string cut(const std::string& text, std::size_t width) {
 
 // Sets 1.. in lots that fit beside set 0.
 std::vector<std::vector<std::size_t>> lots(std::size_t sets, std::size_t name, std::size_t first,
-                                           std::size_t other) {
-  const std::size_t room = terminal > 2 + name + first ? terminal - 2 - name - first : 0;
+                                           std::size_t other, std::size_t width) {
+  const std::size_t room = width > 2 + name + first ? width - 2 - name - first : 0;
   const std::size_t per_lot = std::max<std::size_t>(1, room / std::max<std::size_t>(1, other));
   std::vector<std::vector<std::size_t>> all;
   for (std::size_t set = 1; set < sets; ++set) {
@@ -61,13 +60,13 @@ void heading(std::string& out, const Comparison& c) {
   }
 }
 
-void differences(std::string& out, const Comparison& c) {
+void differences(std::string& out, const Comparison& c, std::size_t width) {
   if (c.differences.empty()) {
     out += "\nThe scenarios are the same.\n";
     return;
   }
   constexpr std::size_t pointer = 48, value = 22;
-  for (const auto& lot : lots(c.sets.size(), pointer, value + 2, value + 2)) {
+  for (const auto& lot : lots(c.sets.size(), pointer, value + 2, value + 2, width)) {
     std::vector<std::string> titles{"What differs", "A"};
     for (const std::size_t set : lot) titles.push_back(letter(set));
     TextGrid grid;
@@ -80,7 +79,7 @@ void differences(std::string& out, const Comparison& c) {
       grid.add(std::move(row));
     }
     out += "\n";
-    out += grid.text();
+    out += grid.text(width);
   }
 }
 
@@ -111,16 +110,16 @@ std::vector<std::string> line(const std::string& name, const ComparedPoint& poin
   return row;
 }
 
-void one_point(std::string& out, const Comparison& c) {
+void one_point(std::string& out, const Comparison& c, std::size_t width) {
   const ComparedPoint& point = c.points[0];
   const std::size_t value = c.repetitions() ? 19 : 11;
-  for (const auto& lot : lots(c.sets.size(), 38, value, value + 11)) {
+  for (const auto& lot : lots(c.sets.size(), 38, value, value + 11, width)) {
     TextGrid grid;
     grid.add(header("Metric", lot));
     for (const ComparedMetric& metric : point.metrics) grid.add(line(metric.name, point, &metric, lot));
     if (point.metrics.empty()) grid.add(line("status", point, nullptr, lot));
     out += "\n";
-    out += grid.text();
+    out += grid.text(width);
   }
 }
 
@@ -163,7 +162,8 @@ std::vector<std::string> point_labels(const Comparison& c, std::size_t most, std
   return brief;
 }
 
-void many_points(std::string& out, const Comparison& c, const std::vector<std::string>& metrics) {
+void many_points(std::string& out, const Comparison& c, const std::vector<std::string>& metrics,
+                 std::size_t width) {
   std::vector<std::string> names;
   for (const ComparedPoint& point : c.points)
     if (names.empty())
@@ -182,7 +182,7 @@ void many_points(std::string& out, const Comparison& c, const std::vector<std::s
       grid.add(std::move(row));
     }
     out += "\n";
-    out += grid.text();
+    out += grid.text(width);
   }
   constexpr std::size_t most = 44;
   std::vector<std::string> labels = point_labels(c, most, out);
@@ -190,13 +190,13 @@ void many_points(std::string& out, const Comparison& c, const std::vector<std::s
   for (const std::string& text : labels) label = std::max(label, text.size());
   const std::size_t value = c.repetitions() ? 19 : 11;
   for (const std::string& name : metrics)
-    for (const auto& lot : lots(c.sets.size(), label, value, value + 11)) {
+    for (const auto& lot : lots(c.sets.size(), label, value, value + 11, width)) {
       TextGrid grid;
       grid.add(header(name, lot));
       for (std::size_t i = 0; i < labels.size(); ++i)
         grid.add(line(labels[i], c.points[i], find(c.points[i], name), lot));
       out += "\n";
-      out += grid.text();
+      out += grid.text(width);
     }
 }
 
@@ -216,18 +216,19 @@ void unmatched(std::string& out, const Comparison& c) {
 
 }  // namespace
 
-std::string comparison_table(const Comparison& c, const std::vector<std::string>& metrics) {
+std::string comparison_table(const Comparison& c, const std::vector<std::string>& metrics,
+                             std::size_t width) {
   std::string out;
   heading(out, c);
-  differences(out, c);
-  if (c.points.size() == 1) one_point(out, c);
-  if (c.points.size() > 1) many_points(out, c, metrics);
+  differences(out, c, width);
+  if (c.points.size() == 1) one_point(out, c, width);
+  if (c.points.size() > 1) many_points(out, c, metrics, width);
   unmatched(out, c);
   out += c.repetitions()
              ? "\n± is the 95 % confidence interval over the seeds; ~ is noise: the intervals overlap; * is "
                "not\n"
              : "\nOne run of each: what is noise cannot be told (\"seeds\" of a sweep repeat it)\n";
-  return out;
+  return fitted(out, width);
 }
 
 }  // namespace weir

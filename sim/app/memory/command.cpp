@@ -83,6 +83,10 @@ int memory(const MemoryArguments& a) {
 
 }  // namespace
 
+std::vector<std::string> memory_values(const std::string& argument, const std::vector<std::string>&) {
+  return argument == "KIND" ? memory_names() : std::vector<std::string>();
+}
+
 std::function<int()> declare_memory(CLI::App& app) {
   const auto a = std::make_shared<MemoryArguments>();
   app.add_option("KIND", a->kind, "a memory of `weir list memories`")->required();

@@ -62,6 +62,13 @@ int pim(const PimArguments& a) {
 
 }  // namespace
 
+std::vector<std::string> pim_values(const std::string& argument, const std::vector<std::string>&) {
+  if (argument != "KIND") return {};
+  std::vector<std::string> names = memory_names();
+  std::erase_if(names, [](const std::string& name) { return !find_memory(name).pim; });
+  return names;
+}
+
 std::function<int()> declare_pim(CLI::App& app) {
   const auto a = std::make_shared<PimArguments>();
   app.add_option("KIND", a->kind, "a memory with PIM of `weir list memories`: hbm2_neupims")->required();

@@ -1,4 +1,7 @@
+#include <fmt/chrono.h>
 #include <sys/resource.h>
+
+#include <ctime>
 
 #include "sim/app/output/writers.h"
 
@@ -10,7 +13,8 @@ Json performance_json(std::chrono::steady_clock::time_point started, std::int64_
   const auto seconds = [](const timeval& t) {
     return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
   };
-  return {{"wall_s", std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count()},
+  return {{"date", fmt::format("{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)))},  // as vLLM writes it
+          {"wall_s", std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count()},
           {"cpu_s", seconds(usage.ru_utime) + seconds(usage.ru_stime)},
           {"peak_rss_bytes", std::int64_t{usage.ru_maxrss} * 1024},
           {"events", events}};

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "sim/app/output/bottleneck.h"
 #include "sim/app/output/writers.h"
 
@@ -102,12 +104,29 @@ Json prediction_error(const RunResult& run, std::optional<double> PredictionErro
   return replicas > 0 ? Json(sum / replicas) : Json(nullptr);
 }
 
+// vLLM writes "inf" for a rate without end; JSON has no such number.
+Json vllm_rate(const std::optional<double>& rate) {
+  if (!rate) return nullptr;
+  return std::isinf(*rate) ? Json("inf") : Json(*rate);
+}
+
+// What was asked of the server, under the names of vLLM's benchmark.
+void add_benchmark(Json& s, const Scenario& scenario, const Metrics& m) {
+  const Workload& workload = scenario.workload;
+  s["model_id"] = scenario.model.name;
+  s["num_prompts"] = m.requests;
+  s["request_rate"] = vllm_rate(workload.traffic.request_rate);
+  s["burstiness"] = vllm_rate(workload.traffic.burstiness);
+  s["max_concurrency"] = workload.closed_loop ? Json(workload.closed_loop->concurrency) : Json(nullptr);
+}
+
 }  // namespace
 
 Json summary_json(const FinishedRun& run) {
   const Metrics& m = run.metrics;
   Json s;
   s["name"] = run.scenario.name;
+  add_benchmark(s, run.scenario, m);
   s["duration"] = m.duration.value();
   s["completed"] = m.completed;
   s["failed"] = m.rejected + m.unfinished;

@@ -29,17 +29,18 @@ std::string percent(double share) {
 
 class Table {
  public:
-  explicit Table(bool styled) : styled_(styled) {}
-  void title(const std::string& text) { line(bold(text)); }
-  void row(const std::string& name, const std::string& value) {
-    line(fmt::format("  {:<12}{}", name, value));
+  Table(bool styled, std::size_t width) : styled_(styled), width_(width) {}
+  void title(const std::string& text) {
+    for (const std::string& part : wrapped(text, width_)) line(bold(part));
   }
+  void row(const std::string& name, const std::string& value) { text_ += entry(name, 10, value, width_); }
   void line(const std::string& text) { text_ += text + "\n"; }
   std::string bold(const std::string& text) const { return styled_ ? "\033[1m" + text + "\033[0m" : text; }
   std::string text() const { return text_; }
 
  private:
   bool styled_;
+  std::size_t width_;
   std::string text_;
 };
 
@@ -151,8 +152,8 @@ void totals(Table& table, const FinishedRun& run) {
 
 }  // namespace
 
-std::string summary_table(const FinishedRun& run, bool styled) {
-  Table table(styled);
+std::string summary_table(const FinishedRun& run, bool styled, std::size_t width) {
+  Table table(styled, width);
   table.title(run.scenario.name);
   requests(table, run);
   latencies(table, run.metrics);

@@ -4,30 +4,75 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace weir {
 namespace {
 
-std::size_t width_of(const std::string& text) {  // ± is two bytes and one column
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+constexpr std::size_t margin = 2, gap = 2;
+
+std::size_t total(const std::vector<std::size_t>& widths) {
+  return margin + gap * (widths.size() - 1) + std::accumulate(widths.begin(), widths.end(), std::size_t{0});
+}
+
+// Takes columns off the widest ones until all fit, none below its least.
+void shrink(std::vector<std::size_t>& widths, const std::vector<std::size_t>& least, std::size_t width) {
+  while (total(widths) > width) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      if (widths[i] > least[i] && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+    if (widest == widths.size()) return;
+    --widths[widest];
+  }
 }
 
 }  // namespace
 
-std::string TextGrid::text() const {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows_)
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (widths.size() <= i) widths.push_back(0);
-      widths[i] = std::max(widths[i], width_of(row[i]));
+std::vector<std::size_t> TextGrid::widths(std::size_t width) const {
+  std::vector<std::size_t> all, words, parts;
+  const auto at_least = [](std::vector<std::size_t>& of, std::size_t column, std::size_t columns) {
+    if (of.size() <= column) of.resize(column + 1, 0);
+    of[column] = std::max(of[column], columns);
+  };
+  for (const Row& row : rows_)
+    for (std::size_t i = 0; i < row.cells.size() && !row.note; ++i) {
+      const LongestPieces longest = longest_pieces(row.cells[i]);
+      at_least(all, i, columns_of(row.cells[i]));
+      at_least(words, i, longest.word);
+      at_least(parts, i, longest.part);
     }
+  if (all.empty() || total(all) <= width) return all;
+  std::copy_n(parts.begin(), std::min(left_, parts.size()),
+              words.begin());  // names may be broken before numbers
+  shrink(all, words, width);
+  shrink(all, parts, width);
+  shrink(all, std::vector<std::size_t>(all.size(), 1), width);
+  return all;
+}
+
+std::string TextGrid::text(std::size_t width) const {
+  const std::vector<std::size_t> columns = widths(width);
   std::string text;
-  for (const auto& row : rows_) {
-    std::string line = "  " + row[0] + std::string(widths[0] - width_of(row[0]), ' ');
-    for (std::size_t i = 1; i < row.size(); ++i)
-      line += "  " + std::string(widths[i] - width_of(row[i]), ' ') + row[i];
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  for (const Row& row : rows_) {
+    if (row.note) {
+      const std::size_t indent = margin + (columns.empty() ? 0 : columns[0] + gap);
+      for (const std::string& line : wrapped(row.cells[0], width == unbounded ? width : width - indent))
+        text += std::string(indent, ' ') + line + "\n";
+      continue;
+    }
+    std::vector<std::vector<std::string>> cells;
+    std::size_t height = 1;
+    for (std::size_t i = 0; i < row.cells.size(); ++i)
+      height = std::max(height, cells.emplace_back(wrapped(row.cells[i], columns[i])).size());
+    for (std::size_t h = 0; h < height; ++h) {
+      std::string line;
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        const std::string cell = h < cells[i].size() ? cells[i][h] : "";
+        const std::string space(columns[i] - columns_of(cell), ' ');
+        line += std::string(i == 0 ? margin : gap, ' ') + (i < left_ ? cell + space : space + cell);
+      }
+      text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
   }
   return text;
 }

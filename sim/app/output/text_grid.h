@@ -1,17 +1,30 @@
 #pragma once
-// A table for the terminal: the first column to the left, the rest to the right, each as wide as its cells.
+// A table for the terminal: the first columns to the left, the rest to the right, each as wide as its cells.
+// Where that is wider than it may be, cells are broken over several lines, the widest columns first.
 #include <string>
 #include <vector>
+
+#include "sim/app/output/wrap.h"
 
 namespace weir {
 
 class TextGrid {
  public:
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  std::string text() const;
+  explicit TextGrid(std::size_t left_columns = 1) : left_(left_columns) {}
+  void add(std::vector<std::string> row) { rows_.push_back({std::move(row), false}); }
+  void note(std::string text) {
+    rows_.push_back({{std::move(text)}, true});
+  }  // below a row, from column 1 on
+  std::string text(std::size_t width = unbounded) const;
 
  private:
-  std::vector<std::vector<std::string>> rows_;
+  struct Row {
+    std::vector<std::string> cells;
+    bool note;
+  };
+  std::vector<std::size_t> widths(std::size_t width) const;
+  std::size_t left_;
+  std::vector<Row> rows_;
 };
 
 // At so many digits, "-" for what is not finite; large numbers with a comma each thousand.

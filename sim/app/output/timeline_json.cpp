@@ -1,62 +1,127 @@
 // Chrome's trace event format (docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU),
 // which ui.perfetto.dev and chrome://tracing open: one thread a track, boxes ("X") in microseconds, counters
-// ("C").
+// ("C"), arrows ("s" to "f"). A process 0 or a thread 0 would be the kernel's idle ones to Perfetto, so
+// both count from 1; so does each thread over both processes, as there a number names one thread.
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/writers.h"
 
 namespace weir {
 namespace {
 
+constexpr int cluster = 1, requests = 2;  // the processes
+
 std::string quoted(const std::string& text) {
   return Json(text).dump();
 }
 
-void write_tracks(OutputFile& file, const RunResult& result) {
-  file.text(R"({"ph":"M","pid":0,"name":"process_name","args":{"name":"Weir"}})");
-  for (std::size_t track = 0; track < result.tracks.size(); ++track) {
-    file.print(
-        ",\n"
-        R"({{"ph":"M","pid":0,"tid":{},"name":"thread_name","args":{{"name":{}}}}})",
-        track, quoted(result.tracks[track]));
-    file.print(
-        ",\n"
-        R"({{"ph":"M","pid":0,"tid":{0},"name":"thread_sort_index","args":{{"sort_index":{0}}}}})",
-        track);
-  }
-}
+class Timeline {
+ public:
+  Timeline(OutputFile& file, const RunResult& result) : file_(file), result_(result) {}
 
-void write_spans(OutputFile& file, const RunResult& result) {
-  for (const Span& span : result.spans)
-    file.print(
-        ",\n"
-        R"({{"ph":"X","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f},"name":{},)"
-        R"("args":{{"requests":{},"tokens":{},"steps":{}}}}})",
-        span.track, span.start.value() * 1e6, span.duration.value() * 1e6, quoted(span.name), span.requests,
-        span.tokens, span.steps);
-}
-
-void write_counters(OutputFile& file, const RunResult& result) {
-  for (const Sample& s : result.samples) {
-    const double at = s.time.value() * 1e6;
-    file.print(
-        ",\n"
-        R"({{"ph":"C","pid":0,"ts":{:.3f},"name":"requests","args":{{"running":{:.3f},"waiting":{:.3f}}}}})",
-        at, s.running, s.waiting);
-    file.print(
-        ",\n"
-        R"({{"ph":"C","pid":0,"ts":{:.3f},"name":"KV blocks","args":{{"used":{:.3f}}}}})",
-        at, s.kv_blocks);
+  void write_names() {
+    name("process", cluster, 0, "cluster", 0);
+    name("process", requests, 0, "requests", 1);
+    for (std::size_t track = 0; track < result_.tracks.size(); ++track)
+      name("thread", cluster, thread_of_track(static_cast<std::int32_t>(track)), result_.tracks[track],
+           track);
+    for (std::int32_t request = 0; request < result_.requests_drawn; ++request)
+      name("thread", requests, thread_of_request(request), fmt::format("request {}", request), request);
   }
-}
+
+  void write_spans() {
+    for (const Span& span : result_.spans) {
+      begin("X", span.category, span.name, cluster, thread_of_track(span.track), span.start);
+      file_.print(R"(,"dur":{:.3f},"args":{{"requests":{},"tokens":{},"steps":{}}}}})",
+                  span.duration.value() * 1e6, span.requests, span.tokens, span.steps);
+    }
+    for (const RequestSpan& span : result_.request_spans) {
+      const RequestRecord& record = result_.requests[static_cast<std::size_t>(span.request)];
+      begin("X", "request", span.phase, requests, thread_of_request(span.request), span.start);
+      file_.print(R"(,"dur":{:.3f},"args":{{"input_tokens":{},"output_tokens":{},"replica":{}}}}})",
+                  span.duration.value() * 1e6, record.request.input_tokens, record.request.output_tokens,
+                  record.replica);
+    }
+  }
+
+  // After the boxes: of what begins at the same time, an arrow belongs to a box that is there already.
+  void write_arrows() {
+    for (std::size_t id = 1; id <= result_.arrows.size(); ++id) {
+      const StepArrow& arrow = result_.arrows[id - 1];
+      begin("s", "request", "step", requests, thread_of_request(arrow.request), arrow.at);
+      file_.print(R"(,"id":{}}})", id);
+      begin("f", "request", "step", cluster, thread_of_track(arrow.track), arrow.at);
+      file_.print(R"(,"id":{},"bp":"e"}})", id);
+    }
+  }
+
+  void write_counters() {
+    for (const Sample& s : result_.samples) {
+      begin("C", "sample", "requests", cluster, 0, s.time);
+      file_.print(R"(,"args":{{"running":{:.3f},"waiting":{:.3f}}}}})", s.running, s.waiting);
+      begin("C", "sample", "KV blocks", cluster, 0, s.time);
+      file_.print(R"(,"args":{{"used":{:.3f}}}}})", s.kv_blocks);
+    }
+  }
+
+ private:
+  static std::int32_t thread_of_track(std::int32_t track) { return track + 1; }
+  std::int32_t thread_of_request(std::int32_t request) const {
+    return static_cast<std::int32_t>(result_.tracks.size()) + request + 1;
+  }
+
+  void separate() {
+    file_.text(first_ ? "" : ",\n");
+    first_ = false;
+  }
+
+  template <class Order>
+  void name(std::string_view what, int process, std::int32_t thread, const std::string& is, Order order) {
+    const std::string of = thread > 0 ? fmt::format(R"("pid":{},"tid":{})", process, thread)
+                                      : fmt::format(R"("pid":{})", process);
+    separate();
+    file_.print(R"({{"ph":"M","cat":"__metadata",{},"name":"{}_name","args":{{"name":{}}}}},)"
+                "\n"
+                R"({{"ph":"M","cat":"__metadata",{},"name":"{}_sort_index","args":{{"sort_index":{}}}}})",
+                of, what, quoted(is), of, what, order);
+  }
+
+  // What every event of a time has; what else it has, and its closing brace, follow. Thread 0: it has none.
+  void begin(std::string_view phase, std::string_view category, const std::string& name, int process,
+             std::int32_t thread, Seconds at) {
+    separate();
+    file_.print(R"({{"ph":"{}","cat":"{}","name":{},"pid":{})", phase, category, quoted(name), process);
+    if (thread > 0) file_.print(R"(,"tid":{})", thread);
+    file_.print(R"(,"ts":{:.3f})", at.value() * 1e6);
+  }
+
+  OutputFile& file_;
+  const RunResult& result_;
+  bool first_ = true;
+};
 
 }  // namespace
 
+std::vector<std::string> left_out_of_timeline(const RunResult& result) {
+  std::vector<std::string> notes;
+  if (result.requests_drawn < std::ssize(result.requests))
+    notes.push_back(fmt::format("timeline.json draws the first {} of {} requests", result.requests_drawn,
+                                result.requests.size()));
+  if (result.spans_left_out > 0)
+    notes.push_back(
+        fmt::format("timeline.json draws the first {} boxes of steps and operators; {} follow, from {} s on",
+                    result.spans.size(), result.spans_left_out, result.spans.back().start.value()));
+  return notes;
+}
+
 void write_timeline_json(const std::filesystem::path& path, const RunResult& result) {
   OutputFile file(path);
-  file.text("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
-  write_tracks(file, result);
-  write_spans(file, result);
-  write_counters(file, result);
+  Timeline timeline(file, result);
+  file.print("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"left_out\":{}}},\"traceEvents\":[\n",
+             Json(left_out_of_timeline(result)).dump());
+  timeline.write_names();
+  timeline.write_spans();
+  timeline.write_arrows();
+  timeline.write_counters();
   file.text("\n]}\n");
   file.close();
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/app/output/metrics.h"
+#include "sim/app/output/wrap.h"
 
 namespace weir {
 
@@ -19,12 +20,14 @@ struct FinishedRun {
 Json summary_json(const FinishedRun& run);
 void write_requests_csv(const std::filesystem::path& path, const RunResult& result);
 void write_timeseries_csv(const std::filesystem::path& path, const RunResult& result);
+std::vector<std::string> left_out_of_timeline(const RunResult& result);  // notes; they are in the file too
 void write_timeline_json(const std::filesystem::path& path, const RunResult& result);
+void write_detailed_json(const std::filesystem::path& path, const RunResult& result);
 Json performance_json(std::chrono::steady_clock::time_point started,
                       std::int64_t events);  // of this process so far
 
 // For the terminal; `styled` only if stdout is one.
-std::string summary_table(const FinishedRun& run, bool styled);
+std::string summary_table(const FinishedRun& run, bool styled, std::size_t width = unbounded);
 
 // "replica 0 stage 1" as part of a column's name: replica_0_stage_1
 std::string column_name(const std::string& name);

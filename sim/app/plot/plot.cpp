@@ -140,6 +140,10 @@ int plot(const PlotArguments& a) {
 
 }  // namespace
 
+std::vector<std::string> plot_values(const std::string& argument, const std::vector<std::string>&) {
+  return argument == "kind" ? names_of(plot_kinds()) : std::vector<std::string>();
+}
+
 std::function<int()> declare_plot(CLI::App& app) {
   const auto a = std::make_shared<PlotArguments>();
   std::string known;
@@ -154,7 +158,7 @@ std::function<int()> declare_plot(CLI::App& app) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->take_all();
-  app.add_option("--format", a->format, "svg, pdf or png")->capture_default_str()->type_name("FORMAT");
+  app.add_option("--format", a->format, "svg, pdf or png")->capture_default_str()->type_name("svg|pdf|png");
   app.add_option("--out", a->out,
                  "directory for the figures (default: DIR/plots); script and data go to its figures/")
       ->type_name("DIR");

@@ -13,6 +13,8 @@
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
+#include "sim/app/output/wrap.h"
+#include "sim/app/progress_bar.h"
 #include "sim/app/reproduce/l3/study.h"
 #include "sim/app/reproduce/neupims/study.h"
 #include "sim/app/reproduce/preserve/study.h"
@@ -62,35 +64,8 @@ Json to_json(const std::vector<ReproducedRow>& rows) {
   return list;
 }
 
-std::string shown(const std::optional<double>& value) {
-  return value ? fmt::format("{:.4g}", *value) : "-";
-}
-
-std::string bounds(const std::optional<double>& low, const std::optional<double>& high) {
-  return low || high ? fmt::format("{} .. {}", shown(low), shown(high)) : "";
-}
-
 void print_table(const std::vector<ReproducedRow>& rows) {
-  std::size_t ids = 2, metrics = 6;
-  const bool both = std::ranges::any_of(rows, [](const ReproducedRow& r) { return r.physical.has_value(); });
-  const auto physical = [both](const std::string& value, const std::string& accepted) {
-    return both ? fmt::format("{:>9}  {:>17}  ", value, accepted) : "";
-  };
-  for (const ReproducedRow& r : rows) {
-    ids = std::max(ids, r.id.size());
-    metrics = std::max(metrics, r.metric.size());
-  }
-  fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}{}\n", "id", ids, "metric", metrics, "reference",
-             "simulated", "accepted", physical("physical", "accepted"), "verdict");
-  for (const ReproducedRow& r : rows) {
-    fmt::print("{:<{}}  {:<{}}  {:>9}  {:>9}  {:>17}  {}{}\n", r.id, ids, r.metric, metrics, shown(r.paper),
-               shown(r.simulated), bounds(r.accept_min, r.accept_max),
-               physical(shown(r.physical), bounds(r.physical_accept_min, r.physical_accept_max)),
-               !r.judged()  ? "reported"
-               : r.within() ? "within"
-                            : "OUTSIDE");
-    if (!r.note.empty() && !r.within()) fmt::print("{:<{}}  {}\n", "", ids, r.note);
-  }
+  fmt::print("{}", rows_table(rows, terminal_width(STDOUT_FILENO)));
 }
 
 struct Interrupted {};  // between two cases of a study
@@ -127,7 +102,7 @@ int reproduce(const Arguments& a) {
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   options.progress = [&](const std::string& what) {
     if (interruption) throw Interrupted();
-    if (terminal) fmt::print(stderr, "\r\033[K{}", what);
+    if (terminal) show_line(what);
   };
   std::vector<ReproducedRow> rows = study->rows(options);
   std::erase_if(rows, [&](const ReproducedRow& r) { return r.id.find(a.only) == std::string::npos; });
@@ -162,6 +137,10 @@ void add_part(ReproducedRows& rows, const char* id, const std::function<void(Rep
     more = {row};
   }
   rows.insert(rows.end(), more.begin(), more.end());
+}
+
+std::vector<std::string> reproduce_values(const std::string& argument, const std::vector<std::string>&) {
+  return argument == "STUDY" ? names_of(studies()) : std::vector<std::string>();
 }
 
 std::function<int()> declare_reproduce(CLI::App& app) {

@@ -28,6 +28,9 @@ struct ReproducedRow {
 using ReproducedRows = std::vector<ReproducedRow>;
 void add_part(ReproducedRows& rows, const char* id, const std::function<void(ReproducedRows&)>& part);
 
+// For the terminal. Where it is narrow, what nothing fitted gives stands below, not beside.
+std::string rows_table(const std::vector<ReproducedRow>& rows, std::size_t width);
+
 struct ReproduceOptions {
   std::optional<std::filesystem::path> reference;  // measured data beyond the project's own table
   std::filesystem::path files;                     // a study may leave data here

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "sim/app/results/store.h"
@@ -35,14 +37,22 @@ ResultSet read_sweep_results(const fs::path& file) try {
   throw ConfigError(file.string(), "", std::string("cannot be read: ") + e.what());
 }
 
+// What was asked, which is no metric of what came out. A rate without end is a text in one point and in
+// another a number.
+bool is_given(const std::string& key) {
+  constexpr std::array given = {"scenario", "num_prompts", "request_rate", "burstiness", "max_concurrency"};
+  return std::find(given.begin(), given.end(), key) != given.end();
+}
+
 void append_scalars(const Json& object, const std::string& prefix,
                     std::vector<std::pair<std::string, double>>& metrics) {
   for (const auto& [key, value] : object.items()) {
+    if (prefix.empty() && is_given(key)) continue;
     if (value.is_number())
       metrics.emplace_back(prefix + key, value.get<double>());
     else if (value.is_null())
       metrics.emplace_back(prefix + key, std::numeric_limits<double>::quiet_NaN());
-    else if (value.is_object() && !(prefix.empty() && key == "scenario"))
+    else if (value.is_object())
       append_scalars(value, prefix + key + "_", metrics);
   }
 }

@@ -116,7 +116,8 @@ int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoin
   write_results_csv(csv, database, results.varied);
   tell_failures(results);
   if (arguments.quiet) return exit_done;
-  fmt::print("{}", sweep_table(results, csv.string(), ::isatty(STDOUT_FILENO)));
+  fmt::print("{}",
+             sweep_table(results, csv.string(), ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
   std::fflush(stdout);
   fmt::print(stderr, "results in {}\n", arguments.out);
   return exit_done;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/app/output/wrap.h"
 #include "sim/app/sweep/sweep.h"
 #include "sim/engine/child_process.h"
 
@@ -41,7 +42,8 @@ int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoin
 
 // For the terminal; `styled` only if stdout is one. Needs no more of the summaries than table_metrics().
 // Where it leaves points out, it names `csv`, which has them all.
-std::string sweep_table(const ResultSet& results, const std::string& csv, bool styled);
+std::string sweep_table(const ResultSet& results, const std::string& csv, bool styled,
+                        std::size_t width = unbounded);
 std::vector<std::string> table_metrics();
 
 }  // namespace weir

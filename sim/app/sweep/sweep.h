@@ -45,6 +45,7 @@ Json scenario_of(const Sweep& sweep, const Point& point);
 
 // Throws ConfigErrors with every problem of the file and of the points' scenarios.
 Sweep read_sweep(const std::filesystem::path& file);
+Sweep read_sweep_document(const Json& document, const std::filesystem::path& file);
 
 // identity.cpp: results depend on the points' scenarios, the searches, and what is in the files they read.
 SweepRecord record_of(const Sweep& sweep);

@@ -175,7 +175,12 @@ bool is_sweep(const Json& document) {
 }
 
 Sweep read_sweep(const std::filesystem::path& file) {
-  const Json document = read_json_file(file);
+  return read_sweep_document(read_json_file(file), file);
+}
+
+Sweep read_sweep_document(const Json& document, const std::filesystem::path& file) {
+  if (!is_sweep(document) && document.is_object() && document.contains("model"))
+    throw ConfigError(file.string(), "", fmt::format("this is a scenario: weir run {}", file.string()));
   Reading reading(file.string());
   Params params(reading, document);
   SweepSpec spec = read_sweep_spec(params);

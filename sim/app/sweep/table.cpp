@@ -33,7 +33,7 @@ std::string shown(const Json& value) {
 
 class Table {
  public:
-  explicit Table(const ResultSet& results) : rows_(repetitions(results)) {
+  Table(const ResultSet& results, std::size_t width) : width_(width), rows_(repetitions(results)) {
     for (const std::string& pointer : results.varied)
       if (pointer != "/seed") pointers_.push_back(pointer);
     names_ = short_names(pointers_);
@@ -58,7 +58,7 @@ class Table {
       for (const Column& column : columns_) cells.push_back(cell(row, column));
       grid.add(std::move(cells));
     }
-    return grid.text();
+    return grid.text(width_);
   }
 
   std::string best() const {
@@ -74,7 +74,7 @@ class Table {
       }
       if (best) grid.add({column.best, cell(*best, column), in_words(best->varied)});
     }
-    return grid.text();
+    return grid.text(width_);
   }
 
   // Of the cheapest search, one line an answer: as many as are few.
@@ -106,6 +106,7 @@ class Table {
     return shown_estimate(e.mean, e.half_width) + lost;
   }
 
+  std::size_t width_;
   std::vector<Repeated> rows_;
   std::vector<std::string> pointers_, names_;
   std::vector<Column> columns_;
@@ -119,10 +120,10 @@ std::vector<std::string> table_metrics() {
   return metrics;
 }
 
-std::string sweep_table(const ResultSet& results, const std::string& csv, bool styled) {
+std::string sweep_table(const ResultSet& results, const std::string& csv, bool styled, std::size_t width) {
   const auto failed = std::count_if(results.points.begin(), results.points.end(),
                                     [](const PointResult& point) { return point.status != "done"; });
-  const Table table(results);
+  const Table table(results, width);
   std::string text = styled ? "\033[1m" + results.name + "\033[0m" : results.name;
   text += fmt::format(": {} points done", std::ssize(results.points) - failed);
   if (failed > 0) text += fmt::format(", {} failed", failed);
@@ -130,7 +131,7 @@ std::string sweep_table(const ResultSet& results, const std::string& csv, bool s
   if (!table.is_short()) text += fmt::format("Every point is in {}\n", csv);
   if (std::find(results.varied.begin(), results.varied.end(), "/seed") != results.varied.end())
     text += "Means over seeds, ± their 95 % confidence intervals\n";
-  return text;
+  return fitted(text, width);
 }
 
 }  // namespace weir

@@ -49,7 +49,6 @@ void TimeBuckets::add(Seconds from, Seconds to, double integral) {
 
 Recorder::Recorder(const Workload& workload, std::optional<Seconds> sample_period, bool spans)
     : warmup_(static_cast<std::int32_t>(workload.warmup_requests)),
-      wants_spans_(spans),
       running_(sample_period.value_or(first_period), !sample_period),
       waiting_(running_),
       blocks_(running_),
@@ -60,6 +59,7 @@ Recorder::Recorder(const Workload& workload, std::optional<Seconds> sample_perio
   result_.warmup_requests = workload.warmup_requests;
   result_.notes = workload.notes;
   if (warmup_ == 0) start_ = Seconds(0);
+  if (spans) request_tracks_.emplace(result_);
 }
 
 std::size_t Recorder::add_device(DeviceUsage usage) {
@@ -142,7 +142,17 @@ void Recorder::carried(std::size_t link, Seconds from, Seconds to, Bytes bytes) 
 }
 
 void Recorder::span(Span span) {
-  if (wants_spans_) result_.spans.push_back(std::move(span));
+  if (!wants_spans()) return;
+  if (result_.spans.size() < most_spans)
+    result_.spans.push_back(std::move(span));
+  else
+    ++result_.spans_left_out;
+}
+
+void Recorder::token_gap(std::int32_t request, double seconds) {
+  std::vector<double>& gaps = result_.token_gaps[static_cast<std::size_t>(request)];
+  if (gaps.empty()) gaps.reserve(static_cast<std::size_t>(record(request).request.output_tokens));
+  gaps.push_back(seconds);
 }
 
 void Recorder::measure_from(Seconds start) {
@@ -188,6 +198,7 @@ void Recorder::sample() {
 RunResult Recorder::finish(Seconds now) {
   result_.start = start_.value_or(now);
   result_.end = std::max(now, result_.start);  // where all were rejected nothing has an end
+  if (request_tracks_) request_tracks_->end(result_.end);
   sample();
   return std::move(result_);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/engine/results.h"
+#include "sim/engine/serving/request_tracks.h"
 #include "sim/engine/step/step_model.h"
 
 namespace weir {
@@ -33,6 +34,8 @@ class Recorder {
  public:
   // Samples times columns, with a period that the user gives: about half a GB of them while they are written.
   static constexpr std::size_t most_sampled_values = 10'000'000;
+  // About 150 MB of timeline.json; the first ones are kept.
+  static constexpr std::size_t most_spans = 1'000'000;
 
   Recorder(const Workload& workload, std::optional<Seconds> sample_period, bool spans);
 
@@ -47,7 +50,17 @@ class Recorder {
   void busy(std::size_t device, Seconds from, Seconds to, const StepCost& cost);
   void carried(std::size_t link, Seconds from, Seconds to, Bytes bytes);
   void span(Span span);
-  bool wants_spans() const { return wants_spans_; }
+  bool wants_spans() const { return request_tracks_.has_value(); }
+  // What a request does from now on; null: it has left. Repeating it changes nothing.
+  void phase(std::int32_t request, Seconds now, const char* phase) {
+    if (request_tracks_) request_tracks_->phase(request, now, phase);
+  }
+  void arrow(std::int32_t request, std::int32_t track, Seconds at) {
+    if (request_tracks_) request_tracks_->arrow(request, track, at);
+  }
+  void keep_token_gaps() { result_.token_gaps.resize(result_.requests.size()); }
+  bool keeps_token_gaps() const { return !result_.token_gaps.empty(); }
+  void token_gap(std::int32_t request, double seconds);
   bool kept(std::int32_t request) const { return request >= warmup_; }
   void measure_from(Seconds start);  // arrival of the first request kept: usage before it is not counted
 
@@ -64,7 +77,7 @@ class Recorder {
 
   RunResult result_;
   std::int32_t warmup_;
-  bool wants_spans_;
+  std::optional<RequestTracks> request_tracks_;  // only when a timeline was asked for
   std::optional<Seconds> start_;
   TimeBuckets running_, waiting_, blocks_, tokens_;
   std::vector<TimeBuckets> device_busy_, link_bytes_, flow_bytes_;

@@ -86,6 +86,7 @@ bool Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now) 
   if (computed > 0) view.computed_tokens = view.prefill_target = computed;
   view.request = request;
   waiting_.push_back(view, {});
+  recorder_.phase(request, now, "queued");
   ++outstanding_requests_;
   outstanding_tokens_ += r.input_tokens + r.output_tokens;
   return true;
@@ -102,6 +103,7 @@ void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds n
   view.elsewhere = true;
   waiting_.push_back(view, {.last_token = now, .resident = r.input_tokens, .resident_at = from_replica});
   recorder_.record(request).replica = index_;
+  recorder_.phase(request, now, "queued");
   ++outstanding_requests_;
   outstanding_tokens_ += r.output_tokens - 1;
 }
@@ -124,6 +126,8 @@ void Replica::admit(std::int32_t count, Seconds now) {
     running_.push_back(view);
     live_.push_back(waiting_.live(i));
     running_.back().prefill_target = std::max(view.prefill_target, view.computed_tokens);
+    recorder_.phase(view.request, now,
+                    waiting_.live(i).resident > 0 ? "KV transfer" : doing(running_.back()));
     if (const std::int64_t found = cache_.found(view.request, pool(view)); found > 0) {
       cache_.take_found(view.request, pool(view));
       running_.back().blocks = cache_.blocks_for(found);
@@ -162,12 +166,13 @@ void Replica::compute(const Slice& slice, Iteration& iteration) {
   iteration.members.push_back({view.request, yields});
 }
 
-void Replica::preempt(const std::vector<std::int32_t>& preempted, Iteration& iteration) {
+void Replica::preempt(const std::vector<std::int32_t>& preempted, Seconds now, Iteration& iteration) {
   for (const std::int32_t at : preempted) {
     const auto i = static_cast<std::size_t>(at);
     SequenceView view = running_[i];
     Live live = live_[i];
     const std::int64_t blocks = std::exchange(view.blocks, 0);
+    recorder_.phase(view.request, now, "preempted");
     ++recorder_.record(view.request).preemptions;
     ++recorder_.result().preemptions;
     if (spec_->kv_cache.preemption == Preemption::swap && view.computed_tokens > 0) {
@@ -233,7 +238,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
                          .own_channel = own_channel()},
                         batch_);
   removed_.assign(running_.size(), 0);
-  if (!batch_.preempted.empty()) preempt(batch_.preempted, iteration);
+  if (!batch_.preempted.empty()) preempt(batch_.preempted, now, iteration);
   // Preempted ones now stand in front of those that wait, but a policy admits nobody in a step that preempts.
   if (batch_.admitted > 0) {
     admit(batch_.admitted, now);

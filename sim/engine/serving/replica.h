@@ -94,6 +94,7 @@ class Replica {
   };
   bool enqueue(std::int32_t request, std::int64_t computed, Seconds now);
   std::int64_t generated_here(const Request& request) const;
+  static const char* doing(const SequenceView& view) { return view.prefilling() ? "prefill" : "decode"; }
   void account(Seconds now);  // what the queue looked like since the last call
   void admit(std::int32_t count, Seconds now);
   void place_waiting();
@@ -106,12 +107,14 @@ class Replica {
   }
   std::int16_t own_channel() const { return static_cast<std::int16_t>(spec_->on->spec().own_channel()); }
   void compute(const Slice& slice, Iteration& iteration);
-  void preempt(const std::vector<std::int32_t>& preempted, Iteration& iteration);
+  void preempt(const std::vector<std::int32_t>& preempted, Seconds now, Iteration& iteration);
   void find_left_blocks();
   void remove_marked();
   void extend_blocks(const Iteration& iteration, std::int64_t more_tokens);
   void record_gaps(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
                    std::int64_t steps);
+  void record_token_gaps(const Iteration& iteration, Seconds start, Seconds first,
+                         const std::vector<StepRun>& runs, std::int64_t steps);
   bool advance(std::size_t at, std::int64_t tokens, Seconds now);  // true: the sequence leaves this replica
   std::size_t position(std::int32_t request) const {
     return static_cast<std::size_t>(positions_[static_cast<std::size_t>(request)]);

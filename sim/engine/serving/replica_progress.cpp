@@ -48,6 +48,7 @@ void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens
 void Replica::record_gaps(const Iteration& iteration, Seconds start, Seconds end,
                           const std::vector<StepRun>& runs, std::int64_t steps) {
   const Seconds first = steps > 1 ? runs.front().first.time : end - start;
+  if (recorder_.keeps_token_gaps()) record_token_gaps(iteration, start, first, runs, steps);
   double in_step =
       0;  // kept members whose last token came just when this began: all their gaps are step times
   for (const auto& member : iteration.members) {
@@ -71,6 +72,23 @@ void Replica::record_gaps(const Iteration& iteration, Seconds start, Seconds end
   }
 }
 
+// Each request's own, for detailed.json: in a run of steps all of them have the same gaps but the first.
+void Replica::record_token_gaps(const Iteration& iteration, Seconds start, Seconds first,
+                                const std::vector<StepRun>& runs, std::int64_t steps) {
+  thread_local std::vector<double> times;  // of the steps
+  times.clear();
+  for (const StepRun& run : runs)
+    for (std::int64_t i = 0; i < run.steps && std::ssize(times) < steps; ++i)
+      times.push_back((run.first.time + static_cast<double>(i) * run.slope.time).value());
+  for (const auto& member : iteration.members) {
+    if (!member.yields || !recorder_.kept(member.request)) continue;
+    const Seconds last = live_[position(member.request)].last_token;
+    if (last >= Seconds(0)) recorder_.token_gap(member.request, (start + first - last).value());
+    for (std::int64_t i = 1; i < steps; ++i)
+      recorder_.token_gap(member.request, times[static_cast<std::size_t>(i)]);
+  }
+}
+
 bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
   SequenceView& view = running_[at];
   RequestRecord& record = recorder_.record(view.request);
@@ -78,6 +96,7 @@ bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
   view.known_tokens += tokens;
   live_[at].last_token = now;
   outstanding_tokens_ -= tokens;
+  recorder_.phase(view.request, now, "decode");
   const bool first = record.first_token < Seconds(0);
   if (first) {
     record.first_token = now;
@@ -92,6 +111,7 @@ bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
   } else {
     cache_.give(view.blocks, pool(view));
     record.finished = now;
+    recorder_.phase(view.request, now, nullptr);
     record.status = RequestStatus::completed;
   }
   return true;
@@ -131,7 +151,9 @@ void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
 void Replica::transfer_done(const KvTransfer& transfer, Seconds now) {
   account(now);
   if (transfer.kind == KvTransfer::Kind::swap_out) return;
-  running_[position(transfer.request)].in_flight = false;
+  SequenceView& view = running_[position(transfer.request)];
+  view.in_flight = false;
+  recorder_.phase(transfer.request, now, doing(view));
   if (transfer.kind == KvTransfer::Kind::swap_in) release_held(transfer.request, now);
 }
 

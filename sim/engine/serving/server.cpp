@@ -188,6 +188,8 @@ void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, 
                   .requests = static_cast<std::int64_t>(iteration.members.size()),
                   .tokens = iteration.shape.tokens(),
                   .steps = steps});
+  if (stage == 0)
+    for (const auto& member : iteration.members) recorder_.arrow(member.request, stages_[0].track, start);
   if (!stages_[stage].unit_tracks.empty() && drawn_[stage].insert(kind).second)
     draw_operators(stage, iteration, start);
 }
@@ -200,7 +202,8 @@ void Server::draw_operators(std::size_t stage, const Iteration& iteration, Secon
                     .duration = op.finish - op.start,
                     .name = std::string(op.name),
                     .requests = static_cast<std::int64_t>(iteration.members.size()),
-                    .tokens = iteration.shape.tokens()});
+                    .tokens = iteration.shape.tokens(),
+                    .category = "operator"});
 }
 
 void Server::forward(std::size_t stage, Iteration* iteration) {

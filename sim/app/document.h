@@ -1,0 +1,17 @@
+#pragma once
+// The scenario or sweep that a command is given: a file, or what comes in on stdin.
+#include <string>
+
+#include "sim/core/params.h"
+
+namespace weir {
+
+struct Document {
+  std::string file;  // for errors and the default --out; its relative paths start at this file's folder
+  Json json;
+};
+
+// "-" is stdin, whose relative paths start at the current directory. Throws ConfigError.
+Document read_document(const std::string& argument);
+
+}  // namespace weir
