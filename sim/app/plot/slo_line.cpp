@@ -32,11 +32,14 @@ std::string slo_line(const std::optional<double>& bound, Axis which, const Frame
         "'#404040'\n",
         (upright ? x : frame.left) / canvas_width, 1 - (upright ? frame.bottom : y) / frame.height,
         x / canvas_width, 1 - y / frame.height);
-  out += "set style textbox opaque fillcolor rgb '#ffffff' noborder margins 2,1\n";  // lines end at the text
-  if (!upright)
-    return out + text_at(x - 6, place > 1 ? y + 12 : y - 12, frame.height, label, "right boxed", small_px);
-  const std::string anchor = at < 0.15 ? "left" : at > 0.85 ? "right" : "center";
-  return out + text_at(x, y - 10, frame.height, label, anchor + " boxed", small_px);
+  if (upright) {
+    const char* anchor = at < 0.15 ? "left" : at > 0.85 ? "right" : "center";
+    return out + text_at(x, y - 10, frame.height, label, anchor, small_px);
+  }
+  // Beside the frame, where it hides nothing, and no lower or higher than the frame.
+  const double half = text_width(label, small_px) / 2;
+  const double centre = std::clamp(y, frame.top + half, std::max(frame.top + half, frame.bottom - half));
+  return out + text_at(frame.right + 12, centre, frame.height, label, "center rotate by 90", small_px);
 }
 
 }  // namespace weir

@@ -107,8 +107,9 @@ class Figure {
   bounds(values, which) {
     const bound = data.slo[this.options[which]], most = Math.max(...values), least = Math.min(...values);
     const log = this.options['log' + which.toUpperCase()], far = log ? 100 : 4;
-    return bound === undefined || !values.length ? null :
-                                                   {bound, inSight: bound <= far * most && least <= far * bound};
+    return bound === undefined || !values.length ?
+        null :
+        {bound, inSight: bound <= far * most && least <= far * bound};
   }
 
   draw() {
@@ -249,7 +250,8 @@ class Figure {
           sense(byId.get(o.x))} x are better`);
     for (const which of ['y', 'x'])
       if (this.slo[which] && !this.slo[which].inSight)
-        said.push(`the SLO on ${byId.get(o[which]).label}, ${number(this.slo[which].bound)}, is out of sight`);
+        said.push(
+            `the SLO on ${byId.get(o[which]).label}, ${number(this.slo[which].bound)}, is out of sight`);
     if (missing > 0) said.push(`${missing} point${missing > 1 ? 's' : ''} without a value here`);
     this.caption.textContent = said.join(' · ');
     this.canvas.setAttribute('aria-label', `${byId.get(o.y).label} against ${byId.get(o.x).label}`);

@@ -34,8 +34,12 @@ function showVerdict() {
   $('verdict').hidden = false;
   $('verdict').append(
       element('p', {class: 'muted'}, asked),
-      element('ul', null, ...answers.slice(0, most).map(([winner, next]) => element(
-          'li', null, element('b', null, winner), next ? element('span', {class: 'muted'}, next) : null))));
+      element(
+          'ul', null,
+          ...answers.slice(0, most).map(
+              ([winner, next]) => element(
+                  'li', null, element('b', null, winner),
+                  next ? element('span', {class: 'muted'}, next) : null))));
   if (answers.length > most)
     $('verdict').append(element('p', {class: 'muted'}, `and ${answers.length - most} more`));
 }

@@ -55,7 +55,8 @@ class Curves {
             'span', null, swatch({shape: 'circle', colour: palettes[theme][i % palettes[theme].length]}),
             ' ' + l.name)));
     this.chart.slo = {x: this.slo || []};
-    const most = Math.max(...(this.slo || []).map(s => s.bound), ...this.lines.flatMap(l => l.points.at(-1)?.x));
+    const most =
+        Math.max(...(this.slo || []).map(s => s.bound), ...this.lines.flatMap(l => l.points.at(-1)?.x));
     if (this.slo?.length) this.chart.options.scales.x.max = 1.1 * most;
     this.chart.update('none');
   }
@@ -64,7 +65,9 @@ class Curves {
 class Distribution extends Curves {
   get byY() { return true; }
   get slo() {
-    return Object.keys(spelt).filter(id => id in data.slo).map(id => ({bound: data.slo[id], name: spelt[id]}));
+    return Object.keys(spelt)
+        .filter(id => id in data.slo)
+        .map(id => ({bound: data.slo[id], name: spelt[id]}));
   }
 }
 

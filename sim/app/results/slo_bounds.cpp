@@ -49,6 +49,7 @@ SloBounds slo_of(const ResultSet& results) {
 std::string in_words(const SloBounds& slo) {
   std::string text =
       slo.percentile > 0 ? fmt::format("{} % of requests within", slo.percentile) : "requests within";
+  if (!slo) return text + " their SLO";
   if (slo.ttft_ms) text += fmt::format(" TTFT {} ms", shown_number(*slo.ttft_ms, 6));
   if (slo.ttft_ms && slo.tpot_ms) text += " and";
   if (slo.tpot_ms) text += fmt::format(" TPOT {} ms", shown_number(*slo.tpot_ms, 6));

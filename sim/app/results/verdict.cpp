@@ -42,7 +42,7 @@ class Judge {
   }
 
   std::string least() const {
-    return fmt::format("Least {} with {}:",
+    return fmt::format("Least {} (ties: latency) with {}:",
                        results_.resolved.at("cheapest").at("objective").get<std::string>(), in_words(slo_));
   }
 
@@ -55,7 +55,8 @@ class Judge {
       if (const std::string group = label_of(point.varied, per); serving.try_emplace(group).second)
         groups.push_back(group);
     for (const Repeated& row : rows_)
-      if (row.metric("meets_slo").mean == 1) serving[label_of(row.varied, per)].push_back(&row);
+      if (row.done().size() == row.points.size() && row.metric("meets_slo").mean == 1)
+        serving[label_of(row.varied, per)].push_back(&row);
     std::vector<Answer> answers;
     for (const std::string& group : groups) {
       answers.push_back(winner_of(serving[group], per));
@@ -72,7 +73,7 @@ class Judge {
     if (best_first.size() == 1) return answer;
     const Repeated& next = *best_first[1];
     answer.next = fmt::format("next {}, {}", name_of(next, per), value_of_row(next));
-    if (value_of_row(first) == value_of_row(next))
+    if (place_by(objective(first), 0) == place_by(objective(next), 0))
       answer.next += fmt::format(", but end to end {} ms on average, not {}",
                                  shown_number(next.metric(tie_metric).mean, 4),
                                  shown_number(first.metric(tie_metric).mean, 4));
@@ -80,10 +81,9 @@ class Judge {
   }
 
   std::vector<Answer> first_and_next(const char* nothing) const {
-    const auto value = [&](std::size_t i) { return rows_[i].metric(ranking_.metric).mean; };
-    if (rows_.empty() || !(value(0) > 0)) return {{fmt::format("none: {}", nothing), ""}};
+    if (rows_.empty() || !(objective(rows_[0]) > 0)) return {{fmt::format("none: {}", nothing), ""}};
     Answer answer{why(rows_[0]), ""};
-    if (rows_.size() > 1 && std::isfinite(value(1)))
+    if (rows_.size() > 1 && std::isfinite(objective(rows_[1])))
       answer.next = fmt::format("next {}, {}", name_of(rows_[1]), value_of_row(rows_[1]));
     return {answer};
   }
@@ -130,8 +130,10 @@ class Judge {
     return varied.empty() ? "the only configuration" : label_of(varied);
   }
 
+  double objective(const Repeated& row) const { return row.metric(ranking_.metric).mean; }
+
   std::string value_of_row(const Repeated& row) const {
-    return fmt::format(fmt::runtime(ranking_.shown), shown_number(row.metric(ranking_.metric).mean, 4));
+    return fmt::format(fmt::runtime(ranking_.shown), shown_number(objective(row), 4));
   }
 
   // Of what an SLO bounds; of both where it bounds nothing.
