@@ -65,6 +65,7 @@ struct DeviceUsage {
   BytesPerSecond memory_bandwidth, link_bandwidth;
   std::vector<UnitUsage> units;
   Joules energy;  // all `devices`
+  double dollars_per_hour = 0;  // of all `devices`, as what follows
   double cost_dollars = 0;
   std::string host_memory = {};        // its kind, where the KV cache lies in it
   std::optional<double> die_mm2 = {};  // of one device, where its catalog row says

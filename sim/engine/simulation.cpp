@@ -201,7 +201,8 @@ void Simulation::charge(RunResult& result) const {
     const DeviceSpec& spec = *charged_[i];
     usage.energy +=
         usage.devices * (spec.power.idle * window);  // what the kernels drew above idle is there already
-    usage.cost_dollars = usage.devices * spec.dollars_per_hour * window.value() / 3600;
+    usage.dollars_per_hour = usage.devices * spec.dollars_per_hour;
+    usage.cost_dollars = usage.dollars_per_hour * window.value() / 3600;
   }
 }
 

@@ -158,3 +158,17 @@ TEST_CASE("weir compare: prints a table or JSON, and refuses what is no result w
   CHECK(misspelt.code == 2);
   CHECK_THAT(misspelt.err, Catch::Contains("did you mean"));
 }
+
+TEST_CASE("weir compare: dollars stand before their numbers, other metrics have none") {
+  const ScratchDirectory scratch;
+  for (const double dollars : {0.5, 0.25})
+    make_run(scratch / (dollars == 0.5 ? "a" : "b"),
+             made_summary(Json::object(), {{"cost", {{"dollars", dollars}, {"dollars_per_hour", 2.69}}},
+                                           {"energy_j", 7.25}}));
+  const Ended ended = run_weir({"compare", scratch / "a", scratch / "b"});
+  INFO(ended.out << ended.err);
+  CHECK(ended.code == 0);
+  CHECK_THAT(ended.out,
+             Catch::Contains(" $0.5 ") && Catch::Contains(" $0.25 ") && Catch::Contains(" $2.69 "));
+  CHECK_THAT(ended.out, Catch::Contains(" 7.25 ") && !Catch::Contains("$7.25"));
+}

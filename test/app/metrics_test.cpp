@@ -92,8 +92,10 @@ TEST_CASE("metrics: latencies and throughput of three requests are those worked 
   result.devices[0].energy = Joules(30);
   result.devices[0].devices = 4;
   result.devices[0].cost_dollars = 0.5;
+  result.devices[0].dollars_per_hour = 8;
   result.devices[1].energy = Joules(12);
   result.devices[1].cost_dollars = 0.25;
+  result.devices[1].dollars_per_hour = 3;
   const Metrics m = measure(result, {});
   CHECK(m.requests == 3);
   CHECK(m.completed == 2);
@@ -111,6 +113,7 @@ TEST_CASE("metrics: latencies and throughput of three requests are those worked 
   CHECK(m.e2el_ms.mean == Approx(1375));
   CHECK(m.energy.value() == 42);
   CHECK(m.cost_dollars == 0.75);
+  CHECK(m.dollars_per_hour == 11);
   CHECK(m.device_hours == Approx(5 * 2.5 / 3600));
 }
 

@@ -185,6 +185,29 @@ TEST_CASE("weir plot: a heat map takes the best over keys it does not show, --wh
   check_cells(0, {"--where", "batching=it's_kind \"0\" of {50 %}"});
 }
 
+TEST_CASE("weir plot: a figure says which points it leaves out and why, and where the SLO is") {
+  const ScratchDirectory scratch;
+  std::vector<MadePoint> points = grid({.kinds = 2, .rates = 4});
+  points[1].summary = nullptr;
+  points[6].summary["mean_tpot_ms"] = nullptr;
+  for (MadePoint& point : points)
+    if (!point.summary.is_null()) point.summary["scenario"]["slo"] = {{"ttft_ms", 40}, {"tpot_ms", 1e6}};
+  make_sweep(scratch / "sweep", points, 3);
+  REQUIRE(run_weir({"plot", scratch / "sweep"}).code == 0);
+  const std::string lines = contents(scratch / "sweep/plots/figures/throughput_latency.gp");
+  CHECK_THAT(lines, Catch::Contains(
+                        "'Left out: 1 point that failed, 1 without mean TPOT (ms), 3 that have not run'"));
+  CHECK_THAT(lines, Catch::Contains("'SLO 40'") && Catch::Contains("'SLO 1M is above'"));
+  CHECK_THAT(
+      contents(scratch / "sweep/plots/figures/breakdown.gp"),
+      Catch::Contains("'Left out: 1 point that failed, 3 that have not run, 5 points of fewer output'") &&
+          Catch::Contains("'tokens/s than their bar''s'"));
+  make_sweep(scratch / "whole", grid({.kinds = 2, .rates = 4}));
+  REQUIRE(run_weir({"plot", scratch / "whole"}).code == 0);
+  CHECK_THAT(contents(scratch / "whole/plots/figures/throughput_latency.gp"),
+             !Catch::Contains("Left out") && !Catch::Contains("SLO"));
+}
+
 TEST_CASE("weir plot: of numbers that go together one is shown, the load") {
   const ScratchDirectory scratch;
   std::vector<MadePoint> points;

@@ -8,6 +8,7 @@
 #include "sim/app/compare/comparison.h"
 #include "sim/app/output/text_grid.h"
 #include "sim/app/results/labels.h"
+#include "sim/app/results/metric.h"
 
 namespace weir {
 namespace {
@@ -16,8 +17,8 @@ std::string letter(std::size_t set) {  // A, B, ... Z, A1, ...
   return std::string(1, static_cast<char>('A' + set % 26)) + (set < 26 ? "" : std::to_string(set / 26));
 }
 
-std::string shown(const Estimate& e) {
-  return shown_estimate(e.mean, e.half_width);
+std::string shown(const std::string& metric, const Estimate& e) {
+  return with_dollars(metric, shown_estimate(e.mean, e.half_width));
 }
 
 std::string shown_ratio(const ComparedMetric& metric, std::size_t set) {
@@ -85,7 +86,7 @@ void differences(std::string& out, const Comparison& c, std::size_t width) {
 
 std::string cell(const ComparedPoint& point, const ComparedMetric* metric, std::size_t set) {
   if (point.results[set]->done().empty()) return "failed";
-  return metric ? shown(metric->values[set]) : "-";
+  return metric ? shown(metric->name, metric->values[set]) : "-";
 }
 
 const ComparedMetric* find(const ComparedPoint& point, const std::string& name) {

@@ -81,6 +81,7 @@ Json links_json(const RunResult& result, Seconds duration) {
 Json cost_json(const Metrics& m) {
   const double per_token = m.output_tokens > 0 ? m.cost_dollars / static_cast<double>(m.output_tokens) : 0;
   return {{"dollars", m.cost_dollars},
+          {"dollars_per_hour", m.dollars_per_hour},
           {"device_hours", m.device_hours},
           {"dollars_per_million_output_tokens", m.output_tokens > 0 ? Json(per_token * 1e6) : Json(nullptr)}};
 }

@@ -70,11 +70,22 @@ const Repeated& busiest(const Line& line) {
   });
 }
 
-std::vector<Bar> bars_of_sweep(const PlotRequest& request) {
+struct Bars {
+  std::vector<Bar> bars;
+  std::string left_out;
+};
+
+void leave_out(std::string& text, std::size_t count, const std::string& what) {
+  if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "Left out: " : ", ", count, what);
+}
+
+Bars bars_of_sweep(const PlotRequest& request) {
   const Lines all = lines_of(request);
   std::vector<std::pair<double, Bar>> rated;
+  std::size_t slower = 0;
   for (const Line& line : all.lines) {
     const Repeated& point = busiest(line);
+    slower += line.points.size() - 1;
     const Json& summary = point.done()[0]->summary;
     Sum sum;
     for (const Json& unit : summary.value("devices", Json::array())) sum.add(unit);
@@ -85,14 +96,17 @@ std::vector<Bar> bars_of_sweep(const PlotRequest& request) {
     bar.energy = point.metric("joules_per_output_token").mean;
     rated.emplace_back(point.metric("output_throughput").mean, bar);
   }
-  if (rated.size() > most_bars) {  // the best of them
+  const std::size_t less = rated.size() - std::min(rated.size(), most_bars);
+  if (less > 0) {  // the best of them
     std::stable_sort(rated.begin(), rated.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     rated.resize(most_bars);
   }
-  std::vector<Bar> bars;
-  for (auto& [rate, bar] : rated) bars.push_back(bar);
-  return bars;
+  Bars kept{{}, left_out(request, {"joules_per_output_token"})};
+  for (auto& [rate, bar] : rated) kept.bars.push_back(bar);
+  leave_out(kept.left_out, less, "bars of fewer output tokens/s");
+  leave_out(kept.left_out, slower, "points of fewer output tokens/s than their bar's");
+  return kept;
 }
 
 void write_data(const PlotRequest& request, const std::vector<Bar>& bars) {
@@ -124,8 +138,8 @@ std::string why_no_breakdown(const PlotRequest& request) {
 
 Figure breakdown(const PlotRequest& request) {
   const bool sweep = request.results.sweep;
-  const std::vector<Bar> bars =
-      sweep ? bars_of_sweep(request) : bars_of_run(request.results.points[0].summary);
+  const auto [bars, others] =
+      sweep ? bars_of_sweep(request) : Bars{bars_of_run(request.results.points[0].summary), ""};
   write_data(request, bars);
   double label = 0, most = 0;
   for (const Bar& b : bars) {
@@ -146,15 +160,15 @@ Figure breakdown(const PlotRequest& request) {
   const double left = 20 + std::min(240.0, label), right = canvas_width - 24, gap = 34,
                top = legend.height + 12, bottom = top + bar * static_cast<double>(bars.size()),
                split = left + 0.58 * (right - left);
-  const int height = static_cast<int>(bottom + 84);
+  const int height = static_cast<int>(bottom + 84) + note_height(others);
   const Frame time{left, split - gap / 2, top, bottom, height},
       energy{split + gap / 2, right, top, bottom, height};
   const ChartAxis percent{.low = 0, .high = 100, .log = false, .tics = {0, 50, 100}};
   const ChartAxis joules = axis_over({0, most}, From::zero, false);
   const ChartAxis rows{.low = static_cast<double>(bars.size()) - 0.5, .high = -0.5, .log = false, .tics = {}};
   std::string body =
-      "set multiplot\n" + legend.settings(height) + names(bars, time, bar) + time.axes(percent, rows) +
-      time.x_title("Share of the run (%)") +
+      "set multiplot\n" + legend.settings(height) + note_below(others, height) + names(bars, time, bar) +
+      time.axes(percent, rows) + time.x_title("Share of the run (%)") +
       "set grid noytics\nset style fill solid 1.0 noborder\nh = 0.36\n"
       "plot 'breakdown.csv' using (0):1:(0):3:($1-h):($1+h) skip 1 with boxxyerror lc rgb '#0072B2' notitle, "
       "\\\n"

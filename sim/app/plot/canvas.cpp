@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <sstream>
 
 namespace weir {
 namespace {
@@ -179,6 +180,37 @@ std::string Frame::axes(const ChartAxis& x, const ChartAxis& y, bool x_labels) c
 
 double left_margin(const ChartAxis& y) {
   return 62 + y.widest_tic();
+}
+
+namespace {
+
+constexpr int note_line = 24;
+
+std::vector<std::string> lines_of_note(const std::string& note) {
+  std::vector<std::string> lines;
+  std::istringstream words(note);
+  for (std::string word; words >> word;)
+    if (lines.empty() || text_width(lines.back() + " " + word, small_px) > canvas_width - 20)
+      lines.push_back(word);
+    else
+      lines.back() += " " + word;
+  return lines;
+}
+
+}  // namespace
+
+int note_height(const std::string& note) {
+  return note_line * static_cast<int>(lines_of_note(note).size());
+}
+
+std::string note_below(const std::string& note, int height) {
+  std::string out;
+  double y = height - note_height(note) + note_line / 2.0 - 4;
+  for (const std::string& line : lines_of_note(note)) {
+    out += text_at(14, y, height, line, "left", small_px);
+    y += note_line;
+  }
+  return out;
 }
 
 Legend legend_of(std::vector<LegendEntry> entries, Swatch sample, const std::string& title) {

@@ -51,6 +51,9 @@ struct Frame {  // the data's own box, y downwards
 };
 double left_margin(const ChartAxis& y);  // room for the tics and the title
 
+int note_height(const std::string& note);  // of lines below everything else, on a canvas that much higher
+std::string note_below(const std::string& note, int height);
+
 enum class Swatch { line, box };
 struct LegendEntry {
   std::string text;

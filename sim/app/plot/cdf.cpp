@@ -8,6 +8,7 @@
 #include "sim/app/output/output_file.h"
 #include "sim/app/plot/canvas.h"
 #include "sim/app/plot/kinds.h"
+#include "sim/app/plot/slo_line.h"
 #include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
 
@@ -127,25 +128,6 @@ std::string tail_tics(bool labels) {
   return "set ytics nomirror out scale 0.6 (" + list + ")\n";
 }
 
-// Where the SLO is, if it is in sight.
-std::string slo_line(const PlotRequest& request, const char* key, const Frame& frame, const ChartAxis& x) {
-  for (const PointResult& point : request.results.points) {
-    const Json::json_pointer at(std::string("/scenario/slo/") + key);
-    if (point.status != "done") continue;
-    if (!point.summary.contains(at) || !point.summary[at].is_number()) return "";
-    const double slo = point.summary[at].get<double>();
-    if (x.log && slo <= 0) return "";
-    if (x.place(slo) < 0.04 || x.place(slo) > 0.99) return "";
-    const double px = frame.x(x, slo) / canvas_width;
-    return fmt::format(
-               "set arrow from screen {0:.5f},{1:.5f} to screen {0:.5f},{2:.5f} nohead lw 1.5 dt (6,4) lc "
-               "rgb '#404040'\n",
-               px, 1 - frame.bottom / frame.height, 1 - frame.top / frame.height) +
-           text_at(frame.x(x, slo), frame.top - 10, frame.height, "SLO", "center", small_px);
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string why_no_cdf(const PlotRequest& request) {
@@ -192,9 +174,11 @@ Figure cdf(const PlotRequest& request) {
       values.insert(values.end(), of.begin(), of.end());
     }
     if (std::none_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) continue;
+    const std::optional<double> bound = slo_of(request.results).of(panels[i].slo);
+    let_see(values, bound);
     const ChartAxis x = axis_over(values, From::data);
-    body += frames[i].axes(x, y) + frames[i].x_title(panels[i].title) +
-            slo_line(request, panels[i].slo, frames[i], x);
+    body +=
+        frames[i].axes(x, y) + frames[i].x_title(panels[i].title) + slo_line(bound, Axis::x, frames[i], x);
     body += sweep ? tail_tics(i == 0) : y.settings("y", i == 0);
     if (i == 0) body += frames[i].y_title(sweep ? "Requests (%)" : "Share of requests");
     body += plot_of(curves, sweep, panels[i].column) + "unset label\nunset arrow\n";

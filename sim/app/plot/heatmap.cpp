@@ -14,6 +14,7 @@
 #include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
+#include "sim/app/results/slo_bounds.h"
 
 namespace weir {
 namespace {
@@ -159,6 +160,10 @@ double widest(const std::vector<std::string>& labels, double size) {
   return width;
 }
 
+std::string metric_of(const PlotRequest& request) {
+  return request.metric.empty() ? "output_throughput" : request.metric;
+}
+
 struct Written {
   std::vector<double> values;
   double widest = 0;
@@ -175,7 +180,8 @@ Written write_cells(const PlotRequest& request, const Cells& cells, const ChartA
       const Cell& cell = cells[y][x];
       if (!cell.tried) continue;
       const bool failed = std::isnan(cell.value);
-      const std::string text = failed ? "failed" : short_number(cell.value).substr(0, 8);
+      const std::string text =
+          failed ? "failed" : with_dollars(metric_of(request), short_number(cell.value).substr(0, 8));
       const double place = failed ? 1 : reversed ? 1 - colour.place(cell.value) : colour.place(cell.value);
       data.print("{},{},{},{},{},{}\n", x, y, failed ? 0 : cell.value, !failed && place < 0.6 ? 1 : 0,
                  failed ? 1 : 0, csv_text(text));
@@ -209,10 +215,6 @@ std::string best_outline(const Cells& cells, double best) {
             static_cast<double>(x) - 0.46, static_cast<double>(y) - 0.46, static_cast<double>(x) + 0.46,
             static_cast<double>(y) + 0.46);
   return "";
-}
-
-std::string metric_of(const PlotRequest& request) {
-  return request.metric.empty() ? "output_throughput" : request.metric;
 }
 
 }  // namespace
@@ -249,6 +251,7 @@ Figure heatmap(const PlotRequest& request) {
   const int height = static_cast<int>(bottom + x_room + 38);
   const Frame frame{left, right, top, bottom, height};
   std::string title = metric_title(metric);
+  if (const auto bound = slo_of(request.results).of(metric)) title += "; SLO " + short_number(*bound);
   if (sides.size() > 2) {
     std::string rest;
     for (const Side& s : sides)

@@ -126,6 +126,25 @@ Lines lines_of(const PlotRequest& request) {
   return all;
 }
 
+std::string left_out(const PlotRequest& request, const std::vector<std::string>& metrics) {
+  std::size_t failed = 0;
+  std::vector<std::size_t> without(metrics.size());
+  for (const Repeated& repeated : request.points) {
+    const std::size_t done = repeated.done().size();
+    failed += repeated.points.size() - done;
+    for (std::size_t i = 0; i < metrics.size(); ++i)
+      if (done > 0 && !std::isfinite(repeated.metric(metrics[i]).mean)) without[i] += done;
+  }
+  std::string text;
+  const auto add = [&](std::size_t count, const std::string& what) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "Left out: " : ", ", count, what);
+  };
+  add(failed, failed == 1 ? "point that failed" : "points that failed");
+  for (std::size_t i = 0; i < metrics.size(); ++i) add(without[i], "without " + metric_title(metrics[i]));
+  add(request.results.missing, "that have not run");
+  return text;
+}
+
 void choose_shown(Lines& all, const std::string& x, const std::string& y) {
   if (all.lines.size() <= looks) return;
   std::vector<std::vector<double>> rows;

@@ -7,6 +7,7 @@
 #include "sim/app/output/output_file.h"
 #include "sim/app/plot/canvas.h"
 #include "sim/app/plot/kinds.h"
+#include "sim/app/plot/slo_line.h"
 #include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
@@ -159,6 +160,9 @@ Figure pareto(const PlotRequest& request) {
   write_data(request, dots);
   std::vector<double> xs, ys;
   for (const Dot& dot : dots) xs.push_back(dot.x), ys.push_back(dot.y);
+  const SloBounds slo = slo_of(request.results);
+  let_see(xs, slo.of(x));
+  let_see(ys, slo.of(y));
   const ChartAxis y_axis = axis_over(ys, From::data);
   ChartAxis x_axis = roomy(xs, dots);
   std::vector<LegendEntry> entries{{"not dominated", "#0072B2", 7, "(6,4)"}};
@@ -174,7 +178,9 @@ Figure pareto(const PlotRequest& request) {
   merge_close(dots, frame, x_axis, y_axis);
   x_axis = roomy(xs, dots);  // for the names as they are now
   std::string body = legend.settings(height) + frame.axes(x_axis, y_axis) + frame.x_title(metric_title(x)) +
-                     frame.y_title(metric_title(y)) + labels_of(dots, frame, x_axis, y_axis);
+                     frame.y_title(metric_title(y)) + labels_of(dots, frame, x_axis, y_axis) +
+                     slo_line(slo.of(x), Axis::x, frame, x_axis) +
+                     slo_line(slo.of(y), Axis::y, frame, y_axis);
   body += "plot ";
   if (dominated)
     body += fmt::format(

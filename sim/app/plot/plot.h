@@ -37,6 +37,8 @@ struct Lines {
 Lines lines_of(const PlotRequest& request);
 // Leaves a colour to the lines that win somewhere, and to as many more as there are colours.
 void choose_shown(Lines& lines, const std::string& x, const std::string& y);
+// "Left out: 3 points that failed, 2 without p99 TTFT (ms)"; "" if every point has these metrics.
+std::string left_out(const PlotRequest& request, const std::vector<std::string>& metrics);
 std::string pointer_title(const std::string& pointer);  // Arrival rate (requests/s)
 // Pointers with two values or more, without numbers that follow from words or go together with another.
 std::vector<std::string> changing(const std::vector<Repeated>& points);

@@ -7,6 +7,7 @@
 #include "sim/app/output/output_file.h"
 #include "sim/app/plot/canvas.h"
 #include "sim/app/plot/kinds.h"
+#include "sim/app/plot/slo_line.h"
 #include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
@@ -98,8 +99,11 @@ Figure throughput_latency(const PlotRequest& request) {
   choose_shown(all, x, ys[0]);
   std::vector<std::string> metrics{x};
   metrics.insert(metrics.end(), ys.begin(), ys.end());
-  const auto values = write_data(request, all, metrics);
+  auto values = write_data(request, all, metrics);
+  const SloBounds slo = slo_of(request.results);
+  for (std::size_t i = 0; i < values.size(); ++i) let_see(values[i], slo.of(metrics[i]));
   const Legend legend = legend_over(all);
+  const std::string note = left_out(request, metrics);
   const ChartAxis x_axis = axis_over(values[0], From::zero);
   std::vector<ChartAxis> y_axes;
   double left = 0;
@@ -109,13 +113,15 @@ Figure throughput_latency(const PlotRequest& request) {
   }
   const double panel = ys.size() == 1 ? 330 : 235, gap = 22;
   const auto panels = static_cast<double>(ys.size());
-  const int height = legend.height + static_cast<int>(12 + panels * panel + (panels - 1) * gap + 84);
-  std::string body = "set multiplot\n" + legend.settings(height);
+  const int height =
+      legend.height + static_cast<int>(12 + panels * panel + (panels - 1) * gap + 84) + note_height(note);
+  std::string body = "set multiplot\n" + legend.settings(height) + note_below(note, height);
   for (std::size_t i = 0; i < ys.size(); ++i) {
     const double top = legend.height + 12 + static_cast<double>(i) * (panel + gap);
     const Frame frame{left, canvas_width - 26, top, top + panel, height};
     const bool last = i + 1 == ys.size();
     body += frame.axes(x_axis, y_axes[i], last) + frame.y_title(metric_title(ys[i]));
+    body += slo_line(slo.of(x), Axis::x, frame, x_axis) + slo_line(slo.of(ys[i]), Axis::y, frame, y_axes[i]);
     if (last) body += frame.x_title(metric_title(x));
     body += plot_of(all, 6 + 2 * i, repeated(request)) + "unset label\nunset arrow\n";
   }

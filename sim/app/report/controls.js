@@ -58,14 +58,15 @@ function axisStyle(label, type, categories) {
       maxRotation: 40,
       callback: function(value) {
         if (categories) return shortened(categories[value]?.shown ?? '', 18);
-        if (type === 'linear') return number(value);
+        const shown = (label.includes('$') ? '$' : '') + number(value);
+        if (type === 'linear') return shown;
         const digit = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9)),
               ratio = this.max / this.min;
         return (ratio > 300   ? [1] :
                     ratio > 8 ? [1, 2, 5] :
                                 [1, 2, 3, 4, 5, 6, 8])
                    .includes(digit) ?
-            number(value) :
+            shown :
             '';
       },
     },

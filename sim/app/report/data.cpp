@@ -11,7 +11,7 @@
 #include "sim/app/report/page.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/repetitions.h"
+#include "sim/app/results/verdict.h"
 
 namespace weir {
 namespace {
@@ -122,6 +122,32 @@ Json student_t(const ResultSet& results) {
   return list;
 }
 
+// Who won, and the points in that order.
+void set_verdict(Json& data, const ResultSet& results) {
+  const Ranking ranking = ranking_of(results);
+  const std::vector<Repeated> rows = ranked(results, ranking);
+  const Verdict verdict = verdict_of(results, ranking, rows);
+  Json answers = Json::array();
+  for (const Answer& answer : verdict.answers) answers.push_back({answer.winner, answer.next});
+  data["verdict"] = {{"asked", verdict.asked}, {"answers", std::move(answers)}};
+  data["ranked_by"] = ranking.marks;
+  data["ranked_by"].push_back(ranking.metric);
+  data["order"] = Json::array();
+  for (const Repeated& row : rows)
+    for (const PointResult* point : row.points) data["order"].push_back(point - results.points.data());
+}
+
+// By the metrics that it bounds, those of a run's curves among them.
+Json slo_lines(const ResultSet& results) {
+  const SloBounds slo = slo_of(results);
+  std::vector<std::string> names = metric_names(results);
+  names.insert(names.end(), {"ttft_ms", "tpot_ms"});
+  Json lines = Json::object();
+  for (const std::string& name : names)
+    if (const std::optional<double> bound = slo.of(name)) lines[name] = *bound;
+  return lines;
+}
+
 }  // namespace
 
 double significant(double value) {
@@ -152,6 +178,8 @@ Json report_data(const ResultSet& results) {
   data["points"] = std::move(points);
   data["columns"] = columns.list();
   data["student_t"] = student_t(results);
+  data["slo"] = slo_lines(results);
+  if (results.sweep) set_verdict(data, results);
   if (!results.sweep) data["curves"] = run_curves(results.directory);
   return data;
 }

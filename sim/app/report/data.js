@@ -50,6 +50,10 @@ function number(value) {  // four digits
 const exact = value =>
     (typeof value === 'number' ? value.toLocaleString('en', {maximumSignificantDigits: 15}) : text(value));
 
+// A number of dollars has them before it.
+const inDollars = (f, value, shown) =>
+    (/dollars/.test(f.id) && typeof value === 'number' ? '$' + shown : shown);
+
 function text(value) {
   if (value === undefined || value === null) return '–';
   if (typeof value === 'number') return number(value);
@@ -74,7 +78,7 @@ function field(id, label, group, values) {
   };
 }
 
-const textOf = (f, point) => (f.texts[point] ??= text(f.values[point]));
+const textOf = (f, point) => (f.texts[point] ??= inDollars(f, f.values[point], text(f.values[point])));
 
 // The values a field has, in order: numbers by size, others as they come in the sweep.
 function distinct(f) {
@@ -99,8 +103,10 @@ function allFields() {
       data.varied.map(([pointer, c], i) => field(pointer, data.short_names[i], 'varied', columnOf(c)));
   const metrics =
       data.metrics.map(([name, c, title, lower]) => ({...field(name, title, 'metric', columnOf(c)), lower}));
+  const places = [];  // best first
+  (data.order || points.map((_, i) => i)).forEach((point, place) => places[point] = place + 1);
   const own = [
-    field('index', 'point', 'point', points.map(p => p.index)),
+    field('rank', 'place', 'point', places), field('index', 'point', 'point', points.map(p => p.index)),
     field('status', 'status', 'point', points.map(p => p.status))
   ];
   return [...own, ...varied, ...metrics];
@@ -110,23 +116,23 @@ const fields = allFields();
 const byId = new Map(fields.map(f => [f.id, f]));
 const varied = fields.filter(f => f.group === 'varied');
 const metrics = fields.filter(f => f.group === 'metric' && f.numeric);
-const mainMetrics =
-    [
-      'capacity_rate_per_s',
-      'meets_slo',
-      'output_throughput',
-      'request_goodput',
-      'tokens_per_s_per_user',
-      'tokens_per_s_per_device',
-      'median_ttft_ms',
-      'p99_ttft_ms',
-      'median_tpot_ms',
-      'p99_tpot_ms',
-      'cost_dollars_per_million_output_tokens',
-      'output_tokens_per_joule',
-      'kv_cache_peak',
-    ].map(id => byId.get(id))
-        .filter(f => f && f.numeric);
+const mainMetrics = [...new Set([
+                      ...(data.ranked_by || []),
+                      'capacity_rate_per_s',
+                      'meets_slo',
+                      'output_throughput',
+                      'request_goodput',
+                      'tokens_per_s_per_user',
+                      'tokens_per_s_per_device',
+                      'median_ttft_ms',
+                      'p99_ttft_ms',
+                      'median_tpot_ms',
+                      'p99_tpot_ms',
+                      'cost_dollars_per_million_output_tokens',
+                      'output_tokens_per_joule',
+                      'kv_cache_peak',
+                    ])].map(id => byId.get(id))
+                        .filter(f => f && f.numeric);
 
 const nameOf = (point, but) => varied.filter(f => f !== but && distinct(f).length > 1)
                                    .map(f => `${f.label}=${textOf(f, point)}`)

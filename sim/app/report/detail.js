@@ -102,7 +102,7 @@ function metricList(i) {
                                                                               'bad';
     return element(
         'tr', null, element('th', {scope: 'row', title: f.id}, f.label),
-        element('td', {class: 'number'}, exact(value)),
+        element('td', {class: 'number'}, inDollars(f, value, exact(value))),
         pinned === null ?
             null :
             element('td', {class: 'number ' + good}, ratio === null ? '' : '×' + ratio.toFixed(3)));

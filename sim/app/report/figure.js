@@ -60,7 +60,7 @@ class Figure {
     return {
       type: 'scatter',
       data: {datasets: []},
-      plugins: [{afterDatasetsDraw: drawIntervals}],
+      plugins: [{afterDatasetsDraw: drawIntervals}, {afterDatasetsDraw: drawBounds}],
       options: {
         animation: false,
         responsive: true,
@@ -103,21 +103,33 @@ class Figure {
         together ? [] : rest.map(line));
   }
 
+  // Where the SLO bounds an axis: in sight, unless that would squeeze the points.
+  bounds(values, which) {
+    const bound = data.slo[this.options[which]], most = Math.max(...values), least = Math.min(...values);
+    const log = this.options['log' + which.toUpperCase()], far = log ? 100 : 4;
+    return bound === undefined || !values.length ?
+        null :
+        {bound, inSight: bound <= far * most && least <= far * bound};
+  }
+
   draw() {
     const o = this.options, theme = currentTheme(),
-          shown = currentPoints.filter(i => points[i].status === 'done');
+          shown = currentPoints.filter(i => points[i].status === 'done').sort((a, b) => a - b);
     const placed = placedPoints(o, shown), groups = grouping(o, shown, theme);
     const visible = placed.filter(p => !this.hidden.has(groups.of(p.i).name));
     const front = o.pareto ? paretoFront(visible, better(byId.get(o.x)), better(byId.get(o.y))) : [];
     this.onFront = new Set(front.map(p => p.i));
     this.chart.data.datasets =
         [this.frontSet(front), this.pointSet(visible, groups), ...this.lineSets(visible, groups)];
+    this.slo = {x: this.bounds(visible.map(p => p.x), 'x'), y: this.bounds(visible.map(p => p.y), 'y')};
+    this.chart.slo = this.slo;
     const ends = (which, log) => {  // intervals too; a logarithmic axis would end at whole decades
       const values = visible.flatMap(({[which]: at, estimates}) => {
         const half = estimates ? estimates[which].half : 0;
         return log ? [at] : [at - half, at + half];
       });
       if (!values.length) return {};
+      if (this.slo[which]?.inSight) values.push(this.slo[which].bound);
       const least = Math.min(...values), most = Math.max(...values);
       return log ? {min: least / 1.15, max: most * 1.15} : {suggestedMin: least, suggestedMax: most};
     };
@@ -236,6 +248,10 @@ class Figure {
     if (o.pareto)
       said.push(`${onFront} on the Pareto front: ${sense(byId.get(o.y))} y and ${
           sense(byId.get(o.x))} x are better`);
+    for (const which of ['y', 'x'])
+      if (this.slo[which] && !this.slo[which].inSight)
+        said.push(
+            `the SLO on ${byId.get(o[which]).label}, ${number(this.slo[which].bound)}, is out of sight`);
     if (missing > 0) said.push(`${missing} point${missing > 1 ? 's' : ''} without a value here`);
     this.caption.textContent = said.join(' · ');
     this.canvas.setAttribute('aria-label', `${byId.get(o.y).label} against ${byId.get(o.x).label}`);
@@ -256,6 +272,35 @@ class Figure {
 }
 
 function addFigure(options) { figures.push(new Figure(options, $('figures'))); }
+
+// Dashed where the SLO bounds what is drawn.
+function drawBounds(chart) {
+  const {ctx, chartArea: area, scales} = chart;
+  for (const which of ['x', 'y']) {
+    for (const {bound, name} of [chart.slo?.[which] || []].flat()) {
+      if (bound < scales[which].min || bound > scales[which].max) continue;
+      const at = scales[which].getPixelForValue(bound), upright = which === 'x';
+      ctx.save();
+      ctx.setLineDash([5, 4]);
+      ctx.lineWidth = 1.2;
+      ctx.strokeStyle = ctx.fillStyle = css('--bad');
+      ctx.beginPath();
+      ctx.moveTo(...(upright ? [at, area.top] : [area.left, at]));
+      ctx.lineTo(...(upright ? [at, area.bottom] : [area.right, at]));
+      ctx.stroke();
+      ctx.font = `11px ${css('--font')}`;
+      ctx.textAlign = name ? 'left' : 'right';  // beside a curve that rises to its left
+      const label = `SLO${name ? ' ' + name : ''} ${number(bound)}`;
+      if (name)
+        ctx.fillText(label, at + 4, area.bottom - (name === 'TPOT' ? 34 : 20));
+      else if (upright)
+        ctx.fillText(label, at - 4, area.top + 11);
+      else
+        ctx.fillText(label, area.right - 4, at - 4);
+      ctx.restore();
+    }
+  }
+}
 
 // The confidence intervals of means over seeds, as bars through their points.
 function drawIntervals(chart) {

@@ -29,6 +29,21 @@ function describePage() {
   $('version').textContent = data.version;
 }
 
+function showVerdict() {
+  const {asked, answers} = data.verdict, most = 20;
+  $('verdict').hidden = false;
+  $('verdict').append(
+      element('p', {class: 'muted'}, asked),
+      element(
+          'ul', null,
+          ...answers.slice(0, most).map(
+              ([winner, next]) => element(
+                  'li', null, element('b', null, winner),
+                  next ? element('span', {class: 'muted'}, next) : null))));
+  if (answers.length > most)
+    $('verdict').append(element('p', {class: 'muted'}, `and ${answers.length - most} more`));
+}
+
 function listen() {
   $('theme').addEventListener(
       'click', () => change('theme', {theme: currentTheme() === 'dark' ? 'light' : 'dark'}));
@@ -52,6 +67,7 @@ function listen() {
     $('filter').value = '';
     change('rows', {text: '', filters: {}});
   });
+  $('best').addEventListener('click', () => change('rows', {sort: 'rank', descending: false}));
   $('csv').addEventListener('click', saveCsv);
   $('more').addEventListener('click', () => {
     allRows = true;
@@ -97,6 +113,7 @@ document.documentElement.dataset.theme = currentTheme();
 describePage();
 listen();
 if (data.sweep) {
+  if (points.length) showVerdict();
   $('filter').value = view.text;
   makeFilters();
   makeChooser();

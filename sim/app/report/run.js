@@ -17,7 +17,8 @@ class Curves {
       plugins: {legend: {display: false}, tooltip: {enabled: false}},
       onHover: (event, found) => this.hover(event.native, found)
     };
-    this.chart = new Chart(this.canvas, {type: 'scatter', data: {datasets: []}, options});
+    const plugins = [{afterDatasetsDraw: drawBounds}];
+    this.chart = new Chart(this.canvas, {type: 'scatter', data: {datasets: []}, options, plugins});
     this.canvas.addEventListener('mouseleave', hideTip);
     this.draw();
   }
@@ -53,12 +54,21 @@ class Curves {
         (l, i) => element(
             'span', null, swatch({shape: 'circle', colour: palettes[theme][i % palettes[theme].length]}),
             ' ' + l.name)));
+    this.chart.slo = {x: this.slo || []};
+    const most =
+        Math.max(...(this.slo || []).map(s => s.bound), ...this.lines.flatMap(l => l.points.at(-1)?.x));
+    if (this.slo?.length) this.chart.options.scales.x.max = 1.1 * most;
     this.chart.update('none');
   }
 }
 
 class Distribution extends Curves {
   get byY() { return true; }
+  get slo() {
+    return Object.keys(spelt)
+        .filter(id => id in data.slo)
+        .map(id => ({bound: data.slo[id], name: spelt[id]}));
+  }
 }
 
 function showCurves() {
@@ -96,7 +106,7 @@ function showRun() {
   $('cards').hidden = false;
   for (const f of mainMetrics.filter(f => f.values[0] != null))
     $('cards').append(element(
-        'div', {class: 'card', title: f.id}, element('b', null, text(f.values[0])),
+        'div', {class: 'card', title: f.id}, element('b', null, textOf(f, 0)),
         element('span', null, f.label)));
   showCurves();
   change('selected', {selected: 0});

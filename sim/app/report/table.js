@@ -34,7 +34,7 @@ function cell(f, i) {
         p.error ? element('span', {class: 'why', title: p.error}, shortened(p.error.split('\n')[0], 60)) :
                   null);
   }
-  const value = f.values[i], shown = text(value);
+  const shown = textOf(f, i);
   return element(
       'td', {class: f.numeric ? 'number' : '', title: shown.length > 40 ? shown : undefined},
       shortened(shown, 40));
@@ -53,7 +53,8 @@ function drawRows() {
   $('count').textContent =
       (currentPoints.length === points.length ? `${points.length} points` :
                                                 `${currentPoints.length} of ${points.length} points`) +
-      (failed ? `, ${failed} failed` : '');
+      (failed ? `, ${failed} failed` : '') + (view.sort === 'rank' ? ', best first' : '');
+  $('best').hidden = view.sort === 'rank';
   $('more').hidden = shown.length === currentPoints.length;
   $('more').textContent = `show all ${currentPoints.length} rows`;
 }

@@ -1,7 +1,7 @@
 // What the reader has chosen to see. It is kept in the address, so that a reload or a copied address shows
 // the same; whoever draws something registers with onChange.
 const view = {
-  sort: 'index',
+  sort: 'rank',
   descending: false,
   text: '',
   filters: {},  // field -> the values shown, or {from, to}
@@ -49,7 +49,7 @@ function recall() {
     if (key in kept && (view[key] === null || typeof kept[key] === typeof view[key])) view[key] = kept[key];
   view.columns = [].concat(view.columns).filter(id => byId.has(id));
   view.figures = [].concat(view.figures).filter(f => byId.has(f.x) && byId.has(f.y));
-  if (!byId.has(view.sort)) view.sort = 'index';
+  if (!byId.has(view.sort)) view.sort = 'rank';
   if (!points[view.selected]) view.selected = null;
   if (!points[view.pinned]) view.pinned = null;
 }
@@ -68,8 +68,8 @@ function hasWord(point, word) {
 }
 
 function passes(point, id, filter) {
-  const value = byId.get(id)?.values[point];
-  if (Array.isArray(filter)) return filter.includes(text(value));
+  const f = byId.get(id), value = f?.values[point];
+  if (Array.isArray(filter)) return f && filter.includes(textOf(f, point));
   return value >= (filter.from ?? -Infinity) && value <= (filter.to ?? Infinity);
 }
 

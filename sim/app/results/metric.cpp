@@ -61,6 +61,7 @@ constexpr Title titles[] = {
     {"joules_per_output_token", "J/output token"},
     {"energy_j", "Energy (J)"},
     {"cost_dollars", "Cost ($)"},
+    {"cost_dollars_per_hour", "$/hour of all devices"},
     {"cost_dollars_per_million_output_tokens", "$/million output tokens"},
     {"capacity_rate_per_s", "Capacity (requests/s)"},
     {"device_count", "Devices"},
@@ -103,6 +104,10 @@ std::string metric_title(const std::string& name) {
   return title;
 }
 
+std::string with_dollars(const std::string& name, const std::string& number) {
+  return name.find("dollars") != std::string::npos && number != "-" ? "$" + number : number;
+}
+
 bool less_is_better(const std::string& name) {
   for (const char* word :
        {"_ms", "duration", "device_count", "energy_j", "joules_per", "dollars", "device_hours", "preemptions",
@@ -123,6 +128,7 @@ const std::vector<std::string>& ranked_metrics() {
                                     "total_token_throughput",
                                     "capacity_rate_per_s",
                                     "cost_dollars_per_million_output_tokens",
+                                    "cost_dollars_per_hour",
                                     "joules_per_output_token",
                                     "device_count",
                                     "duration",

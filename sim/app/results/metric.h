@@ -12,6 +12,7 @@ namespace weir {
 double metric_of(const Json& summary, const std::string& name);
 std::vector<std::string> metric_names(const ResultSet& results);  // of the first point that is done
 std::string metric_title(const std::string& name);                // "p99 TTFT (ms)"
+std::string with_dollars(const std::string& name, const std::string& number);  // $0.57 of what counts dollars
 bool less_is_better(const std::string& name);
 const std::vector<std::string>& ranked_metrics();  // those that a sweep may search the best of
 

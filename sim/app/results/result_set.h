@@ -24,6 +24,7 @@ struct ResultSet {
   std::vector<std::string> varied;  // pointers
   std::vector<PointResult> points;  // by index; of a run: one
   std::size_t missing = 0;          // points of a sweep that have not ended: it was interrupted, or runs
+  Json resolved = nullptr;          // the sweep file with its defaults; null of a run
 };
 
 // "3 of 8 points have no result yet: ..."; "" if every point has one.

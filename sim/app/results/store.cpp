@@ -199,6 +199,7 @@ ResultSet read_store(const fs::path& file, const std::function<Json(Json)>& kept
   results.sweep = true;
   results.name = known["name"];
   results.varied = parse_json(known["varied"], file.string()).get<std::vector<std::string>>();
+  results.resolved = parse_json(known["resolved"], file.string());
   each_point(database, [&](PointResult point) {
     if (point.status == "done") point.summary = kept(std::move(point.summary));
     results.points.push_back(std::move(point));

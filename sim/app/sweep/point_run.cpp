@@ -10,6 +10,7 @@
 #include "sim/app/output/metrics.h"
 #include "sim/app/output/writers.h"
 #include "sim/app/sweep/search/capacity.h"
+#include "sim/app/sweep/search/offered_load.h"
 #include "sim/engine/child_process.h"
 #include "sim/engine/simulation.h"
 
@@ -77,32 +78,35 @@ Json simulate_in_child(const Json& document, const std::string& file, const SloT
   return parse_json(ended.output, "summary");
 }
 
-Json at_rate(Json document, const CapacitySearch& search, double rate) {
+// The lowest rate is asked of as many requests as the start: of a hundred, two long prompts would give up a
+// layout that serves 99 % of thousands in time.
+Json at_rate(Json document, const CapacitySearch& search, const OfferedLoad& load, double rate) {
   constexpr double fewest_requests = 100;  // of which a 99th percentile is still one of them
-  document["workload"]["arrivals"]["rate_per_s"] = rate;
+  load.set(document, rate);
+  const double counted = rate > search.lowest ? rate : std::max(rate, load.rate_per_s());
   if (search.duration_s)
     document["workload"]["requests"]["count"] =
-        static_cast<std::int64_t>(std::max(fewest_requests, std::ceil(rate * *search.duration_s)));
+        static_cast<std::int64_t>(std::max(fewest_requests, std::ceil(counted * *search.duration_s)));
   return document;
 }
 
-Json run_capacity_search(const Json& document, const std::string& file, const CapacitySearch& search) {
-  Json best, lowest;  // summaries of the highest rate that was met, and of the lowest tried
-  double lowest_rate = 0;
+Json run_capacity_search(const Json& document, const std::string& file, CapacitySearch search) {
+  const OfferedLoad load(document, file);
+  if (load.traced()) {
+    search.lowest = std::max(search.lowest, load.rate_of(1 / OfferedLoad::most_scaled));
+    search.highest = std::min(search.highest, load.rate_of(OfferedLoad::most_scaled));
+  }
+  Json best;  // summary of the highest rate that was met, or of the only one tried
   const auto met = [&](double rate) {
-    Json summary = simulate_in_child(at_rate(document, search, rate), file, search.slo);
+    Json summary = simulate_in_child(at_rate(document, search, load, rate), file, search.slo);
     const bool good = summary["meets_slo"] == 1;
-    if (lowest.is_null() || rate < lowest_rate) {
-      lowest = summary;
-      lowest_rate = rate;
-    }
-    if (good) best = std::move(summary);
+    if (good || best.is_null()) best = std::move(summary);
     return good;
   };
-  const double start = document["workload"]["arrivals"]["rate_per_s"];
-  const CapacityFound found = find_capacity(search, start, met);
-  Json summary = found.rate > 0 ? std::move(best) : std::move(lowest);
+  const CapacityFound found = find_capacity(search, load.rate_per_s(), met);
+  Json summary = std::move(best);
   summary["capacity_rate_per_s"] = found.rate;
+  if (load.traced()) summary["capacity_rate_scale"] = load.scale_of(found.rate);
   summary["capacity_probes"] = found.probes;
   if (found.limited)
     summary["notes"].push_back(fmt::format(
@@ -111,7 +115,7 @@ Json run_capacity_search(const Json& document, const std::string& file, const Ca
     summary["notes"].push_back(
         fmt::format("capacity: the SLO is missed even at {}/s, the lowest rate that the sweep tries; its "
                     "metrics are shown",
-                    lowest_rate));
+                    search.lowest));
   return summary;
 }
 

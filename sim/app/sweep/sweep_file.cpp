@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/app/results/labels.h"
+#include "sim/app/sweep/search/offered_load.h"
 #include "sim/app/sweep/sweep_spec.h"
 
 namespace weir {
@@ -129,7 +130,8 @@ class Reader {
     if (searches.pareto) check_per("pareto", searches.pareto->per, all);
     if (searches.cheapest) check_per("cheapest", searches.cheapest->per, all);
     for (const auto& [pointer, at] : all)
-      if (searches.capacity && pointer == "/workload/arrivals/rate_per_s")
+      if (searches.capacity &&
+          (pointer == "/workload/arrivals/rate_per_s" || pointer == "/workload/arrivals/rate_scale"))
         problem(at, "varies what capacity searches for");
   }
 
@@ -138,19 +140,22 @@ class Reader {
   SweepSpec spec_;
 };
 
-// A capacity search sets the rate of every point, and perhaps the number of requests.
+// A capacity search turns the load of every point, and perhaps the number of requests.
 void check_capacity(const Sweep& sweep, Reading& reading) {
   if (!sweep.searches.capacity) return;
+  std::set<std::string> seen;  // workloads: traces are long to read
   for (const Point& point : sweep.points) {
     const Json scenario = scenario_of(sweep, point);
     const Json& workload = scenario.at("workload");
-    const std::string arrivals = workload.at("arrivals").at("kind"),
-                      requests = workload.at("requests").at("kind");
-    if (arrivals != "poisson" && arrivals != "gamma" && arrivals != "constant")
-      return reading.problem(
-          "/capacity", fmt::format("needs arrivals with a rate_per_s (poisson, gamma, constant), got {} "
-                                   "(point {})",
-                                   arrivals, in_words(point.varied)));
+    if (!seen.insert(workload.dump()).second) continue;
+    const std::string requests = workload.at("requests").at("kind");
+    try {
+      OfferedLoad(scenario, sweep.scenario_file.string());
+    } catch (const ConfigError& e) {
+      const std::string where = in_words(point.varied);
+      return reading.problem("/capacity",
+                             e.problems()[0].what + (where.empty() ? "" : " (point " + where + ")"));
+    }
     if (sweep.searches.capacity->duration_s && requests != "fixed" && requests != "lognormal" &&
         requests != "gamma" && requests != "named")
       return reading.problem(

@@ -6,9 +6,11 @@
 #include <random>
 
 #include "sim/app/results/metric.h"
+#include "sim/app/results/objective.h"
 #include "sim/app/sweep/point_run.h"
 #include "sim/app/sweep/search/capacity.h"
 #include "sim/app/sweep/search/conclude.h"
+#include "sim/app/sweep/search/offered_load.h"
 #include "sim/engine/child_process.h"
 #include "test/app/run_weir.h"
 #include "test/app/sweep/sweep_files.h"
@@ -72,6 +74,65 @@ TEST_CASE("capacity: none below the lowest rate is 0, and the highest is not exc
   CHECK(find_capacity(search, 100, [](double rate) { return rate <= 1; }).rate == 1);
 }
 
+TEST_CASE("capacity: the lowest rate is asked first, and what misses it is asked nothing else") {
+  CapacitySearch search;
+  search.lowest = 0.01;
+  search.highest = 1e5;
+  std::vector<double> asked;
+  const auto below = [&](double threshold) {
+    asked.clear();
+    return find_capacity(search, 8, [&](double rate) {
+      asked.push_back(rate);
+      return rate <= threshold;
+    });
+  };
+  CHECK(below(0.001).rate == 0);
+  CHECK(asked == std::vector<double>{0.01});
+  const CapacityFound found = below(11);
+  CHECK(std::vector<double>(asked.begin(), asked.begin() + 3) == std::vector<double>{0.01, 8, 16});
+  CHECK(asked.size() == 9);  // six more halve a factor of two to 2 %
+  CHECK(found.rate <= 11);
+  CHECK(found.rate * 1.02 >= 11);
+}
+
+TEST_CASE("capacity: a trace is searched by rate_scale, and gives the rate at which its requests then come") {
+  const ScratchDirectory scratch;
+  std::ofstream trace(scratch / "trace.csv");
+  trace << "arrival_s,input_tokens,output_tokens\n";
+  for (int i = 0; i < 301; ++i) trace << 5 + 0.5 * i << ",400,50\n";  // two a second
+  trace.close();
+  Json scenario = small_scenario();
+  scenario["workload"] = {{"requests", {{"kind", "csv"}, {"file", (scratch / "trace.csv").string()}}},
+                          {"arrivals", {{"kind", "trace"}, {"rate_scale", 3}}}};
+  scenario["serving"]["replicas"][0]["batching"] = {{"kind", "chunked_prefill"}, {"max_batch_requests", 16}};
+  CHECK(OfferedLoad(scenario, "").rate_per_s() == Approx(6));
+  const Json slo = {{"ttft_ms", 400}, {"tpot_ms", 20}, {"percentile", 90}};
+  const Json found = run_all(swept({{"scenario", scenario}, {"capacity", slo}})).at(0);
+  const double rate = found["capacity_rate_per_s"], scale = found["capacity_rate_scale"];
+  CHECK(rate == Approx(2 * scale));
+  CHECK(found["scenario"]["workload"]["arrivals"]["rate_scale"] == scale);
+  CHECK(found["meets_slo"] == 1);
+  Json evenly = scenario;  // the same load, drawn
+  evenly["workload"] = {
+      {"requests", {{"kind", "fixed"}, {"count", 301}, {"input_tokens", 400}, {"output_tokens", 50}}},
+      {"arrivals", {{"kind", "constant"}, {"rate_per_s", 6}}}};
+  const double drawn = run_all(swept({{"scenario", evenly}, {"capacity", slo}})).at(0)["capacity_rate_per_s"];
+  CHECK(rate == Approx(drawn).epsilon(0.03));
+}
+
+TEST_CASE("capacity: a limit of simulated time is stretched with the arrivals, not cut short by low rates") {
+  Json scenario = small_scenario();
+  scenario["simulated_time_limit_s"] = 1000;
+  scenario["workload"]["arrivals"] = {{"kind", "constant"}, {"rate_per_s", 4}};
+  const OfferedLoad load(scenario, "");
+  load.set(scenario, 0.01);
+  CHECK(scenario["simulated_time_limit_s"] == 400'000);
+  CHECK(scenario["workload"]["arrivals"]["rate_per_s"] == 0.01);
+  Json faster = scenario;
+  OfferedLoad(scenario, "").set(faster, 8);
+  CHECK(faster["simulated_time_limit_s"] == scenario["simulated_time_limit_s"]);
+}
+
 TEST_CASE("capacity: agrees with a fine grid of simulated rates within its precision") {
   Json scenario = small_scenario();
   scenario["workload"]["requests"]["count"] = 300;
@@ -133,6 +194,15 @@ TEST_CASE("capacity: what cannot be searched is refused") {
   const Json poisson = {{"kind", "poisson"}, {"rate_per_s", 1}};
   CHECK(place(poisson, Json::object()) == "accepted");
   CHECK(place({{"kind", "all_at_once"}}, Json::object()) == "/capacity");
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "trace.csv") << "arrival_s,input_tokens,output_tokens\n1,10,10\n1,10,10\n";
+  Json at_once = small_scenario();
+  at_once["workload"] = {{"requests", {{"kind", "csv"}, {"file", (scratch / "trace.csv").string()}}},
+                         {"arrivals", {{"kind", "trace"}}}};
+  CHECK(places(problems_of({{"scenario", at_once}, {"capacity", {{"tpot_ms", 50}}}})) ==
+        std::set<std::string>{"/capacity"});
+  CHECK(place(poisson, {{"vary", {{"/workload/arrivals/rate_scale", {1, 2}}}}}) ==
+        "/vary/~1workload~1arrivals~1rate_scale");
   CHECK(place(poisson, {{"cheapest", {{"tpot_ms", 50}}}}) == "/cheapest");
   CHECK(place(poisson, {{"vary", {{"/workload/arrivals/rate_per_s", {1, 2}}}}}) ==
         "/vary/~1workload~1arrivals~1rate_per_s");
@@ -184,31 +254,92 @@ TEST_CASE("pareto: marks the front of each group, seeds by their mean, and no po
   CHECK(marks == std::vector<int>{1, 1, 1, 1, 0, 0, 1, 1, -1, 0});
 }
 
-TEST_CASE("cheapest: equals brute force over random points") {
+TEST_CASE("cheapest: equals brute force over random points, by every objective") {
   std::mt19937 random(9);
   for (int round = 0; round < 100; ++round) {
+    const Objective& objective = objectives()[static_cast<std::size_t>(round) % objectives().size()];
     std::vector<PointResult> points;
     for (int load = 0; load < 3; ++load)
       for (int layout = 0; layout < 8; ++layout)
-        points.push_back(done(static_cast<std::int64_t>(points.size()),
-                              {{"/load", load}, {"/layout", layout}},
-                              {{"meets_slo", random() % 2},
-                               {"device_count", random() % 4 + 1},
-                               {"cost", {{"dollars", random() % 3}}}}));
+        points.push_back(done(
+            static_cast<std::int64_t>(points.size()), {{"/load", load}, {"/layout", layout}},
+            {{"meets_slo", random() % 2},
+             {"device_count", random() % 4 + 1},
+             {"mean_e2el_ms", random() % 3},
+             {"joules_per_output_token", random() % 5},
+             {"cost",
+              {{"dollars_per_hour", random() % 3}, {"dollars_per_million_output_tokens", random() % 4}}}}));
     Searches searches;
-    searches.cheapest = CheapestSearch{{}, {"/load"}};
+    searches.cheapest = CheapestSearch{{}, objective.name, {"/load"}};
     REQUIRE(conclude(searches, points) == std::vector<std::string>{"cheapest"});
     for (const PointResult& p : points) {
       bool best = p.summary["meets_slo"] == 1;
       for (const PointResult& q : points) {
-        const auto price = [](const PointResult& r) {
-          return std::pair<int, int>(r.summary["device_count"], r.summary["cost"]["dollars"]);
+        const auto price = [&](const PointResult& r) {
+          return std::pair(metric_of(r.summary, objective.metric), r.summary["mean_e2el_ms"].get<double>());
         };
         if (q.varied[0] == p.varied[0] && q.summary["meets_slo"] == 1 && price(q) < price(p)) best = false;
       }
       CHECK((p.summary["cheapest"] == 1) == best);
     }
   }
+}
+
+TEST_CASE("cheapest: the same prices in another sum are a tie, and what has no value does not win") {
+  const double h100 = 2.69, eight = 8 * h100;
+  double one_by_one = 0;
+  for (int i = 0; i < 8; ++i) one_by_one += h100;
+  REQUIRE(one_by_one != eight);
+  const auto point = [](std::int64_t i, const Json& dollars, double latency) {
+    return done(i, {{"/layout", i}},
+                {{"meets_slo", 1}, {"cost", {{"dollars_per_hour", dollars}}}, {"mean_e2el_ms", latency}});
+  };
+  std::vector<PointResult> points = {point(0, std::min(one_by_one, eight), 20),
+                                     point(1, std::max(one_by_one, eight), 10), point(2, nullptr, 1)};
+  Searches searches;
+  searches.cheapest = CheapestSearch{{}, "dollars_per_hour", {}};
+  conclude(searches, points);
+  CHECK(points[0].summary["cheapest"] == 0);
+  CHECK(points[1].summary["cheapest"] == 1);
+  CHECK(points[2].summary["cheapest"] == 0);
+}
+
+TEST_CASE("cheapest: means dollars, unless the sweep says otherwise: two RTX 4090 beat one H100") {
+  Json scenario = small_scenario();
+  scenario["workload"]["requests"] = {
+      {"kind", "fixed"}, {"count", 20}, {"input_tokens", 100}, {"output_tokens", 20}};
+  scenario["cluster"]["nodes"][0].erase("interconnect");
+  Json sweep = {{"scenario", scenario}, {"cheapest", {{"tpot_ms", 100}}}};
+  sweep["zip"] = {
+      {{"/cluster/nodes/0/devices/0", {{{"kind", "h100_sxm"}}, {{"kind", "rtx4090"}, {"count", 2}}}},
+       {"/serving/replicas/0/count", {1, 2}}}};
+  const auto winner = [&](const Json& objective) {
+    if (!objective.is_null()) sweep["cheapest"]["objective"] = objective;
+    const Sweep read = swept(sweep);
+    std::vector<PointResult> points;
+    for (Json& summary : run_all(read)) {
+      CHECK(summary["meets_slo"] == 1);
+      const auto i = points.size();
+      points.push_back(done(static_cast<std::int64_t>(i), read.points[i].varied, std::move(summary)));
+    }
+    conclude(read.searches, points);
+    // Of the device catalog, price_per_hour
+    CHECK(points[0].summary["cost"]["dollars_per_hour"].get<double>() == Approx(2.69));
+    CHECK(points[1].summary["cost"]["dollars_per_hour"].get<double>() == Approx(2 * 0.34));
+    REQUIRE(points[0].summary["cheapest"] != points[1].summary["cheapest"]);
+    return points[0].summary["cheapest"] == 1 ? "h100_sxm" : "rtx4090";
+  };
+  CHECK(winner(nullptr) == std::string("rtx4090"));
+  CHECK(winner("dollars_per_hour") == std::string("rtx4090"));
+  CHECK(winner("devices") == std::string("h100_sxm"));
+}
+
+TEST_CASE("cheapest: an objective that there is not is refused with those that there are") {
+  const std::vector<Problem> problems =
+      problems_of({{"scenario", small_scenario()}, {"cheapest", {{"tpot_ms", 9}, {"objective", "dollars"}}}});
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].pointer == "/cheapest/objective");
+  CHECK_THAT(problems[0].what, Catch::Contains("dollars_per_mtok") && Catch::Contains("joules_per_token"));
 }
 
 TEST_CASE("cheapest: in a sweep, the fewest devices that serve the load in time") {

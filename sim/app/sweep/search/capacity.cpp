@@ -12,21 +12,22 @@ CapacityFound find_capacity(const CapacitySearch& search, double start,
     ++found.probes;
     return met(rate);
   };
-  double good = 0, bad = 0;
-  for (double rate = std::clamp(start, search.lowest, search.highest); good == 0 || bad == 0;) {
+  if (!probe(search.lowest)) return found;
+  double good = search.lowest, bad = 0;
+  double rate = std::min(start > search.lowest ? start : 2 * search.lowest, search.highest);
+  while (rate > good) {
     if (probe(rate)) {
       good = rate;
-      if (rate >= search.highest) break;
+      if (bad > 0) break;
       rate = std::min(2 * rate, search.highest);
     } else {
       bad = rate;
-      if (rate <= search.lowest) break;
-      rate = std::max(rate / 2, search.lowest);
+      if (good > search.lowest) break;
+      rate /= 2;
     }
-    if (good > 0 && bad > 0) break;
   }
   found.limited = bad == 0;
-  while (good > 0 && bad > 0 && bad > good * (1 + search.precision)) {
+  while (bad > good * (1 + search.precision)) {
     const double middle = std::sqrt(good * bad);
     (probe(middle) ? good : bad) = middle;
   }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sim/app/results/metric.h"
+#include "sim/app/results/objective.h"
 
 namespace weir {
 namespace {
@@ -74,20 +75,18 @@ bool meets_slo(const Configuration& c) {
                                [](const PointResult* p) { return p->summary.at("meets_slo") == 1; });
 }
 
-// Fewest devices, then fewest dollars: of equally many devices, the cheaper kind.
-std::pair<double, double> price(const Configuration& c) {
-  return {mean(c, "device_count"), mean(c, "cost_dollars")};
-}
-
 void mark_cheapest(std::vector<PointResult>& points, const CheapestSearch& search) {
+  const std::string& metric = objective_of(search.objective).metric;
+  const auto place = [&](const Configuration& c) { return place_by(mean(c, metric), mean(c, tie_metric)); };
+  const auto judged = [&](const Configuration& c) { return meets_slo(c) && std::isfinite(place(c).first); };
   std::vector<Configuration> all = configurations(points, search.per);
   std::map<std::string, std::pair<double, double>> least;  // by group
   for (const Configuration& c : all)
-    if (meets_slo(c)) {
-      const auto [it, fresh] = least.try_emplace(c.group, price(c));
-      it->second = std::min(it->second, price(c));
+    if (judged(c)) {
+      const auto [it, fresh] = least.try_emplace(c.group, place(c));
+      it->second = std::min(it->second, place(c));
     }
-  for (const Configuration& c : all) mark(c, "cheapest", meets_slo(c) && price(c) == least.at(c.group));
+  for (const Configuration& c : all) mark(c, "cheapest", judged(c) && place(c) == least.at(c.group));
 }
 
 }  // namespace
@@ -104,7 +103,9 @@ std::vector<std::string> conclude(const Searches& searches, std::vector<PointRes
 std::vector<std::string> metrics_of(const Searches& searches) {
   std::vector<std::string> metrics;
   if (searches.pareto) metrics = searches.pareto->metrics;
-  if (searches.cheapest) metrics.insert(metrics.end(), {"meets_slo", "device_count", "cost_dollars"});
+  if (searches.cheapest)
+    metrics.insert(metrics.end(),
+                   {"meets_slo", objective_of(searches.cheapest->objective).metric, tie_metric});
   return metrics;
 }
 

@@ -6,6 +6,8 @@
 
 #include "sim/app/output/metrics.h"
 #include "sim/app/results/metric.h"
+#include "sim/app/results/objective.h"
+#include "sim/core/catalog.h"
 
 namespace weir {
 namespace {
@@ -19,6 +21,8 @@ std::vector<std::string> texts(Params& params, Key key, std::vector<std::string>
   params.fail(key.name, "expected a list of strings, got " + given->dump().substr(0, 60));
   return fallback;
 }
+
+constexpr Range<double> request_rates{1e-9, 1e9};  // as arrivals may have
 
 const Key per_key = {"per", "Varied pointers: the search is made for each of their values apart."};
 
@@ -72,9 +76,10 @@ CapacitySearch CapacitySearch::from(Params& params) {
       params.number({"precision", "Relative: the rate found meets the SLO, and one higher by this does not."},
                     {1e-4, 1}, 0.02);
   c.lowest =
-      params.number({"from", "Lowest rate tried; one that fails there has a capacity of 0."}, positive, 0.01);
+      params.number({"from", "Lowest rate, tried first: a point that fails there has a capacity of 0."},
+                    request_rates, 0.01);
   c.highest =
-      params.number({"to", "Highest rate tried; a capacity above it is given as this."}, positive, 1e5);
+      params.number({"to", "Highest rate tried; a capacity above it is given as this."}, request_rates, 1e5);
   c.duration_s = params.number_or_null({"duration_s",
                                         "Arrivals of each probe last about so long: requests.count becomes "
                                         "rate x duration_s, at least 100; null: "
@@ -102,6 +107,10 @@ ParetoSearch ParetoSearch::from(Params& params) {
 CheapestSearch CheapestSearch::from(Params& params) {
   CheapestSearch c;
   c.slo = SloTarget::from(params);
+  std::string help = "What is least:";
+  for (const Objective& o : objectives()) help += fmt::format(" {}, {};", o.name, o.summary);
+  help += " between equal ones the lower mean end-to-end latency decides.";
+  c.objective = params.choice({"objective", help.c_str()}, names_of(objectives()), objectives()[0].name);
   c.per = texts(params, per_key, {});
   return c;
 }
@@ -110,12 +119,13 @@ Searches Searches::from(Params& params) {
   Searches s;
   s.capacity = read_if_given<CapacitySearch>(
       params,
-      {"capacity", "Find each point's highest arrival rate within an SLO; column capacity_rate_per_s."});
+      {"capacity",
+       "Find each point's highest arrival rate within an SLO, by rate_per_s of its arrivals or rate_scale "
+       "of a trace; column capacity_rate_per_s."});
   s.pareto = read_if_given<ParetoSearch>(
       params, {"pareto", "Mark the points that no other beats in every metric; column pareto."});
   s.cheapest = read_if_given<CheapestSearch>(
-      params, {"cheapest",
-               "Mark the points with the fewest devices that meet an SLO; columns meets_slo and cheapest."});
+      params, {"cheapest", "Mark the cheapest points that meet an SLO; columns meets_slo and cheapest."});
   for (std::size_t i = 0; s.pareto && i < s.pareto->metrics.size(); ++i)
     if (s.pareto->metrics[i] == "capacity_rate_per_s" && !s.capacity && !params.describing())
       params.fail(fmt::format("pareto/metrics/{}", i), "is known only of a sweep with capacity");

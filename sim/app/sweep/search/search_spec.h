@@ -37,6 +37,7 @@ struct ParetoSearch {
 
 struct CheapestSearch {
   SloTarget slo;
+  std::string objective;  // by its name
   std::vector<std::string> per;
   static CheapestSearch from(Params& params);
 };

@@ -1,0 +1,23 @@
+#pragma once
+// What won and why, in words with the numbers: the head of weir sweep's table and of a sweep's page.
+#include <string>
+#include <vector>
+
+#include "sim/app/results/ranking.h"
+#include "sim/app/results/slo_bounds.h"
+
+namespace weir {
+
+struct Answer {
+  std::string winner;  // of a group, with the numbers that made it so
+  std::string next;    // "" if there is no other
+};
+struct Verdict {
+  std::string asked;  // what the order is by
+  std::vector<Answer> answers;
+};
+
+Verdict verdict_of(const ResultSet& results, const Ranking& ranking, const std::vector<Repeated>& ranked);
+std::vector<std::string> metrics_of_verdicts();  // all that one may ask of summaries
+
+}  // namespace weir
