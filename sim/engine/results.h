@@ -66,6 +66,7 @@ struct DeviceUsage {
   std::vector<UnitUsage> units;
   Joules energy;  // all `devices`
   double cost_dollars = 0;
+  std::string kernels = {};            // whose efficiencies a GPU's are
   std::string host_memory = {};        // its kind, where the KV cache lies in it
   std::optional<double> die_mm2 = {};  // of one device, where its catalog row says
 };

@@ -48,6 +48,7 @@ class Recorder {
   void carried(std::size_t link, Seconds from, Seconds to, Bytes bytes);
   void span(Span span);
   bool wants_spans() const { return wants_spans_; }
+  double generated() const { return generated_; }  // tokens so far
   bool kept(std::int32_t request) const { return request >= warmup_; }
   void measure_from(Seconds start);  // arrival of the first request kept: usage before it is not counted
 
@@ -65,6 +66,7 @@ class Recorder {
   RunResult result_;
   std::int32_t warmup_;
   bool wants_spans_;
+  double generated_ = 0;
   std::optional<Seconds> start_;
   TimeBuckets running_, waiting_, blocks_, tokens_;
   std::vector<TimeBuckets> device_busy_, link_bytes_, flow_bytes_;
