@@ -35,10 +35,29 @@ std::function<FlopsPerSecond(DataType)> peaks(const std::map<std::string, double
 // A named set of constants, in the place of the row's own.
 void assume(Json& row, const std::string& assumptions) {
   const Json sets = row.value("assumptions", Json::object());
+  row["assumed"] = sets.contains(assumptions);
   if (const auto set = sets.find(assumptions); set != sets.end())
     for (const auto& [key, value] : set->items())
       if (key != "sources") row[key] = value;
   row.erase("assumptions");
+}
+
+double largest_of_catalog(const char* key) {
+  double largest = 0;
+  for (const std::string& kind : device_names()) {
+    const Json row = catalog_file(kind);
+    if (const auto number = row.find(key); number != row.end() && number->is_number())
+      largest = std::max(largest, number->get<double>());
+  }
+  return largest;
+}
+
+// What the scenario gives in the place of the row's.
+template <class Number>
+void give(Json& row, const char* key, std::optional<Number> given, Params& params) {
+  if (!given || !row.is_object()) return;
+  row[key] = *given;
+  params.note_if_beyond(key, static_cast<double>(*given), largest_of_catalog(key));
 }
 
 }  // namespace
@@ -84,14 +103,12 @@ const CatalogNumbers& cache_numbers() {
 
 void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params) {
   for (const CatalogNumber& n : numbers)
-    if (const auto given = params.number_if_given(n.key, n.range); given && row.is_object())
-      row[n.key.name] = *given;
+    give(row, n.key.name, params.number_if_given(n.key, n.range), params);
 }
 
 void override_counts(Json& row, std::span<const CatalogCount> counts, Params& params) {
   for (const CatalogCount& count : counts)
-    if (const auto given = params.integer_or_null(count.key, {1, count.most}); given && row.is_object())
-      row[count.key.name] = *given;
+    give(row, count.key.name, params.integer_or_null(count.key, {1, count.most}), params);
 }
 
 void override_choices(Json& row, std::span<const CatalogChoice> choices, Params& params) {
@@ -140,6 +157,7 @@ DeviceSpec common_spec(const std::string& kind, Params& row) {
                 .per_byte = JoulesPerByte(si("memory_pj_per_byte")),
                 .per_link_byte = JoulesPerByte(si("link_pj_per_byte"))};
   spec.dollars_per_hour = value.at("price_per_hour");
+  spec.assumed = row.flag({"assumed", ""}, false);
   return spec;
 }
 
@@ -192,7 +210,9 @@ std::shared_ptr<const Device> make_device(const std::string& kind, Params& param
   std::shared_ptr<const Device> device;
   for (const DeviceClass* one : classes)
     if (is_of(*one, row)) device = one->read(kind, row);
-  return folder ? make_profiled(std::move(device), params.reading().relative(*folder), params) : device;
+  if (folder) return make_profiled(std::move(device), params.reading().relative(*folder), params);
+  if (!device->spec().foreign_kernels.empty()) params.note("kind", device->spec().foreign_kernels);
+  return device;
 }
 
 }  // namespace weir

@@ -51,8 +51,11 @@ struct DeviceSpec {
   BytesPerSecond host_bandwidth;                           // PCIe, per direction
   PowerSpec power;
   double dollars_per_hour = 0;
-  std::optional<double> die_mm2;   // where the catalog says what it is made of
-  std::vector<DeviceUnit> units;   // a partitioning policy places operators on them
+  std::optional<double> die_mm2;     // where the catalog says what it is made of
+  bool assumed = false;              // its row has the scenario's named set of constants
+  std::string kernels = {};          // whose efficiencies a GPU's are, devices/kernels
+  std::string foreign_kernels = {};  // how far they are another generation's; "" if they are not
+  std::vector<DeviceUnit> units;     // a partitioning policy places operators on them
   int kv_channels = 1;             // more than 1: a request's KV cache lies in one of so many, of equal size
   std::optional<CacheSpec> cache;  // last level; a unit "prefetch" fills it where there is one
   bool is_host_memory = false;     // of a node: it runs no model, it holds KV caches beside devices that do

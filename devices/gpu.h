@@ -17,6 +17,7 @@ struct ElementwiseLayer {
 
 // How well the kernels of one software stack use one generation of GPUs: devices/kernels/*.json.
 struct KernelEfficiencies {
+  std::string generation;  // "Hopper"; "" of an assumption
   GemmEfficiency gemm_16bit, gemm_8bit;
   std::vector<ElementwiseLayer> elementwise;  // the last is for any other layer
   AttentionEfficiency attention;

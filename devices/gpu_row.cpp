@@ -1,4 +1,7 @@
 // A GPU's row of devices/catalog.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "devices/catalog_rows.h"
 #include "devices/gpu.h"
 #include "devices/gpu_pim/gpu_pim.h"
@@ -42,12 +45,18 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   const std::string pim_memory = row.has("pim_memory") ? row.choice({"pim_memory", ""}, memory_names()) : "";
   const bool pim_commands =
       row.has("pim_timing") && row.choice({"pim_timing", ""}, {"commands", "peak"}) == "commands";
+  const std::string generation = row.text({"generation", ""}, "unknown");
   row.close_ignoring_rest();  // sources, for people; a test holds them
   reading.finish();
   spec.units = {{"gpu"}, {"link"}};
   const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mb")),
                        value.at("sustained_compute")};
   const KernelEfficiencies efficiencies = find_kernels(kernels, shape);
+  spec.kernels = kernels;
+  if (!efficiencies.generation.empty() && efficiencies.generation != generation)
+    spec.foreign_kernels =
+        fmt::format("kernel efficiencies of {} ({}) on a GPU whose own generation ({}) was not measured",
+                    kernels, efficiencies.generation, generation);
   if (value.contains("l2_bandwidth_gb_per_s")) {
     spec.units.push_back({"prefetch"});
     // ESTIMATE: a stream of prefetches reaches what a matrix's weights reach.
@@ -61,15 +70,31 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
       BytesPerSecond(Params::unit("pim_bandwidth_gb_per_s") * pim.at("pim_bandwidth_gb_per_s")));
 }
 
+// Efficiencies are shares of the peaks of the machine they were measured on.
+void note_kernels(const Json& before, const Json& row, Params& params) {
+  std::vector<std::string> changed;
+  for (const CatalogNumbers* all : {&memory_and_peak_numbers(), &cache_numbers(), &numbers()})
+    for (const CatalogNumber& n : *all)
+      if (n.key.name != std::string("memory_capacity_gib") &&
+          row.value(n.key.name, 0.0) != before.value(n.key.name, 0.0))
+        changed.emplace_back(n.key.name);
+  const bool measured = !row.value("assumed", false) && !params.has("profile");
+  if (!changed.empty() && measured)
+    params.note("", fmt::format("kernel efficiencies of {}, which were measured at another {}",
+                                row.value("kernels", ""), fmt::join(changed, ", ")));
+}
+
+void override_gpu(Json& row, Params& params) {
+  const Json before = row;
+  override_numbers(row, memory_and_peak_numbers(), params);
+  override_numbers(row, cache_numbers(), params);
+  override_numbers(row, numbers(), params);
+  override_numbers(row, pim_numbers(), params);
+  if (row.is_object()) note_kernels(before, row, params);
+}
+
 }  // namespace
 
-const DeviceClass gpu_class = {"gpu",
-                               [](Json& row, Params& params) {
-                                 override_numbers(row, memory_and_peak_numbers(), params);
-                                 override_numbers(row, cache_numbers(), params);
-                                 override_numbers(row, numbers(), params);
-                                 override_numbers(row, pim_numbers(), params);
-                               },
-                               read_gpu};
+const DeviceClass gpu_class = {"gpu", override_gpu, read_gpu};
 
 }  // namespace weir

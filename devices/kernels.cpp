@@ -88,6 +88,7 @@ KernelEfficiencies find_kernels(const std::string& name, const GpuShape& shape) 
   const Json& json = embedded_json(*text, file);
   Params params(reading, json);
   KernelEfficiencies kernels;
+  kernels.generation = params.text({"generation", ""}, "");
   kernels.gemm_16bit = read_gemm(params.object({"gemm_16bit", ""}, Params::Presence::required));
   kernels.gemm_8bit = read_gemm(params.object({"gemm_8bit", ""}, Params::Presence::required));
   kernels.elementwise =

@@ -27,6 +27,7 @@ Curve::Point Curve::at(double wanted) const {
   const double next = i == x.size() ? std::numeric_limits<double>::infinity() : x[i];
   i = std::min(i, x.size() - 1);
   const double slope = (y[i] - y[i - 1]) / (x[i] - x[i - 1]);
+  if (wanted >= x.back() && slope < 0) return {y.back(), 0, next};  // noise: more work is never less time
   return {y[i - 1] + slope * (wanted - x[i - 1]), slope, next};
 }
 

@@ -6,8 +6,8 @@
 
 namespace weir {
 
-// Knots in ascending order with a value each; linear between them, beyond the last from the last two, and the
-// first value before the first.
+// Knots in ascending order with a value each; linear between them, beyond the last from the last two where
+// these rise, and the first value before the first.
 struct Curve {
   std::vector<double> x, y;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "devices/profile_bundle.h"
@@ -27,7 +28,9 @@ int named_degree(const std::filesystem::path& folder) {
   if (name.empty()) name = folder.parent_path().filename().string();
   const auto digits = name.find_last_not_of("0123456789") + 1;
   const bool named = digits < name.size() && digits >= 2 && name.compare(digits - 2, 2, "tp") == 0;
-  return named ? std::stoi(name.substr(digits)) : 0;
+  int degree = 0;
+  if (named) std::from_chars(name.data() + digits, name.data() + name.size(), degree);  // 0: it is no degree
+  return degree;
 }
 
 // The block of a mixture of experts is measured whole: its first matrix stands for all of it.
@@ -213,8 +216,9 @@ class Profiled final : public Device {
 
 std::shared_ptr<const Device> make_profiled(std::shared_ptr<const Device> analytic,
                                             const std::filesystem::path& folder, Params& params) {
-  if (!std::filesystem::is_directory(folder)) {
-    params.fail("profile", fmt::format("no such folder: {}", folder.string()));
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    params.fail("profile", fmt::format("no such folder: {}", shortened(folder.string())));
     return nullptr;
   }
   std::vector<Problem> problems;

@@ -8,6 +8,7 @@
 #include <queue>
 #include <unordered_map>
 
+#include "sim/core/bounded_json.h"
 #include "workloads/tokens.h"
 
 // Byte-level byte-pair encoding: Sennrich et al., arXiv:1508.07909, on bytes as GPT-2 does (openai/gpt-2,
@@ -237,16 +238,12 @@ class ByteLevelBpe : public TokenCounter {
 }  // namespace
 
 std::shared_ptr<const TokenCounter> byte_level_bpe(const std::string& text, const std::string& file) {
-  constexpr int max_depth = 64;
-  const auto watch = [&](int depth, json::parse_event_t, json&) {
-    if (depth > max_depth)
-      throw ConfigError(file, "", fmt::format("nested deeper than {} levels", max_depth));
-    return true;
-  };
   try {
-    return std::make_shared<ByteLevelBpe>(json::parse(text, watch), file);
+    return std::make_shared<ByteLevelBpe>(parse_bounded<json>(text), file);
+  } catch (const TooDeep& e) {
+    throw ConfigError(file, "", e.what());
   } catch (const json::exception& e) {
-    throw ConfigError(file, "", std::string("not a tokenizer.json: ") + e.what());
+    throw ConfigError(file, "", "not a tokenizer.json: " + shortened(e.what()));
   }
 }
 

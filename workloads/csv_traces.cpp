@@ -139,6 +139,15 @@ std::optional<double> calendar_seconds(std::string_view text, std::optional<std:
   return static_cast<double>(whole - *origin) + fraction;
 }
 
+// Of a trace's prefixes, which are not replayed: prefix_blocks, prefix_hit_blocks, cached_tokens, ...
+bool speaks_of_prefixes(std::string_view column) {
+  std::string name(column);
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name.find("prefix") != name.npos || name.find("hit") != name.npos ||
+         name.find("cached") != name.npos || name == "shares_with" || name == "shared_tokens" ||
+         name == "hash_ids";
+}
+
 // What a row says, once the header is known.
 class RowReader {
  public:
@@ -148,6 +157,15 @@ class RowReader {
     input_ = column(header_, columns.input);
     output_ = column(header_, columns.output);
     if (!arrival_) no_column_ = missing("column", columns.arrival.front(), header_);
+    for (const auto& used : {arrival_, input_, output_})
+      if (used && std::ranges::count(header_, header_[*used]) > 1)
+        trace_.problem(1, fmt::format("two columns {}", printable(header_[*used])));
+    for (const std::string_view name : header_)
+      if (speaks_of_prefixes(name))
+        trace_.note_once(
+            fmt::format("the column {} is not read: every prompt is computed, prefixes that requests share "
+                        "are not found again",
+                        printable(name)));
     for (const auto* names : {&columns.input, &columns.output})
       if (!column(header_, *names)) trace_.problem(1, missing("column", names->front(), header_));
   }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "sim/core/bounded_json.h"
+
 namespace weir {
 namespace {
 
 using nlohmann::json;
-
-constexpr int max_depth = 64;  // a record has three levels or four; deeper is a mistake or an attack
 
 // The parser's message without its own line and column, which count from the start of the record.
 std::string syntax_error(const std::exception& e) {
@@ -27,19 +27,14 @@ std::string syntax_error(const std::exception& e) {
 
 void read_record(std::string_view text, std::size_t line, TraceBuilder& trace,
                  const std::function<void(const JsonRecord&)>& read) {
-  bool too_deep = false;
-  const auto watch = [&](int depth, json::parse_event_t, json&) {
-    too_deep = too_deep || depth > max_depth;
-    return !too_deep;
-  };
   try {
-    const json record = json::parse(text, watch);
-    if (too_deep)
-      trace.problem(line, fmt::format("nested deeper than {} levels", max_depth));
-    else if (!record.is_object())
+    const auto record = parse_bounded<json>(text);
+    if (!record.is_object())
       trace.problem(line, "expected an object, got " + printable(text));
     else
       read(JsonRecord(record, line, trace));
+  } catch (const TooDeep& e) {
+    trace.problem(line, e.what());
   } catch (const json::exception& e) {
     trace.problem(line, syntax_error(e));
   }

@@ -37,14 +37,15 @@ std::shared_ptr<const TokenCounter> make_estimate(Params& params) {
 }
 
 std::shared_ptr<const TokenCounter> make_tokenizer(Params& params) {
-  const std::string name =
-      params.text({"file", "a Hugging Face tokenizer.json with a byte-level BPE (GPT-2, Llama 3, Qwen 2)"});
-  if (params.describing() || !params.has("file")) return nullptr;
+  const auto name = params.required_text(
+      {"file", "a Hugging Face tokenizer.json with a byte-level BPE (GPT-2, Llama 3, Qwen 2)"});
+  if (!name) return nullptr;
   try {
-    const auto path = params.reading().relative(name);
-    return byte_level_bpe(read_text_file(path), path.string());
+    const auto path = params.reading().relative(*name);
+    return byte_level_bpe(read_text_file(path, most_document_bytes), path.string());
   } catch (const ConfigError& e) {
-    for (const Problem& problem : e.problems()) params.fail("file", e.file() + ": " + problem.what);
+    for (const Problem& problem : e.problems())
+      params.fail("file", shortened(e.file()) + ": " + problem.what);
     return nullptr;
   }
 }

@@ -13,13 +13,16 @@ class TraceFile : public RequestSource {
  public:
   TraceFile(Params& params, TraceReader read, double tick_spread_s)
       : read_(std::move(read)), tick_spread_s_(tick_spread_s) {
-    path_ = params.reading().relative(params.text({"file", "the trace, relative to this file"}));
+    const auto name = params.required_text({"file", "the trace, relative to this file"});
+    if (name) path_ = params.reading().relative(*name);
     count_ = params.integer_or_null({"count", "the first so many; null: all"}, {1, max_tokens});
     start_s_ = params.number({"start_s", "what came before is left out, and this becomes time 0"},
                              {0, max_arrival_s}, 0);
     duration_s_ = params.number_or_null(
         {"duration_s", "what came so long after start_s or later is left out"}, {0, max_arrival_s, true});
   }
+
+  bool named() const { return !path_.empty(); }
 
   Trace draw(std::uint64_t seed) const override {
     Trace trace = read();
@@ -39,8 +42,8 @@ class TraceFile : public RequestSource {
   } catch (const ConfigError& e) {
     std::vector<Problem> problems;
     for (const Problem& p : e.problems())
-      problems.push_back(
-          {"file", fmt::format("{}: {}{}{}", e.file(), p.pointer, p.pointer.empty() ? "" : ": ", p.what)});
+      problems.push_back({"file", fmt::format("{}: {}{}{}", shortened(e.file()), p.pointer,
+                                              p.pointer.empty() ? "" : ": ", p.what)});
     throw ConfigError("", problems);
   }
 
@@ -81,7 +84,7 @@ class TraceFile : public RequestSource {
 
 std::shared_ptr<const RequestSource> trace_file(Params& params, TraceReader read, double tick_spread_s) {
   auto source = std::make_shared<TraceFile>(params, std::move(read), tick_spread_s);
-  return params.has("file") ? source : nullptr;
+  return source->named() ? source : nullptr;
 }
 
 }  // namespace weir

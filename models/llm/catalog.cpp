@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "models/llm/hugging_face.h"
@@ -30,6 +31,32 @@ Architecture read_embedded(std::string_view name, std::string_view text) {
   return m;
 }
 
+// Sizes that are likely a slip: beyond 100 times the largest of the catalog.
+void note_far_sizes(Architecture& m) {
+  constexpr std::int64_t far = 100;
+  struct Size {
+    const char* name;
+    std::int64_t (*of)(const Architecture&);
+  };
+  constexpr Size sizes[] = {
+      {"layers", [](const Architecture& a) { return a.layers; }},
+      {"hidden size", [](const Architecture& a) { return a.hidden; }},
+      {"attention heads", [](const Architecture& a) { return a.query_heads; }},
+      {"MLP width", [](const Architecture& a) { return a.intermediate; }},
+      {"experts", [](const Architecture& a) { return a.moe.experts; }},
+      {"vocabulary", [](const Architecture& a) { return a.vocabulary; }},
+      {"positions", [](const Architecture& a) { return a.positions; }},
+  };
+  for (const Size& size : sizes) {
+    std::int64_t largest = 0;
+    for (const auto& [name, text] : model_catalog)
+      largest = std::max(largest, size.of(read_embedded(name, text)));
+    if (size.of(m) / far > largest)
+      m.notes.push_back(fmt::format("{}: {} {}, more than {} times the largest of the catalog, {}", m.name,
+                                    size.of(m), size.name, far, largest));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> architecture_names() {
@@ -51,11 +78,18 @@ Architecture find_architecture(const std::string& name_or_path, Reading& reading
   if (reading.describing()) return read_embedded(model_catalog.front().first, model_catalog.front().second);
   if (is_path(name_or_path)) {
     try {
-      return read_hugging_face_config(reading.relative(name_or_path));
+      Architecture m = read_hugging_face_config(reading.relative(name_or_path));
+      note_far_sizes(m);
+      return m;
     } catch (const ConfigError& e) {
+      std::error_code error;
+      const bool there = std::filesystem::exists(reading.relative(name_or_path), error);
+      const std::string nearest = there ? "" : nearest_name(name_or_path, architecture_names());
       for (const Problem& p : e.problems())
         reading.problem(
-            pointer, fmt::format("{}: {}{}{}", e.file(), p.pointer, p.pointer.empty() ? "" : ": ", p.what));
+            pointer,
+            fmt::format("{}: {}{}{}{}", shortened(e.file()), p.pointer, p.pointer.empty() ? "" : ": ", p.what,
+                        nearest.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", nearest)));
       return {};
     }
   }

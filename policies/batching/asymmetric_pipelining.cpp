@@ -144,13 +144,16 @@ class AsymmetricPipelining final : public LimitedBatching {
   }
 
   // Those that may have a block for their next token.
-  static std::vector<std::int32_t> host_decodes(const ServingView& view, const Step& step, const Batch& batch,
+  static std::vector<std::int32_t> host_decodes(const ServingView& view, const Step& step, Batch& batch,
                                                 AsymmetricCandidates& candidates) {
     std::vector<std::int32_t> indices;
     for (std::int32_t i = 0; i < members(view); ++i) {
       const SequenceView& sequence = member(view, i);
       if (own(view, sequence) || sequence.in_flight || gone(batch, i)) continue;
-      if (lacks_block(view, sequence) && step.host_free_blocks() == 0) continue;
+      if (lacks_block(view, sequence) && step.host_free_blocks() == 0) {
+        batch.lacks_blocks = true;
+        continue;
+      }
       indices.push_back(i);
       candidates.host.push_back({sequence.known_tokens, sequence.channel});
     }

@@ -99,13 +99,14 @@ struct Batch {                // reused by the caller, to save allocations
   int sub_batches = 1;
   bool whole_if_faster = false;  // play them as one batch where that step is the shorter one
   bool arrivals_matter = false;  // an arrival may change the next decision though others wait
+  bool lacks_blocks = false;     // somebody waits for KV blocks, and for nothing else
   void clear() {
     slices.clear();
     moved_out.clear();
     moved_in.clear();
     preempted.clear();
     admitted = 0;
-    repeatable = whole_if_faster = arrivals_matter = false;
+    repeatable = whole_if_faster = arrivals_matter = lacks_blocks = false;
     sub_batches = 1;
     same_steps = std::numeric_limits<std::int64_t>::max();
   }

@@ -156,7 +156,10 @@ bool Step::take(std::int32_t index, const SequenceView& sequence, std::int64_t t
   const std::int64_t blocks = blocks_for(sequence.computed_tokens + tokens, view_.block_tokens);
   const std::int64_t wanted = std::max<std::int64_t>(0, blocks - sequence.blocks);
   std::int64_t& free_blocks = free_blocks_[at(sequence)];
-  if (wanted > free_blocks) return false;
+  if (wanted > free_blocks) {
+    batch_.lacks_blocks = true;
+    return false;
+  }
   free_blocks -= wanted;
   tokens_left_ -= tokens;
   --sequences_left_;
@@ -197,14 +200,17 @@ bool Step::move_in(std::int32_t index, std::int64_t spare) {
 }
 
 void Step::preempt(std::int32_t index) {
-  starved_ = true;
+  starved_ = batch_.lacks_blocks = true;
   free_blocks_[at(running(index))] += running(index).blocks;
   batch_.preempted.push_back(index);
 }
 
 bool Step::admit(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
   const std::int64_t wanted = claim(head, tokens) - head.blocks;
-  if (wanted > unclaimed_blocks(at(head)) - spare) return false;
+  if (wanted > unclaimed_blocks(at(head)) - spare) {
+    batch_.lacks_blocks = true;
+    return false;
+  }
   if (!unreserved_.empty()) unreserved_[at(head)] -= wanted;
   --seats_;
   ++batch_.admitted;

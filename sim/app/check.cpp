@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
 
 #include "sim/app/command_line.h"
 #include "sim/app/document.h"
@@ -12,18 +14,30 @@
 namespace weir {
 namespace {
 
+void tell(std::span<const std::string> notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+}
+
 int check_scenario(const Json& document, const std::string& file) {
   const Scenario scenario = read_scenario(document, file);
-  for (const std::string& note : scenario.notes) fmt::print(stderr, "note: {}\n", note);
+  tell(scenario.notes);
+  tell(scenario.workload.notes);
   int replicas = 0;
   for (const ReplicaSpec& spec : scenario.replicas) replicas += spec.count;
   fmt::print("{}: ok ({}, {} replica{}, {} requests)\n", file, scenario.model.name, replicas,
              replicas == 1 ? "" : "s", scenario.workload.requests.size());
+  std::fflush(stdout);
+  const TimeEstimate estimate = estimate_time(scenario);
+  fmt::print("{}\n", in_words(estimate));
+  if (scenario.collective_flows) tell(flows_warning(estimate));
   return exit_done;
 }
 
 int check_sweep(const Json& document, const std::string& file) {
   const Sweep sweep = read_sweep_document(document, file);
+  constexpr std::size_t told = 10;
+  tell(std::span(sweep.notes).first(std::min(told, sweep.notes.size())));
+  if (sweep.notes.size() > told) fmt::print(stderr, "and {} more notes\n", sweep.notes.size() - told);
   for (const LeftOut& left : sweep.left_out) fmt::print("left out: {}: {}\n", left.what, left.why);
   fmt::print("{}: ok ({} point{})\n", file, sweep.points.size(), sweep.points.size() == 1 ? "" : "s");
   fmt::print("{}\n", in_words(estimate_time(sweep)));

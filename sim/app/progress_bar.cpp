@@ -20,7 +20,9 @@ namespace {
 
 std::string left(double share, double wall) {
   if (share <= 0) return "";
-  const auto s = static_cast<long>(wall / share - wall + 0.5);
+  const double left_s = wall / share - wall + 0.5;
+  if (left_s > 1e9) return "";
+  const auto s = static_cast<long>(left_s);
   if (s < 120) return fmt::format(", {} s left", s);
   if (s < 7200) return fmt::format(", {} min left", (s + 30) / 60);
   return fmt::format(", {} h {} min left", s / 3600, s % 3600 / 60);

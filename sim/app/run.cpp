@@ -16,6 +16,7 @@
 #include "sim/app/output/writers.h"
 #include "sim/app/progress_bar.h"
 #include "sim/app/sweep/sweep.h"
+#include "sim/app/sweep/time_estimate.h"
 #include "sim/engine/simulation.h"
 
 namespace weir {
@@ -69,9 +70,8 @@ int interrupted() {
 }
 
 void show(ProgressBar& bar, const Progress& p) {
-  bar.show(p.total_requests > 0 ? p.finished_requests / p.total_requests : 0,
-           fmt::format("{:.0f} of {:.0f} requests, {:.0f} s simulated", p.finished_requests, p.total_requests,
-                       p.simulated.value()));
+  bar.show(p.share, fmt::format("{:.0f} of {:.0f} requests, {:.0f} s simulated", p.finished_requests,
+                                p.total_requests, p.simulated.value()));
 }
 
 int run(const RunArguments& arguments) {
@@ -83,6 +83,7 @@ int run(const RunArguments& arguments) {
   ResultDirectory directory(arguments.out ? std::filesystem::path(*arguments.out) : "out" / stem);
   if (arguments.figures) require_gnuplot();
   if (!arguments.quiet) tell(scenario.notes);
+  if (scenario.collective_flows && !arguments.quiet) tell(flows_warning(estimate_time(scenario)));
   if (interruption) return interrupted();
 
   const RunResult result = [&] {

@@ -27,7 +27,11 @@ class ConfigError : public std::runtime_error {
   std::vector<Problem> problems_;
 };
 
-// The known name nearest to a misspelt one, or "" if none is near enough to be meant.
+// What was given, in a message: no more of it than a reader can use, and no half of a UTF-8 character.
+std::string shortened(std::string_view text, std::size_t most = 200);
+
+// The known name nearest to a misspelt one, or "" if none is near enough to be meant: LLAMA3.1-8B, h100,
+// "NVIDIA H100 SXM" and meta-llama/Llama-3.1-8B-Instruct are near.
 std::string nearest_name(std::string_view wanted, const std::vector<std::string>& known);
 
 // "no such device "h100" (did you mean "h100_sxm"? known: a, b)": one wording everywhere.

@@ -7,16 +7,40 @@
 #include <mutex>
 #include <set>
 
+#include "sim/core/bounded_json.h"
 #include "sim/core/params.h"
 
 namespace weir {
 namespace {
 
-// A scenario is a page or two; a Hugging Face config.json likewise. Deeper or longer input is a mistake or an
-// attack, and nlohmann's dump and destructor recurse.
-constexpr int max_depth = 64;
-constexpr std::uintmax_t max_document_bytes = 64u << 20;
 constexpr std::size_t max_keys = 10'000;  // of one object: ordered_json looks them up one by one
+
+// Of a file for people: no key of an object twice.
+class DocumentParser : public BoundedParser<Json> {
+ public:
+  DocumentParser(Json& result, const std::string& file) : BoundedParser(result), file_(file) {}
+
+  bool start_object(std::size_t size) {
+    keys_.emplace_back();
+    return BoundedParser::start_object(size);
+  }
+  bool end_object() {
+    keys_.pop_back();
+    return BoundedParser::end_object();
+  }
+  bool key(std::string& name) {
+    if (keys_.back().size() == max_keys)
+      throw ConfigError(file_, "", fmt::format("more than {} keys in one object", max_keys));
+    if (!keys_.back().insert(name).second)
+      throw ConfigError(file_, "",
+                        fmt::format("the key \"{}\" is given twice in one object", shortened(name)));
+    return BoundedParser::key(name);
+  }
+
+ private:
+  const std::string& file_;
+  std::vector<std::set<std::string>> keys_;  // of the objects that are open
+};
 
 // Does the pointer go through a place behind the next free one of a list? nlohmann would fill the gap with
 // nulls, whatever it takes.
@@ -32,43 +56,55 @@ bool leaves_a_gap(const Json& document, Json::json_pointer pointer) {
 }  // namespace
 
 Json parse_json(const std::string& text, const std::string& file) {
-  std::vector<std::set<std::string>> keys;
-  auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > max_depth)
-      throw ConfigError(file, "", fmt::format("nested deeper than {} levels", max_depth));
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && keys.back().size() == max_keys)
-      throw ConfigError(file, "", fmt::format("more than {} keys in one object", max_keys));
-    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      throw ConfigError(
-          file, "", fmt::format("the key \"{}\" is given twice in one object", parsed.get<std::string>()));
-    return true;
-  };
+  Json parsed;
+  DocumentParser parser(parsed, file);
   try {
-    return Json::parse(text, watch);
+    Json::sax_parse(text, &parser);
+  } catch (const TooDeep& e) {
+    throw ConfigError(file, "", e.what());
   } catch (const Json::exception& e) {
     std::string what = e.what();
     if (const auto from = what.find("] "); from != std::string::npos) what = what.substr(from + 2);
-    throw ConfigError(file, "", "not valid JSON: " + what);
+    throw ConfigError(file, "", "not valid JSON: " + shortened(what));
   }
+  return parsed;
+}
+
+// Before it is opened: that alone would wait for who writes into a pipe.
+void require_file(const std::filesystem::path& path, std::uintmax_t max_bytes) {
+  using Type = std::filesystem::file_type;
+  std::error_code error;
+  const Type type = std::filesystem::status(path, error).type();
+  const char* other = type == Type::directory                          ? "a directory"
+                      : type == Type::fifo                             ? "a named pipe"
+                      : type == Type::socket                           ? "a socket"
+                      : type == Type::character || type == Type::block ? "a device"
+                                                                       : nullptr;
+  if (other) throw ConfigError(path.string(), "", fmt::format("is {}, not a file", other));
+  if (type != Type::regular) return;  // it cannot be opened
+  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (!error && bytes > max_bytes)
+    throw ConfigError(path.string(), "",
+                      fmt::format("has {} MiB, longer than {} MiB", bytes >> 20, max_bytes >> 20));
 }
 
 std::string read_text_file(const std::filesystem::path& path, std::uintmax_t max_bytes) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error))
-    throw ConfigError(path.string(), "", "is a directory, not a file");
+  require_file(path, max_bytes);
   std::ifstream in(path, std::ios::binary);
   if (!in) throw ConfigError(path.string(), "", "cannot be opened: " + std::string(std::strerror(errno)));
+  return read_text_stream(in, path.string(), max_bytes);
+}
+
+std::string read_text_stream(std::istream& in, const std::string& name, std::uintmax_t max_bytes) {
   std::string text;
-  while (in) {  // a pipe has no size, and a device no end
+  while (in) {
     constexpr std::size_t chunk = 1 << 20;
     const std::size_t before = text.size();
     text.resize(before + chunk);
     in.read(text.data() + before, chunk);
     text.resize(before + static_cast<std::size_t>(in.gcount()));
     if (text.size() > max_bytes)
-      throw ConfigError(path.string(), "", fmt::format("longer than {} MiB", max_bytes >> 20));
+      throw ConfigError(name, "", fmt::format("longer than {} MiB", max_bytes >> 20));
   }
   return text;
 }
@@ -83,19 +119,19 @@ const Json& embedded_json(std::string_view text, const std::string& file) {
 }
 
 Json read_json_file(const std::filesystem::path& path) {
-  return parse_json(read_text_file(path, max_document_bytes), path.string());
+  return parse_json(read_text_file(path, most_document_bytes), path.string());
 }
 
 void set_pointer(Json& document, const std::string& assignment) {
   const auto equals = assignment.find('=');
-  const std::string where = "--set " + assignment;
+  const std::string where = "--set " + shortened(assignment);
   if (assignment.empty() || assignment[0] != '/' || equals == std::string::npos)
     throw ConfigError(where, "", "expected POINTER=JSON, such as /serving/replicas/0/count=2");
   const std::string text = assignment.substr(equals + 1);
   if (!Json::accept(text) && text.find_first_of("{}[]\":,") == std::string::npos)
     throw ConfigError(where, "",
                       fmt::format("the value is JSON, where a text has quotes: --set '{}=\"{}\"'",
-                                  assignment.substr(0, equals), text));
+                                  shortened(assignment.substr(0, equals)), shortened(text)));
   const Json value = parse_json(text, where);
   try {
     const Json::json_pointer pointer(assignment.substr(0, equals));

@@ -34,16 +34,8 @@ bool inside(T value, Range<T> range) {
   return (range.open ? value > range.min : value >= range.min) && value <= range.max;
 }
 
-// Beyond these no unit of ours means anything, and sums and products of what is read would leave a double.
-constexpr double smallest = 1e-12, largest = 1e15;
-
-// What was expected instead of a bad number; empty: it is none.
 std::string missed(const Json& value, Range<double> range) {
-  const double v = value.is_number() ? value.get<double>() : NAN;
-  if (!std::isfinite(v) || !inside(v, range)) return fmt::format("a number{}", shown(range));
-  if (v != 0 && (std::abs(v) < smallest || std::abs(v) > largest))
-    return fmt::format("a number of a size between {} and {}", smallest, largest);
-  return "";
+  return weir::missed(value.is_number() ? value.get<double>() : NAN, range);
 }
 
 template <class T>
@@ -59,6 +51,14 @@ std::optional<Json> as_json(const std::optional<T>& value) {
 }
 
 }  // namespace
+
+std::string missed(double value, Range<double> range) {
+  constexpr double smallest = 1e-12, largest = 1e15;
+  if (!std::isfinite(value) || !inside(value, range)) return fmt::format("a number{}", shown(range));
+  if (value != 0 && (std::abs(value) < smallest || std::abs(value) > largest))
+    return fmt::format("a number of a size between {} and {}", smallest, largest);
+  return "";
+}
 
 std::int64_t Params::integer(Key key, Range<std::int64_t> range, std::optional<std::int64_t> fallback) {
   const Json* v = find(key, describing() ? declared("integer", range) : Json(), as_json(fallback));
@@ -133,6 +133,12 @@ std::string Params::text(Key key, std::optional<std::string> fallback) {
   }
   resolve(key.name, *v);
   return v->get<std::string>();
+}
+
+std::optional<std::string> Params::required_text(Key key) {
+  const auto it = object_->find(key.name);
+  const std::string given = text(key);
+  return it != object_->end() && it->is_string() ? std::optional(given) : std::nullopt;
 }
 
 std::optional<std::string> Params::text_or_null(Key key) {

@@ -24,6 +24,10 @@ void Reading::misfit(std::string pointer, std::string what) {
   problems_.push_back({std::move(pointer), std::move(what), true});
 }
 
+void Reading::note(std::string what) {
+  if (std::find(notes_.begin(), notes_.end(), what) == notes_.end()) notes_.push_back(std::move(what));
+}
+
 void Reading::finish() const {
   if (failed()) throw ConfigError(file_, problems_);
 }
@@ -68,10 +72,31 @@ void Params::fail(const std::string& key, const std::string& what) {
   reading_->problem(key.empty() ? pointer_ : pointer_ + "/" + key, what);
 }
 
+void Params::note(const std::string& key, const std::string& what) {
+  reading_->note(fmt::format("{}{}{}: {}", pointer_, key.empty() ? "" : "/", key, what));
+}
+
+void Params::note_if_beyond(const char* key, double value, double largest) {
+  constexpr double far = 100;
+  if (largest > 0 && value > far * largest)
+    note(key, fmt::format("{} is more than {} times the largest of the catalog, {}", value, far, largest));
+}
+
+namespace {
+
+std::string in_words(const Json& value) {
+  constexpr std::size_t few = 20, most = 60;
+  if (value.is_array() && value.size() > few) return fmt::format("a list of {} values", value.size());
+  if (value.is_object() && value.size() > few) return fmt::format("an object of {} keys", value.size());
+  if (value.is_string() && value.get_ref<const std::string&>().size() > most)
+    return in_words(Json(shortened(value.get_ref<const std::string&>(), most - 2)));
+  return shortened(dumped(value), most);
+}
+
+}  // namespace
+
 void Params::expected(const std::string& key, const std::string& what, const Json& got) {
-  std::string text = dumped(got);
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
-  fail(key, fmt::format("expected {}, got {}", what, text));
+  fail(key, fmt::format("expected {}, got {}", what, in_words(got)));
 }
 
 bool Params::has(const char* key) const {
@@ -111,19 +136,31 @@ Params Params::object(Key key, Presence presence) {
   return below;
 }
 
-std::vector<Params> Params::list(Key key, std::size_t min_items, Presence presence) {
+std::size_t Params::items(const char* key) const {
+  const auto it = object_->find(key);
+  return it != object_->end() && it->is_array() ? it->size() : 0;
+}
+
+std::vector<Params> Params::list(Key key, std::size_t min_items, Presence presence, std::size_t max_items) {
   const std::string below = schema_path_ + "/properties/" + key.name + "/items";
   static const Json empty = Json::object(), one_empty = Json::array({empty});
   const bool optional = presence == Presence::optional;
-  const Json array =
-      describing() ? Json({{"type", "array"}, {"minItems", min_items}, {"items", Json::object()}}) : Json();
+  const Json array = describing() ? Json({{"type", "array"},
+                                          {"minItems", min_items},
+                                          {"maxItems", max_items},
+                                          {"items", Json::object()}})
+                                  : Json();
   const Json* v = find(key, array, optional ? std::optional<Json>(one_empty) : std::nullopt);
   if (!v && optional && !describing()) v = &one_empty;
   std::vector<Params> items;
   if (describing()) items.push_back(Params(*reading_, &empty, pointer_ + "/" + key.name + "/0", below));
   if (!v) return items;
-  if (!v->is_array() || v->size() < min_items) {
-    expected(key.name, fmt::format("a list of at least {} objects", min_items), *v);
+  if (!v->is_array() || v->size() < min_items || v->size() > max_items) {
+    const bool many = v->is_array() && v->size() > max_items;
+    expected(key.name,
+             many ? fmt::format("a list of at most {} objects", max_items)
+                  : fmt::format("a list of at least {} objects", min_items),
+             *v);
     return items;
   }
   resolve(key.name, Json::array());

@@ -9,6 +9,7 @@
 // people.
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -39,6 +40,10 @@ inline constexpr Range<double> positive{0, std::numeric_limits<double>::max(), t
 inline constexpr Range<double> not_negative{0, std::numeric_limits<double>::max()};
 inline constexpr Range<double> fraction{0, 1, true};
 
+// What was expected instead of a bad number of a file, JSON or CSV; "" if it is none. Beyond 1e-12 and 1e15
+// no unit of ours means anything, and sums and products of what is read would leave a double.
+std::string missed(double value, Range<double> range);
+
 // One reading of one file; or, without a file, one description of what a file may hold (its JSON Schema).
 class Reading {
  public:
@@ -51,6 +56,9 @@ class Reading {
   const std::set<std::filesystem::path>& files() const { return files_; }  // that relative() was asked for
   void problem(std::string pointer, std::string what);
   void misfit(std::string pointer, std::string what);  // see Problem
+  // What is right and may not be what was meant; told once, and kept with the results.
+  void note(std::string what);
+  const std::vector<std::string>& notes() const { return notes_; }
   bool failed() const { return !problems_.empty(); }
   void finish() const;  // throws ConfigError if anything was wrong
 
@@ -62,6 +70,7 @@ class Reading {
   std::set<std::filesystem::path> files_;
   bool describing_ = false;
   std::vector<Problem> problems_;
+  std::vector<std::string> notes_;
 };
 
 // One JSON object being read. Call close() (or use read_params) when all its keys were asked for.
@@ -77,7 +86,8 @@ class Params {
                                         Range<double> range);  // optional, without a default to resolve
   bool flag(Key key, std::optional<bool> fallback = {});
   std::string text(Key key, std::optional<std::string> fallback = {});
-  std::optional<std::string> text_or_null(Key key);  // default null
+  std::optional<std::string> required_text(Key key);  // nothing where it is none, which was said
+  std::optional<std::string> text_or_null(Key key);   // default null
   std::string choice(Key key, const std::vector<std::string>& known,
                      std::optional<std::string> fallback = {});
 
@@ -98,8 +108,11 @@ class Params {
   // Nested values. An absent optional object reads as {}: its keys then give their defaults.
   enum class Presence { required, optional };
   Params object(Key key, Presence presence = Presence::optional);
-  // Of objects; describing gives one. An absent optional list reads as one {}.
-  std::vector<Params> list(Key key, std::size_t min_items, Presence presence = Presence::required);
+  // Of objects; describing gives one. An absent optional list reads as one {}. One too long is not read.
+  static constexpr std::size_t most_items = 16384;
+  std::vector<Params> list(Key key, std::size_t min_items, Presence presence = Presence::required,
+                           std::size_t max_items = most_items);
+  std::size_t items(const char* key) const;  // of a list, however long; 0 of anything else
   std::vector<double> numbers(Key key, std::size_t min_items, Range<double> range = {});  // required
   // A value of any shape, that the caller checks (fail()) and gives the schema of; null if it is absent.
   const Json* value(Key key, Json schema, std::optional<Json> fallback = {});
@@ -116,6 +129,10 @@ class Params {
 
   bool has(const char* key) const;                             // present and not null; declares nothing
   void fail(const std::string& key, const std::string& what);  // a Problem at key ("" is this object)
+  void note(const std::string& key, const std::string& what);  // as of a Reading
+  // A note where a number is beyond 100 times the largest of its kind that a catalog has: a wrong unit, most
+  // often.
+  void note_if_beyond(const char* key, double value, double largest);
   bool describing() const { return reading_->describing(); }
   Reading& reading() { return *reading_; }
   const std::string& pointer() const { return pointer_; }
@@ -148,9 +165,15 @@ P read_params(Params params) {
   return result;
 }
 
-// A whole file as it is, no longer than that. Throws ConfigError.
-std::string read_text_file(const std::filesystem::path& path,
-                           std::uintmax_t max_bytes = std::uintmax_t{1} << 32);
+// Traces are the longest files that anybody names; a scenario is a page or two, a config.json likewise.
+inline constexpr std::uintmax_t most_trace_bytes = std::uintmax_t{4} << 30, most_document_bytes = 64u << 20;
+// Every file that a scenario, a sweep or a command names comes in by one of these. They throw ConfigError: at
+// once for what is no file (a pipe, a device, a directory) and for what is too long.
+void require_file(const std::filesystem::path& path, std::uintmax_t max_bytes = most_trace_bytes);
+std::string read_text_file(const std::filesystem::path& path, std::uintmax_t max_bytes = most_trace_bytes);
+// Standard input, say, which `name` stands for in messages; it may have no end.
+std::string read_text_stream(std::istream& in, const std::string& name,
+                             std::uintmax_t max_bytes = most_document_bytes);
 // Reads and parses a file: size, syntax (line and column), depth and duplicate keys are checked. Throws
 // ConfigError.
 Json read_json_file(const std::filesystem::path& path);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/engine/scenario_parts.h"
 
 namespace weir {
@@ -38,7 +40,8 @@ DeviceGroup read_group(Params params, const std::string& assumptions) {
 // Host memory stands in the list too, once.
 void read_devices(Params& params, const std::string& assumptions, NodeSpec& node) {
   std::size_t index = 0;
-  for (Params& entry : params.list({"devices", "The node's devices, alike ones together."}, 1)) {
+  for (Params& entry : params.list({"devices", "The node's devices, alike ones together."}, 1,
+                                   Params::Presence::required, most_in_a_node + 1)) {
     DeviceGroup group = read_group(std::move(entry), assumptions);
     group.index = index++;
     if (!group.device || !group.device->spec().is_host_memory) {
@@ -53,6 +56,18 @@ void read_devices(Params& params, const std::string& assumptions, NodeSpec& node
   }
   if (node.devices.empty())
     params.fail("devices", "expected a device that runs models; host memory does not");
+}
+
+void note_far_links(Params& params, BytesPerSecond bandwidth, Seconds latency,
+                    const std::string& prefix = "") {
+  double most_gb_per_s = 0, most_us = 0;
+  for (const std::string& name : interconnect_names()) {
+    const LinkSpec links = find_interconnect(name);
+    most_gb_per_s = std::max(most_gb_per_s, links.bandwidth.value() / 1e9);
+    most_us = std::max(most_us, links.latency.value() * 1e6);
+  }
+  params.note_if_beyond((prefix + "bandwidth_gb_per_s").c_str(), bandwidth.value() / 1e9, most_gb_per_s);
+  params.note_if_beyond((prefix + "latency_us").c_str(), latency.value() * 1e6, most_us);
 }
 
 LinkSpec read_interconnect(Params& node) {
@@ -78,7 +93,15 @@ LinkSpec read_interconnect(Params& node) {
            "once, however many rounds it takes (as PRESERVE's design space exploration has it)."},
           {"per_round", "once"}, "per_round") == "once";
   object->close();
+  note_far_links(*object, links.bandwidth, links.latency);
   return links;
+}
+
+// Entries are counted before they are read: each takes a tenth of a millisecond.
+bool too_many_entries(const std::vector<Params>& nodes) {
+  std::size_t entries = 0;
+  for (const Params& node : nodes) entries += node.items("devices");
+  return entries > most_devices + nodes.size();  // a host memory each
 }
 
 }  // namespace
@@ -86,7 +109,13 @@ LinkSpec read_interconnect(Params& node) {
 std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions) {
   std::vector<NodeSpec> nodes;
   std::int64_t total_nodes = 0, total_devices = 0;
-  for (Params& params : cluster.list({"nodes", "The nodes, alike ones together."}, 1)) {
+  std::vector<Params> entries =
+      cluster.list({"nodes", "The nodes, alike ones together."}, 1, Params::Presence::required, most_nodes);
+  if (too_many_entries(entries)) {
+    cluster.fail("nodes", fmt::format("expected at most {} devices in all", most_devices));
+    return nodes;
+  }
+  for (Params& params : entries) {
     NodeSpec node;
     node.count = static_cast<int>(params.integer({"count", "Nodes like this one."}, {1, most_nodes}, 1));
     read_devices(params, assumptions, node);
@@ -123,6 +152,7 @@ NetworkSpec read_network(Params params, const std::vector<NodeSpec>& nodes) {
       positive, 50);
   network.link_latency = params.quantity<Seconds>({"link_latency_us", "Of each link."}, not_negative, 5);
   params.close();
+  note_far_links(params, network.link_bandwidth, network.link_latency, "link_");
   return network;
 }
 

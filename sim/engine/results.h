@@ -67,6 +67,7 @@ struct DeviceUsage {
   Joules energy;  // all `devices`
   double dollars_per_hour = 0;  // of all `devices`, as what follows
   double cost_dollars = 0;
+  std::string kernels = {};            // whose efficiencies a GPU's are
   std::string host_memory = {};        // its kind, where the KV cache lies in it
   std::optional<double> die_mm2 = {};  // of one device, where its catalog row says
 };

@@ -32,9 +32,9 @@ Scenario read(Params params) {
   s.name = params.text({"name", "Title of tables and figures."}, title_of(s.file));
   s.seed = static_cast<std::uint64_t>(
       params.integer({"seed", "Of every random draw; same scenario and seed, same output."}, {0}, 1));
-  const std::string model =
-      params.text({"model", "A name of `weir list models`, or the path of a Hugging Face config.json."});
-  if (params.has("model") || reading.describing()) s.model = find_architecture(model, reading, "/model");
+  const auto model = params.required_text(
+      {"model", "A name of `weir list models`, or the path of a Hugging Face config.json."});
+  if (model || reading.describing()) s.model = find_architecture(model.value_or(""), reading, "/model");
   s.notes = s.model.notes;
   Params precision = params.object({"precision", "Number formats."});
   s.precision = Precision::from(precision);
@@ -99,7 +99,9 @@ Scenario read_scenario(const Json& document, const std::string& file) {
     check_roles(s, reading);
     place_replicas(s, reading);
   }
+  if (!reading.failed()) note_what_has_no_effect(s, reading);
   reading.finish();
+  s.notes.insert(s.notes.end(), reading.notes().begin(), reading.notes().end());
   s.resolved = std::move(reading.resolved);
   s.files = reading.files();
   return s;

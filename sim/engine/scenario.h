@@ -121,6 +121,12 @@ struct Scenario {
 Scenario read_scenario(const Json& document, const std::string& file);
 Json scenario_schema();
 
+// Requests that run though they are longer than what the model was made for: of the papers' systems many are.
+struct BeyondContext {
+  std::int64_t requests = 0, longest = 0;  // input and output tokens together
+};
+BeyondContext beyond_context(const Scenario& scenario);
+
 struct NamedSummary {
   std::string name, summary;
 };

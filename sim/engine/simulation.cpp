@@ -35,6 +35,7 @@ class Simulation {
   void transfer(Server& to, const KvTransfer& transfer, std::function<void()> arrived);
   bool stopping();
   void stop();
+  double share_done() const;
   void fail();  // remembers the exception being handled, and stops
   [[noreturn]] void rethrow() const;
   void charge(RunResult& result) const;
@@ -56,6 +57,7 @@ class Simulation {
   std::int64_t owed_ = 0;  // and how many places are free
   bool submitting_ = false;
   std::int64_t done_ = 0;
+  double all_tokens_ = 0, rejected_tokens_ = 0;  // of output
   bool stopping_ = false;
   std::exception_ptr failure_;
   std::int64_t ticks_ = 0;
@@ -72,6 +74,7 @@ Simulation::Simulation(const Scenario& scenario, const RunOptions& options)
       router_(*scenario.routing),
       all_done_(sg4::Semaphore::create(0)) {
   if (options.token_gaps) recorder_.keep_token_gaps();
+  for (const Request& r : scenario.workload.requests) all_tokens_ += static_cast<double>(r.output_tokens);
   for (const ReplicaSpec& spec : scenario.replicas)
     for (const ReplicaPlace& place : spec.places) build_replica(spec, place);
 }
@@ -117,6 +120,7 @@ void Simulation::submit(std::int32_t request) {
   Server* server = router_.for_prompt(record.request, now());
   if (!server) {
     record.status = RequestStatus::rejected;
+    rejected_tokens_ += static_cast<double>(record.request.output_tokens);
     finished();
     return;
   }
@@ -171,13 +175,20 @@ void Simulation::transfer(Server& to, const KvTransfer& t, std::function<void()>
   });
 }
 
+double Simulation::share_done() const {
+  const double tokens = (recorder_.generated() + rejected_tokens_) / std::max(1.0, all_tokens_);
+  return std::min(1.0, scenario_.time_limit ? std::max(tokens, now() / *scenario_.time_limit) : tokens);
+}
+
 bool Simulation::stopping() {
-  if ((++ticks_ & 1023) == 0) {
+  const std::int64_t between = scenario_.collective_flows ? 7 : 1023;  // a step of flows takes milliseconds
+  if ((++ticks_ & between) == 0) {
     if (options_.interrupted && options_.interrupted->load()) stop();
     const auto wall = std::chrono::steady_clock::now();
     if (options_.progress && wall - last_progress_ > std::chrono::milliseconds(100)) {
       last_progress_ = wall;
-      options_.progress({static_cast<double>(done_), static_cast<double>(positions_.size()), now()});
+      options_.progress(
+          {static_cast<double>(done_), static_cast<double>(positions_.size()), now(), share_done()});
     }
   }
   return stopping_;

@@ -11,6 +11,7 @@ namespace weir {
 struct Progress {
   double finished_requests, total_requests;
   Seconds simulated;
+  double share;  // of the work that is done: of tokens, or of the time limit
 };
 
 struct RunOptions {

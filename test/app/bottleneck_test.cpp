@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/app/output/bottleneck.h"
+#include "test/app/run_weir.h"
 
 using namespace weir;
 
@@ -11,7 +12,7 @@ namespace {
 struct Case {
   double wait = 0, service = 1;
   double compute = 0, memory = 0, links = 0, host = 0;  // seconds of step time
-  double kv_limited = 0, kv_peak = 1;                   // seconds; share of the blocks
+  double kv_limited = 0;                                // seconds
 
   Bottleneck bottleneck(bool closed_loop = false) const {
     Scenario scenario;
@@ -35,7 +36,7 @@ struct Case {
     result.devices = {usage};
     result.kv_limited = Seconds(kv_limited);
     result.kv_blocks_total = 100;
-    result.kv_blocks_peak = static_cast<std::int64_t>(100 * kv_peak);
+    result.kv_blocks_peak = 100;
     return find_bottleneck(scenario, result, measure(result, {}));
   }
 };
@@ -62,8 +63,27 @@ TEST_CASE("bottleneck: requests that wait for KV blocks most of the time are bou
   const double duration = 9 + 9 + 1;
   CHECK(Case{.wait = 9, .memory = 10, .kv_limited = 0.49 * duration}.bottleneck().by == "memory");
   CHECK(Case{.wait = 9, .memory = 10, .kv_limited = 0.51 * duration}.bottleneck().by == "KV capacity");
-  // A static batch makes requests wait beside free blocks.
-  CHECK(Case{.wait = 9, .memory = 10, .kv_limited = duration, .kv_peak = 0.49}.bottleneck().by == "memory");
+}
+
+TEST_CASE("bottleneck: only waiting for KV blocks counts as that, not for a static batch to end") {
+  const ScratchDirectory scratch;
+  const auto limited = [&](const std::string& kind, const std::string& blocks) {
+    REQUIRE(test::run_small(
+                scratch, "a",
+                {"--set", "/workload/arrivals={\"kind\": \"all_at_once\"}", "--set",
+                 "/serving/replicas/0/batching={\"kind\": \"" + kind + "\", \"max_batch_requests\": 16}",
+                 "--set", "/serving/replicas/0/kv_cache/blocks=" + blocks})
+                .code == 0);
+    const Json summary = read_json_file(scratch / "out/a/summary.json");
+    const double share = summary["kv_cache"]["limited_s"].get<double>() / summary["duration"].get<double>();
+    CHECK((summary["bound"]["by"] == "KV capacity") == (share > 0.5));
+    return share;
+  };
+  for (const char* kind : {"static", "orca", "chunked_prefill", "prefill_first"}) {
+    INFO(kind);
+    CHECK(limited(kind, "2000") == 0);  // never all taken
+    CHECK(limited(kind, "400") > 0.5);
+  }
 }
 
 TEST_CASE("bottleneck: a run in which nothing completed says so") {

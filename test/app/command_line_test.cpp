@@ -1,9 +1,12 @@
-#include <catch2/catch.hpp>
+#include <signal.h>
 
+#include <catch2/catch.hpp>
+#include <chrono>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "sim/core/params.h"
 #include "test/app/run_weir.h"
@@ -201,6 +204,40 @@ TEST_CASE("weir run -, weir check -: read stdin, its paths relative to the curre
   CHECK_THAT(bad.err, Catch::StartsWith("stdin: not valid JSON"));
   const HowToRun endless{.under = {"sh", "-c", "exec \"$0\" \"$@\" < /dev/zero"}};
   CHECK_THAT(run_weir({"run", "-"}, endless).err, Catch::Contains("longer than 64 MiB"));
+}
+
+TEST_CASE("weir check: tells a scenario's notes and about how long it will take") {
+  const ScratchDirectory scratch;
+  const Ended quick = run_weir({"check", shipped("quickstart.json")}, {.folder = scratch.path()});
+  CHECK(quick.code == 0);
+  CHECK_THAT(quick.out,
+             Catch::Contains("estimated time: about ") && Catch::Contains(" s on 1 core (run now)"));
+  CHECK(lines(quick.err) == 1);  // where its lengths are from, as `weir run` says
+
+  Json slow = read_json_file(shipped("quickstart.json"));
+  slow["cluster"]["nodes"][0] =
+      parse_json(R"({"devices": [{"kind": "h100_sxm", "count": 8}], "interconnect": "nvlink4_switch"})", "");
+  slow["serving"]["replicas"][0]["parallelism"]["tensor"] = 8;
+  slow["workload"]["requests"]["count"] = 20000;
+  slow["collectives"] = "flows";
+  const std::string file = write(scratch / "slow.json", slow.dump());
+  const Ended flows = run_weir({"check", file});
+  CHECK(flows.code == 0);
+  CHECK_THAT(flows.out, Catch::Contains("on 1 core (from its beginning, run now)"));
+  CHECK_THAT(flows.err, Catch::Contains("note: collectives are played as flows, which takes about "));
+  // Before it starts, while there is time to think better of it.
+  const Ended begun =
+      run_weir({"run", file, "--out", (scratch / "a").string()}, {.meanwhile = [](pid_t weir) {
+                 const fs::path stderr_of = "/proc/" + std::to_string(weir) + "/fd/2";
+                 for (int i = 0; i < 1200; ++i) {
+                   const bool its_own = fs::is_regular_file(stderr_of);  // a test's may be a pipe
+                   if (its_own && contents(stderr_of).find("collectives are") != std::string::npos) break;
+                   std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                 }
+                 ::kill(weir, SIGINT);
+               }});
+  CHECK(begun.code == 130);
+  CHECK_THAT(begun.err, Catch::Contains("note: collectives are played as flows, which takes about "));
 }
 
 TEST_CASE("weir list: every subject lists names, and every name has its details") {

@@ -75,15 +75,16 @@ TEST_CASE("weir: what cannot be printed is an error, and never lands in a file o
   CHECK_NOTHROW(read_json_file(scratch / "a/summary.json"));
 }
 
-TEST_CASE("weir: a signal while a trace is being read ends it at once") {
+TEST_CASE("weir: a signal while requests are being read ends it at once") {
   const ScratchDirectory scratch;
-  REQUIRE(::mkfifo((scratch / "trace.csv").c_str(), 0600) == 0);  // its reader waits as for a slow disk
   const Ended ended = run_weir({"check", shipped("quickstart.json")});
   REQUIRE(ended.code == 0);
   const std::string scenario =
       write(scratch / "s.json",
             R"({"model": "llama3.1-8b", "cluster": {"nodes": [{"devices": [{"kind": "h100_sxm"}]}]},
-        "workload": {"requests": {"kind": "csv", "file": "trace.csv"}, "arrivals": {"kind": "trace"}}})");
+        "workload": {"requests": {"kind": "lognormal", "count": 100000000, "input": {"mean": 300, "std": 300, "max": 4096},
+                                  "output": {"mean": 300, "std": 300, "max": 4096}},
+                     "arrivals": {"kind": "all_at_once"}}})");  // which takes ten seconds
   for (const char* command : {"run", "check"}) {
     const Ended stopped =
         run_weir({command, scenario}, {.folder = scratch.path(), .meanwhile = [&](pid_t child) {
@@ -93,7 +94,7 @@ TEST_CASE("weir: a signal while a trace is being read ends it at once") {
     CHECK(stopped.code == 130);
     CHECK_THAT(stopped.err, Catch::Contains("interrupted"));
   }
-  CHECK(scratch.names() == std::set<std::string>{"s.json", "trace.csv"});
+  CHECK(scratch.names() == std::set<std::string>{"s.json"});
 }
 
 TEST_CASE("weir run: Ctrl-C and SIGTERM end it with 130 and leave nothing") {

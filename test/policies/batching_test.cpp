@@ -212,6 +212,28 @@ TEST_CASE("static: takes what waits when idle, all prompts first, and nobody joi
   CHECK(steps == std::vector<Tokens>{{6}, {6, 4}, {1, 1, 1}, {1, 1}, {1}, {5}, {1}});
 }
 
+TEST_CASE(
+    "batching: a step says whether somebody waits for KV blocks, and not for a seat, the budget or a batch's "
+    "end",
+    "[batching]") {
+  const std::vector<SequenceView> two = {decodes(8, 9, 10), decodes(8, 9, 10)};
+  for (const std::string kind : {"chunked_prefill", "orca", "prefill_first"}) {
+    INFO(kind);
+    const auto lacks = [&](const State& state, std::int64_t requests, std::int64_t tokens) {
+      return state.next(kind, requests, tokens).lacks_blocks;
+    };
+    CHECK_FALSE(lacks({two, {waits(9, 5)}}, 8, 32));                          // it is admitted
+    CHECK_FALSE(lacks({two, {}, 0, 100}, 8, 32));                             // nobody is there
+    CHECK(lacks({two, {waits(9, 5)}, 2, 100}, 8, 32));                        // 3 blocks of 4 tokens
+    CHECK_FALSE(lacks({two, {waits(9, 5)}, 2, 100}, 2, 32));                  // no seat
+    CHECK(lacks({{decodes(8, 9, 9), decodes(8, 9, 9)}, {}, 1, 100}, 8, 32));  // the last one goes
+  }
+  CHECK_FALSE(State{two, {waits(9, 5)}, 2, 100}.next("chunked_prefill", 2, 2).lacks_blocks);  // no budget
+  // A static batch: who would have joined it, had there been blocks, lacks them; others wait for its end.
+  CHECK(State{{}, {waits(9, 5), waits(9, 5)}, 5, 100}.next("static", 8, 32).lacks_blocks);
+  CHECK_FALSE(State{two, {waits(9, 5)}, 0, 100}.next("static", 8, 32).lacks_blocks);
+}
+
 TEST_CASE("batching: a request that could never run to its end alone is not served", "[batching]") {
   const auto serves = [](const char* kind, std::int64_t input, std::int64_t output, std::int64_t blocks) {
     return make_policy(kind, 4, 32)->serves({{}, input, output}, blocks, 4);

@@ -21,6 +21,7 @@ class PimChannel {
         artifact_(options.timing == PimTiming::artifact),
         dual_(options.buffers == RowBuffers::dual),
         log_(options.log),
+        progress_(options.progress),
         memory_(pim_memory(memory)),
         controller_(memory_, shared_constraints(memory, options.timing, options.buffers), normal,
                     {options.refresh, normal_log}),
@@ -31,9 +32,18 @@ class PimChannel {
     controller_.give_to_pim(!dual_);
   }
 
-  void chunk(const PimChunk& chunk) {
-    gwrite();
-    for (std::int64_t i = 0; i < chunk.tiles; ++i) tile(chunk.heads, chunk.comps);
+  void play(std::span<const PimChunk> chunks) {
+    constexpr std::int64_t between_reports = 1 << 16;
+    std::int64_t all = 0, played = 0;
+    for (const PimChunk& chunk : chunks) all += chunk.tiles;
+    for (const PimChunk& chunk : chunks) {
+      gwrite();
+      for (std::int64_t i = 0; i < chunk.tiles; ++i) {
+        tile(chunk.heads, chunk.comps);
+        if (++played % between_reports == 0 && progress_)
+          progress_(static_cast<double>(played) / static_cast<double>(all));
+      }
+    }
   }
 
   // Its rows closed, normal accesses have the channel to themselves.
@@ -235,6 +245,7 @@ class PimChannel {
   DramOrganisation at_;
   bool artifact_, dual_;
   std::vector<PimCommand>* log_;
+  const std::function<void(double)> progress_;
   MemorySpec memory_;
   ChannelController controller_;  // of the normal accesses
   const CommandTiming& timing_;   // of both
@@ -251,7 +262,7 @@ class PimChannel {
 PimRun play_pim(const MemorySpec& memory, std::span<const PimChunk> chunks, const PimOptions& options) {
   if (!memory.pim) throw std::invalid_argument(memory.name + " has no PIM");
   PimChannel channel(memory, {}, options, nullptr);
-  for (const PimChunk& chunk : chunks) channel.chunk(chunk);
+  channel.play(chunks);
   return channel.finish();
 }
 
@@ -260,7 +271,7 @@ PimBeside play_pim_beside(const MemorySpec& memory, std::span<const PimChunk> ch
                           std::vector<IssuedCommand>* normal_log) {
   if (!memory.pim) throw std::invalid_argument(memory.name + " has no PIM");
   PimChannel channel(memory, normal, options, normal_log);
-  for (const PimChunk& chunk : chunks) channel.chunk(chunk);
+  channel.play(chunks);
   return channel.finish_beside();
 }
 

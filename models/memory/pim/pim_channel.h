@@ -3,6 +3,7 @@
 // (gemv.h) is a GWRITE, then its tiles: header, an activation of every group of banks, the GEMVs, precharges.
 // Every tREFI / ranks a rank is refreshed, and a tile or a GWRITE starts only if it is over by then; else it
 // waits for that refresh.
+#include <functional>
 #include <span>
 
 #include "models/memory/dram/channel.h"
@@ -23,6 +24,7 @@ struct PimOptions {
   RowBuffers buffers = RowBuffers::dual;
   bool refresh = true;
   std::vector<PimCommand>* log = nullptr;  // gets every command; one that closes all banks: a line a bank
+  std::function<void(double share)> progress = {};  // of the tiles that are played; every 50 ms or so
 };
 
 struct PimRun {

@@ -5,6 +5,7 @@
 
 #include "models/memory/pim/beside.h"
 #include "sim/app/command_line.h"
+#include "sim/app/progress_bar.h"
 #include "sim/core/errors.h"
 
 namespace weir {
@@ -25,6 +26,15 @@ MemorySpec find_pim(const std::string& kind) {
   throw ConfigError("pim", "", fmt::format("\"{}\" has no PIM (known: {})", kind, known));
 }
 
+// Reads and what became of them are held in memory: some four gigabytes of them.
+void check_reads(const MemorySpec& memory, const PimRun& run) {
+  constexpr Cycles most_reads = 40'000'000;
+  if (run.cycles / memory.timings.burst > most_reads)
+    throw ConfigError("weir pim", "--reads",
+                      fmt::format("expected a PIM of at most {} cycles beside reads, got {}",
+                                  most_reads * memory.timings.burst, run.cycles));
+}
+
 int pim(const PimArguments& a) {
   const MemorySpec memory = find_pim(a.kind);
   PimRequest request = a.request;
@@ -33,10 +43,17 @@ int pim(const PimArguments& a) {
   options.timing = a.timing == "artifact" ? PimTiming::artifact : PimTiming::physical;
   options.buffers = a.row_buffers == "single" ? RowBuffers::single : RowBuffers::dual;
   options.refresh = !a.no_refresh;
+  std::optional<ProgressBar> bar(true);
+  options.progress = [&](double share) { bar->show(share, "of the tiles played"); };
   const PimRun run = play_pim(memory, std::vector<PimRequest>{request}, options);
   const PimEnergy e = pim_energy(memory, run);
   std::optional<PimBesideReads> beside;
-  if (a.reads) beside = play_pim_beside_reads(memory, gemv_chunks(memory, request), options);
+  if (a.reads) {
+    check_reads(memory, run);
+    options.progress = [&](double share) { bar->show(share, "of the tiles played beside reads"); };
+    beside = play_pim_beside_reads(memory, gemv_chunks(memory, request), options);
+  }
+  bar.reset();  // it stands where the answer goes
   if (beside)
     fmt::print("{{\"cycles\": {}, \"cycles_with_reads\": {}, \"reads_kept\": {:.4f}}}\n", run.cycles,
                beside->cycles, beside->reads_kept());

@@ -75,6 +75,7 @@ class Reader {
     for (std::size_t i = 0; i < std::size(names); ++i) {
       const auto at = std::find(fields_.begin(), fields_.end(), names[i]);
       if (at == fields_.end()) problem(missing("column", names[i], fields_));
+      if (std::ranges::count(fields_, names[i]) > 1) problem(fmt::format("two columns \"{}\"", names[i]));
       columns_[i] = static_cast<std::size_t>(at - fields_.begin());
     }
     if (!problems_.empty()) throw ConfigError(file_, std::move(problems_));  // rows would mean nothing

@@ -65,10 +65,8 @@ Load load(const RunResult& result, Seconds duration) {
   return l;
 }
 
-// Share of the run in which a request waited for KV blocks. A static batch lets requests wait whatever is
-// free, so only where most blocks were taken at some time.
+// Share of the run in which a request waited for KV blocks.
 double kv_limited(const Scenario& scenario, const RunResult& result, Seconds duration) {
-  if (2 * result.kv_blocks_peak < result.kv_blocks_total) return 0;
   double replicas = 0;
   for (const ReplicaSpec& spec : scenario.replicas) replicas += spec.count;
   return replicas > 0 && duration.value() > 0 ? result.kv_limited.value() / (replicas * duration.value()) : 0;

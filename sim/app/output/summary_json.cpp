@@ -54,6 +54,7 @@ Json device_json(const DeviceUsage& usage, Seconds duration) {
       {"energy_j", usage.energy.value()},
       {"cost_dollars", usage.cost_dollars},
       {"die_mm2", usage.die_mm2 ? Json(*usage.die_mm2) : Json(nullptr)}};
+  if (!usage.kernels.empty()) device["kernels"] = usage.kernels;
   if (!usage.host_memory.empty()) device["host_memory"] = usage.host_memory;
   if (usage.prefetch.fetched > Bytes(0)) device["prefetch"] = prefetch_json(usage.prefetch);
   return device;
@@ -155,6 +156,10 @@ Json summary_json(const FinishedRun& run) {
         {"batched", prediction_error(run.result, &PredictionErrors::batched)},
         {"offloaded", prediction_error(run.result, &PredictionErrors::offloaded)},
         {"decode_attention", prediction_error(run.result, &PredictionErrors::decode_attention)}};
+  const BeyondContext beyond = beyond_context(run.scenario);
+  s["beyond_context"] = {{"requests", beyond.requests},
+                         {"longest", beyond.requests > 0 ? Json(beyond.longest) : Json(nullptr)},
+                         {"positions", run.scenario.model.positions}};
   s["iterations"] = run.result.iterations;
   s["simulated_s"] = run.result.end.value();
   const Bottleneck bottleneck = find_bottleneck(run.scenario, run.result, m);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "sim/app/output/bottleneck.h"
+#include "sim/app/output/text_grid.h"
 #include "sim/app/output/writers.h"
 
 namespace weir {
@@ -16,15 +17,12 @@ std::string grouped(std::int64_t value) {  // 2,012
   return digits;
 }
 
-// Four digits, whatever the size: 0.01234, 12.34, 1,234.
 std::string shown(double value) {
-  if (!std::isfinite(value)) return "-";
-  if (std::abs(value) >= 999.5) return grouped(std::llround(value));
-  return fmt::format("{:.4g}", value);
+  return shown_number(value, 4);
 }
 
 std::string percent(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
+  return shown_percent(share);
 }
 
 class Table {

@@ -87,6 +87,12 @@ std::string shown_number(double value, int digits) {
   return text;
 }
 
+std::string shown_percent(double share) {
+  const double percent = 100 * share;
+  const bool readable = std::abs(percent) < 99999.5;
+  return (readable ? fmt::format("{:.1f}", percent) : shown_number(percent, 4)) + " %";
+}
+
 std::string shown_estimate(double mean, double half_width) {
   const std::string text = shown_number(mean, 4);
   return half_width > 0 ? text + " ±" + shown_number(half_width, 2) : text;

@@ -27,8 +27,10 @@ class TextGrid {
   std::vector<Row> rows_;
 };
 
-// At so many digits, "-" for what is not finite; large numbers with a comma each thousand.
+// At so many digits, "-" for what is not finite; large numbers with a comma each thousand, until they are too
+// large to be read: 0.01234, 12.34, 1,234, 1e+15.
 std::string shown_number(double value, int digits);
+std::string shown_percent(double share);  // 12.3 %
 // "12.3 ±0.4"; without the interval where there is none.
 std::string shown_estimate(double mean, double half_width);
 

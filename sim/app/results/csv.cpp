@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-#include "sim/core/errors.h"
+#include "sim/core/params.h"
 
 namespace weir {
 namespace {
@@ -41,7 +41,9 @@ std::string no_number(const std::string& column, std::string_view cell) {
 
 }  // namespace
 
-CsvReader::CsvReader(const std::filesystem::path& file) : file_(file.string()), in_(file) {
+CsvReader::CsvReader(const std::filesystem::path& file) : file_(file.string()) {
+  require_file(file);
+  in_.open(file);
   if (!std::getline(in_, text_)) throw ConfigError(file_, "", "cannot be read, or is empty");
   split(text_, cells_);
   header_.assign(cells_.begin(), cells_.end());

@@ -166,7 +166,8 @@ std::string in_words(const Varied& varied) {
   const std::vector<std::string> names = short_names(pointers);
   std::string text;
   for (std::size_t i = 0; i < varied.size(); ++i)
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", names[i], value_text(varied[i].second));
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", shortened(names[i]),
+                        shortened(value_text(varied[i].second)));
   return text;
 }
 

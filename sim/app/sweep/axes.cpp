@@ -68,10 +68,33 @@ class AxesReader {
     read_vary();
     read_zip();
     read_seeds();
+    if (grid_ > most_points)
+      problem("", fmt::format("more than {} points: {}", most_points,
+                              grid_ < 1e15 ? fmt::format("{:.0f}", grid_) : fmt::format("{:.3g}", grid_)));
   }
 
  private:
   void problem(const std::string& pointer, const std::string& what) { reading_.problem(pointer, what); }
+
+  // Multiplied before anything is expanded; false: so many are never run, and not worth making.
+  bool fits_the_grid(double values) {
+    grid_ = std::min(1e300, grid_ * values);
+    return grid_ <= most_points;
+  }
+
+  // A point that is there twice would count as two of something that varies.
+  void check_unlike(const SweepAxis& axis) {
+    std::vector<const std::vector<Json>*> sorted;
+    for (const std::vector<Json>& choice : axis.choices) sorted.push_back(&choice);
+    const auto less = [](auto* a, auto* b) { return *a < *b; };
+    std::sort(sorted.begin(), sorted.end(), less);
+    const auto twice =
+        std::adjacent_find(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return *a == *b; });
+    if (twice == sorted.end()) return;
+    std::string value;
+    for (const Json& one : **twice) value += (value.empty() ? "" : ", ") + one.dump();
+    problem(axis.given_at.front(), fmt::format("{} is given twice", shortened(value)));
+  }
 
   bool is_pointer(const std::string& pointer, const std::string& at) {
     if (pointer.starts_with("/")) try {
@@ -81,16 +104,17 @@ class AxesReader {
       }
     problem(at, fmt::format("expected a JSON pointer into the scenario, such as "
                             "/workload/arrivals/rate_per_s, got \"{}\"",
-                            pointer));
+                            shortened(pointer)));
     return false;
   }
 
-  std::vector<Json> range_values(const Json& given, const std::string& at) {
+  std::vector<Json> range_values(const Json& given, const std::string& at, bool multiplies) {
     Reading part(reading_.file());
     Params params(part, given);
     const ValueRange range = ValueRange::from_params(params);
     try {
       part.finish();
+      if (multiplies && !fits_the_grid(static_cast<double>(range.steps))) return {};
       return range.values();
     } catch (const ConfigError& e) {
       for (const Problem& p : e.problems()) problem(at + p.pointer, p.what);
@@ -98,10 +122,13 @@ class AxesReader {
     }
   }
 
-  std::vector<Json> values(const Json& given, const std::string& at) {
-    if (given.is_object()) return range_values(given, at);
-    if (given.is_array() && !given.empty() && given.size() <= most_values)
+  // The first list of a zip multiplies the grid, the others go with it.
+  std::vector<Json> values(const Json& given, const std::string& at, bool multiplies = true) {
+    if (given.is_object()) return range_values(given, at, multiplies);
+    if (given.is_array() && !given.empty() && given.size() <= most_values) {
+      if (multiplies && !fits_the_grid(static_cast<double>(given.size()))) return {};
       return {given.begin(), given.end()};
+    }
     problem(at,
             "expected a list of values or {\"from\", \"to\", \"steps\"}, got " + given.dump().substr(0, 60));
     return {};
@@ -120,6 +147,7 @@ class AxesReader {
       const std::string at = "/vary/" + escaped(pointer);
       SweepAxis axis{{pointer}, {}, {at}};
       for (Json& value : values(list, at)) axis.choices.push_back({std::move(value)});
+      check_unlike(axis);
       if (is_pointer(pointer, at) && !axis.choices.empty()) spec_.axes.push_back(std::move(axis));
     }
   }
@@ -143,7 +171,7 @@ class AxesReader {
     bool right = true;
     for (const auto& [pointer, list] : given.items()) {
       const std::string at = place + "/" + escaped(pointer);
-      std::vector<Json> column = values(list, at);
+      std::vector<Json> column = values(list, at, axis.pointers.empty());
       right = is_pointer(pointer, at) && !column.empty() && right;
       if (axis.pointers.empty()) axis.choices.resize(column.size());
       if (column.size() != axis.choices.size() && !column.empty()) {
@@ -156,6 +184,7 @@ class AxesReader {
       axis.pointers.push_back(pointer);
       axis.given_at.push_back(at);
     }
+    if (right) check_unlike(axis);
     if (right && !axis.pointers.empty()) spec_.axes.push_back(std::move(axis));
   }
 
@@ -184,12 +213,14 @@ class AxesReader {
                      fmt::format("expected a number of seeds >= 1 and <= {}, or a list of seeds >= 0, got {}",
                                  most_values, given->dump().substr(0, 60)));
     }
-    spec_.seeds = std::move(axis);
+    check_unlike(axis);
+    if (fits_the_grid(static_cast<double>(axis.choices.size()))) spec_.seeds = std::move(axis);
   }
 
   Params& params_;
   Reading& reading_;
   SweepSpec& spec_;
+  double grid_ = 1;  // points, so far
 };
 
 }  // namespace

@@ -21,8 +21,6 @@ std::string escaped(const std::string& key) {
 
 namespace {
 
-constexpr std::size_t most_points = 100'000;  // a process each; a grid beyond that is a mistake
-
 struct Candidate {
   Varied varied;
   Json scenario;
@@ -48,6 +46,7 @@ class Expansion {
     report_errors();
     report_left_out();
     spec_.sweep.files.insert(validator_.files().begin(), validator_.files().end());
+    spec_.sweep.notes = validator_.notes();
     list_pointers();
     if (spec_.sweep.points.empty() && !reading_.failed())
       reading_.problem("", fmt::format("no point is left{}", spec_.sweep.left_out.empty()
@@ -141,20 +140,20 @@ class Expansion {
   static std::string listing(const std::vector<Problem>& problems) {
     std::string text;
     for (const Problem& p : problems)
-      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", p.pointer, p.what);
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", shortened(p.pointer), p.what);
     return text;
   }
 
   // At the varied pointer whose value is wrong, or else at /scenario.
   void remember_error(const Problem& p, const Candidate& candidate) {
     std::string at = spec_.scenario_inside ? "/scenario" + p.pointer : "/scenario";
-    std::string what = spec_.scenario_inside
-                           ? p.what
-                           : fmt::format("{}: {}: {}", spec_.sweep.scenario_file.string(), p.pointer, p.what);
+    std::string what = spec_.scenario_inside ? p.what
+                                             : fmt::format("{}: {}: {}", spec_.sweep.scenario_file.string(),
+                                                           shortened(p.pointer), p.what);
     for (const auto& [pointer, value] : candidate.varied)
       if ((p.pointer + "/").starts_with(pointer + "/") && given_at_.contains(pointer)) {
         at = given_at_[pointer];
-        what = p.pointer == pointer ? p.what : p.pointer + ": " + p.what;
+        what = p.pointer == pointer ? p.what : shortened(p.pointer) + ": " + p.what;
       }
     remember_error(at, what, candidate);
   }

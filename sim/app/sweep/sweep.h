@@ -34,6 +34,7 @@ struct Sweep {
   std::vector<std::string> varied;        // pointers, one column of results.csv each
   std::vector<Point> points;
   std::vector<LeftOut> left_out;
+  std::vector<std::string> notes;  // on points' scenarios, each once
   PointLimits limits;
   Searches searches;  // what run_point() does at each point, and conclude() after the last one
   Json resolved;      // the file with its defaults

@@ -57,7 +57,7 @@ class Reader {
         problem("/scenario", e.what());
       }
     } else {
-      problem("/scenario", "expected a file name or an object, got " + given->dump());
+      problem("/scenario", "expected a file name or an object, got " + given->dump().substr(0, 60));
     }
   }
 

@@ -48,6 +48,7 @@ class ScenarioValidator {
   explicit ScenarioValidator(std::string file) : file_(std::move(file)) {}
   const std::vector<Problem>& problems(Json scenario);
   const std::set<std::filesystem::path>& files() const { return named_; }  // by right scenarios
+  const std::vector<std::string>& notes() const { return notes_; }         // on them
 
  private:
   const std::vector<Problem>& remember(const Json& scenario);
@@ -56,7 +57,11 @@ class ScenarioValidator {
   std::unordered_set<std::size_t> right_;              // hashes alone: there may be very many
   std::map<std::string, std::vector<Problem>> wrong_;  // by text
   std::set<std::filesystem::path> named_;
+  std::vector<std::string> notes_;
+  std::unordered_set<std::string> noted_;
 };
+
+constexpr std::size_t most_points = 100'000;  // a process each; a grid beyond that is a mistake
 
 std::string escaped(const std::string& key);  // as a part of a JSON pointer: ~1 for /
 

@@ -53,7 +53,11 @@ const std::vector<Problem>& ScenarioValidator::remember(const Json& scenario) {
   if (right_.contains(hash)) return none;
   if (const auto seen = wrong_.find(text); seen != wrong_.end()) return seen->second;
   try {
-    named_.merge(read_scenario(scenario, file_).files);
+    Scenario read = read_scenario(scenario, file_);
+    named_.merge(read.files);
+    for (std::vector<std::string>* notes : {&read.notes, &read.workload.notes})
+      for (std::string& note : *notes)
+        if (noted_.insert(note).second) notes_.push_back(std::move(note));
     right_.insert(hash);
     return none;
   } catch (const ConfigError& e) {

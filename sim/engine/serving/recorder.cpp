@@ -113,6 +113,7 @@ void Recorder::queue(Seconds from, Seconds to, std::int64_t running, std::int64_
 
 void Recorder::tokens(Seconds from, Seconds to, double count) {
   check_period(to);
+  generated_ += count;
   tokens_.add(from, to, count);
 }
 

@@ -61,6 +61,7 @@ class Recorder {
   void keep_token_gaps() { result_.token_gaps.resize(result_.requests.size()); }
   bool keeps_token_gaps() const { return !result_.token_gaps.empty(); }
   void token_gap(std::int32_t request, double seconds);
+  double generated() const { return generated_; }  // tokens so far
   bool kept(std::int32_t request) const { return request >= warmup_; }
   void measure_from(Seconds start);  // arrival of the first request kept: usage before it is not counted
 
@@ -78,6 +79,7 @@ class Recorder {
   RunResult result_;
   std::int32_t warmup_;
   std::optional<RequestTracks> request_tracks_;  // only when a timeline was asked for
+  double generated_ = 0;
   std::optional<Seconds> start_;
   TimeBuckets running_, waiting_, blocks_, tokens_;
   std::vector<TimeBuckets> device_busy_, link_bytes_, flow_bytes_;

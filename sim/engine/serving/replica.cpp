@@ -256,9 +256,11 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
     point(iteration.sub_batches[half], iteration.sub_batch_parts[half]);
   iteration.repeatable = batch_.repeatable && iteration.transfers.empty() && !placement_may_change_;
   iteration.same_steps = batch_.same_steps;
-  kv_limited_ = !waiting_.empty() &&
-                static_cast<std::int64_t>(running_.size()) < spec_->batching->max_batch_requests() &&
-                iteration.shape.tokens() < spec_->batching->max_batch_tokens();
+  // Whoever was refused for his blocks waits for them until he is admitted: in a static batch to its end, as
+  // he would be in it.
+  const std::int32_t head = waiting_.empty() ? -1 : waiting_.view(0).request;
+  if (batch_.lacks_blocks || head != refused_) refused_ = batch_.lacks_blocks ? head : -1;
+  kv_limited_ = batch_.lacks_blocks || refused_ >= 0;
   blocks_then_ = static_cast<double>(cache_.used());
   return !iteration.members.empty() || !iteration.transfers.empty() || !batch_.preempted.empty();
 }

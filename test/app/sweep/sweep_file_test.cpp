@@ -91,6 +91,29 @@ TEST_CASE("sweep: what would overwrite, or lies nowhere, is refused") {
   CHECK(any_says(problems_of(many), "more than 100000 points"));
 }
 
+TEST_CASE("sweep: the points of a grid are multiplied before any is made, and no value is there twice") {
+  Json vary = Json::object();
+  const auto grid = [&](int axes) {
+    for (int i = 0; i < axes; ++i)
+      vary["/a" + std::to_string(i)] = {{"from", 1}, {"to", 2}, {"steps", 100'000}};
+    return problems_of(with(Json({{"vary", vary}, {"seeds", 100}}).dump()));
+  };
+  CHECK(any_says(grid(2), "more than 100000 points: 1000000000000"));
+  CHECK(any_says(grid(60), "more than 100000 points: 1e+300"));  // and no terabyte of values
+
+  const auto twice = [](const std::string& keys) { return problems_of(with(keys)); };
+  const std::vector<Problem> vary_twice =
+      twice(R"({"vary": {"/workload/arrivals/rate_per_s": [1, 2, 1.0]}})");
+  CHECK(places(vary_twice) == std::set<std::string>{"/vary/~1workload~1arrivals~1rate_per_s"});
+  CHECK(any_says(vary_twice, "is given twice"));
+  CHECK(places(twice(R"({"zip": [{"/seed": [1, 2, 1], "/name": ["a", "b", "a"]}]})")) ==
+        std::set<std::string>{"/zip/0/~1seed"});
+  CHECK(twice(R"({"zip": [{"/seed": [1, 2, 1], "/name": ["a", "b", "c"]}]})").empty());
+  CHECK(places(twice(R"({"seeds": [3, 4, 3]})")) == std::set<std::string>{"/seeds"});
+  CHECK(places(twice(R"({"vary": {"/seed": {"from": 1, "to": 1, "steps": 2}}})")) ==
+        std::set<std::string>{"/vary/~1seed"});
+}
+
 TEST_CASE(
     "sweep: weir check counts the points, gives the reasons and estimates the time, and a scenario is no "
     "sweep") {

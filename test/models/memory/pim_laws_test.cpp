@@ -126,3 +126,14 @@ TEST_CASE("PIM: a tile that cannot fit between two refreshes is refused, not pla
   memory.timings.refi = 900;
   CHECK_THROWS(play_pim(memory, std::vector<PimRequest>{{PimOp::logit, 64, 4, 128}}));
 }
+
+TEST_CASE("PIM: a long play says how far it is, a short one nothing") {
+  std::vector<double> shares;
+  PimOptions options;
+  options.progress = [&](double share) { shares.push_back(share); };
+  const Cycles short_one = cycles({PimOp::logit, 1024, 8, 128}, options);
+  CHECK(shares.empty());
+  CHECK(short_one == cycles({PimOp::logit, 1024, 8, 128}, {}));
+  cycles({PimOp::logit, 1 << 22, 8, 128}, options);  // 131,072 tiles of 32 banks, for four heads at a time
+  CHECK(shares == std::vector<double>{0.25, 0.5, 0.75, 1});
+}
