@@ -2,6 +2,7 @@
 #include "devices/catalog_rows.h"
 #include "devices/gpu.h"
 #include "devices/gpu_pim/gpu_pim.h"
+#include "models/memory/memory_row.h"
 
 namespace weir {
 namespace {
@@ -23,10 +24,20 @@ const CatalogNumbers& pim_numbers() {
   return all;
 }
 
-std::shared_ptr<const Device> with_pim_of(std::shared_ptr<const Device> gpu, const std::string& memory,
-                                          bool commands, BytesPerSecond peak) {
-  return with_hbm_pim(std::move(gpu),
-                      {peak, commands ? std::make_shared<PimCosts>(find_memory(memory)) : nullptr});
+// Null where the row has none.
+std::optional<GpuPimShape> read_pim(Params& row) {
+  const std::map<std::string, double> pim = read_numbers(row, pim_numbers());
+  const Json* memory = row.has("pim_memory") ? row.value({"pim_memory", ""}, {}) : nullptr;
+  const bool commands =
+      row.has("pim_timing") && row.choice({"pim_timing", ""}, {"commands", "peak"}) == "commands";
+  if (!memory) return {};
+  const MemorySpec banks = memory_of(*memory);
+  if (pim.empty()) row.fail("pim_bandwidth_gb_per_s", "required with pim_memory, but missing");
+  if (!banks.pim) row.fail("pim_memory", banks.name + " has no PIM");
+  if (row.reading().failed()) return {};
+  return GpuPimShape{
+      BytesPerSecond(Params::unit("pim_bandwidth_gb_per_s") * pim.at("pim_bandwidth_gb_per_s")),
+      commands ? std::make_shared<PimCosts>(banks) : nullptr};
 }
 
 std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json) {
@@ -37,17 +48,14 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
   DeviceSpec spec = common_spec(kind, row);
   read_memory_and_peaks(spec, row);
-  const std::string kernels = row.choice({"kernels", ""}, kernel_names());
-  const std::map<std::string, double> pim = read_numbers(row, pim_numbers());
-  const std::string pim_memory = row.has("pim_memory") ? row.choice({"pim_memory", ""}, memory_names()) : "";
-  const bool pim_commands =
-      row.has("pim_timing") && row.choice({"pim_timing", ""}, {"commands", "peak"}) == "commands";
-  row.close_ignoring_rest();  // sources, for people; a test holds them
+  const Json* kernels = row.value({"kernels", ""}, {}, {});
+  std::optional<GpuPimShape> pim = read_pim(row);
+  close_row(row);
   reading.finish();
   spec.units = {{"gpu"}, {"link"}};
   const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mb")),
                        value.at("sustained_compute")};
-  const KernelEfficiencies efficiencies = find_kernels(kernels, shape);
+  const KernelEfficiencies efficiencies = kernels_of(*kernels, shape);
   if (value.contains("l2_bandwidth_gb_per_s")) {
     spec.units.push_back({"prefetch"});
     // ESTIMATE: a stream of prefetches reaches what a matrix's weights reach.
@@ -55,10 +63,7 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
                            efficiencies.gemm_16bit.memory * spec.memory_bandwidth};
   }
   std::shared_ptr<const Device> gpu = make_gpu(std::move(spec), shape, efficiencies);
-  if (pim_memory.empty()) return gpu;
-  return with_pim_of(
-      std::move(gpu), pim_memory, pim_commands,
-      BytesPerSecond(Params::unit("pim_bandwidth_gb_per_s") * pim.at("pim_bandwidth_gb_per_s")));
+  return pim ? with_hbm_pim(std::move(gpu), std::move(*pim)) : gpu;
 }
 
 }  // namespace

@@ -22,8 +22,12 @@ constexpr int most_in_a_mesh = 1024;  // a million links
 
 DeviceGroup read_group(Params params, const std::string& assumptions) {
   DeviceGroup group;
-  std::string kind =
-      params.choice({"kind", "What the devices are; see `weir list devices`."}, device_names());
+  const Json* named = params.value({"kind",
+                                    "What the devices are: a name of `weir list devices`, or the path of a "
+                                    "file with the keys of devices/catalog/*.json."},
+                                   params.describing() ? device_kind_schema() : Json());
+  std::string kind = named && named->is_string() ? named->get<std::string>() : "";
+  if (named && kind.empty()) params.fail("kind", "expected the name of a device, or the path of its file");
   if (params.describing()) kind = device_names().front();  // any one: a description has the keys of all
   group.count = static_cast<int>(
       params.integer({"count", "Devices of this kind in the node."}, {1, most_in_a_node}, 1));
@@ -53,32 +57,6 @@ void read_devices(Params& params, const std::string& assumptions, NodeSpec& node
   }
   if (node.devices.empty())
     params.fail("devices", "expected a device that runs models; host memory does not");
-}
-
-LinkSpec read_interconnect(Params& node) {
-  auto [name, object] = node.name_or_object(
-      {"interconnect",
-       "What joins the node's devices: a name of `weir list interconnects`, or shape and numbers."},
-      interconnect_names(), "none");
-  if (!object) return name.empty() ? LinkSpec{} : find_interconnect(name);
-  LinkSpec links;
-  links.name = "custom";
-  const std::string shape =
-      object->choice({"shape", "How the devices are joined."}, {"switch", "ring", "full_mesh"}, "switch");
-  links.shape = shape == "ring"        ? LinkShape::ring
-                : shape == "full_mesh" ? LinkShape::full_mesh
-                                       : LinkShape::switched;
-  links.bandwidth = object->quantity<BytesPerSecond>(
-      {"bandwidth_gb_per_s", "Per device and direction, as a collective sees it."}, positive);
-  links.latency = object->quantity<Seconds>({"latency_us", "From one device to the next."}, not_negative);
-  links.latency_once =
-      object->choice(
-          {"latency",
-           "Who pays latency_us: every round of a collective, one after another, or the collective "
-           "once, however many rounds it takes (as PRESERVE's design space exploration has it)."},
-          {"per_round", "once"}, "per_round") == "once";
-  object->close();
-  return links;
 }
 
 }  // namespace
