@@ -4,7 +4,7 @@ PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboost-dev 
             libjs-chart.js chromium catch2 libvalijson-dev gnuplot-nox clang-format-14
 JOBS ?= $(shell nproc)
 BUILD := build
-.PHONY: all setup demo test bench format check-format sanitize fuzz
+.PHONY: all setup demo test bench schema format check-format sanitize fuzz
 
 all: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --parallel $(JOBS)
@@ -33,6 +33,12 @@ bench: all
 	@$(BUILD)/test/weir_bench_dram; echo
 	$(BUILD)/test/weir_bench
 	$(BUILD)/test/weir_bench_sweep 60
+
+# What editors check scenarios and sweeps by: the readers' own keys, written anew after one of them changed.
+schema: $(BUILD)/build.ninja
+	cmake --build $(BUILD) --parallel $(JOBS) --target weir
+	$(BUILD)/weir check --schema > $(BUILD)/schema.json && mv $(BUILD)/schema.json scenarios/schema.json
+	$(BUILD)/weir check --schema sweep > $(BUILD)/schema.json && mv $(BUILD)/schema.json scenarios/sweep.schema.json
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp' '*.js')
 format:
