@@ -6,7 +6,7 @@ BUILD_PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboos
 TEST_PACKAGES := catch2 libopenmpi-dev openmpi-bin chromium libvalijson-dev clang-format-14
 JOBS ?= $(shell nproc)
 BUILD := build
-.PHONY: all setup setup-weir weir demo test bench format check-format sanitize fuzz
+.PHONY: all setup setup-weir weir demo test bench schema format check-format sanitize fuzz
 
 all: setup
 	cmake --preset release
@@ -45,6 +45,12 @@ bench: all
 	@$(BUILD)/test/weir_bench_dram; echo
 	$(BUILD)/test/weir_bench
 	$(BUILD)/test/weir_bench_sweep 60
+
+# What editors check scenarios and sweeps by: the readers' own keys, written anew after one of them changed.
+schema: $(BUILD)/build.ninja
+	cmake --build $(BUILD) --parallel $(JOBS) --target weir
+	$(BUILD)/weir check --schema > $(BUILD)/schema.json && mv $(BUILD)/schema.json scenarios/schema.json
+	$(BUILD)/weir check --schema sweep > $(BUILD)/schema.json && mv $(BUILD)/schema.json scenarios/sweep.schema.json
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp' '*.js')
 format:

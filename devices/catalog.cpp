@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "devices/gpu.h"
 #include "devices/profiled.h"
-#include "sim/core/embedded.h"
+#include "models/memory/memory_row.h"
 
 namespace weir {
 
@@ -12,16 +13,75 @@ extern const EmbeddedFiles device_catalog;
 
 namespace {
 
-Json catalog_file(const std::string& kind) {
-  const std::optional<std::string_view> text = text_of(device_catalog, kind);
-  return text ? embedded_json(*text, "devices/catalog/" + kind + ".json") : Json();
-}
-
 const DeviceClass* const classes[] = {&gpu_class, &npu_class, &l2_npu_class, &dimm_class};
 
 // A row without a class is a GPU's.
 bool is_of(const DeviceClass& wanted, const Json& row) {
   return row.value("class", gpu_class.name) == wanted.name;
+}
+
+const DeviceClass& class_of(const Json& row) {
+  return **std::find_if(std::begin(classes), std::end(classes), [&](auto* one) { return is_of(*one, row); });
+}
+
+// The keys of a row that hold a row of another catalog.
+struct OtherRow {
+  Key key;
+  const RowFamily& (*family)();
+  Json (*schema)();
+  std::vector<const DeviceClass*> of;
+};
+const std::vector<OtherRow>& other_row_keys() {
+  static const std::vector<OtherRow> all = {
+      {{"memory",
+        "Of an NPU or of host memory: a name of `weir list memories`, the path of such a file, or keys over "
+        "a "
+        "base (absent: the device's own). An NPU's memory_efficiency is then what the bank model reaches."},
+       memory_rows,
+       memory_row_schema,
+       {&npu_class, &dimm_class}},
+      {{"kernels",
+        "Of a GPU: how well kernels use it, a name (hopper), the path of a file like devices/kernels/*.json, "
+        "or keys over a base."},
+       kernel_rows,
+       kernel_row_schema,
+       {&gpu_class}},
+      {{"pim_memory", "Of a GPU with HBM-PIM: the memory whose bank model says what PIM and reads reach."},
+       memory_rows,
+       memory_row_schema,
+       {&gpu_class}},
+  };
+  return all;
+}
+
+// Those that the entry gives, as names or whole rows; none where one of them is wrong.
+std::optional<Json> other_rows(const Json& row, bool any, Params& params) {
+  std::optional<Json> given = Json::object();
+  for (const OtherRow& other : other_row_keys()) {
+    const std::string key = other.key.name;
+    const bool has = row.contains(key);
+    if (!any && (!has || std::find(other.of.begin(), other.of.end(), &class_of(row)) == other.of.end()))
+      continue;
+    const Json* value = params.value(other.key, params.describing() ? other.schema() : Json(), Json(nullptr));
+    if (!value || value->is_null()) {  // optional, without a default to resolve
+      Json& resolved = params.reading().resolved[Json::json_pointer(params.pointer())];
+      if (resolved.is_object()) resolved.erase(key);
+      continue;
+    }
+    const CatalogRow found = find_row(other.family(), *value, params.reading(), params.pointer() + "/" + key,
+                                      has ? row[key] : Json(nullptr));
+    if (found.row.is_null())
+      given.reset();
+    else if (given)
+      (*given)[key] = value->is_string() && !is_path(*value) ? *value : found.row;
+  }
+  return given;
+}
+
+// What of a row follows from what was given of it.
+void follow(Json& row, const std::function<bool(const char*)>& given) {
+  if (!is_of(npu_class, row) || !given("memory") || given("memory_efficiency")) return;
+  row["memory_efficiency"] = stream_efficiency(memory_of(row["memory"]));
 }
 
 std::function<FlopsPerSecond(DataType)> peaks(const std::map<std::string, double>& values) {
@@ -45,7 +105,7 @@ void assume(Json& row, const std::string& assumptions) {
 double largest_of_catalog(const char* key) {
   double largest = 0;
   for (const std::string& kind : device_names()) {
-    const Json row = catalog_file(kind);
+    const Json& row = embedded_json(*text_of(device_catalog, kind), kind);
     if (const auto number = row.find(key); number != row.end() && number->is_number())
       largest = std::max(largest, number->get<double>());
   }
@@ -60,7 +120,54 @@ void give(Json& row, const char* key, std::optional<Number> given, Params& param
   params.note_if_beyond(key, static_cast<double>(*given), largest_of_catalog(key));
 }
 
+bool known_class(Reading& reading, const Json& row) {
+  std::vector<std::string> known;
+  for (const DeviceClass* one : classes) known.emplace_back(one->name);
+  const Json name = row.value("class", Json(gpu_class.name));
+  if (std::find(known.begin(), known.end(), name) != known.end()) return true;
+  reading.problem("/class", name.is_string() ? no_such("class", name.get<std::string>(), known)
+                                             : "expected a class of devices");
+  return false;
+}
+
+bool known_sets(Reading& reading, const Json& row) {
+  const Json sets = row.value("assumptions", Json::object());
+  if (sets.is_object() && std::all_of(sets.begin(), sets.end(), [](auto& set) { return set.is_object(); }))
+    return true;
+  reading.problem("/assumptions", "expected an object of objects, each a set's numbers");
+  return false;
+}
+
+// A row of a user's file: the rows that it names, and then its own numbers under the scenario's assumptions.
+void check_row(Reading& reading, Json& row, const Json& given, const std::string& name,
+               const std::string& assumptions) {
+  if (!known_class(reading, row) || !known_sets(reading, row)) return;
+  for (const OtherRow& other : other_row_keys())
+    if (const auto at = row.find(other.key.name); at != row.end()) {
+      const CatalogRow found = find_row(other.family(), *at, reading, std::string("/") + other.key.name);
+      if (!at->is_string() || is_path(*at)) *at = found.row;
+    }
+  if (reading.failed()) return;
+  follow(row, [&](const char* key) { return given.contains(key); });
+  gather(reading, "", [&] {
+    Json assumed = row;
+    assume(assumed, assumptions);
+    class_of(row).read(name, assumed);
+  });
+}
+
+RowFamily device_rows(const std::string& assumptions) {
+  return {"device", device_catalog,
+          [assumptions](Reading& reading, Json& row, const Json& given, const std::string& name) {
+            check_row(reading, row, given, name, assumptions);
+          }};
+}
+
 }  // namespace
+
+Json device_kind_schema() {
+  return name_or_path_schema(device_rows("physical"));
+}
 
 const CatalogNumbers& common_numbers() {
   static const CatalogNumbers all = {
@@ -149,7 +256,7 @@ DeviceSpec common_spec(const std::string& kind, Params& row) {
   const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
   DeviceSpec spec;
   spec.kind = kind;
-  spec.title = row.text({"title", ""});
+  spec.title = row.text({"title", ""}, kind);
   spec.host_bandwidth = BytesPerSecond(si("host_bandwidth_gb_per_s"));
   spec.power = {.idle = Watts(si("idle_w")),
                 .tdp = Watts(si("tdp_w")),
@@ -169,6 +276,12 @@ void read_memory_and_peaks(DeviceSpec& spec, Params& row) {
   spec.peak = peaks(value);
 }
 
+void close_row(Params& row) {
+  row.value({"class", ""}, {}, Json(gpu_class.name));
+  row.value({"sources", ""}, {}, Json::object());
+  row.close();
+}
+
 std::vector<std::string> DeviceSpec::unit_names() const {
   std::vector<std::string> names;
   for (const DeviceUnit& unit : units) names.push_back(unit.name);
@@ -180,15 +293,23 @@ std::vector<std::string> device_names() {
 }
 
 std::string device_summary(const std::string& name) {
-  return catalog_file(name).value("title", "");
+  return embedded_json(*text_of(device_catalog, name), name).value("title", "");
 }
 
 // A description, and an unknown kind, take the keys of every class.
 std::shared_ptr<const Device> make_device(const std::string& kind, Params& params,
                                           const std::string& assumptions) {
-  Json row = catalog_file(kind);
+  Reading& reading = params.reading();
+  CatalogRow found = find_row(device_rows(assumptions), kind, reading, params.pointer() + "/kind");
+  Json& row = found.row;
   const bool any = params.describing() || !row.is_object();
-  if (row.is_object()) assume(row, assumptions);
+  const std::optional<Json> other = other_rows(row, any, params);
+  if (row.is_object() && other) {
+    row.update(*other);
+    follow(row, [&](const char* key) { return params.has(key); });
+    assume(row, assumptions);
+    row.update(*other);  // which a set of assumptions does not change
+  }
   for (const DeviceClass* one : classes)
     if (any || is_of(*one, row)) one->override(row, params);
   override_numbers(row, common_numbers(), params);
@@ -198,19 +319,15 @@ std::shared_ptr<const Device> make_device(const std::string& kind, Params& param
         {"profile",
          "Of a GPU: folder of measured kernel times (dense.csv, per_sequence.csv, attention.csv) "
          "to use instead."});
-  if (!row.is_object()) {
-    params.fail("kind", no_such("device", kind, device_names()));
-    return nullptr;
-  }
+  if (!row.is_object() || params.describing() || !other) return nullptr;
   if (row["idle_w"].get<double>() > row["tdp_w"].get<double>()) {
     params.fail("idle_w", "more than tdp_w");
     return nullptr;
   }
-  if (params.describing()) return nullptr;
   std::shared_ptr<const Device> device;
-  for (const DeviceClass* one : classes)
-    if (is_of(*one, row)) device = one->read(kind, row);
-  if (folder) return make_profiled(std::move(device), params.reading().relative(*folder), params);
+  gather(reading, params.pointer(), [&] { device = class_of(row).read(found.name, row); });
+  if (!device) return nullptr;
+  if (folder) return make_profiled(std::move(device), reading.relative(*folder), params);
   if (!device->spec().foreign_kernels.empty()) params.note("kind", device->spec().foreign_kernels);
   return device;
 }

@@ -42,6 +42,8 @@ std::map<std::string, double> read_numbers(Params& row, const CatalogNumbers& nu
 // What common_numbers() are for. kind and title too.
 DeviceSpec common_spec(const std::string& kind, Params& row);
 void read_memory_and_peaks(DeviceSpec& spec, Params& row);
+// After the last key was asked for: what is left is for people, or unknown.
+void close_row(Params& row);
 
 // A class of devices: `override` as override_numbers, for all of its keys; `read` makes the device of a row
 // whose overrides are filled in.

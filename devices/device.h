@@ -100,10 +100,12 @@ class Device {
   }
 };
 
-// The kinds a scenario may name, each an embedded catalog JSON; reads overrides and "profile" from `params`,
-// whose own keys (kind, count) the caller declares. Reports problems and returns null when it cannot.
+// The kinds a scenario may name, each an embedded catalog JSON, or the path of a file like those; reads
+// overrides and "profile" from `params`, whose own keys (kind, count) the caller declares. Reports problems
+// and returns null when it cannot.
 std::vector<std::string> device_names();
 std::string device_summary(const std::string& name);
+Json device_kind_schema();
 // `assumptions`: the scenario's named set of constants.
 std::shared_ptr<const Device> make_device(const std::string& kind, Params& params,
                                           const std::string& assumptions = "physical");

@@ -7,6 +7,7 @@
 #include "devices/device.h"
 #include "models/latency/attention.h"
 #include "models/latency/matrix.h"
+#include "sim/core/catalog_row.h"
 
 namespace weir {
 
@@ -30,7 +31,10 @@ struct GpuShape {
 };
 
 std::vector<std::string> kernel_names();
-KernelEfficiencies find_kernels(const std::string& name, const GpuShape& shape);
+const RowFamily& kernel_rows();
+Json kernel_row_schema();  // of a key that holds one
+// Of a name, or of a whole row that kernel_rows() found right.
+KernelEfficiencies kernels_of(const Json& name_or_row, const GpuShape& shape);
 
 std::shared_ptr<const Device> make_gpu(DeviceSpec spec, GpuShape shape, KernelEfficiencies kernels);
 

@@ -5,6 +5,7 @@
 #include "devices/catalog_rows.h"
 #include "devices/gpu.h"
 #include "devices/gpu_pim/gpu_pim.h"
+#include "models/memory/memory_row.h"
 
 namespace weir {
 namespace {
@@ -26,10 +27,24 @@ const CatalogNumbers& pim_numbers() {
   return all;
 }
 
-std::shared_ptr<const Device> with_pim_of(std::shared_ptr<const Device> gpu, const std::string& memory,
-                                          bool commands, BytesPerSecond peak) {
-  return with_hbm_pim(std::move(gpu),
-                      {peak, commands ? std::make_shared<PimCosts>(find_memory(memory)) : nullptr});
+// Null where the row has none.
+std::optional<GpuPimShape> read_pim(Params& row) {
+  const std::map<std::string, double> pim = read_numbers(row, pim_numbers());
+  const Json* memory = row.has("pim_memory") ? row.value({"pim_memory", ""}, {}) : nullptr;
+  const bool commands =
+      row.has("pim_timing") && row.choice({"pim_timing", ""}, {"commands", "peak"}) == "commands";
+  if (!memory) return {};
+  const MemorySpec banks = memory_of(*memory);
+  if (pim.empty()) row.fail("pim_bandwidth_gb_per_s", "required with pim_memory, but missing");
+  if (!banks.pim) row.fail("pim_memory", banks.name + " has no PIM");
+  if (row.reading().failed()) return {};
+  return GpuPimShape{
+      BytesPerSecond(Params::unit("pim_bandwidth_gb_per_s") * pim.at("pim_bandwidth_gb_per_s")),
+      commands ? std::make_shared<PimCosts>(banks) : nullptr};
+}
+
+std::string name_of_kernels(const Json& name_or_row) {
+  return name_or_row.is_string() ? name_or_row.get<std::string>() : "given";
 }
 
 std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json) {
@@ -40,23 +55,20 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
   DeviceSpec spec = common_spec(kind, row);
   read_memory_and_peaks(spec, row);
-  const std::string kernels = row.choice({"kernels", ""}, kernel_names());
-  const std::map<std::string, double> pim = read_numbers(row, pim_numbers());
-  const std::string pim_memory = row.has("pim_memory") ? row.choice({"pim_memory", ""}, memory_names()) : "";
-  const bool pim_commands =
-      row.has("pim_timing") && row.choice({"pim_timing", ""}, {"commands", "peak"}) == "commands";
+  const Json* kernels = row.value({"kernels", ""}, {}, {});
   const std::string generation = row.text({"generation", ""}, "unknown");
-  row.close_ignoring_rest();  // sources, for people; a test holds them
+  std::optional<GpuPimShape> pim = read_pim(row);
+  close_row(row);
   reading.finish();
   spec.units = {{"gpu"}, {"link"}};
   const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mb")),
                        value.at("sustained_compute")};
-  const KernelEfficiencies efficiencies = find_kernels(kernels, shape);
-  spec.kernels = kernels;
+  const KernelEfficiencies efficiencies = kernels_of(*kernels, shape);
+  spec.kernels = name_of_kernels(*kernels);
   if (!efficiencies.generation.empty() && efficiencies.generation != generation)
     spec.foreign_kernels =
         fmt::format("kernel efficiencies of {} ({}) on a GPU whose own generation ({}) was not measured",
-                    kernels, efficiencies.generation, generation);
+                    spec.kernels, efficiencies.generation, generation);
   if (value.contains("l2_bandwidth_gb_per_s")) {
     spec.units.push_back({"prefetch"});
     // ESTIMATE: a stream of prefetches reaches what a matrix's weights reach.
@@ -64,10 +76,7 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
                            efficiencies.gemm_16bit.memory * spec.memory_bandwidth};
   }
   std::shared_ptr<const Device> gpu = make_gpu(std::move(spec), shape, efficiencies);
-  if (pim_memory.empty()) return gpu;
-  return with_pim_of(
-      std::move(gpu), pim_memory, pim_commands,
-      BytesPerSecond(Params::unit("pim_bandwidth_gb_per_s") * pim.at("pim_bandwidth_gb_per_s")));
+  return pim ? with_hbm_pim(std::move(gpu), std::move(*pim)) : gpu;
 }
 
 // Efficiencies are shares of the peaks of the machine they were measured on.
@@ -81,7 +90,7 @@ void note_kernels(const Json& before, const Json& row, Params& params) {
   const bool measured = !row.value("assumed", false) && !params.has("profile");
   if (!changed.empty() && measured)
     params.note("", fmt::format("kernel efficiencies of {}, which were measured at another {}",
-                                row.value("kernels", ""), fmt::join(changed, ", ")));
+                                name_of_kernels(row["kernels"]), fmt::join(changed, ", ")));
 }
 
 void override_gpu(Json& row, Params& params) {

@@ -39,7 +39,8 @@ std::vector<ElementwiseLayer> read_elementwise(Params params, const GpuShape& sh
   std::vector<ElementwiseLayer> layers;
   for (Params& layer : params.list({"layers", ""}, 1))
     layers.push_back(read_layer(layer, bandwidth, share * shape.l2));
-  if (!layers.back().name.empty()) params.fail("layers", "the last layer must be \"any\"");
+  if (!params.describing() && (layers.empty() || !layers.back().name.empty()))
+    params.fail("layers", "the last layer must be \"any\"");
   params.close();
   return layers;
 }
@@ -74,19 +75,7 @@ DecodeEfficiency read_decode(Params params) {
   return e;
 }
 
-}  // namespace
-
-std::vector<std::string> kernel_names() {
-  return names_of(kernel_catalog);
-}
-
-KernelEfficiencies find_kernels(const std::string& name, const GpuShape& shape) {
-  const std::optional<std::string_view> text = text_of(kernel_catalog, name);
-  const std::string file = "devices/kernels/" + name + ".json";
-  if (!text) throw ConfigError(file, "", no_such("kernels", name, kernel_names()));
-  Reading reading(file);
-  const Json& json = embedded_json(*text, file);
-  Params params(reading, json);
+KernelEfficiencies read_kernels(Params params, const GpuShape& shape) {
   KernelEfficiencies kernels;
   kernels.generation = params.text({"generation", ""}, "");
   kernels.gemm_16bit = read_gemm(params.object({"gemm_16bit", ""}, Params::Presence::required));
@@ -100,7 +89,40 @@ KernelEfficiencies find_kernels(const std::string& name, const GpuShape& shape) 
   kernels.attention.prefill =
       read_prefill(params.object({"prefill_attention", ""}, Params::Presence::required));
   kernels.attention.decode = read_decode(params.object({"decode_attention", ""}, Params::Presence::required));
-  params.close_ignoring_rest();  // title, sources and errors, for people; a test holds them
+  params.text({"title", "What it is."}, "");
+  params.value({"sources", "Where the numbers are from, for people."}, {{"type", "object"}}, Json::object());
+  params.value({"errors", "How far off they are, for people."}, {{"type", "object"}}, Json::object());
+  params.close();
+  return kernels;
+}
+
+}  // namespace
+
+std::vector<std::string> kernel_names() {
+  return names_of(kernel_catalog);
+}
+
+const RowFamily& kernel_rows() {
+  static const RowFamily family{"set of kernels", kernel_catalog,
+                                [](Reading& reading, Json& row, const Json&, const std::string&) {
+                                  read_kernels(Params(reading, row), {});
+                                }};
+  return family;
+}
+
+Json kernel_row_schema() {
+  Reading reading = Reading::describe();
+  const Json nothing = Json::object();
+  read_kernels(Params(reading, nothing), {});
+  return row_schema(kernel_rows(), reading.schema);
+}
+
+KernelEfficiencies kernels_of(const Json& name_or_row, const GpuShape& shape) {
+  const bool named = name_or_row.is_string();
+  const std::string name = named ? name_or_row.get<std::string>() : "given";
+  Reading reading("devices/kernels/" + name + ".json");
+  KernelEfficiencies kernels = read_kernels(
+      Params(reading, named ? embedded_json(*text_of(kernel_catalog, name), name) : name_or_row), shape);
   reading.finish();
   return kernels;
 }

@@ -3,6 +3,7 @@
 
 #include "devices/catalog_rows.h"
 #include "devices/dimm_pim/dimm_pim.h"
+#include "models/memory/memory_row.h"
 
 namespace weir {
 namespace {
@@ -28,7 +29,6 @@ const CatalogCount counts[] = {
 
 const std::vector<CatalogChoice>& choices() {
   static const std::vector<CatalogChoice> all = {
-      {{"memory", "A name of `weir list memories`; null: as the catalog has it."}, memory_names()},
       {{"dimm_timing",
         "Of host memory: commands plays the bank model's; peak takes a column read at every interval, "
         "without rows, refresh or energy. null: as the catalog has it."},
@@ -122,10 +122,11 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
   Chosen chosen = read_choices(row, choices());
   chosen["level"] = row.choice({"level", ""}, {"bank", "rank", "channel"});
   const std::map<std::string, double> value = read_numbers(row, numbers());
+  const Json* given = row.value({"memory", ""}, {});
   DeviceSpec spec = common_spec(kind, row);
-  row.close_ignoring_rest();  // sources
+  close_row(row);
   reading.finish();
-  const MemorySpec memory = find_memory(chosen["memory"]);
+  const MemorySpec memory = memory_of(*given);
   const DimmPimOptions options = options_of(chosen);
   const auto ranks = static_cast<int>(count.at("ranks"));
   shape.channels = static_cast<int>(count.at("memory_channels"));

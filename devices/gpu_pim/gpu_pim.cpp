@@ -18,6 +18,21 @@ class GpuPim final : public DecodesElsewhere {
   }
 
  private:
+  // As many heads as a page of queries holds are worked on together (models/memory/pim/gemv.h).
+  static PimRequest request(const MemorySpec& memory, std::int64_t length, std::int64_t head_dim) {
+    const std::int64_t page = memory.organisation.row_bytes / memory.pim->element_bytes;
+    return {PimOp::both, length, std::max<std::int64_t>(1, page / head_dim), head_dim};
+  }
+
+  std::string cannot_run(const StageGraph& stage) const override {
+    for (const auto v : boost::make_iterator_range(boost::vertices(stage.block)))
+      if (const Operator& op = stage.block[v]; pim_.banks && op.kind == OperatorKind::decode_attention)
+        if (const std::string why = pim_.banks->cannot_play(request(pim_.banks->memory(), 8192, op.head_dim));
+            !why.empty())
+          return spec().kind + ": " + why;
+    return DecodesElsewhere::cannot_run(stage);
+  }
+
   struct Head {  // a query head, of a token attended to, on all channels together
     Seconds time;
     Joules energy;
@@ -52,16 +67,14 @@ class GpuPim final : public DecodesElsewhere {
     constexpr std::int64_t length = 8192;
     const MemorySpec& memory = pim_.banks->memory();
     const PimSpec& bank = *memory.pim;
-    // As many heads as a page of queries holds are worked on together (models/memory/pim/gemv.h).
-    const std::int64_t page = memory.organisation.row_bytes / bank.element_bytes;
-    const PimRequest request{PimOp::both, length, std::max<std::int64_t>(1, page / head_dim), head_dim};
-    const auto tokens = static_cast<double>(request.heads * length);
+    const PimRequest one = request(memory, length, head_dim);
+    const auto tokens = static_cast<double>(one.heads * length);
     const double banks = bank.ranks * bank.bank_groups * bank.banks_per_group;
     const BytesPerSecond channel =
         Bytes(banks * static_cast<double>(bank.comp_bytes)) / (static_cast<double>(bank.comp) * memory.clock);
     const double channels = pim_.peak / channel;
-    return {pim_.banks->sustained(request) / (tokens * channels) * memory.clock,
-            pim_.banks->energy(request).total() / tokens};
+    return {pim_.banks->sustained(one) / (tokens * channels) * memory.clock,
+            pim_.banks->energy(one).total() / tokens};
   }
 
   GpuPimShape pim_;

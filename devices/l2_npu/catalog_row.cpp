@@ -40,7 +40,7 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
       row.flag({"without_lm_head", "What follows the decoder layers takes no time."}, false);
   DeviceSpec spec = common_spec(kind, row);
   read_memory_and_peaks(spec, row);
-  row.close_ignoring_rest();  // sources
+  close_row(row);
   reading.finish();
   const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
   // 16-bit operations at half the rate of 8-bit ones, unless the row has them.

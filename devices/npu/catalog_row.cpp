@@ -5,6 +5,7 @@
 
 #include "devices/catalog_rows.h"
 #include "devices/npu/npu.h"
+#include "models/memory/memory_row.h"
 
 namespace weir {
 namespace {
@@ -37,7 +38,6 @@ const CatalogCount counts[] = {
 
 const std::vector<CatalogChoice>& choices() {
   static const std::vector<CatalogChoice> all = {
-      {{"memory", "Of an NPU: a name of `weir list memories`; null: as the catalog has it."}, memory_names()},
       {{"row_buffers",
         "Of an NPU's PIM: dual ones let it run beside normal reads, none is memory without PIM; null: as the "
         "catalog has it."},
@@ -57,12 +57,24 @@ void override_npu(Json& row, Params& params) {
   override_counts(row, counts, params);
   override_numbers(row, numbers(), params);
   override_choices(row, choices(), params);
-  if (params.describing() || !row.is_object()) return;
-  const auto memory = row["memory"].get<std::string>();
-  if (row["row_buffers"] != "none" && !find_memory(memory).pim) {
-    params.fail("memory", fmt::format("{} has no PIM; \"row_buffers\": \"none\" goes without", memory));
-    row["row_buffers"] = "none";  // harmless
-  }
+}
+
+PimOptions pim_options(std::map<std::string, std::string>& chosen) {
+  return {.timing = chosen["pim_timing"] == "artifact" ? PimTiming::artifact : PimTiming::physical,
+          .buffers = chosen["row_buffers"] == "dual" ? RowBuffers::dual : RowBuffers::single,
+          .refresh = chosen["pim_refresh"] == "on"};
+}
+
+MemorySpec read_memory(Params& row, bool with_pim, const PimOptions& options) {
+  const Json* given = row.value({"memory", ""}, {});
+  if (!given) return {};
+  MemorySpec memory = memory_of(*given);
+  if (!with_pim) return memory;
+  if (!memory.pim)
+    row.fail("memory", fmt::format("{} has no PIM; \"row_buffers\": \"none\" goes without", memory.name));
+  else if (const std::string why = cannot_play(memory, interference_request, options); !why.empty())
+    row.fail("memory", why);
+  return memory;
 }
 
 std::optional<FittedPim> fitted_pim(Params& row) {
@@ -93,10 +105,12 @@ std::shared_ptr<const Device> read_npu(const std::string& kind, const Json& json
   if (row.has("kv_read_efficiency"))
     shape.fitted = FittedNpu{row.number({"kv_read_efficiency", ""}, fraction)};
   const std::optional<FittedPim> fitted = fitted_pim(row);
-  row.close_ignoring_rest();  // sources
+  const bool with_pim = chosen["row_buffers"] != "none";
+  const PimOptions options = pim_options(chosen);
+  const MemorySpec memory = read_memory(row, with_pim, options);
+  close_row(row);
   reading.finish();
 
-  const MemorySpec memory = find_memory(chosen["memory"]);
   const std::int64_t channels = count["memory_channels"];
   spec.memory = value.contains("memory_capacity_gib")
                     ? Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"))
@@ -118,13 +132,7 @@ std::shared_ptr<const Device> read_npu(const std::string& kind, const Json& json
     return t == DataType::bf16 || t == DataType::fp16 ? peak : FlopsPerSecond(0);
   };
   spec.units = {{"systolic"}, {"vector"}};
-  if (chosen["row_buffers"] != "none") {
-    const PimOptions options{
-        .timing = chosen["pim_timing"] == "artifact" ? PimTiming::artifact : PimTiming::physical,
-        .buffers = chosen["row_buffers"] == "dual" ? RowBuffers::dual : RowBuffers::single,
-        .refresh = chosen["pim_refresh"] == "on"};
-    add_pim(spec, shape, memory, options, channels, fitted);
-  }
+  if (with_pim) add_pim(spec, shape, memory, options, channels, fitted);
   spec.units.push_back({"link"});
   return make_npu(std::move(spec), std::move(shape));
 }

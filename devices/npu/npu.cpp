@@ -213,6 +213,9 @@ std::string Npu::cannot_run(const StageGraph& stage) const {
       if (on_pim && op.head_dim > shape_.pim->page_elements())
         return fmt::format("{}: a head of {} elements does not fit the PIM's page of {}", spec_.kind,
                            op.head_dim, shape_.pim->page_elements());
+      if (const std::string why = on_pim ? shape_.pim->cannot_play(op.query_heads, op.head_dim) : "";
+          !why.empty())
+        return fmt::format("{}: {}", spec_.kind, why);
     }
   return "";
 }

@@ -25,18 +25,26 @@ double bus_bytes(const MemorySpec& memory, const PimRequest& r) {
 
 std::shared_ptr<PimGemvs> PimGemvs::shared(const MemorySpec& memory, const PimOptions& options,
                                            const std::optional<FittedPim>& fitted) {
-  using Played = std::tuple<std::string, PimTiming, RowBuffers, bool>;
+  struct Played {
+    PimTiming timing;
+    bool refresh;
+    std::shared_ptr<PimGemvs> gemvs;
+  };
   static std::mutex mutex;
-  static std::map<Played, std::shared_ptr<PimCosts>> costs;
-  static std::map<std::tuple<Played, double, double, double>, std::shared_ptr<PimGemvs>> all;
-  const Played played{memory.name, options.timing, options.buffers, options.refresh};
-  const FittedPim numbers = fitted.value_or(FittedPim{0, 0, 0});
+  static std::vector<Played> all;  // a handful; a memory given by a scenario has no name of its own
   const std::lock_guard lock(mutex);
-  std::shared_ptr<PimCosts>& cost = costs[played];
-  if (!cost) cost = std::make_shared<PimCosts>(memory, options);
-  std::shared_ptr<PimGemvs>& found = all[{played, numbers.tile, numbers.gwrite, numbers.blocked_slowdown}];
-  if (!found) found = std::make_shared<PimGemvs>(cost, options.buffers, fitted);
-  return found;
+  std::shared_ptr<PimCosts> costs;
+  for (const Played& p : all) {
+    if (p.timing != options.timing || p.refresh != options.refresh || p.gemvs->buffers() != options.buffers ||
+        p.gemvs->memory() != memory)
+      continue;
+    if (p.gemvs->fitted_ == fitted) return p.gemvs;
+    costs = p.gemvs->costs_;
+  }
+  if (!costs) costs = std::make_shared<PimCosts>(memory, options);
+  all.push_back(
+      {options.timing, options.refresh, std::make_shared<PimGemvs>(costs, options.buffers, fitted)});
+  return all.back().gemvs;
 }
 
 PimGemvs::PimGemvs(std::shared_ptr<PimCosts> costs, RowBuffers buffers, std::optional<FittedPim> fitted)
@@ -48,6 +56,10 @@ PimGemvs::PimGemvs(std::shared_ptr<PimCosts> costs, RowBuffers buffers, std::opt
 
 std::int64_t PimGemvs::page_elements() const {
   return memory().organisation.row_bytes / memory().pim->element_bytes;
+}
+
+std::string PimGemvs::cannot_play(std::int64_t heads, std::int64_t head_dim) const {
+  return costs_->cannot_play({PimOp::both, page_elements(), heads, head_dim});
 }
 
 PimGemvs::Table& PimGemvs::table(PimOp op, std::int64_t heads, std::int64_t head_dim) {

@@ -59,6 +59,8 @@ class PimGemvs {
   // So much longer a GEMV takes beside them, as a share. What is fitted has it in it.
   double slowed_by_reads() { return fitted_ ? 0 : costs_->beside_reads().pim_slowdown - 1; }
   std::int64_t page_elements() const;
+  // Why its bank model could not play so many query heads of one size; "" if it can.
+  std::string cannot_play(std::int64_t heads, std::int64_t head_dim) const;
   Table& table(PimOp op, std::int64_t heads, std::int64_t head_dim);
 
  private:

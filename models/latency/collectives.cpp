@@ -91,8 +91,12 @@ class Tree final : public PlainCollectives {
 
 class MeasuredCollectives final : public CollectiveModel {
  public:
-  MeasuredCollectives(const Interconnect& on, bool own_kernels, std::shared_ptr<const CollectiveModel> plain)
-      : measured_(on.measured), own_kernels_(own_kernels), plain_(std::move(plain)) {}
+  MeasuredCollectives(std::shared_ptr<const MeasuredLibrary> library, bool own_kernels,
+                      std::shared_ptr<const CollectiveModel> plain)
+      : library_(std::move(library)),
+        measured_(*library_),
+        own_kernels_(own_kernels),
+        plain_(std::move(plain)) {}
 
   Seconds time(Collective op, Bytes bytes, int devices) const override {
     if (devices <= 1) return Seconds(0);
@@ -120,7 +124,8 @@ class MeasuredCollectives final : public CollectiveModel {
     return nullptr;
   }
 
-  const MeasuredLibrary& measured_;  // of the catalog, which lives as long as the program
+  std::shared_ptr<const MeasuredLibrary> library_;
+  const MeasuredLibrary& measured_;
   bool own_kernels_;
   std::shared_ptr<const CollectiveModel> plain_;
 };
@@ -158,9 +163,8 @@ std::shared_ptr<const CollectiveModel> make_collectives(const LinkSpec& links, c
   if (library == "two_shot") return std::make_shared<TwoShot>(links);
   if (library != "" && library != "nccl" && library != "vllm" && library != "trtllm")
     throw std::out_of_range("no collective library " + library);
-  const Interconnect* measured = library.empty() ? nullptr : find_measured(links.name);
-  if (!measured) return plain(links);
-  return std::make_shared<MeasuredCollectives>(*measured, library != "nccl", plain(links));
+  if (library.empty() || !links.measured) return plain(links);
+  return std::make_shared<MeasuredCollectives>(links.measured, library != "nccl", plain(links));
 }
 
 }  // namespace weir

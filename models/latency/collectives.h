@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/units.h"
+#include "sim/core/params.h"
 
 namespace weir {
 
 enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all, send_receive };
 enum class LinkShape { switched, ring, full_mesh };
+
+struct MeasuredLibrary;  // measured_collectives.h
 
 // Links between the devices of one group.
 struct LinkSpec {
@@ -19,6 +21,7 @@ struct LinkSpec {
   BytesPerSecond bandwidth;   // per device and direction, as a collective sees it; 0: no links
   Seconds latency;            // one hop
   bool latency_once = false;  // of a whole collective, however many rounds it takes
+  std::shared_ptr<const MeasuredLibrary> measured = {};  // null: nobody has
 
   bool operator==(const LinkSpec&) const = default;
 };
@@ -37,6 +40,9 @@ class CollectiveModel {
 std::vector<std::string> interconnect_names();
 std::string interconnect_summary(const std::string& name);
 LinkSpec find_interconnect(const std::string& name);
+// The key "interconnect" of a node: a name, the path of a file like models/latency/interconnects/*.json, or
+// numbers, over a base or by themselves. Another bandwidth, latency or shape is one that nobody measured.
+LinkSpec read_interconnect(Params& node);
 
 // `library` is how an engine does them: "nccl", "vllm" (its own one-shot and two-shot all-reduce below a
 // size, NCCL above) or "trtllm" (taken as vllm: the same two kernels) as measured under CUDA graphs on that

@@ -4,7 +4,7 @@
 #include <limits>
 #include <map>
 
-#include "sim/core/params.h"
+#include "sim/core/catalog_row.h"
 
 namespace weir {
 
@@ -14,6 +14,10 @@ namespace {
 
 constexpr Range<std::int64_t> some_devices{2, 1024};
 
+bool given(Params& params, const char* name) {
+  return params.has(name) || params.describing();
+}
+
 std::vector<double> scaled(std::vector<double> values, double unit, bool inverse) {
   for (double& v : values) v = inverse ? 1 / (v * unit) : v * unit;
   return values;
@@ -21,7 +25,7 @@ std::vector<double> scaled(std::vector<double> values, double unit, bool inverse
 
 std::vector<ProtocolTimes> read_protocols(Params& library, const char* name) {
   std::vector<ProtocolTimes> all;
-  if (!library.has(name)) return all;
+  if (!given(library, name)) return all;
   for (Params& row : library.list({name, ""}, 0)) {
     ProtocolTimes times;
     times.devices = static_cast<int>(row.integer({"devices", ""}, some_devices));
@@ -53,47 +57,89 @@ std::vector<ProtocolTimes> read_own_kernels(Params& params, const char* name) {
   return all;
 }
 
-Interconnect read_interconnect(const std::string& name, std::string_view text) {
-  const std::string file = "models/latency/interconnects/" + name + ".json";
-  Reading reading(file);
-  const Json& json = embedded_json(text, file);
-  Params params(reading, json);
-  Interconnect made;
-  made.title = params.text({"title", ""});
-  made.links.name = name;
-  const std::string shape = params.choice({"shape", ""}, {"switch", "ring", "full_mesh"});
-  made.links.shape = shape == "full_mesh" ? LinkShape::full_mesh
-                     : shape == "ring"    ? LinkShape::ring
-                                          : LinkShape::switched;
-  made.links.bandwidth = params.quantity<BytesPerSecond>({"bandwidth_gb_per_s", ""});
-  made.links.latency = params.quantity<Seconds>({"latency_us", ""});
-  Params nccl = params.object({"nccl", ""}, Params::Presence::required);
-  made.measured = {.all_reduce = read_protocols(nccl, "all_reduce"),
-                   .all_gather = read_protocols(nccl, "all_gather"),
-                   .reduce_scatter = read_protocols(nccl, "reduce_scatter"),
-                   .all_to_all = read_protocols(nccl, "all_to_all"),
-                   .one_shot = read_own_kernels(params, "one_shot"),
-                   .two_shot = read_own_kernels(params, "two_shot"),
-                   .send_receive = {}};
-  nccl.close();
-  if (params.has("send_receive")) {
-    Params row = params.object({"send_receive", ""});
-    made.measured.send_receive = read_line(row);
+MeasuredLibrary read_measured(Params& params) {
+  MeasuredLibrary library;
+  if (given(params, "nccl")) {
+    Params nccl = params.object({"nccl", "NCCL's collectives as measured."});
+    library.all_reduce = read_protocols(nccl, "all_reduce");
+    library.all_gather = read_protocols(nccl, "all_gather");
+    library.reduce_scatter = read_protocols(nccl, "reduce_scatter");
+    library.all_to_all = read_protocols(nccl, "all_to_all");
+    nccl.close();
+  }
+  if (given(params, "one_shot")) library.one_shot = read_own_kernels(params, "one_shot");
+  if (given(params, "two_shot")) library.two_shot = read_own_kernels(params, "two_shot");
+  if (given(params, "send_receive")) {
+    Params row = params.object({"send_receive", "From one device to another, as measured."});
+    library.send_receive = read_line(row);
     row.close();
   }
-  params.close_ignoring_rest();  // sources and errors, for people; a test holds them
-  reading.finish();
-  return made;
+  return library;
 }
 
-const std::map<std::string, Interconnect>& catalog() {
-  static const auto all = [] {
-    std::map<std::string, Interconnect> read;
-    for (const auto& [name, text] : interconnect_catalog)
-      read.emplace(name, read_interconnect(std::string(name), text));
-    return read;
-  }();
-  return all;
+LinkSpec read_links(Params params, const std::string& name) {
+  LinkSpec links;
+  links.name = name;
+  const std::string shape =
+      params.choice({"shape", "How the devices are joined."}, {"switch", "ring", "full_mesh"}, "switch");
+  links.shape = shape == "ring"        ? LinkShape::ring
+                : shape == "full_mesh" ? LinkShape::full_mesh
+                                       : LinkShape::switched;
+  links.bandwidth = params.quantity<BytesPerSecond>(
+      {"bandwidth_gb_per_s", "Per device and direction, as a collective sees it."}, positive);
+  links.latency = params.quantity<Seconds>({"latency_us", "From one device to the next."}, not_negative);
+  links.latency_once =
+      params.choice({"latency",
+                     "Who pays latency_us: every round of a collective, one after another, or the collective "
+                     "once, however many rounds it takes (as PRESERVE's design space exploration has it)."},
+                    {"per_round", "once"}, "per_round") == "once";
+  const bool measured =
+      params.has("nccl") || params.has("one_shot") || params.has("two_shot") || params.has("send_receive");
+  MeasuredLibrary library = read_measured(params);
+  if (measured) links.measured = std::make_shared<MeasuredLibrary>(std::move(library));
+  for (const char* key : {"title", "sources", "errors"})
+    if (given(params, key)) params.value({key, "For people."}, {{"type", {"string", "object"}}});
+  params.close();
+  return links;
+}
+
+// What was measured on the base does not hold for other links.
+void forget_measurements(Json& row, const Json& given) {
+  bool other = false;
+  for (const char* key : {"shape", "bandwidth_gb_per_s", "latency_us", "latency"})
+    other = other || given.contains(key);
+  for (const char* key : {"nccl", "one_shot", "two_shot", "send_receive", "errors"})
+    if (other && !given.contains(key)) row.erase(key);
+}
+
+const RowFamily& interconnect_rows() {
+  static const RowFamily family{"interconnect", interconnect_catalog,
+                                [](Reading& reading, Json& row, const Json& given, const std::string& name) {
+                                  forget_measurements(row, given);
+                                  read_links(Params(reading, row), name);
+                                  if (!reading.failed()) row = reading.resolved;
+                                  for (const char* key : {"sources", "errors"}) row.erase(key);
+                                }};
+  return family;
+}
+
+Json interconnect_schema() {
+  Reading reading = Reading::describe();
+  const Json nothing = Json::object();
+  read_links(Params(reading, nothing), "");
+  Json schema = row_schema(interconnect_rows(), reading.schema);
+  schema["oneOf"].erase(2);  // null
+  schema["oneOf"][0]["anyOf"][0]["enum"].push_back("none");
+  schema["oneOf"][1]["anyOf"] = {{{"required", {"base"}}},
+                                 {{"required", {"bandwidth_gb_per_s", "latency_us"}}}};
+  return schema;
+}
+
+LinkSpec links_of(const CatalogRow& found) {
+  Reading reading("interconnect");
+  LinkSpec links = read_links(Params(reading, found.row), found.name);
+  reading.finish();
+  return links;
 }
 
 }  // namespace
@@ -130,11 +176,6 @@ const std::vector<ProtocolTimes>* MeasuredLibrary::of(Collective op) const {
   return times && !times->empty() ? times : nullptr;
 }
 
-const Interconnect* find_measured(const std::string& name) {
-  const auto it = catalog().find(name);
-  return it == catalog().end() ? nullptr : &it->second;
-}
-
 std::vector<std::string> interconnect_names() {
   std::vector<std::string> names = names_of(interconnect_catalog);
   names.emplace_back("none");
@@ -142,11 +183,35 @@ std::vector<std::string> interconnect_names() {
 }
 
 std::string interconnect_summary(const std::string& name) {
-  return name == "none" ? "no links between the node's devices" : catalog().at(name).title;
+  if (name == "none") return "no links between the node's devices";
+  return embedded_json(*text_of(interconnect_catalog, name), name).value("title", "");
 }
 
 LinkSpec find_interconnect(const std::string& name) {
-  return name == "none" ? LinkSpec{} : catalog().at(name).links;
+  if (name == "none") return {};
+  static const auto all = [] {
+    std::map<std::string, LinkSpec> read;
+    for (const auto& [row, text] : interconnect_catalog)
+      read.emplace(row, links_of({std::string(row), embedded_json(text, std::string(row))}));
+    return read;
+  }();
+  return all.at(name);
+}
+
+LinkSpec read_interconnect(Params& node) {
+  const Json* given =
+      node.value({"interconnect",
+                  "What joins the node's devices: a name of `weir list interconnects`, the path "
+                  "of such a file, or shape and numbers, by themselves or over a base."},
+                 node.describing() ? interconnect_schema() : Json(), "none");
+  if (!given || *given == "none") return {};
+  if (given->is_string() && text_of(interconnect_catalog, given->get<std::string>()))
+    return find_interconnect(given->get<std::string>());
+  const std::string pointer = node.pointer() + "/interconnect";
+  const CatalogRow found = find_row(interconnect_rows(), *given, node.reading(), pointer);
+  if (found.row.is_null()) return {};
+  if (given->is_object()) node.reading().resolved[Json::json_pointer(pointer)] = found.row;
+  return links_of(found);
 }
 
 }  // namespace weir

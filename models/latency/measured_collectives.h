@@ -1,13 +1,12 @@
 #pragma once
 // A communication library on one named interconnect, as fitted to measurements by docs/calibration: read from
-// models/latency/interconnects/*.json by collectives.cpp, used by nobody else.
+// models/latency/interconnects/*.json or a file like those, used by collectives.cpp.
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "models/latency/collectives.h"
-#include "sim/core/embedded.h"
 
 namespace weir {
 
@@ -33,14 +32,5 @@ struct MeasuredLibrary {
   // Null where this library has no such collective measured on this interconnect.
   const std::vector<ProtocolTimes>* of(Collective op) const;
 };
-
-struct Interconnect {
-  std::string title;
-  LinkSpec links;
-  MeasuredLibrary measured;
-};
-
-// The catalog entry, read once; null if there is none of that name.
-const Interconnect* find_measured(const std::string& name);
 
 }  // namespace weir

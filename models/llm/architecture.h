@@ -71,6 +71,9 @@ std::vector<std::string> architecture_names();
 // .json; relative paths are relative to the file being read). Reports to `reading` at `pointer` and returns
 // {} when it cannot; describing gives the first of the catalog.
 Architecture find_architecture(const std::string& name_or_path, Reading& reading, const std::string& pointer);
+// The same, or an object with the keys of a config.json over a "base", a name or a path.
+Architecture read_model(const Json& given, Reading& reading, const std::string& pointer);
+Json model_schema();
 Architecture read_hugging_face_config(const std::filesystem::path& path);  // throws ConfigError
 
 }  // namespace weir

@@ -4,17 +4,13 @@
 #include <utility>
 
 #include "models/llm/hugging_face.h"
-#include "sim/core/embedded.h"
+#include "sim/core/catalog_row.h"
 
 namespace weir {
 
 extern const EmbeddedFiles model_catalog;
 
 namespace {
-
-bool is_path(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".json");
-}
 
 // .../Llama-3.1-8B/config.json is called Llama-3.1-8B, mine.json is called mine.
 std::string name_of(const std::filesystem::path& file) {
@@ -57,6 +53,29 @@ void note_far_sizes(Architecture& m) {
   }
 }
 
+// A file's keys are not all ours; those that a scenario changes are.
+void check_row(Reading& reading, const Json& row, const Json& given, const std::string& name) {
+  const bool over_base = given.size() < row.size();
+  Reading own(reading.file());
+  try {
+    read_architecture(row, own, name, over_base);
+    own.finish();
+  } catch (const ConfigError& error) {
+    for (const Problem& p : error.problems())
+      if (!p.what.starts_with("unknown key") || given.contains(Json::json_pointer(p.pointer)))
+        reading.problem(p.pointer, p.what);
+  }
+}
+
+const RowFamily& model_rows() {
+  static const RowFamily family{"model", model_catalog,
+                                [](Reading& reading, Json& row, const Json& given, const std::string& name) {
+                                  check_row(reading, row, given, name);
+                                },
+                                "config.json"};
+  return family;
+}
+
 }  // namespace
 
 std::vector<std::string> architecture_names() {
@@ -97,6 +116,28 @@ Architecture find_architecture(const std::string& name_or_path, Reading& reading
   reading.problem(pointer,
                   no_such("model", name_or_path, architecture_names()) + "; or the path of a config.json");
   return {};
+}
+
+Architecture read_model(const Json& given, Reading& reading, const std::string& pointer) {
+  if (given.is_string()) return find_architecture(given.get<std::string>(), reading, pointer);
+  if (!given.is_object()) {
+    reading.problem(pointer, "expected a string, a model's name or path, or an object of its keys");
+    return {};
+  }
+  const CatalogRow found = find_row(model_rows(), given, reading, pointer);
+  if (found.row.is_null()) return {};
+  const std::string base = given.contains("base") ? given["base"].get<std::string>() : "";
+  Reading own(reading.file());
+  Architecture m =
+      read_architecture(found.row, own, is_path(base) ? name_of(reading.relative(base)) : found.name);
+  note_far_sizes(m);
+  return m;
+}
+
+Json model_schema() {
+  const Json base = {{"type", "string"}, {"description", "The model that the other keys change."}};
+  const Json object = {{"type", "object"}, {"properties", {{"base", base}}}};
+  return {{"oneOf", Json::array({{{"type", "string"}}, object})}};
 }
 
 }  // namespace weir

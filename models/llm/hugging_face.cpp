@@ -226,22 +226,23 @@ void read_family(Params& p, Params& outermost, Architecture& m) {
 
 }  // namespace
 
-Architecture read_architecture(const Json& config, Reading& reading, std::string name) {
+Architecture read_architecture(const Json& config, Reading& reading, std::string name, bool strict) {
   Architecture m;
   m.name = std::move(name);
   Params outermost(reading, config);
-  outermost.close_ignoring_rest();
+  const auto close = [&](Params& p) { strict ? p.close() : p.close_ignoring_rest(); };
   if (outermost.has("quantization_config"))
     m.notes.emplace_back(
         "its quantization_config is not read: weights are of the scenario's precision.weights");
   if (outermost.has("text_config")) {  // a model that also sees or hears
     Params text = outermost.object({"text_config", ""});
-    text.close_ignoring_rest();
     m.notes.emplace_back("only the language model of its text_config is simulated");
     read_family(text, outermost, m);
+    close(text);
   } else {
     read_family(outermost, outermost, m);
   }
+  close(outermost);
   return m;
 }
 

@@ -6,7 +6,8 @@
 
 namespace weir {
 
-// Keys it does not know are ignored, as they are not ours; problems go to `reading`.
-Architecture read_architecture(const Json& config, Reading& reading, std::string name);
+// Keys it does not know are ignored, as they are not ours, or are problems where it is `strict`; problems go
+// to `reading`.
+Architecture read_architecture(const Json& config, Reading& reading, std::string name, bool strict = false);
 
 }  // namespace weir

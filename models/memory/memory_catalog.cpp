@@ -1,10 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <sstream>
 
-#include "models/memory/memory_spec.h"
-#include "sim/core/embedded.h"
-#include "sim/core/params.h"
+#include "models/memory/dram/energy.h"
+#include "models/memory/memory_row.h"
+#include "models/memory/pim/beside.h"
 
 namespace weir {
 
@@ -12,11 +14,14 @@ extern const EmbeddedFiles memory_catalog;
 
 namespace {
 
-constexpr Range<std::int64_t> cycles{0, 1'000'000};
+constexpr std::int64_t most_banks = 1024;
+constexpr Range<std::int64_t> cycles{0, 10'000};  // 1.5 us at the clock of DDR5, refresh has its own
 
-std::int64_t power_of_two(Params& params, const char* key, std::int64_t max) {
-  const std::int64_t value = params.integer({key, ""}, {1, max});
-  if (!std::has_single_bit(static_cast<std::uint64_t>(value))) params.fail(key, "is no power of two");
+std::int64_t power_of_two(Params& params, Key key, std::int64_t max) {
+  const std::int64_t value = params.integer(key, {1, max});
+  if (!std::has_single_bit(static_cast<std::uint64_t>(value)))
+    params.fail(key.name,
+                fmt::format("expected a power of two (got {}): addresses are fields of bits", value));
   return value;
 }
 
@@ -25,7 +30,10 @@ std::array<AddressField, 5> read_mapping(Params& params) {
   const std::vector<std::string> names = {"row", "rank", "bank_group", "bank", "column"};
   std::array<AddressField, 5> fields{};
   std::array<bool, 5> seen{};
-  std::istringstream words(params.text({"address_mapping", ""}));
+  std::istringstream words(
+      params.text({"address_mapping",
+                   "Fields of an address, most significant first: row, rank, bank_group, bank, column."}));
+  if (params.describing()) return fields;
   std::size_t count = 0;
   for (std::string word; words >> word; ++count) {
     const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), word) - names.begin());
@@ -43,110 +51,302 @@ std::array<AddressField, 5> read_mapping(Params& params) {
 
 DramOrganisation read_organisation(Params& params) {
   DramOrganisation o;
-  o.ranks = static_cast<int>(power_of_two(params, "ranks", 64));
-  o.bank_groups = static_cast<int>(power_of_two(params, "bank_groups", 64));
-  o.banks_per_group = static_cast<int>(power_of_two(params, "banks_per_group", 64));
-  o.rows = power_of_two(params, "rows", 1 << 24);
-  o.row_bytes = power_of_two(params, "row_bytes", 1 << 20);
-  o.access_bytes = power_of_two(params, "access_bytes", 1 << 10);
-  if (o.banks() > 1024) params.fail("banks_per_group", "more than 1024 banks a channel");
-  if (o.access_bytes > o.row_bytes) params.fail("access_bytes", "more than row_bytes");
+  o.ranks = static_cast<int>(power_of_two(params, {"ranks", "Of the channel."}, 64));
+  o.bank_groups = static_cast<int>(power_of_two(params, {"bank_groups", "Of a rank."}, 256));
+  o.banks_per_group = static_cast<int>(power_of_two(params, {"banks_per_group", "Of a bank group."}, 64));
+  o.rows = power_of_two(params, {"rows", "Of a bank; capacity is banks x rows x row_bytes."}, 1 << 24);
+  o.row_bytes = power_of_two(params, {"row_bytes", "What an activation of a bank opens."}, 1 << 20);
+  o.access_bytes =
+      power_of_two(params, {"access_bytes", "What a column command moves, in burst_ck."}, 1 << 10);
+  if (o.banks() > most_banks)
+    params.fail("banks_per_group", fmt::format("more than {} banks a channel", most_banks));
+  if (o.access_bytes > o.row_bytes)
+    params.fail("access_bytes",
+                fmt::format("expected at most row_bytes, {} (got {})", o.row_bytes, o.access_bytes));
   return o;
 }
 
 DramTimings read_timings(Params& params) {
-  const auto ck = [&](const char* key) { return params.integer({key, ""}, cycles); };
+  const auto ck = [&](const char* key, const char* help) { return params.integer({key, help}, cycles); };
   DramTimings t{};
-  t.burst = ck("burst_ck"), t.cl = ck("cl_ck"), t.cwl = ck("cwl_ck");
-  t.rcd_rd = ck("rcd_rd_ck"), t.rcd_wr = ck("rcd_wr_ck"), t.rp = ck("rp_ck"), t.ras = ck("ras_ck");
-  t.rrd_s = ck("rrd_s_ck"), t.rrd_l = ck("rrd_l_ck"), t.faw = ck("faw_ck");
-  t.ccd_s = ck("ccd_s_ck"), t.ccd_l = ck("ccd_l_ck"), t.ccd_wr_l = ck("ccd_wr_l_ck");
-  t.wtr_s = ck("wtr_s_ck"), t.wtr_l = ck("wtr_l_ck"), t.wr = ck("wr_ck"), t.rtp = ck("rtp_ck");
-  t.rtrs = ck("rtrs_ck"), t.ppd = ck("ppd_ck"), t.refi = ck("refi_ck"), t.rfc = ck("rfc_ck");
-  if (t.burst == 0) params.fail("burst_ck", "expected at least 1");
-  if (t.refi <= t.rfc) params.fail("refi_ck", "not more than rfc_ck: it would only refresh");
+  t.burst =
+      params.integer({"burst_ck", "Of a column command on the data bus; it sets the peak."}, {1, cycles.max});
+  t.cl = ck("cl_ck", "CL: from a read to its data.");
+  t.cwl = ck("cwl_ck", "CWL: from a write to its data.");
+  t.rcd_rd = ck("rcd_rd_ck", "tRCD: from an activation to a read.");
+  t.rcd_wr = ck("rcd_wr_ck", "tRCD of a write.");
+  t.rp = ck("rp_ck", "tRP: from a precharge to the next activation.");
+  t.ras = ck("ras_ck", "tRAS: from an activation to its precharge.");
+  t.rrd_s = ck("rrd_s_ck", "tRRD_S: between activations of two bank groups.");
+  t.rrd_l = ck("rrd_l_ck", "tRRD_L: between activations in a bank group.");
+  t.faw = ck("faw_ck", "tFAW: the window of four activations of a rank; of PIM's groups of banks, of one.");
+  t.ccd_s = ck("ccd_s_ck", "tCCD_S: between column commands of two bank groups.");
+  t.ccd_l = ck("ccd_l_ck", "tCCD_L: between column reads in a bank group.");
+  t.ccd_wr_l = ck("ccd_wr_l_ck", "tCCD_L of writes.");
+  t.wtr_s = ck("wtr_s_ck", "tWTR_S: from a write's data to a read of another bank group.");
+  t.wtr_l = ck("wtr_l_ck", "tWTR_L: the same in a bank group.");
+  t.wr = ck("wr_ck", "tWR: from a write's data to its precharge.");
+  t.rtp = ck("rtp_ck", "tRTP: from a read to its precharge.");
+  t.rtrs = ck("rtrs_ck", "tRTRS: the data bus from one rank to another.");
+  t.ppd = ck("ppd_ck", "tPPD: between precharges of a rank.");
+  t.refi = params.integer({"refi_ck", "tREFI: a rank is refreshed so often."}, {1, 100'000});
+  t.rfc = ck("rfc_ck", "tRFC: what a refresh takes.");
   return t;
 }
 
 DramCurrents read_currents(Params& params) {
-  const auto number = [&](const char* key) { return params.number({key, ""}, positive); };
+  const auto number = [&](const char* key, const char* help) { return params.number({key, help}, positive); };
   DramCurrents c{};
-  c.vdd_v = number("vdd_v"), c.idd0_ma = number("idd0_ma");
-  c.idd2n_ma = number("idd2n_ma"), c.idd3n_ma = number("idd3n_ma");
-  c.idd4r_ma = number("idd4r_ma"), c.idd4w_ma = number("idd4w_ma"), c.idd5_ma = number("idd5_ma");
-  c.devices = static_cast<int>(params.integer({"devices", ""}, {1, 64}));
+  c.vdd_v = number("vdd_v", "Supply.");
+  c.idd0_ma = number("idd0_ma", "IDD0, activations and precharges, a device's.");
+  c.idd2n_ma = number("idd2n_ma", "IDD2N, standby with all rows closed.");
+  c.idd3n_ma = number("idd3n_ma", "IDD3N, standby with a row open.");
+  c.idd4r_ma = number("idd4r_ma", "IDD4R, reads without a pause.");
+  c.idd4w_ma = number("idd4w_ma", "IDD4W, writes without a pause.");
+  c.idd5_ma = number("idd5_ma", "IDD5, refreshes without a pause.");
+  c.devices = static_cast<int>(params.integer({"devices", "Chips that work together in a rank."}, {1, 64}));
   return c;
 }
 
 DramController read_controller(Params& params) {
-  const auto entries = [&](const char* key, std::int64_t min) {
-    return static_cast<int>(params.integer({key, ""}, {min, 4096}));
+  const auto entries = [&](const char* key, const char* help, std::int64_t min) {
+    return static_cast<int>(params.integer({key, help}, {min, 4096}));
   };
   DramController c{};
-  c.bank_queue = entries("bank_queue_entries", 1);
-  c.read_queue = entries("read_queue_entries", 1);
-  c.write_queue = entries("write_queue_entries", 1);
-  c.row_hit_cap = entries("row_hit_cap", 1);
-  c.drain_above = entries("drain_above", 0);
-  c.two_commands = params.flag({"two_commands_a_cycle", ""});
+  c.bank_queue = entries("bank_queue_entries", "Of the controller, for each bank.", 1);
+  c.read_queue = entries("read_queue_entries", "Of the controller; reads wait to get in.", 1);
+  c.write_queue = entries("write_queue_entries", "Of the controller; a full one is drained.", 1);
+  c.row_hit_cap = entries("row_hit_cap", "Column commands before a waiting row may close this one.", 1);
+  c.drain_above = entries("drain_above", "Idle banks drain writes when more of them wait.", 0);
+  c.two_commands = params.flag({"two_commands_a_cycle", "A row and a column command in one cycle."});
   return c;
+}
+
+PimSpec read_pim_keys(Params& params) {
+  const auto whole = [&](const char* key, const char* help, std::int64_t max = cycles.max) {
+    return params.integer({key, help}, {1, max});
+  };
+  const auto picojoules = [&](const char* key, const char* help) {
+    return Joules(1e-12 * params.number({key, help}, positive));
+  };
+  PimSpec pim{};
+  pim.ranks = static_cast<int>(
+      power_of_two(params, {"pim_ranks", "Of the same banks: each has its own tFAW and refresh."}, 64));
+  pim.bank_groups = static_cast<int>(power_of_two(params, {"pim_bank_groups", "Of a PIM rank."}, 256));
+  pim.banks_per_group = static_cast<int>(
+      power_of_two(params, {"pim_banks_per_group", "What PIM_ACTIVATION opens at a time."}, 64));
+  pim.gwrite = whole("pim_gwrite_ck", "A row into the global buffer.");
+  pim.comp = whole("pim_comp_ck", "PIM's clock: from one COMP of all banks to the next.");
+  pim.comp_bytes = power_of_two(params, {"pim_comp_bytes", "What a bank multiplies in a COMP."}, 1 << 10);
+  pim.element_bytes = power_of_two(params, {"pim_element_bytes", "Of an element."}, 8);
+  pim.fill_comps =
+      static_cast<int>(whole("pim_fill_comps", "A GEMV takes at least the time of so many.", 4096));
+  pim.bank_queue = static_cast<int>(
+      whole("pim_bank_queue_entries", "Of each bank, for normal accesses beside the PIM.", 4096));
+  pim.group_activate =
+      picojoules("pim_group_activate_pj", "Of an activation of a group, with its precharges.");
+  pim.all_bank_comp = picojoules("pim_all_bank_comp_pj", "Of a COMP of all banks.");
+  pim.gwrite_energy = picojoules("pim_gwrite_pj", "Of a GWRITE.");
+  pim.result = picojoules("pim_result_pj", "Of a result.");
+  return pim;
 }
 
 // The row's pim_* keys, which a plain memory has none of.
 std::optional<PimSpec> read_pim(Params& params, const DramOrganisation& normal) {
-  if (!params.has("pim_ranks")) return {};
-  const auto whole = [&](const char* key) { return params.integer({key, ""}, {1, 1'000'000}); };
-  const auto picojoules = [&](const char* key) { return Joules(1e-12 * params.number({key, ""}, positive)); };
-  PimSpec pim{};
-  pim.ranks = static_cast<int>(power_of_two(params, "pim_ranks", 64));
-  pim.bank_groups = static_cast<int>(power_of_two(params, "pim_bank_groups", 64));
-  pim.banks_per_group = static_cast<int>(power_of_two(params, "pim_banks_per_group", 64));
-  pim.gwrite = whole("pim_gwrite_ck"), pim.comp = whole("pim_comp_ck");
-  pim.comp_bytes = power_of_two(params, "pim_comp_bytes", 1 << 10);
-  pim.element_bytes = power_of_two(params, "pim_element_bytes", 8);
-  pim.fill_comps = static_cast<int>(whole("pim_fill_comps"));
-  pim.bank_queue = static_cast<int>(whole("pim_bank_queue_entries"));
-  pim.group_activate = picojoules("pim_group_activate_pj");
-  pim.all_bank_comp = picojoules("pim_all_bank_comp_pj");
-  pim.gwrite_energy = picojoules("pim_gwrite_pj");
-  pim.result = picojoules("pim_result_pj");
-  if (pim.ranks * pim.bank_groups * pim.banks_per_group != normal.banks())
-    params.fail("pim_ranks", "not the banks of normal accesses");
-  if (pim.comp_bytes > normal.row_bytes) params.fail("pim_comp_bytes", "more than row_bytes");
-  if (pim.element_bytes > pim.comp_bytes) params.fail("pim_element_bytes", "more than pim_comp_bytes");
+  if (!params.has("pim_ranks") && !params.describing()) return {};
+  const PimSpec pim = read_pim_keys(params);
+  const int banks = pim.ranks * pim.bank_groups * pim.banks_per_group;
+  if (banks != normal.banks())
+    params.fail("pim_ranks",
+                fmt::format("expected the {} banks of normal accesses, in PIM's ranks and groups "
+                            "(got {}); `banks` changes both",
+                            normal.banks(), banks));
+  if (pim.comp_bytes > normal.row_bytes)
+    params.fail("pim_comp_bytes", fmt::format("expected at most row_bytes, {}", normal.row_bytes));
+  if (pim.element_bytes > pim.comp_bytes)
+    params.fail("pim_element_bytes", fmt::format("expected at most pim_comp_bytes, {}", pim.comp_bytes));
   return pim;
 }
 
-MemorySpec read_memory(const std::string& name, std::string_view text) {
-  const std::string file = "models/memory/catalog/" + name + ".json";
-  Reading reading(file);
-  const Json& json = embedded_json(text, file);
-  Params params(reading, json);
+// JEDEC's delays within a bank group are no shorter than between groups, and a current is above that of the
+// standby it comes on top of.
+void check_order(Params& params, const MemorySpec& m) {
+  const auto at_least = [&](const char* key, auto value, const char* other, auto least) {
+    if (value < least)
+      params.fail(key, fmt::format("expected at least {}, {} (got {})", other, least, value));
+  };
+  const DramTimings& t = m.timings;
+  at_least("rrd_l_ck", t.rrd_l, "rrd_s_ck", t.rrd_s);
+  at_least("ccd_l_ck", t.ccd_l, "ccd_s_ck", t.ccd_s);
+  at_least("ccd_wr_l_ck", t.ccd_wr_l, "ccd_s_ck", t.ccd_s);
+  at_least("wtr_l_ck", t.wtr_l, "wtr_s_ck", t.wtr_s);
+  at_least("ras_ck", t.ras, "rcd_rd_ck", t.rcd_rd);
+  const DramCurrents& c = m.currents;
+  at_least("idd3n_ma", c.idd3n_ma, "idd2n_ma", c.idd2n_ma);
+  at_least("idd4r_ma", c.idd4r_ma, "idd3n_ma", c.idd3n_ma);
+  at_least("idd4w_ma", c.idd4w_ma, "idd3n_ma", c.idd3n_ma);
+  at_least("idd5_ma", c.idd5_ma, "idd3n_ma", c.idd3n_ma);
+  if (dram_energies(m).activate < Joules(0))
+    params.fail("idd0_ma", "less than the standby of idd3n_ma over tRAS and idd2n_ma over tRP");
+}
+
+// Between two of its refreshes a rank closes its rows, one command a cycle, is refreshed, and a row is
+// opened, read or written whole, and closed; and each rank in turn closes its rows in its share of tREFI. Or
+// nothing would ever be served.
+void check_refresh(Params& params, const char* ranks_key, const MemorySpec& m) {
+  const DramOrganisation& o = m.organisation;
+  const DramTimings& t = m.timings;
+  const Cycles column = std::max({t.burst, t.ccd_l, t.ccd_wr_l});
+  const Cycles closing = o.banks_per_rank() * std::max<Cycles>(1, t.ppd) +
+                         std::max({t.ras, t.rtp, t.cwl + t.burst + t.wr}) + t.rp;
+  const Cycles whole = closing + t.rfc + std::max(t.rcd_rd, t.rcd_wr) + o.columns() * column + t.cl;
+  if (t.refi <= whole)
+    params.fail("refi_ck", fmt::format("expected more than {}: a refresh, and a row of {} columns read or "
+                                       "written whole (got {})",
+                                       whole, o.columns(), t.refi));
+  else if (t.refi / o.ranks <= closing)
+    params.fail("refi_ck",
+                fmt::format("expected more than {} for each of {} {}, whose rows close in turn (got {})",
+                            closing, o.ranks, ranks_key, t.refi));
+}
+
+// A GEMV as the device models play it where they ask what reads beside it lose.
+void check_pim(Params& params, const MemorySpec& m) {
+  for (const RowBuffers buffers : {RowBuffers::dual, RowBuffers::single})
+    if (const std::string why = cannot_play(m, interference_request, {.buffers = buffers}); !why.empty())
+      return params.fail("refi_ck", why);
+}
+
+void check_together(Params& params, const MemorySpec& m) {
+  if (params.describing() || params.reading().failed()) return;
+  check_order(params, m);
+  check_refresh(params, "ranks", m);
+  if (m.pim) check_refresh(params, "pim_ranks", pim_memory(m));
+  if (m.pim && !params.reading().failed()) check_pim(params, m);
+}
+
+MemorySpec read_row(Params params, const std::string& name) {
   MemorySpec memory;
-  memory.name = name;
-  memory.title = params.text({"title", ""});
-  memory.clock = Seconds(1e-9 * params.number({"clock_ns", ""}, positive));
+  memory.name = params.text({"name", "In messages."}, name);
+  memory.title = params.text({"title", "What it is."});
+  memory.clock = Seconds(
+      1e-9 * params.number({"clock_ns", "A cycle of the command clock, which all _ck count."}, {0.01, 1000}));
   memory.organisation = read_organisation(params);
   memory.timings = read_timings(params);
   memory.currents = read_currents(params);
   memory.controller = read_controller(params);
   memory.mapping = read_mapping(params);
   memory.pim = read_pim(params, memory.organisation);
-  params.value({"sources", ""}, Json::object());  // for people; a test holds them
+  params.value({"sources", "Where each number is from, for people."}, {{"type", "object"}}, Json::object());
+  check_together(params, memory);
   params.close();
+  return memory;
+}
+
+// So many banks like the row's: bank groups, PIM's, and the energy of a COMP of all banks, in proportion.
+void spread_banks(Reading& reading, Json& row, const Json& given) {
+  const Json wanted = row["banks"];
+  row.erase("banks");
+  for (const char* key : {"bank_groups", "pim_bank_groups", "pim_all_bank_comp_pj"})
+    if (given.contains(key))
+      return reading.problem("/banks", fmt::format("says what {} is; give one of them", key));
+  const auto whole = [&](const char* key) { return row.contains(key) && row[key].is_number_integer(); };
+  if (!wanted.is_number_integer() || wanted < 1 || wanted > most_banks ||
+      !std::has_single_bit(wanted.get<std::uint64_t>()))
+    return reading.problem("/banks",
+                           fmt::format("expected a power of two up to {} (got {})", most_banks,
+                                       wanted.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  if (!whole("ranks") || !whole("bank_groups") || !whole("banks_per_group")) return;  // the reader says so
+  const auto of = [&](const char* key) { return row[key].get<std::int64_t>(); };
+  const auto banks = wanted.get<std::int64_t>(), others = of("ranks") * of("banks_per_group");
+  const auto pim_others =
+      whole("pim_ranks") && whole("pim_banks_per_group") ? of("pim_ranks") * of("pim_banks_per_group") : 1;
+  if (others < 1 || pim_others < 1) return;
+  if (banks < others || banks < pim_others)
+    return reading.problem("/banks", fmt::format("expected at least {}: a bank group in every rank (got {})",
+                                                 std::max(others, pim_others), banks));
+  const double before = static_cast<double>(others * of("bank_groups"));
+  row["bank_groups"] = banks / others;
+  if (!row.contains("pim_ranks")) return;
+  row["pim_bank_groups"] = banks / pim_others;
+  if (row.contains("pim_all_bank_comp_pj") && row["pim_all_bank_comp_pj"].is_number())
+    row["pim_all_bank_comp_pj"] =
+        row["pim_all_bank_comp_pj"].get<double>() * static_cast<double>(banks) / before;
+}
+
+Json described() {
+  Reading reading = Reading::describe();
+  const Json nothing = Json::object();
+  read_row(Params(reading, nothing), "");
+  reading.schema["properties"]["banks"] = {
+      {"type", "integer"},
+      {"minimum", 1},
+      {"maximum", most_banks},
+      {"description",
+       "Of the channel, a power of two, instead of bank_groups: so many banks like those of the base. "
+       "PIM's groups and pim_all_bank_comp_pj follow."}};
+  return reading.schema;
+}
+
+}  // namespace
+
+const RowFamily& memory_rows() {
+  static const RowFamily family{"memory", memory_catalog,
+                                [](Reading& reading, Json& row, const Json& given, const std::string& name) {
+                                  if (row.contains("banks")) spread_banks(reading, row, given);
+                                  read_row(Params(reading, row), name);
+                                  row["name"] = given.contains("name") ? given["name"] : Json(name);
+                                }};
+  return family;
+}
+
+Json memory_row_schema() {
+  return row_schema(memory_rows(), described());
+}
+
+MemorySpec memory_of(const Json& name_or_row) {
+  if (name_or_row.is_string()) return find_memory(name_or_row.get<std::string>());
+  Reading reading("memory");
+  MemorySpec memory = read_row(Params(reading, name_or_row), "custom");
   reading.finish();
   return memory;
 }
 
-}  // namespace
+MemorySpec read_memory(const std::string& name_or_path) {
+  if (!is_path(name_or_path)) return find_memory(name_or_path);
+  Reading reading(name_or_path);
+  const Json document = read_json_file(name_or_path);
+  CatalogRow found;
+  if (document.is_object())
+    found = find_row(memory_rows(), document, reading, "");
+  else
+    reading.problem("", "expected an object");
+  reading.finish();
+  if (!document.contains("name")) found.row["name"] = std::filesystem::path(name_or_path).stem().string();
+  return memory_of(found.row);
+}
+
+double stream_efficiency(const MemorySpec& memory) {
+  const std::int64_t count = (std::int64_t{4} << 20) / memory.organisation.access_bytes;
+  const ChannelRun run = play(memory, sequential_reads(memory, count));
+  return static_cast<double>(count * memory.timings.burst) / static_cast<double>(run.span());
+}
 
 std::vector<std::string> memory_names() {
   return names_of(memory_catalog);
 }
 
 MemorySpec find_memory(const std::string& name) {
-  if (const auto text = text_of(memory_catalog, name)) return read_memory(name, *text);
-  throw ConfigError("memory", "", no_such("kind", name, memory_names()));
+  const auto text = text_of(memory_catalog, name);
+  if (!text)
+    throw ConfigError("memory", "",
+                      no_such("kind", name, memory_names()) + "; or the path of a file like the catalog's");
+  const std::string file = "models/memory/catalog/" + name + ".json";
+  Reading reading(file);
+  const Json& json = embedded_json(*text, file);
+  MemorySpec memory = read_row(Params(reading, json), name);
+  reading.finish();
+  return memory;
 }
 
 }  // namespace weir

@@ -24,18 +24,21 @@ struct DramOrganisation {
   int banks() const { return ranks * banks_per_rank(); }
   std::int64_t columns() const { return row_bytes / access_bytes; }
   std::int64_t capacity() const { return rows * row_bytes * banks(); }
+  bool operator==(const DramOrganisation&) const = default;
 };
 
 // JEDEC's names without the t: cl is CAS latency, rrd_l the row-to-row delay within a bank group, and so on.
 struct DramTimings {
   Cycles burst, cl, cwl, rcd_rd, rcd_wr, rp, ras, rrd_s, rrd_l, faw, ccd_s, ccd_l, ccd_wr_l, wtr_s, wtr_l, wr,
       rtp, rtrs, ppd, refi, rfc;
+  bool operator==(const DramTimings&) const = default;
 };
 
 // Currents of the datasheet's IDD loops, a device's; `devices` work together in a rank.
 struct DramCurrents {
   double vdd_v, idd0_ma, idd2n_ma, idd3n_ma, idd4r_ma, idd4w_ma, idd5_ma;
   int devices;
+  bool operator==(const DramCurrents&) const = default;
 };
 
 // The queues of the controller (dram/channel.h has its policy).
@@ -44,6 +47,7 @@ struct DramController {
   int row_hit_cap;    // so many column commands, then a waiting row may close this one although hits wait
   int drain_above;    // idle banks drain the write queue when it holds more
   bool two_commands;  // a row and a column command in one cycle, on HBM's two command buses
+  bool operator==(const DramController&) const = default;
 };
 
 // Banks that calculate (pim/). Their organisation may be another than that of normal accesses: a rank here is
@@ -56,6 +60,7 @@ struct PimSpec {
   int fill_comps;                           // a GEMV takes at least the time of so many: its pipeline's depth
   int bank_queue;  // entries a bank of the controller, for normal accesses beside the PIM's commands
   Joules group_activate, all_bank_comp, gwrite_energy, result;
+  bool operator==(const PimSpec&) const = default;
 };
 
 enum class AddressField { row, rank, bank_group, bank, column };
@@ -70,6 +75,7 @@ struct MemorySpec {
   std::array<AddressField, 5> mapping;  // most significant first
   std::optional<PimSpec> pim;           // none: plain memory
 
+  bool operator==(const MemorySpec&) const = default;
   BytesPerSecond peak() const {
     return Bytes(static_cast<double>(organisation.access_bytes)) /
            Seconds(static_cast<double>(timings.burst) * clock.value());

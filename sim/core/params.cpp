@@ -178,24 +178,6 @@ const Json* Params::value(Key key, Json schema, std::optional<Json> fallback) {
   return v;
 }
 
-Params::NameOrObject Params::name_or_object(Key key, const std::vector<std::string>& known,
-                                            std::optional<std::string> fallback) {
-  const std::string path = schema_path_ + "/properties/" + key.name;
-  static const Json empty = Json::object();
-  if (describing()) {
-    const Json names = {{"type", "string"}, {"enum", known}};
-    const Json either = {{"oneOf", Json::array({names, Json::object()})}};
-    find(key, either, fallback ? std::optional<Json>(*fallback) : std::nullopt);
-    return {"", std::make_shared<Params>(
-                    Params(*reading_, &empty, pointer_ + "/" + key.name, path + "/oneOf/1"))};
-  }
-  const auto it = object_->find(key.name);
-  if (it == object_->end() || !it->is_object()) return {choice(key, known, std::move(fallback)), nullptr};
-  known_.emplace_back(key.name);
-  resolve(key.name, empty);
-  return {"", std::make_shared<Params>(Params(*reading_, &*it, pointer_ + "/" + key.name, path))};
-}
-
 Params Params::alternative(const std::string& kind, bool is_default) {
   closed_ = true;
   Json& node = schema_node();

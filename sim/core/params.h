@@ -116,13 +116,6 @@ class Params {
   std::vector<double> numbers(Key key, std::size_t min_items, Range<double> range = {});  // required
   // A value of any shape, that the caller checks (fail()) and gives the schema of; null if it is absent.
   const Json* value(Key key, Json schema, std::optional<Json> fallback = {});
-  // A key that holds a name or an object: exactly one of the two comes back (describing: the object).
-  struct NameOrObject {
-    std::string name;
-    std::shared_ptr<Params> object;
-  };
-  NameOrObject name_or_object(Key key, const std::vector<std::string>& known,
-                              std::optional<std::string> fallback = {});
   // One `kind` of a tagged union; while describing, a fresh alternative under oneOf. All keys of a tagged
   // object are read through the alternative, none through its parent. See make_from in catalog.h.
   Params alternative(const std::string& kind, bool is_default);

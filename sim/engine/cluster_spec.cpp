@@ -24,8 +24,12 @@ constexpr int most_in_a_mesh = 1024;  // a million links
 
 DeviceGroup read_group(Params params, const std::string& assumptions) {
   DeviceGroup group;
-  std::string kind =
-      params.choice({"kind", "What the devices are; see `weir list devices`."}, device_names());
+  const Json* named = params.value({"kind",
+                                    "What the devices are: a name of `weir list devices`, or the path of a "
+                                    "file with the keys of devices/catalog/*.json."},
+                                   params.describing() ? device_kind_schema() : Json());
+  std::string kind = named && named->is_string() ? named->get<std::string>() : "";
+  if (named && kind.empty()) params.fail("kind", "expected the name of a device, or the path of its file");
   if (params.describing()) kind = device_names().front();  // any one: a description has the keys of all
   group.count = static_cast<int>(
       params.integer({"count", "Devices of this kind in the node."}, {1, most_in_a_node}, 1));
@@ -70,33 +74,6 @@ void note_far_links(Params& params, BytesPerSecond bandwidth, Seconds latency,
   params.note_if_beyond((prefix + "latency_us").c_str(), latency.value() * 1e6, most_us);
 }
 
-LinkSpec read_interconnect(Params& node) {
-  auto [name, object] = node.name_or_object(
-      {"interconnect",
-       "What joins the node's devices: a name of `weir list interconnects`, or shape and numbers."},
-      interconnect_names(), "none");
-  if (!object) return name.empty() ? LinkSpec{} : find_interconnect(name);
-  LinkSpec links;
-  links.name = "custom";
-  const std::string shape =
-      object->choice({"shape", "How the devices are joined."}, {"switch", "ring", "full_mesh"}, "switch");
-  links.shape = shape == "ring"        ? LinkShape::ring
-                : shape == "full_mesh" ? LinkShape::full_mesh
-                                       : LinkShape::switched;
-  links.bandwidth = object->quantity<BytesPerSecond>(
-      {"bandwidth_gb_per_s", "Per device and direction, as a collective sees it."}, positive);
-  links.latency = object->quantity<Seconds>({"latency_us", "From one device to the next."}, not_negative);
-  links.latency_once =
-      object->choice(
-          {"latency",
-           "Who pays latency_us: every round of a collective, one after another, or the collective "
-           "once, however many rounds it takes (as PRESERVE's design space exploration has it)."},
-          {"per_round", "once"}, "per_round") == "once";
-  object->close();
-  note_far_links(*object, links.bandwidth, links.latency);
-  return links;
-}
-
 // Entries are counted before they are read: each takes a tenth of a millisecond.
 bool too_many_entries(const std::vector<Params>& nodes) {
   std::size_t entries = 0;
@@ -120,6 +97,7 @@ std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions
     node.count = static_cast<int>(params.integer({"count", "Nodes like this one."}, {1, most_nodes}, 1));
     read_devices(params, assumptions, node);
     node.interconnect = read_interconnect(params);
+    note_far_links(params, node.interconnect.bandwidth, node.interconnect.latency, "interconnect/");
     params.close();
     std::int64_t in_node = 0;
     for (const DeviceGroup& group : node.devices) in_node += group.count;

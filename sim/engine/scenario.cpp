@@ -32,9 +32,12 @@ Scenario read(Params params) {
   s.name = params.text({"name", "Title of tables and figures."}, title_of(s.file));
   s.seed = static_cast<std::uint64_t>(
       params.integer({"seed", "Of every random draw; same scenario and seed, same output."}, {0}, 1));
-  const auto model = params.required_text(
-      {"model", "A name of `weir list models`, or the path of a Hugging Face config.json."});
-  if (model || reading.describing()) s.model = find_architecture(model.value_or(""), reading, "/model");
+  const Json* model =
+      params.value({"model",
+                    "A name of `weir list models`, the path of a Hugging Face config.json, or "
+                    "keys of one over a base, a name or a path."},
+                   params.describing() ? model_schema() : Json());
+  if (model || reading.describing()) s.model = read_model(model ? *model : Json(""), reading, "/model");
   s.notes = s.model.notes;
   Params precision = params.object({"precision", "Number formats."});
   s.precision = Precision::from(precision);

@@ -41,7 +41,7 @@ PimBesideReads play_pim_beside_reads(const MemorySpec& memory, std::span<const P
 }
 
 PimInterference play_interference(const MemorySpec& memory, const PimOptions& options) {
-  const std::vector<PimChunk> once = gemv_chunks(memory, PimRequest{PimOp::both, 1024, 8, 128});
+  const std::vector<PimChunk> once = gemv_chunks(memory, interference_request);
   const Cycles period = 32 * memory.timings.refi / memory.pim->ranks;
   const Cycles alone = play_pim(memory, once, {options.timing, options.buffers, options.refresh}).cycles;
   std::vector<PimChunk> stream;

@@ -25,7 +25,8 @@ struct PimInterference {
   double reads_kept;    // the share of its bandwidth alone that the stream keeps while GEMVs run back to back
   double pim_slowdown;  // the factor by which those take longer
 };
-// Of logits and attends of 1024 tokens and 8 heads of 128, over 32 refreshes.
+inline constexpr PimRequest interference_request{PimOp::both, 1024, 8, 128};
+// Of such requests, over 32 refreshes.
 PimInterference play_interference(const MemorySpec& memory, const PimOptions& options = {});
 
 }  // namespace weir

@@ -38,6 +38,10 @@ struct PimRun {
 
 PimRun play_pim(const MemorySpec& memory, std::span<const PimChunk> chunks, const PimOptions& options = {});
 
+// Why the channel could never play it: a tile, or a GWRITE, and a refresh take longer than there is between
+// two refreshes. "" if it can; the others throw std::invalid_argument where it cannot.
+std::string cannot_play(const MemorySpec& memory, const PimRequest& request, const PimOptions& options = {});
+
 // The GEMVs of these requests, in order, as one stream of commands.
 PimRun play_pim(const MemorySpec& memory, std::span<const PimRequest> requests,
                 const PimOptions& options = {});

@@ -15,6 +15,9 @@ PimCosts::PimCosts(MemorySpec memory, PimOptions options) : memory_(std::move(me
   options_.log = nullptr;
 }
 
+std::string PimCosts::cannot_play(const PimRequest& request) const {
+  return weir::cannot_play(memory_, request, options_);
+}
 Cycles PimCosts::alone(const PimRequest& request) {
   return cost(request).alone;
 }

@@ -18,7 +18,8 @@ class PimCosts {
 
   const MemorySpec& memory() const { return memory_; }
 
-  Cycles alone(const PimRequest& request);  // on an idle channel, right after a refresh
+  std::string cannot_play(const PimRequest& request) const;  // pim_channel.h; ask before any other
+  Cycles alone(const PimRequest& request);                   // on an idle channel, right after a refresh
   // Its share of a long stream of such requests: refreshes fall where they fall, and the last result's way
   // out is behind the next request.
   double sustained(const PimRequest& request);

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "models/memory/dram/energy.h"
+#include "models/memory/memory_row.h"
 #include "sim/app/command_line.h"
 #include "sim/app/memory/trace_csv.h"
 #include "sim/app/output/output_file.h"
@@ -72,7 +73,7 @@ void print_summary(const MemorySpec& memory, const ChannelRun& run) {
 }
 
 int memory(const MemoryArguments& a) {
-  const MemorySpec spec = find_memory(a.kind);
+  const MemorySpec spec = read_memory(a.kind);
   const std::vector<MemoryRequest> requests = read_memory_trace(a.trace, spec);
   const ChannelRun run = play(spec, requests, {.refresh = !a.no_refresh});
   write_rows(requests, run, a.out);
@@ -89,7 +90,8 @@ std::vector<std::string> memory_values(const std::string& argument, const std::v
 
 std::function<int()> declare_memory(CLI::App& app) {
   const auto a = std::make_shared<MemoryArguments>();
-  app.add_option("KIND", a->kind, "a memory of `weir list memories`")->required();
+  app.add_option("KIND", a->kind, "a memory of `weir list memories`, or the path of such a JSON file")
+      ->required();
   app.add_option("TRACE", a->trace,
                  "CSV of one channel's requests: columns arrival (cycle), op (R or W), addr_hex")
       ->required()

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "models/memory/memory_row.h"
 #include "models/memory/pim/beside.h"
 #include "sim/app/command_line.h"
 #include "sim/app/progress_bar.h"
@@ -18,7 +19,7 @@ struct PimArguments {
 };
 
 MemorySpec find_pim(const std::string& kind) {
-  MemorySpec memory = find_memory(kind);
+  MemorySpec memory = read_memory(kind);
   if (memory.pim) return memory;
   std::string known;
   for (const std::string& name : memory_names())
@@ -43,6 +44,8 @@ int pim(const PimArguments& a) {
   options.timing = a.timing == "artifact" ? PimTiming::artifact : PimTiming::physical;
   options.buffers = a.row_buffers == "single" ? RowBuffers::single : RowBuffers::dual;
   options.refresh = !a.no_refresh;
+  if (const std::string why = cannot_play(memory, request, options); !why.empty())
+    throw ConfigError(a.kind, "", why);
   std::optional<ProgressBar> bar(true);
   options.progress = [&](double share) { bar->show(share, "of the tiles played"); };
   const PimRun run = play_pim(memory, std::vector<PimRequest>{request}, options);
@@ -88,7 +91,9 @@ std::vector<std::string> pim_values(const std::string& argument, const std::vect
 
 std::function<int()> declare_pim(CLI::App& app) {
   const auto a = std::make_shared<PimArguments>();
-  app.add_option("KIND", a->kind, "a memory with PIM of `weir list memories`: hbm2_neupims")->required();
+  app.add_option("KIND", a->kind,
+                 "a memory with PIM of `weir list memories`, hbm2_neupims, or the path of such a JSON file")
+      ->required();
   app.add_option("--op", a->op, "logit (K q), attend (V s), or both: one after the other")
       ->required()
       ->check(CLI::IsMember({"logit", "attend", "both"}));

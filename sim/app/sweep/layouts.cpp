@@ -48,9 +48,8 @@ std::int64_t devices_for_group(const Json& scenario) {
 
 bool has_experts(const Json& scenario, const std::filesystem::path& file) {
   const Json& model = below(scenario, "model");
-  if (!model.is_string()) return false;
   Reading reading(file.string());  // what is wrong with the model, the scenario's own reading says
-  return find_architecture(model.get<std::string>(), reading, "/model").moe.experts > 0;
+  return read_model(model, reading, "/model").moe.experts > 0;
 }
 
 }  // namespace

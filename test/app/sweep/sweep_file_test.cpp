@@ -137,7 +137,8 @@ TEST_CASE(
     "sweeps") {
   std::ostringstream committed;
   committed << std::ifstream(shipped("sweep.schema.json")).rdbuf();
-  CHECK(committed.str() == sweep_schema().dump(2) + "\n");
+  INFO("if not: make schema");
+  CHECK((committed.str() == sweep_schema().dump(2) + "\n"));
   const auto document = nlohmann::json::parse(sweep_schema().dump());
   valijson::Schema schema;
   valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(document), schema);

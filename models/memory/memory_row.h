@@ -1,0 +1,22 @@
+#pragma once
+// A memory as a user gives it: a name of the catalog, the path of a file like the catalog's, or keys over a
+// `base` (sim/core/catalog_row.h). The readers of devices and commands ask here; the bank models see a
+// MemorySpec alone.
+#include "models/memory/memory_spec.h"
+#include "sim/core/catalog_row.h"
+
+namespace weir {
+
+const RowFamily& memory_rows();
+Json memory_row_schema();  // of a key that holds one
+
+// Of a name of the catalog, or of a whole row that memory_rows() found right.
+MemorySpec memory_of(const Json& name_or_row);
+
+// What a command line names: a name or a path. Throws ConfigError.
+MemorySpec read_memory(const std::string& name_or_path);
+
+// The share of its peak that 4 MB of reads in order reach, with refresh: what a long stream gets.
+double stream_efficiency(const MemorySpec& memory);
+
+}  // namespace weir
