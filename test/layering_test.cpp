@@ -26,10 +26,11 @@ const std::map<std::string, std::set<std::string>> may_include = {
 const std::map<std::string, std::set<std::string>> app_may_include = {
     {"output", {}},
     {"results", {"output"}},
-    {"sweep", {"output", "results"}},
+    {"ranking", {"output", "results"}},  // what wins, for the commands that search, print or draw it
+    {"sweep", {"output", "results", "ranking"}},
     {"compare", {"output", "results"}},
-    {"plot", {"output", "results"}},
-    {"report", {"output", "results"}},
+    {"plot", {"output", "results", "ranking"}},
+    {"report", {"output", "results", "ranking"}},
     {"memory", {"output"}},
     {"reproduce", {"output", "results", "memory"}},  // memory: reads the recorded requests of DRAM cases
     {"mpi", {"sweep"}},

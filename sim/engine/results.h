@@ -64,7 +64,7 @@ struct DeviceUsage {
   FlopsPerSecond peak;
   BytesPerSecond memory_bandwidth, link_bandwidth;
   std::vector<UnitUsage> units;
-  Joules energy;  // all `devices`
+  Joules energy;                // all `devices`
   double dollars_per_hour = 0;  // of all `devices`, as what follows
   double cost_dollars = 0;
   std::string kernels = {};            // whose efficiencies a GPU's are

@@ -178,7 +178,7 @@ Figure cdf(const PlotRequest& request) {
     let_see(values, bound);
     const ChartAxis x = axis_over(values, From::data);
     body +=
-        frames[i].axes(x, y) + frames[i].x_title(panels[i].title) + slo_line(bound, Axis::x, frames[i], x);
+        frames[i].axes(x, y) + frames[i].x_title(panels[i].title) + slo_line(bound, Bounded::x, frames[i], x);
     body += sweep ? tail_tics(i == 0) : y.settings("y", i == 0);
     if (i == 0) body += frames[i].y_title(sweep ? "Requests (%)" : "Share of requests");
     body += plot_of(curves, sweep, panels[i].column) + "unset label\nunset arrow\n";

@@ -11,10 +11,10 @@
 #include "sim/app/output/output_file.h"
 #include "sim/app/plot/canvas.h"
 #include "sim/app/plot/kinds.h"
+#include "sim/app/ranking/slo_bounds.h"
 #include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/slo_bounds.h"
 
 namespace weir {
 namespace {

@@ -179,8 +179,8 @@ Figure pareto(const PlotRequest& request) {
   x_axis = roomy(xs, dots);  // for the names as they are now
   std::string body = legend.settings(height) + frame.axes(x_axis, y_axis) + frame.x_title(metric_title(x)) +
                      frame.y_title(metric_title(y)) + labels_of(dots, frame, x_axis, y_axis) +
-                     slo_line(slo.of(x), Axis::x, frame, x_axis) +
-                     slo_line(slo.of(y), Axis::y, frame, y_axis);
+                     slo_line(slo.of(x), Bounded::x, frame, x_axis) +
+                     slo_line(slo.of(y), Bounded::y, frame, y_axis);
   body += "plot ";
   if (dominated)
     body += fmt::format(

@@ -14,12 +14,12 @@ void let_see(std::vector<double>& values, const std::optional<double>& bound) {
   if (std::any_of(values.begin(), values.end(), near)) values.push_back(*bound);
 }
 
-std::string slo_line(const std::optional<double>& bound, Axis which, const Frame& frame,
+std::string slo_line(const std::optional<double>& bound, Bounded which, const Frame& frame,
                      const ChartAxis& axis) {
   if (!bound) return "";
   const double place = axis.log && *bound <= 0 ? -1 : axis.place(*bound);
   const double at = std::clamp(place, 0.0, 1.0);
-  const bool beyond = place != at, upright = which == Axis::x;
+  const bool beyond = place != at, upright = which == Bounded::x;
   const double x = upright ? frame.left + at * (frame.right - frame.left) : frame.right,
                y = upright ? frame.top : frame.bottom - at * (frame.bottom - frame.top);
   std::string label = "SLO " + short_number(*bound);

@@ -1,7 +1,7 @@
 #pragma once
 // A dashed line where the SLO bounds a metric of a figure.
 #include "sim/app/plot/canvas.h"
-#include "sim/app/results/slo_bounds.h"
+#include "sim/app/ranking/slo_bounds.h"
 
 namespace weir {
 
@@ -9,9 +9,9 @@ namespace weir {
 // squeezed.
 void let_see(std::vector<double>& values, const std::optional<double>& bound);
 
-enum class Axis { x, y };
+enum class Bounded { x, y };
 // Where the bound lies beyond the axis, its label says so at that end. "" where there is none.
-std::string slo_line(const std::optional<double>& bound, Axis which, const Frame& frame,
+std::string slo_line(const std::optional<double>& bound, Bounded which, const Frame& frame,
                      const ChartAxis& axis);
 
 }  // namespace weir

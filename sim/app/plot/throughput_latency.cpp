@@ -121,7 +121,8 @@ Figure throughput_latency(const PlotRequest& request) {
     const Frame frame{left, canvas_width - 26, top, top + panel, height};
     const bool last = i + 1 == ys.size();
     body += frame.axes(x_axis, y_axes[i], last) + frame.y_title(metric_title(ys[i]));
-    body += slo_line(slo.of(x), Axis::x, frame, x_axis) + slo_line(slo.of(ys[i]), Axis::y, frame, y_axes[i]);
+    body += slo_line(slo.of(x), Bounded::x, frame, x_axis) +
+            slo_line(slo.of(ys[i]), Bounded::y, frame, y_axes[i]);
     if (last) body += frame.x_title(metric_title(x));
     body += plot_of(all, 6 + 2 * i, repeated(request)) + "unset label\nunset arrow\n";
   }

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <map>
 
+#include "sim/app/ranking/answer.h"
 #include "sim/app/report/page.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/verdict.h"
 
 namespace weir {
 namespace {
@@ -126,7 +126,7 @@ Json student_t(const ResultSet& results) {
 void set_verdict(Json& data, const ResultSet& results) {
   const Ranking ranking = ranking_of(results);
   const std::vector<Repeated> rows = ranked(results, ranking);
-  const Verdict verdict = verdict_of(results, ranking, rows);
+  const SweepAnswer verdict = answer_of(results, ranking, rows);
   Json answers = Json::array();
   for (const Answer& answer : verdict.answers) answers.push_back({answer.winner, answer.next});
   data["verdict"] = {{"asked", verdict.asked}, {"answers", std::move(answers)}};

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "sim/app/output/text_grid.h"
+#include "sim/app/ranking/answer.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/verdict.h"
 #include "sim/app/sweep/runner.h"
 
 namespace weir {
@@ -96,7 +96,7 @@ class Table {
   std::vector<Column> columns_;
 };
 
-std::string in_lines(const Verdict& verdict) {
+std::string in_lines(const SweepAnswer& verdict) {
   std::string text = verdict.asked + "\n";
   for (std::size_t i = 0; i < std::min(verdict.answers.size(), most_answers); ++i)
     text += "  " + verdict.answers[i].winner + "\n" +
@@ -109,7 +109,7 @@ std::string in_lines(const Verdict& verdict) {
 }  // namespace
 
 std::vector<std::string> table_metrics() {
-  std::vector<std::string> metrics = metrics_of_verdicts();
+  std::vector<std::string> metrics = metrics_of_answers();
   for (const Column& column : always) metrics.push_back(column.metric);
   return metrics;
 }
@@ -122,7 +122,7 @@ std::string sweep_table(const ResultSet& results, const std::string& csv, bool s
   std::string text = styled ? "\033[1m" + results.name + "\033[0m" : results.name;
   text += fmt::format(": {} points done", std::ssize(results.points) - failed);
   if (failed > 0) text += fmt::format(", {} failed", failed);
-  text += "\n" + in_lines(verdict_of(results, ranking, rows)) + "\n";
+  text += "\n" + in_lines(answer_of(results, ranking, rows)) + "\n";
   text += Table(ranking, rows, results.varied).text(width);
   if (rows.size() > most_rows) text += fmt::format("  and {} more in {}\n", rows.size() - most_rows, csv);
   if (std::find(results.varied.begin(), results.varied.end(), "/seed") != results.varied.end())

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <random>
 
+#include "sim/app/ranking/objective.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/objective.h"
 #include "sim/app/sweep/point_run.h"
 #include "sim/app/sweep/search/capacity.h"
 #include "sim/app/sweep/search/conclude.h"

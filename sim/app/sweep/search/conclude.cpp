@@ -5,8 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "sim/app/ranking/objective.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/objective.h"
 
 namespace weir {
 namespace {

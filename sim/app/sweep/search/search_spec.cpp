@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "sim/app/output/metrics.h"
+#include "sim/app/ranking/objective.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/objective.h"
 #include "sim/core/catalog.h"
 
 namespace weir {

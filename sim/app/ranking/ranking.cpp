@@ -1,11 +1,11 @@
-#include "sim/app/results/ranking.h"
+#include "sim/app/ranking/ranking.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "sim/app/ranking/objective.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/objective.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/app/results/objective.h"
+#include "sim/app/ranking/objective.h"
 
 #include <fmt/format.h>
 

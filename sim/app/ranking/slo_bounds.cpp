@@ -1,4 +1,4 @@
-#include "sim/app/results/slo_bounds.h"
+#include "sim/app/ranking/slo_bounds.h"
 
 #include <fmt/format.h>
 

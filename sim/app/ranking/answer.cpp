@@ -1,4 +1,4 @@
-#include "sim/app/results/verdict.h"
+#include "sim/app/ranking/answer.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <map>
 
 #include "sim/app/output/text_grid.h"
+#include "sim/app/ranking/objective.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
-#include "sim/app/results/objective.h"
 
 namespace weir {
 namespace {
@@ -19,7 +19,7 @@ class Judge {
   Judge(const ResultSet& results, const Ranking& ranking, const std::vector<Repeated>& rows)
       : results_(results), ranking_(ranking), rows_(rows), slo_(slo_of(results)) {}
 
-  Verdict verdict() const {
+  SweepAnswer verdict() const {
     if (given("cheapest")) return {least(), cheapest()};
     if (given("capacity"))
       return {"Highest rate with " + in_words(slo_) + ":",
@@ -155,11 +155,11 @@ class Judge {
 
 }  // namespace
 
-Verdict verdict_of(const ResultSet& results, const Ranking& ranking, const std::vector<Repeated>& ranked) {
+SweepAnswer answer_of(const ResultSet& results, const Ranking& ranking, const std::vector<Repeated>& ranked) {
   return Judge(results, ranking, ranked).verdict();
 }
 
-std::vector<std::string> metrics_of_verdicts() {
+std::vector<std::string> metrics_of_answers() {
   std::vector<std::string> metrics = metrics_of_rankings();
   for (const char* key : {"ttft_ms", "tpot_ms"})
     for (const int p : {50, 90, 95, 99}) metrics.push_back(fmt::format("p{}_{}", p, key));

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/results/ranking.h"
-#include "sim/app/results/slo_bounds.h"
+#include "sim/app/ranking/ranking.h"
+#include "sim/app/ranking/slo_bounds.h"
 
 namespace weir {
 
@@ -12,12 +12,12 @@ struct Answer {
   std::string winner;  // of a group, with the numbers that made it so
   std::string next;    // "" if there is no other
 };
-struct Verdict {
+struct SweepAnswer {
   std::string asked;  // what the order is by
   std::vector<Answer> answers;
 };
 
-Verdict verdict_of(const ResultSet& results, const Ranking& ranking, const std::vector<Repeated>& ranked);
-std::vector<std::string> metrics_of_verdicts();  // all that one may ask of summaries
+SweepAnswer answer_of(const ResultSet& results, const Ranking& ranking, const std::vector<Repeated>& ranked);
+std::vector<std::string> metrics_of_answers();  // all that one may ask of summaries
 
 }  // namespace weir
