@@ -4,7 +4,7 @@ PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboost-dev 
             libjs-chart.js chromium catch2 libvalijson-dev gnuplot-nox clang-format-14
 JOBS ?= $(shell nproc)
 BUILD := build
-.PHONY: all setup demo test bench format check-format sanitize fuzz
+.PHONY: all setup demo test reproduce bench format check-format sanitize fuzz
 
 all: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --parallel $(JOBS)
@@ -26,6 +26,10 @@ demo: all
 
 test: all
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
+
+# Every study in full; fails where a judged row is not as test/app/reproduced_rows.json has it.
+reproduce: all
+	$(BUILD)/test/weir_tests "[.reproduce]"
 
 bench: all
 	@$(BUILD)/test/weir_bench_timeline; echo
