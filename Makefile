@@ -6,7 +6,7 @@ BUILD_PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboos
 TEST_PACKAGES := catch2 libopenmpi-dev openmpi-bin chromium libvalijson-dev clang-format-14
 JOBS ?= $(shell nproc)
 BUILD := build
-.PHONY: all setup setup-weir weir demo test bench schema format check-format sanitize fuzz
+.PHONY: all setup setup-weir weir demo test reproduce bench schema format check-format sanitize fuzz
 
 all: setup
 	cmake --preset release
@@ -38,6 +38,10 @@ demo: weir
 
 test: all
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
+
+# Every study in full; fails where a judged row is not as test/app/reproduced_rows.json has it.
+reproduce: all
+	$(BUILD)/test/weir_tests "[.reproduce]"
 
 bench: all
 	@$(BUILD)/test/weir_bench_timeline; echo

@@ -75,6 +75,7 @@ struct Operator {
   int window = -1;            // prefetch: index into StageGraph::windows; all else as what it is for
   bool each_member = false;   // the members of its unit run it by themselves, each what it has to do
   int member = -1;            // of its unit, the one that runs it; -1: all of them
+  bool rotates = false;       // that is the member of layer 0; in layer l it is the one l places on
   int channel = -1;           // of the memory: what it does is for the KV caches there; -1: for all
 
   bool operator==(const Operator&) const = default;
@@ -124,9 +125,7 @@ enum class MemberChannels {
   even,      // an equal share of all (channel stays -1)
 };
 // One operator for each member of its unit in the place of one that has `each_member`; `members` of each
-// unit. Layers in which channels rotate are unfolded, so that a block has as many as there are members (what
-// is left over joins the epilogue). What follows such an operator on the same members waits for the one of
-// its own alone.
+// unit. What follows such an operator on the same members waits for the one of its own alone.
 StageGraph spread_over_members(StageGraph stage, std::span<const int> members, MemberChannels channels);
 
 // Every reason why a model cannot be cut this way (heads, experts, layers), in words; empty if it can.

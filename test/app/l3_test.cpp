@@ -4,10 +4,12 @@
 
 #include "sim/app/reproduce/l3/study.h"
 #include "sim/engine/scenario.h"
+#include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
 
 using namespace weir;
 using namespace weir::l3;
+using namespace weir::test;
 using StudyRows = weir::l3::Rows;
 
 namespace {
@@ -30,10 +32,12 @@ TEST_CASE("l3: every model, trace and system of the study is a scenario that hol
   for (const System& system : all_systems())
     for (const l3::ServedModel& model : models)
       for (const TraceLengths& trace : traces)
-        for (const char* set : {"ideal", "eff", "physical"}) {
+        for (const char* set : {"ideal", "eff", "physical", "paper_gpu"}) {
           const SystemRun run{.system = system, .model = model.id, .trace = trace.id, .profile = set};
           const Scenario s = read_scenario(scenario_of(run, "paper"), name_of(run));
           CHECK(s.assumptions == set);
+          CHECK(s.replicas[0].on->spec().peak(DataType::fp16).value() ==
+                (s.assumptions == "paper_gpu" ? 19.5e12 : 312e12));
           CHECK(s.replicas[0].on->spec().host_kv.has_value() == (system.memory != nullptr));
           CHECK(s.replicas[0].count * s.replicas[0].parallelism.tensor == 8);
           REQUIRE(std::ssize(s.workload.requests) == 1000);
@@ -42,6 +46,39 @@ TEST_CASE("l3: every model, trace and system of the study is a scenario that hol
             CHECK(request.output_tokens <= 32768);
           }
         }
+}
+
+TEST_CASE("l3: L3 is one system in every figure") {
+  const auto served = [](const SystemRun& run) {
+    const Json replica = scenario_of(run, "physical")["serving"]["replicas"][0];
+    return Json{replica["batching"], replica["partitioning"], replica["placement"], replica["kv_cache"]};
+  };
+  const Json one = served({.model = "gpt89b", .trace = "dolphin"});  // Figure 8, batches
+  CHECK(one[0] == Json{{"kind", "adaptive_chunk_interleaving"},
+                       {"max_batch_tokens", 8192},
+                       {"interleave", "on"},
+                       {"predictor", "learned"}});
+  CHECK(served(scaled_run("gpt175b", 8, 8)) == one);                                // 9
+  CHECK(served(ablated_run("gpt175b", true, true)) == one);                         // 10
+  for (const int batch : {16, 64}) CHECK(served(with_ranksets(batch, 16)) == one);  // 11
+}
+
+TEST_CASE("weir run: a learned predictor that never trained says so, and what it lacked") {
+  const ScratchDirectory scratch;
+  const auto note = [&](const char* requests) {
+    const auto out = scratch.path() / requests;
+    const Ended ended = run_weir({"run", shipped("l3/quick.json"), "--quiet", "--out", out.string(), "--set",
+                                  "/serving/replicas/0/batching/predictor=\"learned\"", "--set",
+                                  std::string("/workload/requests/count=") + requests});
+    REQUIRE(ended.code == 0);
+    const Json summary = read_json_file(out / "summary.json");
+    CHECK(summary["prediction_error_percent"]["prefill_attention"].is_null() ==
+          (requests == std::string("50")));
+    return summary["notes"].dump();
+  };
+  CHECK_THAT(note("50"), Catch::Contains("1 of 1 replicas never trained") &&
+                             Catch::Contains("of 100 of attention of prompts"));
+  CHECK_THAT(note("400"), !Catch::Contains("never trained"));
 }
 
 TEST_CASE("l3: ratios are taken seed by seed, and a set whose run failed has none") {

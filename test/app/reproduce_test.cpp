@@ -76,6 +76,40 @@ TEST_CASE("weir reproduce --only: keeps the rows whose id contains it, and says 
   CHECK(rows_in(out) == rows);
 }
 
+TEST_CASE("weir reproduce --only: given twice keeps the rows of both, however many simulations run at once") {
+  const ScratchDirectory scratch;
+  const HowToRun how{.environment = {"WEIR_REFERENCE="}};
+  const auto rows = [&](const char* jobs) {
+    const auto out = scratch.path() / jobs;
+    const Ended ended = run_weir({"reproduce", "validation", "--only", "servers_tpot_all", "--only",
+                                  "pim_gemv_dual", "--jobs", jobs, "--out", out.string()},
+                                 how);
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+    return rows_in(out);
+  };
+  const Json one = rows("1");
+  REQUIRE(one.size() == 3);
+  CHECK(one == rows("3"));
+  const auto refused = [&](std::vector<std::string> more, const char* why) {
+    more.insert(more.begin(), {"reproduce", "validation"});
+    more.insert(more.end(), {"--out", (scratch.path() / "no").string()});
+    const Ended ended = run_weir(more, how);
+    CHECK(ended.code == 2);
+    CHECK_THAT(ended.err, Catch::Contains(why));
+    CHECK_FALSE(std::filesystem::exists(scratch.path() / "no"));
+  };
+  refused({"--only", "pim_gemv_dual", "--only", "pim_gemw"}, "--only pim_gemw");
+  refused({"--jobs", "0"}, "--jobs");
+}
+
+TEST_CASE("weir reproduce --help: names every study") {
+  const Ended help = run_weir({"reproduce", "--help"});
+  CHECK(help.code == 0);
+  for (const Study& study : studies())
+    CHECK_THAT(help.out, Catch::Contains("\n") && Catch::Contains(study.name + ": "));
+}
+
 TEST_CASE("measured table: what is not a whole number, not a column or not a row is named with its line") {
   const ScratchDirectory scratch;
   const auto file = scratch.path() / "t.csv";

@@ -129,7 +129,6 @@ TEST_CASE("gpu_pim: without concurrent transfers every rankset is part of each",
                                  channels)
           .block;
     };
-    const int layers = channels == MemberChannels::rotating ? 4 : 1;
     std::map<OperatorKind, int> alone, together;
     for (const auto& [concurrent, count] : {std::pair{true, &alone}, {false, &together}}) {
       const OperatorGraph block = spread(concurrent);
@@ -142,14 +141,14 @@ TEST_CASE("gpu_pim: without concurrent transfers every rankset is part of each",
         CHECK(all == !concurrent);
       }
     }
-    CHECK(alone == std::map<OperatorKind, int>{{OperatorKind::decode_attention, 4 * layers},
-                                               {OperatorKind::offload, layers},
-                                               {OperatorKind::onload, layers},
-                                               {OperatorKind::store, 4 * layers}});
-    CHECK(together == std::map<OperatorKind, int>{{OperatorKind::decode_attention, 4 * layers},
-                                                  {OperatorKind::offload, layers},
-                                                  {OperatorKind::onload, layers},
-                                                  {OperatorKind::store, layers}});
+    CHECK(alone == std::map<OperatorKind, int>{{OperatorKind::decode_attention, 4},
+                                               {OperatorKind::offload, 1},
+                                               {OperatorKind::onload, 1},
+                                               {OperatorKind::store, 4}});
+    CHECK(together == std::map<OperatorKind, int>{{OperatorKind::decode_attention, 4},
+                                                  {OperatorKind::offload, 1},
+                                                  {OperatorKind::onload, 1},
+                                                  {OperatorKind::store, 1}});
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "policies/batching/predict/step_times.h"
 
@@ -32,6 +33,7 @@ class LearnedTimes final : public StepTimes {
   // goes on, below zero too.
   bool trained() const;
   bool trained_on_own_decodes() const;
+  std::string lacking() const;  // batches that the first three have not seen yet, in words; "" once trained
   Seconds prefill_attention(std::span<const PrefillChunk> chunks) const override;
   Seconds batched(std::int64_t prompt_tokens, std::int64_t decodes) const override;
   Seconds offloaded(const OffloadedWork& work) const override;

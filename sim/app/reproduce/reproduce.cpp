@@ -68,12 +68,25 @@ void print_table(const std::vector<ReproducedRow>& rows) {
   fmt::print("{}", rows_table(rows, terminal_width(STDOUT_FILENO)));
 }
 
+bool contains(const std::string& id, const std::string& part) {
+  return id.find(part) != std::string::npos;
+}
+
 struct Interrupted {};  // between two cases of a study
 
 struct Arguments {
-  std::string study, only, out, reference;
+  std::string study, out, reference;
+  std::vector<std::string> only;
+  int jobs = 0;  // one a core
   bool figures = false;
 };
+
+std::string what_studies_are() {
+  std::string text;
+  for (const Study& study : studies())
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", study.name, study.summary);
+  return text;
+}
 
 std::optional<std::filesystem::path> reference_of(const Arguments& a) {
   const char* variable = std::getenv("WEIR_REFERENCE");
@@ -95,7 +108,7 @@ int reproduce(const Arguments& a) {
   ReproduceOptions options;
   options.reference = reference_of(a);
   options.only = a.only;
-  options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.jobs = a.jobs > 0 ? a.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ResultDirectory directory(a.out.empty() ? std::filesystem::path("out") / ("reproduce-" + a.study)
                                           : std::filesystem::path(a.out));
   options.files = directory.file("");
@@ -105,9 +118,11 @@ int reproduce(const Arguments& a) {
     if (terminal) show_line(what);
   };
   std::vector<ReproducedRow> rows = study->rows(options);
-  std::erase_if(rows, [&](const ReproducedRow& r) { return r.id.find(a.only) == std::string::npos; });
+  std::erase_if(rows, [&](const ReproducedRow& r) { return !options.wants(r.id); });
   if (terminal) fmt::print(stderr, "\r\033[K");
-  if (rows.empty()) throw ConfigError("--only " + a.only, "", "no id of this study contains it");
+  for (const std::string& part : a.only)
+    if (std::ranges::none_of(rows, [&](const ReproducedRow& r) { return contains(r.id, part); }))
+      throw ConfigError("--only " + part, "", "no id of this study contains it");
   write_file(directory.file("reproduce.json"), to_json(rows).dump(2) + "\n");
   if (a.figures) study->draw(directory, rows);
   directory.commit();
@@ -122,6 +137,11 @@ int reproduce(const Arguments& a) {
 bool ReproducedRow::within() const {
   return inside(simulated, accept_min, accept_max) &&
          inside(physical, physical_accept_min, physical_accept_max);
+}
+
+bool ReproduceOptions::wants(const std::string& id) const {
+  return only.empty() ||
+         std::ranges::any_of(only, [&](const std::string& part) { return contains(id, part); });
 }
 
 void add_part(ReproducedRows& rows, const char* id, const std::function<void(ReproducedRows&)>& part) {
@@ -145,13 +165,18 @@ std::vector<std::string> reproduce_values(const std::string& argument, const std
 
 std::function<int()> declare_reproduce(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
-  app.add_option("STUDY", a->study, "validation")->required();
-  app.add_option("--only", a->only, "only rows whose id contains this")->type_name("ID");
+  app.add_option("STUDY", a->study, what_studies_are())->required();
+  app.add_option("--only", a->only, "only rows whose id contains this; may be given several times")
+      ->type_name("ID")
+      ->allow_extra_args(false);
   app.add_option("--out", a->out, "directory for the results, replaced whole (default: out/reproduce-STUDY)")
       ->type_name("DIR");
   app.add_option("--reference", a->reference,
                  "folder of measured data (default: the variable WEIR_REFERENCE)")
       ->type_name("DIR");
+  app.add_option("--jobs", a->jobs, "simulations at once (default: one a core)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
   app.add_flag("--figures", a->figures, "draw the study's SVG figures (needs gnuplot)");
   return [a]() -> int {
     try {

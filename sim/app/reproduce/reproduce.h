@@ -34,9 +34,11 @@ std::string rows_table(const std::vector<ReproducedRow>& rows, std::size_t width
 struct ReproduceOptions {
   std::optional<std::filesystem::path> reference;  // measured data beyond the project's own table
   std::filesystem::path files;                     // a study may leave data here
-  std::string only = {};                           // what makes no row whose id contains this may be left out
+  std::vector<std::string> only = {};  // rows whose id contains one of these; what makes none may be left out
   int jobs = 1;
   std::function<void(const std::string&)> progress;
+
+  bool wants(const std::string& id) const;
 };
 
 struct Study {

@@ -23,6 +23,12 @@ struct Measured {
 template <class Point>
 class StudyRuns {
  public:
+  StudyRuns() = default;  // of all rows
+  explicit StudyRuns(const ReproduceOptions& options) : options_(options) {}
+
+  // False of a row that is not asked for: its runs need not be wanted, and it is not to be made.
+  bool wants_row(const std::string& id) const { return options_.wants(id); }
+
   void want(const Point& point) { wanted_.emplace(name_of(point), point); }
 
   void run(const ReproduceOptions& options) {  // all that are wanted
@@ -76,6 +82,7 @@ class StudyRuns {
   }
 
  private:
+  ReproduceOptions options_;
   std::map<std::string, Point> wanted_;
   std::map<std::string, Measured> results_;
 };
@@ -92,12 +99,17 @@ struct StudyPart {
   }
 };
 
-// Of those that options.only names, or of all.
+// Of those that options.only names, or of all where one of its texts begins no part's ids.
 template <class Runs>
 ReproducedRows reproduce_parts(std::vector<StudyPart<Runs>> parts, const ReproduceOptions& options) {
-  if (std::ranges::any_of(parts, [&](const auto& part) { return part.named_by(options.only); }))
-    std::erase_if(parts, [&](const auto& part) { return !part.named_by(options.only); });
-  Runs runs;
+  const auto named = [&](const std::string& only) {
+    return std::ranges::any_of(parts, [&](const auto& part) { return part.named_by(only); });
+  };
+  if (!options.only.empty() && std::ranges::all_of(options.only, named))
+    std::erase_if(parts, [&](const auto& part) {
+      return std::ranges::none_of(options.only, [&](const std::string& only) { return part.named_by(only); });
+    });
+  Runs runs(options);
   for (const auto& part : parts) part.want(runs);
   runs.run(options);
   ReproducedRows rows;

@@ -84,7 +84,6 @@ class Replica {
   int index() const { return index_; }
   // Before the first schedule(), where the batching policy has a predictor.
   void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
-  const StepTimes* times() const { return times_.get(); }
 
  private:
   struct Held {  // for a KV cache that goes elsewhere, until it has arrived

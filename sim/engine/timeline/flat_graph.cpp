@@ -24,7 +24,7 @@ void refuse_problems(const StepGraph& graph) {
 FlatGraph::FlatGraph(const StepGraph& graph) {
   refuse_problems(graph);
   for (const auto& unit : graph.units) {
-    units.push_back({members, unit.members, unit.amount, unit.disturbance});
+    units.push_back({members, unit.members, unit.amount, unit.disturbance, false});
     disturbed |= unit.disturbance.resource >= 0;
     members += unit.members;
   }
@@ -49,6 +49,7 @@ void FlatGraph::add_part(const StepGraph& graph, int index) {
     operators.push_back({index, part.operators++, size(alternatives), size(source.alternatives), 0, 0, 0, 0});
     for (const auto& way : source.alternatives) add_alternative(way);
   }
+  find_staying(part);
   if (part.unlike) {  // every layer starts with what was described
     part.time_stride = size(times) - first_time;
     part.rate_stride = size(rates) - first_rate;
@@ -63,6 +64,16 @@ void FlatGraph::add_part(const StepGraph& graph, int index) {
   part.first_waits.assign(static_cast<std::size_t>(part.operators), 0);
   part.next_waits = part.first_waits;
   parts.push_back(std::move(part));
+}
+
+void FlatGraph::find_staying(Part& part) const {
+  const auto first = part.operators == 0
+                         ? size(alternatives)
+                         : operators[static_cast<std::size_t>(part.first_operator)].first_alternative;
+  for (int a = first; a < size(alternatives); ++a) {
+    const Alternative& way = alternatives[static_cast<std::size_t>(a)];
+    if (way.turns == 0 && units[static_cast<std::size_t>(way.unit)].turns) part.staying.push_back(a);
+  }
 }
 
 void FlatGraph::find_undrawable(const Operator& op) {
@@ -112,8 +123,11 @@ void FlatGraph::refuse_values() const {
 }
 
 void FlatGraph::add_alternative(const StepGraph::Alternative& way) {
+  Unit& unit = units[static_cast<std::size_t>(way.unit)];
+  unit.turns |= way.turns;
   alternatives.push_back({way.unit, size(portion_members), size(way.portions), size(draw_resources),
-                          size(way.draws), size(times), size(rates), way.least, way.most});
+                          size(way.draws), size(times), size(rates), way.least, way.most,
+                          way.turns ? unit.members : 0});
   for (const auto& portion : way.portions) {
     portion_members.push_back(portion.member);
     times.push_back(portion.time);

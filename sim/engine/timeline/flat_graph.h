@@ -16,6 +16,7 @@ struct FlatGraph {
     int first_member = 0, members = 1;  // into lists over the members of all units
     double amount = 0;                  // > 0: a pool
     Disturbance disturbance;
+    bool turns = false;  // any operator of it
   };
   struct Alternative {
     int unit = 0;
@@ -23,6 +24,7 @@ struct FlatGraph {
     int first_draw = 0, draws = 0;        // into draw_resources
     int first_time = 0, first_rate = 0;   // into times and rates, in layer 0
     double least = 0, most = 0;
+    int turns = 0;  // > 0: round so many members, a place a layer
   };
   struct Operator {
     int part = 0, local = 0;  // index in its part
@@ -36,6 +38,7 @@ struct FlatGraph {
     int first_instance = 0;
     int time_stride = 0, rate_stride = 0;  // from layer to layer; 0 where layers are alike
     bool unlike = false;
+    std::vector<int> staying;  // alternatives that do not turn, of units on which others of the part do
     int anchor = 0;  // first operator that waits for none of its own layer: its readiness marks a new layer
     std::vector<std::int32_t> first_waits,
         next_waits;                            // predecessors of each operator in layer 0; in the others
@@ -47,6 +50,10 @@ struct FlatGraph {
   // Throws std::invalid_argument if a time or rate is negative or not finite, or drawn from no capacity.
   void check_values() const;
 
+  int member_of(const Alternative& way, int portion, std::int64_t layer) const {
+    const int member = portion_members[static_cast<std::size_t>(way.first_portion + portion)];
+    return way.turns == 0 ? member : static_cast<int>((member + layer) % way.turns);
+  }
   const Seconds* times_of(const Alternative& way, const Part& part, std::int64_t layer) const {
     return times.data() + way.first_time + layer * part.time_stride;
   }
@@ -70,6 +77,7 @@ struct FlatGraph {
  private:
   void add_part(const StepGraph& graph, int index);
   void add_alternative(const StepGraph::Alternative& way);
+  void find_staying(Part& part) const;
   void find_undrawable(const Operator& op);
   void add_successors(const StepGraph& graph);
   [[noreturn]] void refuse_values() const;

@@ -43,6 +43,7 @@ const StepResult& Timeline::Player::evaluate(const EvaluateOptions& options) {
   std::fill(held_.begin(), held_.end(), 0.0);
   std::fill(bytes_.begin(), bytes_.end(), 0.0);
   now_ = skipped_ = 0;
+  turned_ = 0;
   ++evaluation_;
   graph.check_values();
   result_.skipped_layers = 0;
@@ -53,6 +54,11 @@ const StepResult& Timeline::Player::evaluate(const EvaluateOptions& options) {
 
 void Timeline::Player::write_result() {
   result_.total = Seconds(now_ + skipped_);
+  for (const auto& unit : graph.units)
+    if (unit.turns)
+      std::rotate(held_.begin() + unit.first_member,
+                  held_.begin() + unit.first_member + (unit.members - turned_ % unit.members) % unit.members,
+                  held_.begin() + unit.first_member + unit.members);
   std::size_t member = 0;
   for (auto& unit : result_.busy)
     for (Seconds& busy : unit) busy = Seconds(held_[member++]);
@@ -93,6 +99,7 @@ void Timeline::Player::reset(const EvaluateOptions& options) {
     state.touched = state.low = 0;
     state.latest_done = state.begun = -1;
     state.folds = options.fold && trace_ == nullptr && !part.unlike && part.layers > 2;
+    state.turn = turn_of(part);
     touch(static_cast<int>(p), 0);
     for (const int op : part.first_roots) make_ready(op, 0);
     for (std::int64_t layer = 1; !part.next_roots.empty() && layer < part.layers; ++layer) {
@@ -205,23 +212,24 @@ Timeline::Player::Waiting Timeline::Player::placed(const Instance& instance, int
   const auto& way = graph.alternatives[static_cast<std::size_t>(alternative)];
   const Seconds* times = graph.times_of(way, part, instance.layer);
   const BytesPerSecond* rates = graph.rates_of(way, part, instance.layer);
-  const std::size_t slot = part.unlike ? graph.alternatives.size() + static_cast<std::size_t>(instance.id)
-                                       : static_cast<std::size_t>(alternative);
+  const bool each_layer = part.unlike || way.turns > 0;
+  const std::size_t slot = each_layer ? graph.alternatives.size() + static_cast<std::size_t>(instance.id)
+                                      : static_cast<std::size_t>(alternative);
   Prepared& prepared = prepared_[slot];
   std::uint64_t* needs = needs_.data() + slot * static_cast<std::size_t>(words_);
-  if (prepared.evaluation != evaluation_) prepare(prepared, needs, way, times);
+  if (prepared.evaluation != evaluation_) prepare(prepared, needs, way, times, instance.layer);
   return {instance, alternative, &way, times, rates, needs, prepared.slowest, times[prepared.slowest].value(),
           now_};
 }
 
 void Timeline::Player::prepare(Prepared& prepared, std::uint64_t* needs, const FlatGraph::Alternative& way,
-                               const Seconds* times) const {
+                               const Seconds* times, std::int64_t layer) const {
   prepared = {evaluation_, 0};
   std::fill_n(needs, words_, 0);
-  const int* members = graph.portion_members.data() + way.first_portion;
   for (int i = 0; i < way.portions; ++i) {
     if (!(times[i].value() > 0)) continue;
-    needs[members[i] / word] |= bit(members[i]);
+    const int member = graph.member_of(way, i, layer);
+    needs[member / word] |= bit(member);
     if (times[prepared.slowest] < times[i]) prepared.slowest = i;
   }
 }

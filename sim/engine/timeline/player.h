@@ -66,6 +66,7 @@ class Timeline::Player {
     std::int64_t latest_done = -1;  // last layer of which any operator is complete
     std::int64_t begun = -1;        // last layer whose anchor became ready
     bool folds = false;
+    std::int64_t turn = 1;  // layers until the members of its units are what they were
     std::vector<int> left;  // operators of each touched layer that are not complete
   };
   // The state of the play at the start of a layer, as far as it decides the future.
@@ -118,6 +119,8 @@ class Timeline::Player {
   void describe_units();
 
   void fold(int part);
+  std::int64_t turn_of(const FlatGraph::Part& part) const;
+  void hold_skipped(const Snapshot& from, const Snapshot& to, std::int64_t periods);
   bool take_snapshot(int part, Snapshot& into) const;
   static bool same_state(const Snapshot& a, const Snapshot& b);
   void skip(const Snapshot& from, const Snapshot& to);
@@ -130,11 +133,12 @@ class Timeline::Player {
   };
   Waiting placed(const Instance& instance, int alternative);
   void prepare(Prepared& prepared, std::uint64_t* needs, const FlatGraph::Alternative& way,
-               const Seconds* times) const;
+               const Seconds* times, std::int64_t layer) const;
 
   PlacementPolicy policy_;
   FairShare fair_share_;
   double now_ = 0, skipped_ = 0;  // the clock, and what folding skipped
+  std::int64_t turned_ = 0;       // layers skipped: held_ of units that turn is as many places behind
   std::vector<Instance> ready_;   // not yet placed; a heap, the first in order on top
   std::vector<Running> running_;  // in order of start
   bool speeds_stale_ = false;

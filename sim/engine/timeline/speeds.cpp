@@ -85,14 +85,14 @@ void Timeline::Player::advance(Running& running, double progress) {
   if (unit.amount > 0) {
     held_[static_cast<std::size_t>(unit.first_member)] += running.amount * passed;
   } else {
-    const int* members = graph.portion_members.data() + running.way->first_portion;
     double* held = held_.data() + unit.first_member;
     std::uint64_t* held_now = held_members(running.way->unit);
     for (int i = 0; i < running.way->portions; ++i) {
       const double time = running.times[i].value();
       if (time <= running.progress) continue;
-      held[members[i]] += time < progress ? (time - running.progress) / running.velocity : passed;
-      if (time <= progress) held_now[members[i] / word] &= ~bit(members[i]);
+      const int member = graph.member_of(*running.way, i, running.layer);
+      held[member] += time < progress ? (time - running.progress) / running.velocity : passed;
+      if (time <= progress) held_now[member / word] &= ~bit(member);
     }
   }
   running.progress = progress;
@@ -110,9 +110,9 @@ void Timeline::Player::aim(Running& running) const {
 
 // Its progress when it has let go of all members that another needs.
 double Timeline::Player::frees(const Running& running, const Waiting& waiting) const {
-  const int* members = graph.portion_members.data() + running.way->first_portion;
   const auto needed = [&](int portion) {
-    return (waiting.needs[members[portion] / word] & bit(members[portion])) != 0;
+    const int member = graph.member_of(*running.way, portion, running.layer);
+    return (waiting.needs[member / word] & bit(member)) != 0;
   };
   if (needed(running.slowest)) return running.alone;
   double last = 0;

@@ -69,7 +69,8 @@ Ends add_operators(StepGraph& step, const StageGraph& stage, Part part) {
   Ends ends;
   const int first = static_cast<int>(step.operators.size());
   for (const auto vertex : boost::make_iterator_range(boost::vertices(source))) {
-    StepGraph::Alternative way{source[vertex].unit, {}, draws_of(source[vertex].kind), 0, 0};
+    StepGraph::Alternative way{source[vertex].unit,   {}, draws_of(source[vertex].kind), 0, 0,
+                               source[vertex].rotates};
     const auto unit = static_cast<std::size_t>(way.unit);
     const int members = unit < step.units.size() ? step.units[unit].members : 1;  // else: for problems()
     const int only = source[vertex].member;

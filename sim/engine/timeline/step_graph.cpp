@@ -41,6 +41,7 @@ void check_pool(const StepGraph::Unit& unit, const StepGraph::Alternative& way, 
                 Problems& out) {
   if (way.portions.size() != 1 || way.portions[0].member != 0)
     out.push_back(who + " must have one portion, of member 0, on pool " + unit.name);
+  if (way.turns) out.push_back(who + " cannot turn on pool " + unit.name);
   if (!(way.least > 0 && way.least <= way.most))
     out.push_back(who + " must take an amount with 0 < least <= most");
   if (!(way.most <= unit.amount))

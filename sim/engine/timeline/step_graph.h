@@ -18,6 +18,9 @@
 // `most`; nobody gives back before the end. A portion's time is with `most` in hand (work = time x most);
 // with an amount a of it, the operator runs at a / most.
 //
+// Turning: an operator of a serial unit that `turns` needs in layer l, in the place of each member it names,
+// the one l places on, round the unit.
+//
 // Draw: `rate` bytes/s at full speed, from start to end, whatever portions have ended (a pool operator draws
 // in proportion to what it holds). Where the sum exceeds a capacity, speeds are shared max-min (fair_share.h)
 // and every portion slows alike. Bytes moved are rate x time alone, however slow it got. A draw above the
@@ -65,6 +68,7 @@ struct StepGraph {
     std::vector<Portion> portions;  // a pool: exactly one, of member 0
     std::vector<Draw> draws;
     double least = 0, most = 0;  // pools only
+    bool turns = false;          // serial units only
   };
   struct Operator {
     std::string name;

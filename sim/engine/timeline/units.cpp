@@ -149,7 +149,7 @@ void Timeline::Player::describe_units() {
     const auto& way = *operation.way;
     UnitState& state = unit_states_[static_cast<std::size_t>(way.unit)];
     for (int i = 0; i < way.portions; ++i) {
-      const int member = graph.portion_members[static_cast<std::size_t>(way.first_portion + i)];
+      const int member = graph.member_of(way, i, operation.layer);
       const double left = std::max(0.0, operation.times[i].value() - progress);
       state.left[static_cast<std::size_t>(member)] += Seconds(state.amount > 0 ? left * way.most : left);
     }

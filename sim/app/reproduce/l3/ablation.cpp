@@ -9,15 +9,6 @@ namespace {
 
 const std::vector<const char*> ablated_models = {"gpt175b", "gpt89b"};
 
-// Scheduling: Sections 5.2 and 5.3 instead of a batch of prompts or of decodes. Communication: Section 5.1
-// (ranksets beside each other, layers dealt out to them, prompts' keys and values stored beside the rest).
-SystemRun run_of(const char* model, bool scheduling, bool communication) {
-  System system = l3_system;
-  if (!scheduling) system.batching = "prefill_first";
-  if (!communication) system.placement = "random";
-  return {.system = system, .model = model, .trace = "openr1", .overlapped = communication};
-}
-
 struct Step {
   const char *id, *title;
   bool scheduling, communication, over_scheduling, over_communication;
@@ -31,8 +22,8 @@ constexpr Step steps[] = {
 };
 
 OverSeeds gain(const Runs& runs, const char* model, const Step& step) {
-  return ratio(runs, run_of(model, step.scheduling, step.communication),
-               run_of(model, step.over_scheduling, step.over_communication));
+  return ratio(runs, ablated_run(model, step.scheduling, step.communication),
+               ablated_run(model, step.over_scheduling, step.over_communication));
 }
 
 // The lower of the models' means, in each set.
@@ -54,33 +45,68 @@ ReproducedRow& add_lower(const Runs& runs, Rows& rows, const char* id, const cha
   return row;
 }
 
-// What of communication is worth what: each by itself taken from L3.
-struct Removed {
+// What one choice is worth: each by itself in the place of L3's, the last two beyond the paper.
+struct Other {
   const char *id, *title;
-  const char* placement;
-  bool overlapped;
+  const char* placement = "layer_wise";
+  bool overlapped = true;
+  Json batching = Json::object();
 };
-constexpr Removed removed[] = {
-    {"placement", "layers dealt out to the ranksets, over a random rankset a request", "random", true},
+const Other others[] = {
+    {"placement", "layers dealt out to the ranksets, over a random rankset a request", "random"},
     {"transfers", "transfers beside each other and the rest, over one after the other", "layer_wise", false},
+    {"halves",
+     "two sub-batches always, over one batch where that is shorter (interleave best)",
+     "layer_wise",
+     true,
+     {{"interleave", "best"}}},
+    {"learned",
+     "learned times, over the kernels' own (predictor exact)",
+     "layer_wise",
+     true,
+     {{"predictor", "exact"}}},
 };
 
-SystemRun without(const char* model, const Removed& what) {
-  SystemRun run = run_of(model, true, true);
-  run.system.placement = what.placement;
-  run.overlapped = what.overlapped;
+std::string id_of(const Other& other, const char* model) {
+  return fmt::format("fig10_{}_{}", other.id, model);
+}
+
+constexpr const char* total_id = "fig10_total";  // whose note has them all
+
+bool wants_others(const Runs& runs) {
+  bool any = runs.wants_row(total_id);
+  for (const char* model : ablated_models)
+    for (const Other& other : others) any = any || runs.wants_row(id_of(other, model));
+  return any;
+}
+
+SystemRun with(const char* model, const Other& other) {
+  SystemRun run = ablated_run(model, true, true);
+  run.system.placement = other.placement;
+  run.overlapped = other.overlapped;
+  run.batching = other.batching;
   return run;
 }
 
 }  // namespace
 
+// Scheduling: Sections 5.2 and 5.3 instead of a batch of prompts or of decodes. Communication: Section 5.1
+// (ranksets beside each other, layers dealt out to them, prompts' keys and values stored beside the rest).
+SystemRun ablated_run(const char* model, bool scheduling, bool communication) {
+  System system = l3_system;
+  if (!scheduling) system.batching = "prefill_first";
+  if (!communication) system.placement = "random";
+  return {.system = system, .model = model, .trace = "openr1", .overlapped = communication};
+}
+
 void want_ablation(Runs& runs) {
-  for (const char* model : ablated_models)
-    for (const Removed& what : removed) want_seeds(runs, without(model, what));
+  if (wants_others(runs))
+    for (const char* model : ablated_models)
+      for (const Other& other : others) want_seeds(runs, with(model, other));
   for (const char* model : ablated_models)
     for (const bool scheduling : {false, true})
       for (const bool communication : {false, true})
-        want_seeds(runs, run_of(model, scheduling, communication));
+        want_seeds(runs, ablated_run(model, scheduling, communication));
 }
 
 void add_ablation(const Runs& runs, const Folder& folder, Rows& rows) {
@@ -93,8 +119,8 @@ void add_ablation(const Runs& runs, const Folder& folder, Rows& rows) {
                      "scheduling restored first, over the naive one: the lower of GPT-175B and 89B, OpenR1",
                      steps[0], 1.3, 1.15, 1.35),
            steps[3], "restored after communication, as the figure's legend has it");
-  add_note(add_lower(runs, rows, "fig10_total", "both over the naive one: the lower of the two", steps[4],
-                     1.7, 1.4, 1.9),
+  add_note(add_lower(runs, rows, total_id, "both over the naive one: the lower of the two", steps[4], 1.7,
+                     1.4, 1.9),
            steps[1], "communication alone");
   const std::size_t total = rows.size() - 1;
   OutputFile file(folder / "ablation.csv");
@@ -108,12 +134,13 @@ void add_ablation(const Runs& runs, const Folder& folder, Rows& rows) {
                  mean(here.physical));
     }
   file.close();
+  if (!wants_others(runs)) return;
   for (const char* model : ablated_models)
-    for (const Removed& what : removed) {
-      const OverSeeds here = ratio(runs, run_of(model, true, true), without(model, what));
-      add_row(rows, fmt::format("fig10_{}_{}", what.id, model),
-              fmt::format("{}: {}, OpenR1", what.title, model_of(model).title), {}, here);
-      rows[total].note += fmt::format("; {} {}: {:.3g}, physical {:.3g}", model_of(model).title, what.title,
+    for (const Other& other : others) {
+      const OverSeeds here = ratio(runs, ablated_run(model, true, true), with(model, other));
+      add_row(rows, id_of(other, model), fmt::format("{}: {}, OpenR1", other.title, model_of(model).title),
+              {}, here);
+      rows[total].note += fmt::format("; {} {}: {:.3g}, physical {:.3g}", model_of(model).title, other.title,
                                       mean(here.paper), mean(here.physical));
     }
 }

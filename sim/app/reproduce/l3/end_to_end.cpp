@@ -59,6 +59,16 @@ std::vector<System> systems_on(const TraceLengths& trace) {
   return all;
 }
 
+// The ids of the rows.
+std::string ratio_id(const SystemRun& run, const SystemRun& base) {
+  return fmt::format("fig8_{}_over_{}_{}_{}", run.system.id, base.system.id, run.model, run.trace);
+}
+std::string batch_id(const JudgedBatch& j) {
+  return fmt::format("batch_ratio_{}_{}", j.model, j.trace);
+}
+constexpr const char *first_id = "fig8_l3_first", *last_id = "cpu_offload_last",
+                     *cpu_last_id = "cpu_attends_to_all_last";
+
 template <class Action>
 void each_workload(const Action& action) {
   for (const TraceLengths& trace : traces)
@@ -110,22 +120,13 @@ void explain(const Runs& runs, const Judged& j, const ServedModel& model, const 
                               busy(runs, run_of(rank_pim, model, trace))));
 }
 
-void add_ratios(const Runs& runs, Rows& rows) {
+// Both runs of every ratio that is asked for; those with another base than the GPUs first.
+template <class Action>
+void each_ratio(const Runs& runs, const Action& action) {
   const auto add = [&](const System& system, const System& base, const ServedModel& model,
                        const TraceLengths& trace) {
     const SystemRun a = run_of(system, model, trace), b = run_of(base, model, trace);
-    const auto j = std::ranges::find_if(judged, [&](const Judged& row) {
-      return row.system == std::string(system.id) && row.base == std::string(base.id) &&
-             row.model == std::string(model.id) && row.trace == std::string(trace.id);
-    });
-    const bool bounded = j != std::end(judged);
-    const std::optional<double> none;
-    ReproducedRow& row = add_row(
-        rows, fmt::format("fig8_{}_over_{}_{}_{}", system.id, base.id, model.id, trace.id),
-        fmt::format("throughput, {} over {}: {}, {}", system.title, base.title, model.title, trace.title),
-        bounded ? j->published : none, ratio(runs, a, b), bounded ? j->low : none, bounded ? j->high : none);
-    if (bounded) explain(runs, *j, model, trace, row);
-    for (const SystemRun& run : {a, b}) add_note(row, refused(runs, run));
+    if (runs.wants_row(ratio_id(a, b))) action(a, b);
   };
   for (const Judged& j : judged)
     if (j.base != std::string(gpu_only.id))
@@ -136,13 +137,38 @@ void add_ratios(const Runs& runs, Rows& rows) {
   });
 }
 
+const Judged* judged_of(const SystemRun& a, const SystemRun& b) {
+  const auto j = std::ranges::find_if(judged, [&](const Judged& row) {
+    return row.system == std::string(a.system.id) && row.base == std::string(b.system.id) &&
+           row.model == a.model && row.trace == a.trace;
+  });
+  return j == std::end(judged) ? nullptr : j;
+}
+
+void add_ratios(const Runs& runs, Rows& rows) {
+  each_ratio(runs, [&](const SystemRun& a, const SystemRun& b) {
+    const ServedModel& model = model_of(a.model);
+    const TraceLengths& trace = trace_of(a.trace);
+    const Judged* j = judged_of(a, b);
+    const std::optional<double> none;
+    ReproducedRow& row = add_row(rows, ratio_id(a, b),
+                                 fmt::format("throughput, {} over {}: {}, {}", a.system.title, b.system.title,
+                                             model.title, trace.title),
+                                 j ? j->published : none, ratio(runs, a, b), j ? std::optional(j->low) : none,
+                                 j ? std::optional(j->high) : none);
+    if (j) explain(runs, *j, model, trace, row);
+    for (const SystemRun& run : {a, b}) add_note(row, refused(runs, run));
+  });
+}
+
 void add_batches(const Runs& runs, Rows& rows) {
   for (const JudgedBatch& j : judged_batches) {
+    if (!runs.wants_row(batch_id(j))) continue;
     const ServedModel& model = model_of(j.model);
     const TraceLengths& trace = trace_of(j.trace);
     const SystemRun l3 = run_of(l3_system, model, trace), gpu = run_of(gpu_only, model, trace);
     ReproducedRow& row =
-        add_row(rows, fmt::format("batch_ratio_{}_{}", j.model, j.trace),
+        add_row(rows, batch_id(j),
                 fmt::format("mean running requests, L3 over GPU: {}, {}", model.title, trace.title),
                 j.published, ratio(runs, l3, gpu, &CaseResult::running), j.low, j.high);
     const auto running = [&](const SystemRun& run) {
@@ -151,6 +177,11 @@ void add_batches(const Runs& runs, Rows& rows) {
     add_note(row, fmt::format("{:.4g} and {:.4g} requests of all replicas", running(l3), running(gpu)));
     if (!j.published) add_note(row, "the paper: up to 14.3, of all");
   }
+}
+
+// The orders compare all, and so does the figure.
+bool wants_all(const Runs& runs) {
+  return runs.wants_row(first_id) || runs.wants_row(last_id) || runs.wants_row(cpu_last_id);
 }
 
 // Of those that serve every request.
@@ -211,17 +242,17 @@ void add_orders(const Runs& runs, Rows& rows) {
     row.note = paper.left_out;
     return row;
   };
-  add("fig8_l3_first", "1: L3 beats every baseline on OpenR1, Dolphin and OpenThoughts, three models",
-      reasoning, &Order::first, true);
+  add(first_id, "1: L3 beats every baseline on OpenR1, Dolphin and OpenThoughts, three models", reasoning,
+      &Order::first, true);
   add_note(
-      add("cpu_offload_last", "1: CPU offloading, as NEO has it, is the slowest on OpenR1, three models",
-          openr1, &Order::last, true),
+      add(last_id, "1: CPU offloading, as NEO has it, is the slowest on OpenR1, three models", openr1,
+          &Order::last, true),
       fmt::format("{}; {}; {}. NEO keeps in the GPUs the requests that they hold, and adds no more of the "
                   "host's than hide behind these; for a CPU that attends to every decode see "
                   "cpu_attends_to_all_last",
                   of_gpu(runs, neo, openr1[0]), of_gpu(runs, rank_pim, openr1[0]),
                   of_gpu(runs, cpu_offload, openr1[0])));
-  add("cpu_attends_to_all_last",
+  add(cpu_last_id,
       "1: CPU offloading of all decodes, as FastDecode has it, is the slowest on OpenR1, three models",
       openr1, &Order::cpu_last, false);
 }
@@ -250,17 +281,25 @@ void write(const Runs& runs, const Folder& folder) {
 }  // namespace
 
 void want_end_to_end(Runs& runs) {
-  each_workload([&](const ServedModel& model, const TraceLengths& trace) {
-    for (const System& system : systems_on(trace)) want_seeds(runs, run_of(system, model, trace));
+  if (wants_all(runs))
+    each_workload([&](const ServedModel& model, const TraceLengths& trace) {
+      for (const System& system : systems_on(trace)) want_seeds(runs, run_of(system, model, trace));
+    });
+  each_ratio(runs, [&](const SystemRun& a, const SystemRun& b) {
+    for (const SystemRun& run : {a, b}) want_seeds(runs, run);
+    if (const Judged* j = judged_of(a, b); j && a.system.id == hbm_pim.id)
+      want_seeds(runs, without_sub_batches(model_of(a.model), trace_of(a.trace)));
   });
-  for (const Judged& j : judged)
-    if (j.system == std::string("hbmpim"))
-      want_seeds(runs, without_sub_batches(model_of(j.model), trace_of(j.trace)));
+  for (const JudgedBatch& j : judged_batches)
+    if (runs.wants_row(batch_id(j)))
+      for (const System& system : {l3_system, gpu_only})
+        want_seeds(runs, run_of(system, model_of(j.model), trace_of(j.trace)));
 }
 
 void add_end_to_end(const Runs& runs, const Folder& folder, Rows& rows) {
   add_ratios(runs, rows);
   add_batches(runs, rows);
+  if (!wants_all(runs)) return;
   add_orders(runs, rows);
   write(runs, folder);
 }

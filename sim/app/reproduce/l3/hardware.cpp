@@ -58,12 +58,21 @@ void add_bandwidths(Rows& rows) {
   }
 }
 
+// Runs are for the rows of energy and of what each switch is worth; bandwidths and watts are the models' own.
+bool wants_runs(const Runs& runs) {
+  bool any = runs.wants_row("tab5_energy_per_token") || runs.wants_row("tab5_units_energy_share");
+  for (const Variant& variant : variants())
+    any = any || runs.wants_row(fmt::format("hardware_{}", variant.id));
+  return any;
+}
+
 void add_power(const Runs& runs, Rows& rows) {
   const Watts rank = bank_level_unit_power(find_memory(dimm_memory));
   add_row(rows, "tab5_rank_watts", "W of the units of a rank, all at work", {}, rank.value(), {}).note =
       "128 bank units (16 banks, 8 chips), an adder, a softmax and a re-layout unit at Table 5's mW";
   add_row(rows, "tab5_dimm_share", "% of a DIMM's 10 W that the units of its two ranks draw", {},
           100 * ranks_a_dimm * rank.value() / dimm_watts, {});
+  if (!wants_runs(runs)) return;
   const SystemRun& l3 = l3_by_commands();
   const OverSeeds watts = sample(runs, l3, &CaseResult::device_watts),
                   tokens = sample(runs, l3, &CaseResult::output_throughput),
@@ -84,6 +93,7 @@ void add_power(const Runs& runs, Rows& rows) {
 }  // namespace
 
 void want_hardware(Runs& runs) {
+  if (!wants_runs(runs)) return;
   want_seeds(runs, l3_by_commands());
   for (const Variant& variant : variants()) want_seeds(runs, run_of(variant.memory));
 }
@@ -91,6 +101,7 @@ void want_hardware(Runs& runs) {
 void add_hardware(const Runs& runs, const Folder& folder, Rows& rows) {
   add_power(runs, rows);
   add_bandwidths(rows);
+  if (!wants_runs(runs)) return;
   OutputFile file(folder / "hardware.csv");
   file.text("variant,ideal,physical\n");
   for (const Variant& variant : variants()) {

@@ -47,6 +47,7 @@ Json workload(const SystemRun& run) {
 
 Json devices(const SystemRun& run) {
   Json gpus = {{"kind", run.system.gpu}, {"count", 8}};
+  gpus.update(run.gpu);
   if (!run.system.memory) {
     gpus.update(run.memory);
     return Json::array({gpus});
@@ -58,10 +59,10 @@ Json devices(const SystemRun& run) {
 
 Json batching(const SystemRun& run) {
   Json policy = {{"kind", run.system.batching}, {"max_batch_tokens", 65536}};
-  // What L3 adds to its sub-batches is far below 65,536: the reserve for activations is smaller. Section 5.3
-  // has two sub-batches always.
+  // What L3 adds to its sub-batches is far below 65,536: the reserve for activations is smaller. Section 5.3:
+  // step 2 divides the decodes of every iteration; a linear model and random forests say how long parts take.
   if (policy["kind"] == "adaptive_chunk_interleaving")
-    policy.update({{"max_batch_tokens", 8192}, {"interleave", "on"}});
+    policy.update({{"max_batch_tokens", 8192}, {"interleave", "on"}, {"predictor", "learned"}});
   // The stronger GPUs: vLLM's default since v1. The paper does not say.
   if (policy["kind"] == "chunked_prefill") policy["max_batch_tokens"] = 2048;
   if (policy["kind"] == "sub_batch_interleaving") policy.update({{"interleave", "on"}, {"prompts", "first"}});
@@ -79,9 +80,9 @@ Json partitioning(const SystemRun& run) {
 }  // namespace
 
 std::string name_of(const SystemRun& r) {
-  return fmt::format("{} {} {}{} {}{}, {} {}, seed {}, {}", r.system.id, r.system.batching,
+  return fmt::format("{} {} {}{} {}{}{}, {} {}, seed {}, {}", r.system.id, r.system.batching,
                      r.system.placement ? r.system.placement : "", r.overlapped ? "" : " in turn",
-                     r.memory.dump(), r.batching.dump(), r.model,
+                     r.memory.dump(), r.batching.dump(), r.gpu.dump(), r.model,
                      r.batch > 0 ? fmt::format("batch {}", r.batch) : r.trace, r.seed, r.profile);
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 // The runs behind L3's figures: its models, traces and systems as scenarios, every one simulated once in each
 // set. A set of the GPU's and the DIMMs' constants (`assumptions`) takes the place of `paper`: ideal for
-// Figures 8 to 10, eff for Figure 11, whose decode attention is fitted to it.
+// Figures 8 to 10, eff for Figure 11, whose decode attention is fitted to it; paper_gpu beside them.
+// L3 is the same in every figure, as Section 5.3 has it: two sub-batches always, times learned from the run.
 #include <string>
 #include <vector>
 
@@ -50,7 +51,8 @@ struct SystemRun {
   int seed = 1;
   std::string profile = "ideal";   // in the place of `paper`
   Json memory = Json::object();    // keys over those of the memory of the KV cache
-  Json batching = Json::object();  // and of the batching policy
+  Json batching = Json::object();  // of the batching policy
+  Json gpu = Json::object();       // and of the GPUs
   bool overlapped = true;          // transfers beside each other and beside the GPU (Section 5.1)
   // Not a trace but steps of one batch of so many requests in the middle of their generation (Section 6.3).
   int batch = 0;

@@ -68,6 +68,7 @@ const std::vector<StudyPart<Runs>> all_parts = {
     {{"rfr"}, [](Runs&) {}, add_prediction},
     {{"fig11"}, want_latency, add_latency},
     {{"tab5", "pim", "hardware"}, want_hardware, add_hardware},
+    {{"paper_gpu"}, want_paper_gpu, add_paper_gpu},
 };
 
 }  // namespace

@@ -203,6 +203,7 @@ void draw_transpim(ResultDirectory& directory) {
 }  // namespace neupims
 
 void draw_neupims(ResultDirectory& directory, const std::vector<ReproducedRow>&) {
+  if (!std::filesystem::exists(directory.file("runs.csv"))) return;  // --only left parts out
   const neupims::DrawnRuns runs(Table::read(directory.file("runs.csv")));
   neupims::draw_throughput(directory, runs);
   neupims::draw_techniques(directory, runs);

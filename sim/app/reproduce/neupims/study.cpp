@@ -18,33 +18,39 @@ void write_runs(const Runs& runs, const std::filesystem::path& folder) {
   file.close();
 }
 
+namespace {
+
+void none(Runs&) {}
+
+// The last has no rows: what is left for whoever draws or reads on, of all runs.
+const std::vector<StudyPart<Runs>> all_parts = {
+    {{"fig12"},
+     [](Runs& runs) { want_throughput(runs), want_evidence(runs); },
+     [](const Runs& runs, const std::filesystem::path&, ReproducedRows& rows) {
+       add_throughput(runs, rows);
+       add_capacity(rows);
+       add_evidence(runs, rows);
+     }},
+    {{"fig13", "gmlbp_min"},
+     want_ablation,
+     [](const Runs& runs, const auto&, auto& rows) { add_ablation(runs, rows); }},
+    {{"gmlbp_load"}, none, [](const Runs&, const auto&, auto& rows) { add_channel_loads(rows); }},
+    {{"tab4"},
+     want_utilisation,
+     [](const Runs& runs, const auto&, auto& rows) { add_utilisation(runs, rows); }},
+    {{"tab5"}, want_utilisation, [](const Runs& runs, const auto&, auto& rows) { add_power(runs, rows); }},
+    {{"fig14"}, want_layouts, [](const Runs& runs, const auto&, auto& rows) { add_layouts(runs, rows); }},
+    {{"fig15"}, want_throughput, add_transpim},
+    {{"alg1"}, none, [](const Runs&, const auto&, auto& rows) { add_estimates(rows); }},
+    {{"runs.csv"}, none, [](const Runs& runs, const auto& folder, auto&) { write_runs(runs, folder); }},
+};
+
+}  // namespace
 }  // namespace neupims
 
 std::vector<ReproducedRow> reproduce_neupims(const ReproduceOptions& options) {
-  using namespace neupims;
-  Runs runs;
-  want_throughput(runs);
-  want_ablation(runs);
-  want_utilisation(runs);
-  want_layouts(runs);
-  want_evidence(runs);
-  runs.run(options);
-  write_runs(runs, options.files);
-  write_algorithm1(options.files);
-  std::vector<ReproducedRow> rows;
-  add_part(rows, "fig12", [&](auto& more) {
-    add_throughput(runs, more);
-    add_capacity(more);
-    add_evidence(runs, more);
-  });
-  add_part(rows, "fig13", [&](auto& more) { add_ablation(runs, more); });
-  add_part(rows, "gmlbp_load", [&](auto& more) { add_channel_loads(more); });
-  add_part(rows, "tab4", [&](auto& more) { add_utilisation(runs, more); });
-  add_part(rows, "tab5", [&](auto& more) { add_power(runs, more); });
-  add_part(rows, "fig14", [&](auto& more) { add_layouts(runs, more); });
-  add_part(rows, "fig15", [&](auto& more) { add_transpim(runs, options.files, more); });
-  add_part(rows, "alg1", [&](auto& more) { add_estimates(more); });
-  return rows;
+  neupims::write_algorithm1(options.files);
+  return reproduce_parts(neupims::all_parts, options);
 }
 
 }  // namespace weir
