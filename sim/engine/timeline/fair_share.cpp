@@ -1,13 +1,11 @@
 #include "sim/engine/timeline/fair_share.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace weir {
 namespace {
 
 constexpr double tie = 1 + 1e-12;  // resources that fill up this close to each other fill up together
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);

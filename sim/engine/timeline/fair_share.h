@@ -5,12 +5,15 @@
 // max-min fair bandwidth. The timeline calls it whenever the set of drawing operators changes and their
 // demand exceeds a capacity.
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "sim/core/units.h"
 
 namespace weir {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Flow {
   std::span<const int> resources;

@@ -9,7 +9,6 @@ namespace weir {
 namespace {
 
 constexpr std::int32_t done = -1;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // Events this close, relative to the clock, are one moment: sums of some thousand terms that should be equal
 // are.
 constexpr double moment = 1 + 1e-12;
