@@ -31,7 +31,7 @@ FlatGraph::FlatGraph(const StepGraph& graph) {
   for (const auto& op : graph.operators) names.push_back(op.name);
   for (const auto& resource : graph.resources) capacities.push_back(resource.capacity);
   for (int part = 0; part < size(graph.parts); ++part) add_part(graph, part);
-  for (const Operator& op : operators) find_undrawable(op);
+  for (const Operator& op : operators) find_undrawable(op), find_staying(op);
   add_successors(graph);
 }
 
@@ -49,7 +49,6 @@ void FlatGraph::add_part(const StepGraph& graph, int index) {
     operators.push_back({index, part.operators++, size(alternatives), size(source.alternatives), 0, 0, 0, 0});
     for (const auto& way : source.alternatives) add_alternative(way);
   }
-  find_staying(part);
   if (part.unlike) {  // every layer starts with what was described
     part.time_stride = size(times) - first_time;
     part.rate_stride = size(rates) - first_rate;
@@ -66,13 +65,11 @@ void FlatGraph::add_part(const StepGraph& graph, int index) {
   parts.push_back(std::move(part));
 }
 
-void FlatGraph::find_staying(Part& part) const {
-  const auto first = part.operators == 0
-                         ? size(alternatives)
-                         : operators[static_cast<std::size_t>(part.first_operator)].first_alternative;
-  for (int a = first; a < size(alternatives); ++a) {
+void FlatGraph::find_staying(const Operator& op) {
+  for (int a = op.first_alternative; a < op.first_alternative + op.alternatives; ++a) {
     const Alternative& way = alternatives[static_cast<std::size_t>(a)];
-    if (way.turns == 0 && units[static_cast<std::size_t>(way.unit)].turns) part.staying.push_back(a);
+    if (way.turns == 0 && units[static_cast<std::size_t>(way.unit)].turns)
+      parts[static_cast<std::size_t>(op.part)].staying.push_back(a);
   }
 }
 

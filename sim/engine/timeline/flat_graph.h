@@ -38,7 +38,7 @@ struct FlatGraph {
     int first_instance = 0;
     int time_stride = 0, rate_stride = 0;  // from layer to layer; 0 where layers are alike
     bool unlike = false;
-    std::vector<int> staying;  // alternatives that do not turn, of units on which others of the part do
+    std::vector<int> staying;  // alternatives that do not turn, of units on which others do
     int anchor = 0;  // first operator that waits for none of its own layer: its readiness marks a new layer
     std::vector<std::int32_t> first_waits,
         next_waits;                            // predecessors of each operator in layer 0; in the others
@@ -77,7 +77,7 @@ struct FlatGraph {
  private:
   void add_part(const StepGraph& graph, int index);
   void add_alternative(const StepGraph::Alternative& way);
-  void find_staying(Part& part) const;
+  void find_staying(const Operator& op);
   void find_undrawable(const Operator& op);
   void add_successors(const StepGraph& graph);
   [[noreturn]] void refuse_values() const;

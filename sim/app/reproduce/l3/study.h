@@ -46,14 +46,14 @@ ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::opti
 // Each part says which runs it wants, and makes its rows and its CSV once they are there.
 void want_end_to_end(Runs& runs);
 void add_end_to_end(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 8, batches
-SystemRun scaled_run(const char* model, int bandwidth, int capacity);  // by these factors
+SystemRun scaled_run(const char* model, int bandwidth, int capacity);     // by these factors
 void want_scaling(Runs& runs);
 void add_scaling(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 9
 SystemRun ablated_run(const char* model, bool scheduling, bool communication);
 void want_ablation(Runs& runs);
 void add_ablation(const Runs& runs, const Folder& folder, Rows& rows);    // Figure 10a
 void add_prediction(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 10b
-SystemRun gpus_alone(int batch);  // Figure 11's
+SystemRun gpus_alone(int batch);                                          // Figure 11's
 SystemRun with_ranksets(int batch, int count);
 void want_latency(Runs& runs);
 void add_latency(const Runs& runs, const Folder& folder, Rows& rows);     // Figure 11
