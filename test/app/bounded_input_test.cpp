@@ -126,17 +126,19 @@ TEST_CASE("weir check: 100,000 entries of any list are counted, not read") {
     return ended.err;
   };
   const std::string device = R"({"kind": "h100_sxm"})", node = R"({"devices": [)" + device + "]}";
-  CHECK_THAT(
-      complaint(R"({"devices": [)" + repeated(device) + "]}", "{}"),
-      Catch::Contains("/cluster/nodes/0/devices: expected a list of at most 1025 objects, got a list of "
-                      "100000 values"));
+  CHECK_THAT(complaint(R"({"devices": [)" + repeated(device) + "]}", "{}"),
+             Catch::Contains("/cluster/nodes: expected at most 16384 devices in all"));
   CHECK_THAT(complaint(repeated(node), "{}"),
              Catch::Contains("/cluster/nodes: expected a list of at most 4096 objects"));
   CHECK_THAT(complaint(node, repeated("{}")),
              Catch::Contains("/serving/replicas: expected a list of at most 16384 objects"));
   std::string full = R"({"devices": [)";
-  for (int i = 0; i < 1000; ++i) full += (i ? "," : "") + device;
+  for (int i = 0; i < 1026; ++i) full += (i ? "," : "") + device;
   full += "]}";
+  CHECK_THAT(
+      complaint(full, "{}"),
+      Catch::Contains("/cluster/nodes/0/devices: expected a list of at most 1025 objects, got a list of "
+                      "1026 values"));
   std::string hundred = full;
   for (int i = 1; i < 100; ++i) hundred += "," + full;
   CHECK_THAT(complaint(hundred, "{}"),
@@ -169,7 +171,6 @@ TEST_CASE("weir: no message says more than 200 characters of what was given") {
   sweep("\"vary\": {\"/model\": [\"" + much + "\"]}");
   sweep("\"vary\": {\"/model\": [\"" + much + "\", \"" + much + "\"]}");
   sweep("\"vary\": {\"/" + much + "\": [1]}");
-  sweep("\"where\": [\"" + much + " == 1\"], \"seeds\": 1");
   sweep("\"" + much + "\": 1, \"seeds\": 1");
   complaint({"list", "models", much});
   complaint({"memory", much, "x.csv"});
