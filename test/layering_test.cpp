@@ -32,6 +32,7 @@ const std::map<std::string, std::set<std::string>> app_may_include = {
     {"plot", {"output", "results", "ranking"}},
     {"report", {"output", "results", "ranking"}},
     {"memory", {"output"}},
+    {"shell", {}},
     {"reproduce", {"output", "results", "memory"}},  // memory: reads the recorded requests of DRAM cases
     {"mpi", {"sweep"}},
 };

@@ -3,7 +3,7 @@
 // default.
 #include <string>
 
-#include "sim/app/output/wrap.h"
+#include "sim/app/wrap.h"
 #include "sim/core/params.h"
 
 namespace weir {

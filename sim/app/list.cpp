@@ -10,7 +10,7 @@
 #include "models/memory/memory_spec.h"
 #include "sim/app/command_line.h"
 #include "sim/app/key_help.h"
-#include "sim/app/output/wrap.h"
+#include "sim/app/wrap.h"
 #include "sim/core/embedded.h"
 #include "sim/engine/scenario.h"
 

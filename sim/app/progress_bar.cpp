@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sim/app/output/wrap.h"
+#include "sim/app/wrap.h"
 
 namespace weir {
 

@@ -53,7 +53,7 @@ Json summary_with(const ScratchDirectory& scratch, const std::string& arrivals) 
 
 }  // namespace
 
-TEST_CASE("detailed.json: vLLM's lists; who failed has no output and says why, and warm-up is left out") {
+TEST_CASE("detailed.json: vLLM's lists, where who failed has no output and says why") {
   const auto record = [](double arrival, std::int64_t output, RequestStatus status) {
     RequestRecord r;
     r.request = {Seconds(arrival), 100, output};
@@ -138,7 +138,7 @@ TEST_CASE("summary.json: what was asked stands under vLLM's names, null where th
   CHECK(read_json_file(scratch / "t/summary.json")["request_rate"].is_null());
 }
 
-TEST_CASE("performance.json: has the date, as vLLM writes it; what equal runs share has none") {
+TEST_CASE("performance.json: has the date as vLLM writes it, and what equal runs share has none") {
   const ScratchDirectory scratch;
   const Json summary = summary_with(scratch, R"({"kind": "poisson", "rate_per_s": 8})");
   CHECK_FALSE(summary.contains("date"));

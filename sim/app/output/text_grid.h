@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/output/wrap.h"
+#include "sim/app/wrap.h"
 
 namespace weir {
 

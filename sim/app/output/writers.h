@@ -7,7 +7,7 @@
 #include <string>
 
 #include "sim/app/output/metrics.h"
-#include "sim/app/output/wrap.h"
+#include "sim/app/wrap.h"
 
 namespace weir {
 

@@ -13,12 +13,12 @@
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
-#include "sim/app/output/wrap.h"
 #include "sim/app/progress_bar.h"
 #include "sim/app/reproduce/l3/study.h"
 #include "sim/app/reproduce/neupims/study.h"
 #include "sim/app/reproduce/preserve/study.h"
 #include "sim/app/reproduce/validation.h"
+#include "sim/app/wrap.h"
 #include "sim/core/catalog.h"
 
 namespace weir {

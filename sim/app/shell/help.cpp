@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
-#include "sim/app/output/wrap.h"
+#include "sim/app/wrap.h"
 
 namespace weir {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/output/wrap.h"
 #include "sim/app/sweep/sweep.h"
+#include "sim/app/wrap.h"
 #include "sim/engine/child_process.h"
 
 namespace CLI {

@@ -1,7 +1,7 @@
-#include "sim/engine/serving/request_tracks.h"
-
 #include <algorithm>
 #include <string_view>
+
+#include "sim/engine/serving/recorder.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "sim/app/output/wrap.h"
+#include "sim/app/wrap.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
