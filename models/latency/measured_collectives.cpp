@@ -118,7 +118,7 @@ const RowFamily& interconnect_rows() {
                                   forget_measurements(row, given);
                                   read_links(Params(reading, row), name);
                                   if (!reading.failed()) row = reading.resolved;
-        for (const char* key : {"sources", "errors"}) row.erase(key);
+                                  for (const char* key : {"sources", "errors"}) row.erase(key);
                                 }};
   return family;
 }

@@ -101,7 +101,8 @@ TEST_CASE("given memories: one that cannot be is an error at its pointer") {
   wrong({{"rfc_ck", 3900}}, "/memory/refi_ck: expected more than");
   wrong({{"faw_ck", 900}}, "between two refreshes");  // 4 groups of a rank, one after the other
   wrong({{"pim_gwrite_ck", 2000}}, "between two refreshes");
-  wrong({{"pim_comp_bytes", 512}, {"row_bytes", 256}}, "/memory/pim_comp_bytes: expected at most row_bytes, 256");
+  wrong({{"pim_comp_bytes", 512}, {"row_bytes", 256}},
+        "/memory/pim_comp_bytes: expected at most row_bytes, 256");
   wrong({{"address_mapping", "row rank bank column"}}, "/memory/address_mapping: expected row, rank");
   wrong({{"idd0_ma", 1}}, "/memory/idd0_ma: less than the standby");
   wrong({{"pim_ranks", 2}}, "/memory/pim_bank_groups: required", "hbm2e");
