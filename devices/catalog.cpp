@@ -35,8 +35,8 @@ const std::vector<OtherRow>& other_row_keys() {
   static const std::vector<OtherRow> all = {
       {{"memory",
         "Of an NPU or of host memory: a name of `weir list memories`, the path of such a file, or keys over "
-        "a "
-        "base (absent: the device's own). An NPU's memory_efficiency is then what the bank model reaches."},
+        "the device's own (or a base). What an NPU streams follows from it, and what its PIM takes unless "
+        "assumptions: paper fix that."},
        memory_rows,
        memory_row_schema,
        {&npu_class, &dimm_class}},
@@ -68,6 +68,7 @@ std::optional<Json> other_rows(const Json& row, bool any, Params& params) {
       if (resolved.is_object()) resolved.erase(key);
       continue;
     }
+    if (!row.is_object()) continue;  // of an unknown kind
     const CatalogRow found = find_row(other.family(), *value, params.reading(), params.pointer() + "/" + key,
                                       has ? row[key] : Json(nullptr));
     if (found.row.is_null())

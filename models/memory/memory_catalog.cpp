@@ -4,9 +4,8 @@
 #include <bit>
 #include <sstream>
 
-#include "models/memory/dram/energy.h"
+#include "models/memory/memory_checks.h"
 #include "models/memory/memory_row.h"
-#include "models/memory/pim/beside.h"
 
 namespace weir {
 
@@ -14,7 +13,6 @@ extern const EmbeddedFiles memory_catalog;
 
 namespace {
 
-constexpr std::int64_t most_banks = 1024;
 constexpr Range<std::int64_t> cycles{0, 10'000};  // 1.5 us at the clock of DDR5, refresh has its own
 
 std::int64_t power_of_two(Params& params, Key key, std::int64_t max) {
@@ -58,8 +56,8 @@ DramOrganisation read_organisation(Params& params) {
   o.row_bytes = power_of_two(params, {"row_bytes", "What an activation of a bank opens."}, 1 << 20);
   o.access_bytes =
       power_of_two(params, {"access_bytes", "What a column command moves, in burst_ck."}, 1 << 10);
-  if (o.banks() > most_banks)
-    params.fail("banks_per_group", fmt::format("more than {} banks a channel", most_banks));
+  if (o.banks() > most_memory_banks)
+    params.fail("banks_per_group", fmt::format("more than {} banks a channel", most_memory_banks));
   if (o.access_bytes > o.row_bytes)
     params.fail("access_bytes",
                 fmt::format("expected at most row_bytes, {} (got {})", o.row_bytes, o.access_bytes));
@@ -168,64 +166,9 @@ std::optional<PimSpec> read_pim(Params& params, const DramOrganisation& normal) 
   return pim;
 }
 
-// JEDEC's delays within a bank group are no shorter than between groups, and a current is above that of the
-// standby it comes on top of.
-void check_order(Params& params, const MemorySpec& m) {
-  const auto at_least = [&](const char* key, auto value, const char* other, auto least) {
-    if (value < least)
-      params.fail(key, fmt::format("expected at least {}, {} (got {})", other, least, value));
-  };
-  const DramTimings& t = m.timings;
-  at_least("rrd_l_ck", t.rrd_l, "rrd_s_ck", t.rrd_s);
-  at_least("ccd_l_ck", t.ccd_l, "ccd_s_ck", t.ccd_s);
-  at_least("ccd_wr_l_ck", t.ccd_wr_l, "ccd_s_ck", t.ccd_s);
-  at_least("wtr_l_ck", t.wtr_l, "wtr_s_ck", t.wtr_s);
-  at_least("ras_ck", t.ras, "rcd_rd_ck", t.rcd_rd);
-  const DramCurrents& c = m.currents;
-  at_least("idd3n_ma", c.idd3n_ma, "idd2n_ma", c.idd2n_ma);
-  at_least("idd4r_ma", c.idd4r_ma, "idd3n_ma", c.idd3n_ma);
-  at_least("idd4w_ma", c.idd4w_ma, "idd3n_ma", c.idd3n_ma);
-  at_least("idd5_ma", c.idd5_ma, "idd3n_ma", c.idd3n_ma);
-  if (dram_energies(m).activate < Joules(0))
-    params.fail("idd0_ma", "less than the standby of idd3n_ma over tRAS and idd2n_ma over tRP");
-}
+}  // namespace
 
-// Between two of its refreshes a rank closes its rows, one command a cycle, is refreshed, and a row is
-// opened, read or written whole, and closed; and each rank in turn closes its rows in its share of tREFI. Or
-// nothing would ever be served.
-void check_refresh(Params& params, const char* ranks_key, const MemorySpec& m) {
-  const DramOrganisation& o = m.organisation;
-  const DramTimings& t = m.timings;
-  const Cycles column = std::max({t.burst, t.ccd_l, t.ccd_wr_l});
-  const Cycles closing = o.banks_per_rank() * std::max<Cycles>(1, t.ppd) +
-                         std::max({t.ras, t.rtp, t.cwl + t.burst + t.wr}) + t.rp;
-  const Cycles whole = closing + t.rfc + std::max(t.rcd_rd, t.rcd_wr) + o.columns() * column + t.cl;
-  if (t.refi <= whole)
-    params.fail("refi_ck", fmt::format("expected more than {}: a refresh, and a row of {} columns read or "
-                                       "written whole (got {})",
-                                       whole, o.columns(), t.refi));
-  else if (t.refi / o.ranks <= closing)
-    params.fail("refi_ck",
-                fmt::format("expected more than {} for each of {} {}, whose rows close in turn (got {})",
-                            closing, o.ranks, ranks_key, t.refi));
-}
-
-// A GEMV as the device models play it where they ask what reads beside it lose.
-void check_pim(Params& params, const MemorySpec& m) {
-  for (const RowBuffers buffers : {RowBuffers::dual, RowBuffers::single})
-    if (const std::string why = cannot_play(m, interference_request, {.buffers = buffers}); !why.empty())
-      return params.fail("refi_ck", why);
-}
-
-void check_together(Params& params, const MemorySpec& m) {
-  if (params.describing() || params.reading().failed()) return;
-  check_order(params, m);
-  check_refresh(params, "ranks", m);
-  if (m.pim) check_refresh(params, "pim_ranks", pim_memory(m));
-  if (m.pim && !params.reading().failed()) check_pim(params, m);
-}
-
-MemorySpec read_row(Params params, const std::string& name) {
+MemorySpec read_memory_row(Params params, const std::string& name) {
   MemorySpec memory;
   memory.name = params.text({"name", "In messages."}, name);
   memory.title = params.text({"title", "What it is."});
@@ -238,98 +181,9 @@ MemorySpec read_row(Params params, const std::string& name) {
   memory.mapping = read_mapping(params);
   memory.pim = read_pim(params, memory.organisation);
   params.value({"sources", "Where each number is from, for people."}, {{"type", "object"}}, Json::object());
-  check_together(params, memory);
+  check_memory(params, memory);
   params.close();
   return memory;
-}
-
-// So many banks like the row's: bank groups, PIM's, and the energy of a COMP of all banks, in proportion.
-void spread_banks(Reading& reading, Json& row, const Json& given) {
-  const Json wanted = row["banks"];
-  row.erase("banks");
-  for (const char* key : {"bank_groups", "pim_bank_groups", "pim_all_bank_comp_pj"})
-    if (given.contains(key))
-      return reading.problem("/banks", fmt::format("says what {} is; give one of them", key));
-  const auto whole = [&](const char* key) { return row.contains(key) && row[key].is_number_integer(); };
-  if (!wanted.is_number_integer() || wanted < 1 || wanted > most_banks ||
-      !std::has_single_bit(wanted.get<std::uint64_t>()))
-    return reading.problem("/banks",
-                           fmt::format("expected a power of two up to {} (got {})", most_banks,
-                                       wanted.dump(-1, ' ', false, Json::error_handler_t::replace)));
-  if (!whole("ranks") || !whole("bank_groups") || !whole("banks_per_group")) return;  // the reader says so
-  const auto of = [&](const char* key) { return row[key].get<std::int64_t>(); };
-  const auto banks = wanted.get<std::int64_t>(), others = of("ranks") * of("banks_per_group");
-  const auto pim_others =
-      whole("pim_ranks") && whole("pim_banks_per_group") ? of("pim_ranks") * of("pim_banks_per_group") : 1;
-  if (others < 1 || pim_others < 1) return;
-  if (banks < others || banks < pim_others)
-    return reading.problem("/banks", fmt::format("expected at least {}: a bank group in every rank (got {})",
-                                                 std::max(others, pim_others), banks));
-  const double before = static_cast<double>(others * of("bank_groups"));
-  row["bank_groups"] = banks / others;
-  if (!row.contains("pim_ranks")) return;
-  row["pim_bank_groups"] = banks / pim_others;
-  if (row.contains("pim_all_bank_comp_pj") && row["pim_all_bank_comp_pj"].is_number())
-    row["pim_all_bank_comp_pj"] =
-        row["pim_all_bank_comp_pj"].get<double>() * static_cast<double>(banks) / before;
-}
-
-Json described() {
-  Reading reading = Reading::describe();
-  const Json nothing = Json::object();
-  read_row(Params(reading, nothing), "");
-  reading.schema["properties"]["banks"] = {
-      {"type", "integer"},
-      {"minimum", 1},
-      {"maximum", most_banks},
-      {"description",
-       "Of the channel, a power of two, instead of bank_groups: so many banks like those of the base. "
-       "PIM's groups and pim_all_bank_comp_pj follow."}};
-  return reading.schema;
-}
-
-}  // namespace
-
-const RowFamily& memory_rows() {
-  static const RowFamily family{"memory", memory_catalog,
-                                [](Reading& reading, Json& row, const Json& given, const std::string& name) {
-                                  if (row.contains("banks")) spread_banks(reading, row, given);
-                                  read_row(Params(reading, row), name);
-                                  row["name"] = given.contains("name") ? given["name"] : Json(name);
-                                }};
-  return family;
-}
-
-Json memory_row_schema() {
-  return row_schema(memory_rows(), described());
-}
-
-MemorySpec memory_of(const Json& name_or_row) {
-  if (name_or_row.is_string()) return find_memory(name_or_row.get<std::string>());
-  Reading reading("memory");
-  MemorySpec memory = read_row(Params(reading, name_or_row), "custom");
-  reading.finish();
-  return memory;
-}
-
-MemorySpec read_memory(const std::string& name_or_path) {
-  if (!is_path(name_or_path)) return find_memory(name_or_path);
-  Reading reading(name_or_path);
-  const Json document = read_json_file(name_or_path);
-  CatalogRow found;
-  if (document.is_object())
-    found = find_row(memory_rows(), document, reading, "");
-  else
-    reading.problem("", "expected an object");
-  reading.finish();
-  if (!document.contains("name")) found.row["name"] = std::filesystem::path(name_or_path).stem().string();
-  return memory_of(found.row);
-}
-
-double stream_efficiency(const MemorySpec& memory) {
-  const std::int64_t count = (std::int64_t{4} << 20) / memory.organisation.access_bytes;
-  const ChannelRun run = play(memory, sequential_reads(memory, count));
-  return static_cast<double>(count * memory.timings.burst) / static_cast<double>(run.span());
 }
 
 std::vector<std::string> memory_names() {
@@ -344,7 +198,7 @@ MemorySpec find_memory(const std::string& name) {
   const std::string file = "models/memory/catalog/" + name + ".json";
   Reading reading(file);
   const Json& json = embedded_json(*text, file);
-  MemorySpec memory = read_row(Params(reading, json), name);
+  MemorySpec memory = read_memory_row(Params(reading, json), name);
   reading.finish();
   return memory;
 }

@@ -10,6 +10,10 @@ namespace weir {
 const RowFamily& memory_rows();
 Json memory_row_schema();  // of a key that holds one
 
+// A whole row; its problems go to the reading of `params`. memory_catalog.cpp reads the catalog's with it.
+MemorySpec read_memory_row(Params params, const std::string& name);
+inline constexpr std::int64_t most_memory_banks = 1024;
+
 // Of a name of the catalog, or of a whole row that memory_rows() found right.
 MemorySpec memory_of(const Json& name_or_row);
 

@@ -45,6 +45,11 @@ class Finder {
     return {};
   }
 
+  CatalogRow refused(Reading& reading, const std::string& pointer) const {
+    reading.problem(pointer, fmt::format("expected a string, a {}'s name or path", family_.what));
+    return {};
+  }
+
   std::filesystem::path file_of(const std::filesystem::path& path) const {
     std::error_code error;
     return *family_.in_folder && std::filesystem::is_directory(path, error) ? path / family_.in_folder : path;
@@ -52,7 +57,8 @@ class Finder {
 
   CatalogRow in_file(const std::string& path, Reading& reading, const std::string& pointer) {
     const std::filesystem::path file = file_of(reading.relative(path));
-    const std::filesystem::path whole = std::filesystem::weakly_canonical(file);
+    std::error_code error;
+    const std::filesystem::path whole = std::filesystem::weakly_canonical(file, error);
     if (!open_.insert(whole).second) {
       reading.problem(pointer, fmt::format("{} is its own base", file.string()));
       return {};
@@ -64,8 +70,8 @@ class Finder {
       if (!document.is_object()) throw ConfigError(file.string(), "", "expected an object");
       found = inline_row(document, below, "", nullptr, name_of(file));
       below.finish();
-    } catch (const ConfigError& error) {
-      tell(error, reading, pointer);
+    } catch (const ConfigError& wrong) {
+      tell(wrong, reading, pointer);
       found.row = nullptr;
     }
     open_.erase(whole);
@@ -83,8 +89,7 @@ class Finder {
       found =
           named(named_base.get<std::string>(), reading, pointer + (value.contains("base") ? "/base" : ""));
     else if (!named_base.is_null() || value.contains("base"))
-      reading.problem(pointer + "/base", fmt::format("expected a string, a {}'s name or path", family_.what)),
-          found.row = nullptr;
+      return refused(reading, pointer + "/base");
     if (found.row.is_null()) return {};
     if (!name.empty()) found.name = name;
     Json given = value;
