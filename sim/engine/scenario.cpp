@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "sim/engine/scenario_parts.h"
+#include "sim/engine/servable.h"
 
 namespace weir {
 namespace {
@@ -100,6 +101,7 @@ Scenario read_scenario(const Json& document, const std::string& file) {
     place_replicas(s, reading);
   }
   reading.finish();
+  if (const auto why = why_none_is_served(s)) s.notes.push_back(*why);
   s.resolved = std::move(reading.resolved);
   s.files = reading.files();
   return s;
