@@ -93,8 +93,6 @@ void print_table(const std::vector<ReproducedRow>& rows) {
   }
 }
 
-struct Interrupted {};  // between two cases of a study
-
 struct Arguments {
   std::string study, only, out, reference;
   bool figures = false;
@@ -126,7 +124,7 @@ int reproduce(const Arguments& a) {
   options.files = directory.file("");
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   options.progress = [&](const std::string& what) {
-    if (interruption) throw Interrupted();
+    Interruption::check();
     if (terminal) fmt::print(stderr, "\r\033[K{}", what);
   };
   std::vector<ReproducedRow> rows = study->rows(options);
@@ -135,7 +133,9 @@ int reproduce(const Arguments& a) {
   if (rows.empty()) throw ConfigError("--only " + a.only, "", "no id of this study contains it");
   write_file(directory.file("reproduce.json"), to_json(rows).dump(2) + "\n");
   if (a.figures) study->draw(directory, rows);
+  Interruption::check();
   directory.commit();
+  tell_removed(directory.removed());
   print_table(rows);
   std::fflush(stdout);
   fmt::print(stderr, "results in {}\n", directory.place().string());
@@ -174,14 +174,7 @@ std::function<int()> declare_reproduce(CLI::App& app) {
                  "folder of measured data (default: the variable WEIR_REFERENCE)")
       ->type_name("DIR");
   app.add_flag("--figures", a->figures, "draw the study's SVG figures (needs gnuplot)");
-  return [a]() -> int {
-    try {
-      return reproduce(*a);
-    } catch (const Interrupted&) {
-      fmt::print(stderr, "weir: interrupted, nothing written\n");
-      return exit_interrupted;
-    }
-  };
+  return [a] { return reproduce(*a); };
 }
 
 }  // namespace weir
