@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "sim/app/interruption.h"
 #include "sim/app/shell/completion.h"
 #include "sim/app/shell/help.h"
 #include "sim/core/catalog.h"
@@ -61,6 +62,10 @@ constexpr const char* about =
 
 constexpr std::string_view complete_word = "__complete";  // what completion scripts ask with
 
+constexpr const char* exit_codes_help =
+    "Exit codes: 0 all done; 1 an error of the machine (no space, no memory, no gnuplot); 2 bad input; 3 it "
+    "ran, but points failed, or not one request completed; 130 interrupted.";
+
 // CLI11 would call a misspelt command an unexpected argument.
 void reject_unknown_command(int argc, const char* const* argv) {
   if (argc < 2 || argv[1][0] == '-' || argv[1] == complete_word) return;
@@ -69,9 +74,10 @@ void reject_unknown_command(int argc, const char* const* argv) {
     throw ConfigError("weir", "", no_such("command", argv[1], known));
 }
 
-// Until a command takes the signals itself (interruption.h) there is nothing to tidy up.
+// Until a command takes the signals itself (interruption.h) there is nothing to tidy up, and after that
+// everything is done.
 void end_interrupted(int) {
-  constexpr std::string_view said = "weir: interrupted, nothing written\n";
+  constexpr std::string_view said = "weir: interrupted\n";
   [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, said.data(), said.size());
   ::_exit(exit_interrupted);
 }
@@ -84,6 +90,11 @@ void open_standard_streams() {
   if (descriptor > STDERR_FILENO) ::close(descriptor);
 }
 
+// Where stderr takes nothing, the exit code has to say it.
+void complain(const std::string& line) {
+  std::fputs((line + "\n").c_str(), stderr);
+}
+
 int parse_and_run(int argc, const char* const* argv) {
   reject_unknown_command(argc, argv);
   CLI::App app(about, "weir");
@@ -94,6 +105,7 @@ int parse_and_run(int argc, const char* const* argv) {
   };
   app.add_flag_function("--man", print_man_page, "Print this and every command's help for man(1) and exit");
   app.formatter(fitting_help());
+  app.footer(exit_codes_help);
   app.require_subcommand(1);
   std::function<int()> chosen;
   for (const Command& command : commands()) {
@@ -120,15 +132,19 @@ int parse_and_run(int argc, const char* const* argv) {
 int run_command_line(int argc, const char* const* argv) try {
   open_standard_streams();
   for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, end_interrupted);
+  ::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of write(), as a full disk is
   return parse_and_run(argc, argv);
+} catch (const Interrupted&) {
+  complain("weir: interrupted, nothing written");
+  return exit_interrupted;
 } catch (const ConfigError& e) {
-  fmt::print(stderr, "{}\n", e.what());
+  complain(e.what());
   return exit_bad_input;
 } catch (const std::bad_alloc&) {
-  fmt::print(stderr, "weir: out of memory\n");
+  complain("weir: out of memory");
   return exit_failed;
 } catch (const std::exception& e) {
-  fmt::print(stderr, "weir: {}\n", e.what());
+  complain(std::string("weir: ") + e.what());
   return exit_failed;
 }
 

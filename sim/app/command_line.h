@@ -11,7 +11,14 @@ class App;
 
 namespace weir {
 
-enum ExitCode : int { exit_done = 0, exit_failed = 1, exit_bad_input = 2, exit_interrupted = 130 };
+// `weir --help` and README.md say them, too.
+enum ExitCode : int {
+  exit_done = 0,
+  exit_failed = 1,      // the machine: no space, no memory, no gnuplot
+  exit_bad_input = 2,   // what the user gave
+  exit_incomplete = 3,  // it ran, but points failed, or not one request completed
+  exit_interrupted = 130
+};
 
 // What an argument can be, by its name and the arguments before it; for completion.
 using Values = std::vector<std::string>(const std::string& argument, const std::vector<std::string>& before);

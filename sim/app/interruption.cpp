@@ -36,6 +36,7 @@ Interruption::~Interruption() {
   finished_ = true;
   pthread_kill(watcher_.native_handle(), SIGTERM);
   watcher_.join();
+  interrupted_ = false;
   const sigset_t signals = watched();
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }

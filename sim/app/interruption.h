@@ -1,13 +1,17 @@
 #pragma once
 // Ctrl-C and SIGTERM as a flag that long work polls. A thread of its own takes the signals (sigwait), because
 // a handler would be replaced by the one that SimGrid's Engine installs for SIGINT. A second signal ends the
-// process at once. Construct it before any other thread; children must be started with the signals unblocked
-// (see gnuplot.cpp).
+// process at once. One at a time, constructed before any other thread and before anything that must be tidied
+// up (a lock, a folder of unfinished results). Children inherit the signals blocked.
 #include <atomic>
 #include <latch>
 #include <thread>
 
 namespace weir {
+
+// Ends a command from wherever it is; run_command_line() says that nothing was written. No std::exception, so
+// that nobody takes it for a failure of what was interrupted.
+struct Interrupted {};
 
 class Interruption {
  public:
@@ -18,9 +22,14 @@ class Interruption {
 
   const std::atomic<bool>& flag() const { return interrupted_; }
   explicit operator bool() const { return interrupted_; }
+  // Throws Interrupted if a signal came to the one that lives; nothing while none does.
+  static void check() {
+    if (interrupted_) throw Interrupted();
+  }
 
  private:
-  std::atomic<bool> interrupted_ = false, finished_ = false;
+  static inline std::atomic<bool> interrupted_ = false;
+  std::atomic<bool> finished_ = false;
   std::latch started_{1};
   std::thread watcher_;
 };

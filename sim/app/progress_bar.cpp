@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "sim/app/wrap.h"
 
@@ -13,7 +14,7 @@ ProgressBar::ProgressBar(bool wanted)
     : enabled_(wanted && ::isatty(STDERR_FILENO)), started_(std::chrono::steady_clock::now()) {}
 
 ProgressBar::~ProgressBar() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+  if (drawn_) std::fputs("\r\033[K", stderr);  // the terminal may be gone; fmt::print() would throw
 }
 
 namespace {

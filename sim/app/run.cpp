@@ -64,14 +64,15 @@ void write_results(ResultDirectory& directory, const FinishedRun& run, const Run
   write_file(directory.file("performance.json"), performance_json(started, run.result.events).dump(2) + "\n");
 }
 
-int interrupted() {
-  fmt::print(stderr, "weir: interrupted, nothing written\n");
-  return exit_interrupted;
-}
-
 void show(ProgressBar& bar, const Progress& p) {
   bar.show(p.share, fmt::format("{:.0f} of {:.0f} requests, {:.0f} s simulated", p.finished_requests,
                                 p.total_requests, p.simulated.value()));
+}
+
+void tell_none_completed(const Metrics& metrics) {
+  fmt::print(stderr,
+             "weir: not one request completed: {} rejected (longer than what can be served), {} unfinished\n",
+             metrics.rejected, metrics.unfinished);
 }
 
 int run(const RunArguments& arguments) {
@@ -84,7 +85,7 @@ int run(const RunArguments& arguments) {
   if (arguments.figures) require_gnuplot();
   if (!arguments.quiet) tell(scenario.notes);
   if (scenario.collective_flows && !arguments.quiet) tell(flows_warning(estimate_time(scenario)));
-  if (interruption) return interrupted();
+  Interruption::check();
 
   const RunResult result = [&] {
     ProgressBar bar(!arguments.quiet);
@@ -94,19 +95,22 @@ int run(const RunArguments& arguments) {
                              .interrupted = &interruption.flag()};
     return simulate(scenario, options);
   }();
-  if (result.interrupted || interruption) return interrupted();
+  Interruption::check();
   const Metrics metrics = measure(result, scenario.slo);
   const FinishedRun finished{scenario, result, metrics};
   write_results(directory, finished, arguments, started);
-  if (interruption) return interrupted();
+  Interruption::check();
   directory.commit();
-  if (arguments.quiet) return exit_done;
+  const int code = metrics.completed > 0 ? exit_done : exit_incomplete;
+  if (code == exit_incomplete) tell_none_completed(metrics);
+  if (arguments.quiet) return code;
+  tell_removed(directory.removed());
   tell(result.notes);
   if (arguments.timeline) tell(left_out_of_timeline(result));
   if (result.out_of_time) tell({"stopped at simulated_time_limit_s"});
   fmt::print("{}", summary_table(finished, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
   fmt::print(stderr, "results in {}\n", directory.place().string());
-  return exit_done;
+  return code;
 }
 
 }  // namespace

@@ -96,7 +96,12 @@ std::string last_words(int said) {
 
 Children::~Children() {
   for (const Child& child : running_) ::kill(child.pid, SIGKILL);
-  for (Child& child : running_) finish(child);
+  for (const Child& child : running_) {
+    ::close(child.from);
+    if (child.said >= 0) ::close(child.said);
+    while (::waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
 }
 
 void Children::start(std::size_t id, const std::function<std::string()>& work) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "sim/engine/scenario_parts.h"
+#include "sim/engine/servable.h"
 
 namespace weir {
 namespace {
@@ -106,6 +107,7 @@ Scenario read_scenario(const Json& document, const std::string& file) {
   if (!reading.failed()) note_what_has_no_effect(s, reading);
   reading.finish();
   s.notes.insert(s.notes.end(), reading.notes().begin(), reading.notes().end());
+  if (const auto why = why_none_is_served(s)) s.notes.push_back(*why);
   s.resolved = std::move(reading.resolved);
   s.files = reading.files();
   return s;

@@ -219,9 +219,9 @@ TEST_CASE("weir plot: of numbers that go together one is shown, the load") {
                         point_summary(requests, 1)});
   make_sweep(scratch / "sweep", points);
   REQUIRE(run_weir({"plot", scratch / "sweep"}).code == 0);
-  CHECK_THAT(contents(scratch / "sweep/plots/figures/heatmap.gp"), Catch::Contains("Requests in flight'"));
+  CHECK_THAT(contents(scratch / "sweep/plots/figures/heatmap.gp"), Catch::Contains("Requests in flight\""));
   const std::string lines = contents(scratch / "sweep/plots/figures/throughput_latency.gp");
-  CHECK_THAT(lines, Catch::Contains("orca'") && !Catch::Contains("128"));
+  CHECK_THAT(lines, Catch::Contains("orca\"") && !Catch::Contains("128"));
 }
 
 TEST_CASE("weir plot: bad input is exit 2 and says what there is") {
@@ -246,6 +246,9 @@ TEST_CASE("weir plot: bad input is exit 2 and says what there is") {
     CHECK_THAT(ended.err, Catch::Contains(word));
   }
   CHECK(run_weir({"plot", scratch / "absent"}).code == 2);
+  CHECK_FALSE(fs::exists(scratch / "absent"));
+  CHECK(run_weir({"plot", sweep, "--kind", "pareto", "--out", scratch / "new/deep/plots"}).code == 0);
+  CHECK(fs::exists(scratch / "new/deep/plots/pareto.svg"));
 }
 
 TEST_CASE("canvas: an axis holds its data and its tics, whatever the data") {
@@ -263,8 +266,15 @@ TEST_CASE("canvas: an axis holds its data and its tics, whatever the data") {
     }
 }
 
-TEST_CASE("canvas: gnuplot shows a quoted text as it is") {
-  CHECK(quoted("a_b") == "'a\\_b'");
-  CHECK(quoted("it's") == "'it''s'");
-  CHECK(quoted("`rm`\n{x}") == "'`rm` \\{x\\}'");
+TEST_CASE(
+    "canvas: a text is cut to fit with two dots at its end, never within a letter, however long it is") {
+  CHECK(cut_to("short", 1000, 20) == "short");
+  const std::string letters = "h\xC3\xA9" + std::string(1'000'000, 'a');  // é is two bytes
+  for (double width = 40; width < 200; width += 7) {
+    const std::string cut = cut_to(letters, width, 20);
+    CHECK(text_width(cut, 20) <= width + 1e-9);
+    CHECK(text_width(cut + "a", 20) > width);
+    CHECK(cut.ends_with(".."));
+    CHECK_NOTHROW(Json(cut).dump());
+  }
 }

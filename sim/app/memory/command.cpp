@@ -4,8 +4,10 @@
 #include "models/memory/dram/energy.h"
 #include "models/memory/memory_row.h"
 #include "sim/app/command_line.h"
+#include "sim/app/interruption.h"
 #include "sim/app/memory/trace_csv.h"
 #include "sim/app/output/output_file.h"
+#include "sim/app/output/result_directory.h"
 
 namespace weir {
 namespace {
@@ -26,10 +28,13 @@ void each_row(const std::vector<MemoryRequest>& requests, const ChannelRun& run,
 
 void write_rows(const std::vector<MemoryRequest>& requests, const ChannelRun& run, const std::string& out) {
   if (!out.empty()) {
-    OutputFile file(out);
-    file.text(served_header);
-    each_row(requests, run, file.buffer(), [&] { file.line_done(); });
-    file.close();
+    const Interruption interruption;
+    const auto lock = lock_drawings(out, "--out " + out);
+    write_named_file(out, [&](OutputFile& file) {
+      file.text(served_header);
+      each_row(requests, run, file.buffer(), [&] { file.line_done(); });
+      Interruption::check();
+    });
     return;
   }
   fmt::memory_buffer buffer;

@@ -10,6 +10,7 @@
 
 #include "sim/app/command_line.h"
 #include "sim/app/mpi/ranks.h"
+#include "sim/app/mpi/time_limit.h"
 
 namespace weir {
 namespace {
@@ -43,15 +44,20 @@ int run_rank_0(const Sweep& sweep, const SweepArguments& arguments, PointServer&
 
 int run_rank(const Sweep& sweep, const SweepArguments& arguments) try {
   PointServer server(work_of(sweep), limits_of(sweep));
-  int provided = 0, rank = 0;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);  // Interruption has a thread
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  compare_with_rank_0(sweep, rank);
+  int rank = 0;
+  {
+    const TimeLimit limit("the meeting of all ranks in MPI_Init", exit_failed);
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);  // Interruption has a thread
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    compare_with_rank_0(sweep, rank);
+  }
   int code = exit_done;
   if (rank == 0)
     code = run_rank_0(sweep, arguments, server);
   else if (!serve_rank_0(server))
     std::_Exit(code);
+  const TimeLimit limit("the parting of all ranks in MPI_Finalize", code);
   MPI_Finalize();
   return code;
 } catch (const std::exception& e) {
@@ -75,6 +81,7 @@ int mpi_main(int argc, char** argv) try {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? exit_done : exit_bad_input;
   }
+  mpi_time_limit_s();  // a wrong one is told like any bad input
   const Sweep sweep = read_sweep(arguments.file);
   return run_rank(sweep, arguments);
 } catch (const ConfigError& e) {

@@ -41,10 +41,12 @@ Ranks::Ranks(PointServer& own, int ranks, int jobs)
   for (Rank& rank : ranks_) rank.heard = Clock::now();
 }
 
-Ranks::~Ranks() {
+Ranks::~Ranks() try {
   send_home();
   static std::deque<std::unique_ptr<Said>> under_way;  // MPI may read a word until it has gone
   under_way.swap(said_);
+} catch (const std::exception&) {  // no memory for the words: mpirun ends the ranks
+  return;
 }
 
 bool Ranks::all_alive() const {

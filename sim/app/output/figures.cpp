@@ -62,7 +62,7 @@ set tmargin 1.8
 set key at graph 1.0, screen 1-14.0/height right horizontal maxrows 1 samplen 0.8 width -1
 set style fill solid 1.0 noborder
 h = 0.36
-plot "utilisation.csv" using (0):0:(0):3:($0-h):($0+h):ytic(int($0)%step==0 ? strcol(2) : "") skip 1 \
+plot "utilisation.csv" using (0):0:(0):3:($0-h):($0+h) skip 1 \
        with boxxyerror lc rgb "#0072B2" title "compute", \
      "" using 3:0:3:($3+$4):($0-h):($0+h) skip 1 with boxxyerror lc rgb "#E69F00" title "memory", \
      "" using ($3+$4):0:($3+$4):($3+$4+$5):($0-h):($0+h) skip 1 with boxxyerror lc rgb "#009E73" title "links", \
@@ -128,17 +128,21 @@ Figure utilisation_figure(ResultDirectory& directory, const RunResult& result, S
   const double percent = duration.value() > 0 ? 100 / duration.value() : 0;
   for (std::size_t i = 0; i < result.devices.size(); ++i) {
     const DeviceUsage& u = result.devices[i];
-    data.print("{},{},{},{},{},{}\n", i, u.name, u.compute_bound.value() * percent,
+    data.print("{},{},{},{},{},{}\n", i, csv_text(u.name), u.compute_bound.value() * percent,
                u.memory_bound.value() * percent, u.link_bound.value() * percent,
                u.host_bound.value() * percent);
   }
   data.close();
   const int units = static_cast<int>(result.devices.size());
   constexpr int most_bars = 24, bar = 34;  // beyond, bars grow thinner and only every so many is named
-  const int shown = std::min(units, most_bars);
+  const int shown = std::min(units, most_bars), step = (units + most_bars - 1) / most_bars;
+  std::string names;
+  for (int i = 0; i < units; i += step)
+    names += fmt::format("{}{} {}", i == 0 ? "" : ", ",
+                         gnuplot_tic(result.devices[static_cast<std::size_t>(i)].name), i);
   return {.name = "utilisation",
           .height = 140 + bar * shown,
-          .settings = fmt::format("units = {}\nstep = {}\n", units, (units + most_bars - 1) / most_bars),
+          .settings = fmt::format("units = {}\nset ytics ({})\n", units, names),
           .body = utilisation};
 }
 

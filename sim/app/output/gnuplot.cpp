@@ -1,17 +1,26 @@
 #include "sim/app/output/gnuplot.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
+#include "sim/app/interruption.h"
 #include "sim/app/output/output_file.h"
 
 namespace weir {
@@ -31,7 +40,7 @@ set xlabel offset 0,0.5
 set ylabel offset 0.8,0
 set key Left reverse noopaque samplen 2 spacing 1.1
 round_up(x, unit) = (x > 5*unit ? 10 : x > 2*unit ? 5 : x > unit ? 2 : 1) * unit
-step_of(range, steps) = range > 0 ? round_up(range / steps, 10**floor(log10(range / steps))) : 1
+step_of(range, steps) = range > 0 ? round_up(1.0*range / steps, 10**floor(log10(1.0*range / steps))) : 1
 thousands(most) = most >= 10000 ? 1000 : 1
 )gp";
 
@@ -39,40 +48,79 @@ thousands(most) = most >= 10000 ? 1000 : 1
 // of n*pt.
 std::string terminal_of(const std::string& format) {
   if (format == "svg")
-    return "set terminal svg size 680,height enhanced font \"Helvetica,20\" background \"white\"\npt = 1\n";
+    return "set terminal svg size 680,height enhanced font \"Helvetica,20\" background \"white\"\npt = "
+           "1\namp = \"&amp;\"\n";
   if (format == "pdf")
-    return "set terminal pdfcairo size 3.4in,height/200.0*1in enhanced color font \"Helvetica,7.2\" "
+    return "set encoding utf8\nset terminal pdfcairo size 3.4in,height/200.0*1in enhanced color font "
+           "\"Helvetica,7.2\" "
            "linewidth 0.72 "
-           "pointscale 0.62 fontscale 0.75\npt = 0.36\n";
+           "pointscale 0.62 fontscale 0.75\npt = 0.36\namp = \"&\"\n";
   if (format == "png")
-    return "set terminal pngcairo size 1360,2*height enhanced font \"Helvetica,15\" fontscale 2 linewidth 2 "
-           "pointscale 3.9 background \"white\"\npt = 0.75\n";
+    return "set encoding utf8\nset terminal pngcairo size 1360,2*height enhanced font \"Helvetica,15\" "
+           "fontscale 2 linewidth 2 "
+           "pointscale 3.9 background \"white\"\npt = 0.75\namp = \"&\"\n";
   throw std::logic_error("no such format of figures: " + format);
 }
 
-// In the script's own directory.
-void run_gnuplot(const std::filesystem::path& script) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addchdir_np(&actions, script.parent_path().c_str());
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;  // we may have blocked SIGINT (interruption.h); gnuplot should hear it
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+// In the script's own directory. It dies with this process. A Ctrl-C, which the terminal sends to both, is
+// blocked in it as here, so that this process ends it and knows why.
+[[noreturn]] void become_gnuplot(const char* folder, char* const* arguments, char* const* environment,
+                                 pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::signal(SIGXFSZ, SIG_DFL);
+  if (::getppid() == parent && ::chdir(folder) == 0) ::execvpe(arguments[0], arguments, environment);
+  ::_exit(127);
+}
 
-  std::string program = "gnuplot", file = script.filename().string();
-  char* arguments[] = {program.data(), file.data(), nullptr};
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, "gnuplot", &actions, &attributes, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) throw std::system_error(error, std::generic_category(), "cannot start gnuplot");
+// The status of waitpid(); Interrupted, with the child gone, where a signal comes first.
+int wait_for(pid_t child) {
+  const int handle =
+      static_cast<int>(::syscall(SYS_pidfd_open, child, 0));  // -1 on an old kernel: poll waits
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    pollfd ended{handle, POLLIN, 0};
+    ::poll(&ended, 1, 50);
+    try {
+      Interruption::check();
+    } catch (const Interrupted&) {
+      ::kill(child, SIGKILL);
+      while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+      }
+      ::close(handle);
+      throw;
+    }
   }
-  if (status != 0) throw std::runtime_error("gnuplot failed on " + script.filename().string());
+  ::close(handle);
+  return status;
+}
+
+void run_gnuplot(const std::filesystem::path& script) {
+  std::string program = "gnuplot", file = script.filename().string();
+  const std::string folder = script.parent_path().string();
+  char* arguments[] = {program.data(), file.data(), nullptr};
+  std::string locale = "LC_ALL=C.UTF-8";  // elsewhere it complains of an encoding that the locale lacks
+  std::vector<char*> environment;
+  for (char** variable = environ; *variable; ++variable)
+    if (!std::string_view(*variable).starts_with("LC_ALL=")) environment.push_back(*variable);
+  environment.insert(environment.end(), {locale.data(), nullptr});
+  const pid_t parent = ::getpid();
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "cannot start gnuplot");
+  if (child == 0) become_gnuplot(folder.c_str(), arguments, environment.data(), parent);
+  if (wait_for(child) != 0) throw std::runtime_error("gnuplot failed on " + file);
+}
+
+// gnuplot may end well although its output did not fit on the disk.
+void require_whole(const std::filesystem::path& picture, const std::string& format) {
+  const std::string_view end = format == "svg" ? "</svg>" : format == "pdf" ? "%%EOF" : "IEND";
+  std::ifstream in(picture, std::ios::binary);
+  in.seekg(-std::min<std::streamoff>(16, static_cast<std::streamoff>(std::filesystem::file_size(picture))),
+           std::ios::end);
+  const std::string tail{std::istreambuf_iterator<char>(in), {}};
+  if (tail.find(end) == std::string::npos)
+    throw std::runtime_error("gnuplot did not write the whole of " + picture.filename().string() +
+                             ": is the disk full?");
 }
 
 }  // namespace
@@ -93,6 +141,7 @@ void draw(const std::filesystem::path& folder, const Figure& figure, const std::
              fmt::format("height = {}\n{}set output \"../{}.{}\"\n{}{}{}", figure.height, terminal_of(format),
                          figure.name, format, style, figure.settings, figure.body));
   run_gnuplot(script);
+  require_whole(folder / (figure.name + "." + format), format);
 }
 
 void draw(ResultDirectory& directory, const Figure& figure) {

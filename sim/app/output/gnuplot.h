@@ -1,6 +1,7 @@
 #pragma once
-// Figures by gnuplot, SVG, made to be legible at the width of a paper's column (3.4 in). Script and data of
+// Figures by gnuplot, made to be legible at the width of a paper's column (3.4 in). Script and data of
 // each stay in figures/, so that it can be redrawn and restyled: cd figures && gnuplot latency.gp
+// Text that is not Weir's own goes into both by the functions below.
 #include <string>
 
 #include "sim/app/output/result_directory.h"
@@ -16,8 +17,18 @@ struct Figure {
   std::string body;      // runs in figures/, after the common style
 };
 // Leaves figures/NAME.gp and NAME.svg (or .pdf, .png) in `folder`, which exists; throws unless gnuplot
-// succeeds.
+// succeeds, and Interrupted where a signal came (interruption.h), even to the whole process group.
 void draw(const std::filesystem::path& folder, const Figure& figure, const std::string& format = "svg");
 void draw(ResultDirectory& directory, const Figure& figure);
+
+// A string of gnuplot's, for wherever it takes one, shown as `text`, whatever is in that: quotes,
+// backslashes, the markup of enhanced text. What cannot be shown is a sign (bytes that are no UTF-8) or a
+// space (control characters).
+std::string gnuplot_text(const std::string& text);
+// The same for `set xtics ("..." 1)`, where gnuplot takes it for a format of the number.
+std::string gnuplot_tic(const std::string& text);
+
+// A field of figures' data, in quotes; a quote in it is an apostrophe, a line's end a space.
+std::string csv_text(const std::string& text);
 
 }  // namespace weir

@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <system_error>
 #include <utility>
+
+#include "sim/core/errors.h"
 
 namespace weir {
 
@@ -43,7 +46,30 @@ void OutputFile::flush() {
 void OutputFile::close() {
   flush();
   const int descriptor = std::exchange(descriptor_, -1);
-  if (::close(descriptor) != 0 || ::rename(partial_.c_str(), path_.c_str()) != 0) fail();
+  if (::close(descriptor) == 0 && ::rename(partial_.c_str(), path_.c_str()) == 0) return;
+  const int why = errno;
+  ::unlink(partial_.c_str());
+  errno = why;
+  fail();
+}
+
+void cannot_write(const std::string& told, std::error_code why) {
+  const std::error_condition wrong_places[] = {
+      std::errc::permission_denied,     std::errc::operation_not_permitted,
+      std::errc::read_only_file_system, std::errc::no_such_file_or_directory,
+      std::errc::not_a_directory,       std::errc::is_a_directory,
+      std::errc::filename_too_long,     std::errc::too_many_symbolic_link_levels};
+  if (std::ranges::any_of(wrong_places, [&](const std::error_condition& wrong) { return why == wrong; }))
+    throw ConfigError(told, "", "cannot be written: " + why.message());
+  throw std::system_error(why, told + ": cannot be written");
+}
+
+void write_named_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& write) try {
+  OutputFile file(path);
+  write(file);
+  file.close();
+} catch (const std::system_error& e) {
+  cannot_write(path.string(), e.code());
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text) {

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <functional>
 #include <iterator>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 namespace weir {
 
@@ -41,6 +44,13 @@ class OutputFile {
   int descriptor_;
   fmt::memory_buffer buffer_;
 };
+
+// What a place that the user named, `told`, cannot take: a ConfigError where the place is a wrong one, a
+// std::system_error where the machine fails it (no space left).
+[[noreturn]] void cannot_write(const std::string& told, std::error_code why);
+
+// A file that the user named: what fails is cannot_write()'s.
+void write_named_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& write);
 
 // A whole file at once.
 void write_file(const std::filesystem::path& path, std::string_view text);

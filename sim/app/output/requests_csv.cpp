@@ -18,8 +18,7 @@ const char* name_of(RequestStatus status) {
 
 class Row {
  public:
-  explicit Row(OutputFile& file) : file_(file), buffer_(file.buffer()) {}
-  ~Row() { file_.line_done(); }
+  explicit Row(fmt::memory_buffer& buffer) : buffer_(buffer) {}
 
   void integer(std::int64_t value) {
     separate();
@@ -44,7 +43,6 @@ class Row {
     if (!first_) buffer_.push_back(',');
     first_ = false;
   }
-  OutputFile& file_;
   fmt::memory_buffer& buffer_;
   bool first_ = true;
 };
@@ -62,7 +60,7 @@ void write_requests_csv(const std::filesystem::path& path, const RunResult& resu
     const bool scheduled = r.scheduled.value() >= 0, started = r.first_token.value() >= 0,
                done = r.finished.value() >= 0;
     const std::optional<Seconds> tpot = time_per_output_token(r);
-    Row row(file);
+    Row row(file.buffer());
     row.integer(static_cast<std::int64_t>(i));
     row.seconds(r.request.arrival, true);
     row.integer(r.request.input_tokens);
@@ -79,6 +77,7 @@ void write_requests_csv(const std::filesystem::path& path, const RunResult& resu
     row.milliseconds(end_to_end(r), done);
     row.integer(r.preemptions);
     row.word(name_of(r.status));
+    file.line_done();
   }
   file.close();
 }

@@ -2,18 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
+#include <set>
 #include <system_error>
 
+#include "sim/app/output/output_file.h"
+#include "sim/app/output/place/swap_within.h"
 #include "sim/core/errors.h"
 #include "sim/core/params.h"
 
@@ -37,68 +36,102 @@ bool is_result(const fs::path& directory) {
   }
 }
 
-// Named after its target, so that one left by a killed process is known for what it is.
-fs::path make_staging(const fs::path& target) {
-  std::string name =
-      (target.parent_path() / fmt::format(".{}.partial-XXXXXX", target.filename().string())).string();
-  if (!::mkdtemp(name.data()))
-    throw std::system_error(errno, std::generic_category(), "cannot make a directory beside it");
-  const mode_t mask = ::umask(0);  // mkdtemp gives 0700; a result is as readable as any other directory
-  ::umask(mask);
-  ::chmod(name.c_str(), 0777 & ~mask);
-  return name;
+std::set<std::string> names_in(const fs::path& directory) {
+  std::set<std::string> names;
+  if (!fs::exists(directory)) return names;
+  for (const auto& entry : fs::directory_iterator(directory))
+    if (const std::string name = entry.path().filename(); !is_internal(name))
+      names.insert(entry.is_directory() ? name + "/" : name);
+  return names;
 }
 
-// Swaps two directories in one step where the file system can; otherwise `from` takes the place of `to` in
-// two.
-void exchange(const fs::path& from, const fs::path& to) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return;
-  const fs::path old = from.string() + "-old";
-  fs::rename(to, old);
-  fs::rename(from, to);
-  fs::rename(old, from);
+fs::path without_links(const fs::path& place) {
+  const fs::path plain = fs::absolute(place).lexically_normal();
+  return fs::weakly_canonical(plain.has_filename() ? plain : plain.parent_path());
+}
+
+bool lies_in(const fs::path& place, const fs::path& directory) {
+  return std::mismatch(directory.begin(), directory.end(), place.begin(), place.end()).first ==
+         directory.end();
+}
+
+// Beside a target, named after it, so that one left by a killed process is known for what it is.
+std::string staging_beside(const fs::path& target) {
+  return "." + target.filename().string() + ".partial";
 }
 
 }  // namespace
 
 ResultDirectory::ResultDirectory(const fs::path& place) : place_(place) {
   if (place.empty()) refuse(place, "expected a directory");
-  const fs::path plain = fs::absolute(place).lexically_normal();
+  const std::string told = "--out " + place.string();
   try {
-    target_ = fs::weakly_canonical(plain.has_filename() ? plain : plain.parent_path());  // a link is followed
+    target_ = without_links(place);
     if (fs::is_symlink(target_)) refuse(place, "is a link to nowhere");
     if (fs::exists(target_) && !fs::is_directory(target_)) refuse(place, "is a file, not a directory");
-    if (fs::exists(target_) && !fs::is_empty(target_) && !is_result(target_))
-      refuse(
-          place,
-          "holds files that are not a result of weir; it would be replaced whole. Choose another directory");
     if (fs::exists(target_) && ::access(target_.c_str(), W_OK) != 0)
       throw std::system_error(errno, std::generic_category());
     fs::create_directories(target_.parent_path());
-    fs::remove(make_staging(target_));
+    lock_.emplace(target_, PlaceLock::everything, told);
+    if (fs::exists(target_)) finish_swap(target_);
+    if (!names_in(target_).empty() && !is_result(target_))
+      refuse(
+          place,
+          "holds files that are not a result of weir; it would be replaced whole. Choose another directory");
+    if (!lock_->held()) return;
+    remove_leftovers(target_.parent_path(), staging_beside(target_));
+    remove_leftovers(target_, staging_within);
   } catch (const std::system_error& e) {
-    refuse(place, "cannot be written: " + e.code().message());
+    cannot_write(told, e.code());
   }
 }
 
-ResultDirectory::~ResultDirectory() {
-  std::error_code ignored;
-  if (!staging_.empty()) fs::remove_all(staging_, ignored);
+bool ResultDirectory::within() const {
+  std::error_code gone;
+  return stands_alone(target_) || lies_in(fs::current_path(gone), target_);
 }
 
 fs::path ResultDirectory::file(const std::string& name) {
-  if (staging_.empty()) staging_ = make_staging(target_);
-  fs::create_directories((staging_ / name).parent_path());
-  return staging_ / name;
+  if (!staging_)
+    within() ? staging_.emplace(target_, staging_within)
+             : staging_.emplace(target_.parent_path(), staging_beside(target_));
+  fs::create_directories((staging_->path() / name).parent_path());
+  return staging_->path() / name;
 }
 
 void ResultDirectory::commit() {
-  if (fs::exists(target_)) {
-    exchange(staging_, target_);  // the destructor removes the old one
-    return;
+  const std::set<std::string> before = names_in(target_), now = names_in(staging_->path());
+  std::ranges::set_difference(before, now, std::back_inserter(removed_));
+  if (!fs::exists(target_))
+    fs::rename(staging_->path(), target_);
+  else if (within() ||
+           ::renameat2(AT_FDCWD, staging_->path().c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0)
+    swap_within(staging_->path(), target_);
+  staging_.reset();  // with the old results, if the two were exchanged
+}
+
+std::unique_ptr<PlaceLock> lock_drawings(const fs::path& place, const std::string& told) {
+  const fs::path target = without_links(place);
+  for (fs::path above = target; above.has_relative_path(); above = above.parent_path()) {
+    if (!is_half_swapped(above) && !is_result(above)) continue;
+    auto lock = std::make_unique<PlaceLock>(above, PlaceLock::drawings, told);
+    finish_swap(above);
+    return lock;
   }
-  fs::rename(staging_, target_);
-  staging_.clear();
+  return std::make_unique<PlaceLock>(target, PlaceLock::drawings, told);
+}
+
+bool makes_results(const fs::path& name) {
+  return std::ranges::find(result_marks, name) != std::end(result_marks);
+}
+
+void tell_removed(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;
+  if (names.empty()) return;
+  const std::size_t shown = std::min(most, names.size());
+  const std::string more = shown < names.size() ? fmt::format(" and {} more", names.size() - shown) : "";
+  fmt::print(stderr, "note: removed with the results of before: {}{}\n",
+             fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more);
 }
 
 bool is_store(const fs::path& file) {

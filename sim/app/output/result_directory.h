@@ -1,27 +1,53 @@
 #pragma once
-// The directory a command leaves its results in: made whole beside its place and swapped in by commit(), so
-// that it holds one run or another, never a mixture and never half of one. Constructed before the run, so
-// that a place that cannot be written costs no simulation.
+// The directory a command leaves its results in: made whole aside and swapped in by commit(), so that it
+// holds one run or another, never a mixture and never half of one. Constructed before the run, so that a
+// place that cannot be written costs no simulation; locked as long as this lives.
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/app/output/place/place_lock.h"
+#include "sim/app/output/place/staging.h"
 
 namespace weir {
 
 class ResultDirectory {
  public:
-  // Throws ConfigError if `place` cannot be written, or holds something that is not a result of Weir's.
+  // Throws ConfigError if `place` cannot be written, holds something that is not a result of Weir's, or
+  // another weir writes there. What killed ones left there is removed, or completed.
   explicit ResultDirectory(const std::filesystem::path& place);
-  ~ResultDirectory();  // without commit(): nothing is left
   ResultDirectory(const ResultDirectory&) = delete;
   ResultDirectory& operator=(const ResultDirectory&) = delete;
 
   const std::filesystem::path& place() const { return place_; }  // as the user wrote it
   std::filesystem::path file(const std::string& name);           // where to write a file of the result
   void commit();                                                 // replaces what is at place()
+  // After commit(): what stood there before and has no successor, a folder with a "/" at its end.
+  const std::vector<std::string>& removed() const { return removed_; }
+  PlaceLock& lock() { return *lock_; }
 
  private:
-  std::filesystem::path place_, target_, staging_;
+  bool within() const;
+
+  std::filesystem::path place_, target_;
+  std::optional<PlaceLock> lock_;
+  std::optional<Staging> staging_;  // without commit(): nothing is left
+  std::vector<std::string> removed_;
 };
+
+// Locks the drawings of the results that `place` lies in (DIR of DIR/plots), or the place itself if it lies
+// in none; completes what a killed weir left half swapped there.
+std::unique_ptr<PlaceLock> lock_drawings(const std::filesystem::path& place, const std::string& told);
+
+// The files that make a directory a result.
+inline constexpr const char* result_marks[] = {"summary.json", "results.sqlite", "reproduce.json"};
+bool makes_results(const std::filesystem::path& name);
+
+// Says on stderr what results of before were removed, as what replaced them lacks them.
+void tell_removed(const std::vector<std::string>& names);
 
 // Is it a results.sqlite of weir sweep's? Looks at the file's head only.
 bool is_store(const std::filesystem::path& file);

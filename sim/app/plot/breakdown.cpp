@@ -6,10 +6,10 @@
 #include <cmath>
 #include <map>
 
+#include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/plot/canvas.h"
 #include "sim/app/plot/kinds.h"
-#include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "sim/app/output/gnuplot.h"
+
 namespace weir {
 namespace {
 
@@ -74,16 +76,6 @@ ChartAxis thinned(ChartAxis axis, double length) {
 
 }  // namespace
 
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (std::strchr("_^{}@&~\\", c) && c != '\0') out += '\\';
-    if (c == '\'') out += '\'';
-    out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return out + "'";
-}
-
 double text_width(const std::string& text, double size) {
   double width = 0;
   for (const char c : text)
@@ -92,13 +84,16 @@ double text_width(const std::string& text, double size) {
 }
 
 std::string cut_to(const std::string& text, double width, double size) {
-  if (text_width(text, size) <= width) return text;
-  std::string head = text;
-  while (!head.empty() && text_width(head + "..", size) > width) {
-    while (head.size() > 1 && (head.back() & 0xC0) == 0x80) head.pop_back();
-    head.pop_back();
+  const double room = width - text_width("..", size);
+  double taken = 0;
+  std::size_t fits = 0;  // bytes that leave room for the dots
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if ((text[i] & 0xC0) == 0x80) continue;
+    if (taken <= room) fits = i;
+    taken += em(text[i]) * size;
+    if (taken > width) return text.substr(0, fits) + "..";
   }
-  return head + "..";
+  return text;
 }
 
 std::string short_number(double value) {
@@ -129,7 +124,8 @@ std::string ChartAxis::settings(const char* name, bool labels) const {
     return fmt::format("unset logscale {0}\nset {0}range [{1}:{2}]\nunset {0}tics\n", name, low, high);
   std::string list;
   for (const double tic : tics)
-    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", quoted(labels ? short_number(tic) : ""), tic);
+    list +=
+        fmt::format("{}{} {}", list.empty() ? "" : ", ", gnuplot_tic(labels ? short_number(tic) : ""), tic);
   return fmt::format("{0}set logscale {1}\nset {1}range [{2}:{3}]\nset {1}tics ({4})\n", log ? "" : "un",
                      name, low, high, list);
 }
@@ -264,7 +260,7 @@ std::string text_at(double x, double y, int height, const std::string& text, con
                     double size) {
   return fmt::format(
       "set label {} at screen {:.5f},{:.5f} {} font sprintf(',%g', {}*pt) textcolor rgb '#202020' front\n",
-      quoted(text), x / canvas_width, 1 - y / height, anchor, size);
+      gnuplot_text(text), x / canvas_width, 1 - y / height, anchor, size);
 }
 
 }  // namespace weir

@@ -10,7 +10,6 @@ namespace weir {
 constexpr int canvas_width = 680;
 constexpr double letter_px = 20, small_px = 17;
 
-std::string quoted(const std::string& text);  // as a string of gnuplot's, shown as it is
 double text_width(const std::string& text, double size);
 std::string cut_to(const std::string& text, double width, double size);  // with ".." at its end if it must
 std::string short_number(double value);                                  // 12k, 0.05

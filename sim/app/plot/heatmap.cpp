@@ -8,11 +8,11 @@
 #include <optional>
 #include <set>
 
+#include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/plot/canvas.h"
 #include "sim/app/plot/kinds.h"
 #include "sim/app/ranking/slo_bounds.h"
-#include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
 
@@ -84,6 +84,7 @@ std::vector<Side> sides_of(const std::vector<Repeated>& points) {
 }
 
 const Side* named(const std::vector<Side>& sides, const std::string& name) {
+  if (name.empty()) return nullptr;  // not asked for, though a key may be called so
   for (const Side& side : sides)
     for (const std::string& pointer : side.pointers)
       if (name == pointer || name == short_name(pointer) || name == side.title) return &side;

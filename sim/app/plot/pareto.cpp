@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
+#include "sim/app/output/writers.h"
 #include "sim/app/plot/canvas.h"
 #include "sim/app/plot/kinds.h"
 #include "sim/app/plot/slo_line.h"
-#include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
 
@@ -126,7 +127,7 @@ std::string labels_of(const std::vector<Dot>& dots, const Frame& frame, const Ch
 void write_data(const PlotRequest& request, const std::vector<Dot>& dots) {
   const auto [x, y] = names_of(request);
   OutputFile data(request.folder / "figures" / "pareto.csv");
-  data.print("{},{},front,label\n", x, y);
+  data.print("{},{},front,label\n", column_name(x), column_name(y));
   for (const bool front : {true, false}) {  // two blocks, for gnuplot's index
     for (const Dot& dot : dots)
       if (dot.front == front) data.print("{},{},{},{}\n", dot.x, dot.y, front ? 1 : 0, csv_text(dot.label));

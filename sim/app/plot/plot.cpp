@@ -2,13 +2,16 @@
 #include "sim/app/plot/plot.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <system_error>
 
 #include "sim/app/command_line.h"
+#include "sim/app/interruption.h"
+#include "sim/app/output/output_file.h"
+#include "sim/app/output/result_directory.h"
 #include "sim/app/plot/kinds.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
@@ -38,38 +41,6 @@ struct PlotArguments {
   std::vector<std::string> where;
 };
 
-// What is drawn, made aside and moved in place whole, so that an interrupted one leaves the earlier figure.
-class Staging {
- public:
-  explicit Staging(const fs::path& out) : out_(out) {
-    std::string name = (out / ".plot.partial-XXXXXX").string();
-    std::error_code error;
-    fs::create_directories(out, error);
-    if (error || !::mkdtemp(name.data()))
-      throw ConfigError("--out " + out.string(), "",
-                        "cannot be written: " +
-                            (error ? error : std::error_code(errno, std::generic_category())).message());
-    folder_ = name;
-    fs::create_directories(folder_ / "figures");
-  }
-  ~Staging() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
-
-  const fs::path& folder() const { return folder_; }
-  void commit() {
-    fs::create_directories(out_ / "figures");
-    for (const auto& entry : fs::recursive_directory_iterator(folder_))
-      if (entry.is_regular_file()) fs::rename(entry.path(), out_ / fs::relative(entry.path(), folder_));
-  }
-
- private:
-  fs::path out_, folder_;
-};
-
 // --where POINTER=JSON: keeps the points whose value it is. The pointer may be its last part.
 void keep(std::vector<Repeated>& points, const std::string& condition) {
   const auto sign = condition.find('=');
@@ -97,14 +68,58 @@ void check_metric(const ResultSet& results, const std::string& option, const std
     throw ConfigError(option + " " + name, "", no_such("metric", name, known));
 }
 
-void draw_kind(const PlotKind& kind, PlotRequest& request, const PlotArguments& a, const fs::path& out) {
-  Staging staging(out);
-  request.folder = staging.folder();
-  Figure figure = kind.figure(request);
-  figure.settings += "unset key\n";
-  draw(staging.folder(), figure, a.format);
-  staging.commit();
-  fmt::print("{}\n", (out / (figure.name + "." + a.format)).string());
+// Gone again if nothing came into it.
+class NewFolder {
+ public:
+  explicit NewFolder(const fs::path& path) : path_(path), made_(fs::create_directories(path)) {}
+  ~NewFolder() {
+    if (made_) ::rmdir(path_.c_str());
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+ private:
+  fs::path path_;
+  bool made_;
+};
+
+// Where figures go, beside whatever else is there: each file is moved in place whole.
+void move_figures(const fs::path& from, const fs::path& out) {
+  fs::create_directories(out / "figures");
+  for (const auto& entry : fs::recursive_directory_iterator(from))
+    if (entry.is_regular_file()) fs::rename(entry.path(), out / fs::relative(entry.path(), from));
+}
+
+// The names of those that were drawn, all of them or none.
+std::vector<std::string> draw_kinds(PlotRequest& request, const PlotArguments& a, const fs::path& out,
+                                    const PlaceLock& lock) {
+  constexpr const char* prefix = ".plot.partial";
+  const NewFolder folder(out);
+  if (lock.held()) remove_leftovers(out, prefix);
+  const Staging staging(out, prefix);
+  fs::create_directories(staging.path() / "figures");
+  request.folder = staging.path();
+  std::vector<std::string> drawn;
+  for (const PlotKind& kind : plot_kinds()) {
+    if (!a.kind.empty() && kind.name != a.kind) continue;
+    const std::string why = kind.why_not(request);
+    if (!why.empty() && !a.kind.empty())
+      throw ConfigError(a.directory, "", "cannot be drawn as " + kind.name + ": " + why);
+    if (!why.empty()) continue;
+    Figure figure = kind.figure(request);
+    figure.settings += "unset key\n";
+    draw(staging.path(), figure, a.format);
+    drawn.push_back(figure.name + "." + a.format);
+  }
+  Interruption::check();
+  if (!drawn.empty()) move_figures(staging.path(), out);
+  return drawn;
+}
+
+void make_folders_above(const fs::path& out) {
+  std::error_code why;
+  if (out.has_parent_path()) fs::create_directories(out.parent_path(), why);
+  if (why) cannot_write("--out " + out.string(), why);
 }
 
 int plot(const PlotArguments& a) {
@@ -117,6 +132,11 @@ int plot(const PlotArguments& a) {
     throw ConfigError("--kind", "", no_such("kind", a.kind, names_of(kinds)));
   if (a.kind.empty() && (!a.x.empty() || !a.y.empty()))
     throw ConfigError("weir plot", "", "--x and --y need a --kind");
+  require_results(a.directory);
+  const fs::path out = a.out.empty() ? fs::path(a.directory) / "plots" : fs::path(a.out);
+  const Interruption interruption;
+  make_folders_above(out);
+  const auto lock = lock_drawings(out, "--out " + out.string());
   const ResultSet results = read_results(a.directory);
   if (const std::string missing = what_is_missing(results); !missing.empty())
     fmt::print(stderr, "note: {}\n", missing);
@@ -125,16 +145,13 @@ int plot(const PlotArguments& a) {
   if (a.kind != "heatmap") check_metric(results, "--x", a.x), check_metric(results, "--y", a.y);
   check_metric(results, "--metric", a.metric);
   require_gnuplot();
-  const fs::path out = a.out.empty() ? fs::path(a.directory) / "plots" : fs::path(a.out);
-  for (const PlotKind& kind : kinds) {
-    if (!a.kind.empty() && kind.name != a.kind) continue;
-    const std::string why = kind.why_not(request);
-    if (why.empty()) {
-      draw_kind(kind, request, a, out);
-    } else if (!a.kind.empty()) {
-      throw ConfigError(a.directory, "", "cannot be drawn as " + kind.name + ": " + why);
-    }
+  std::vector<std::string> drawn;
+  try {
+    drawn = draw_kinds(request, a, out, *lock);
+  } catch (const std::system_error& e) {
+    cannot_write("--out " + out.string(), e.code());
   }
+  for (const std::string& name : drawn) fmt::print("{}\n", (out / name).string());
   return exit_done;
 }
 

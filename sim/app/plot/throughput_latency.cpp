@@ -4,11 +4,12 @@
 
 #include <cmath>
 
+#include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
+#include "sim/app/output/writers.h"
 #include "sim/app/plot/canvas.h"
 #include "sim/app/plot/kinds.h"
 #include "sim/app/plot/slo_line.h"
-#include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
 
@@ -20,7 +21,7 @@ std::vector<std::vector<double>> write_data(const PlotRequest& request, const Li
                                             const std::vector<std::string>& metrics) {
   OutputFile data(request.folder / "figures" / "throughput_latency.csv");
   data.text("line,label,along");
-  for (const std::string& metric : metrics) data.print(",{0},{0}_half_width", metric);
+  for (const std::string& metric : metrics) data.print(",{0},{0}_half_width", column_name(metric));
   data.line_done();
   std::vector<std::vector<double>> values(metrics.size());
   for (std::size_t i = 0; i < all.lines.size(); ++i)

@@ -2,28 +2,30 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <system_error>
 
 #include "sim/app/command_line.h"
+#include "sim/app/interruption.h"
 #include "sim/app/output/output_file.h"
+#include "sim/app/output/result_directory.h"
 #include "sim/app/report/page.h"
 
 namespace weir {
 namespace {
 
 int report(const std::filesystem::path& directory, const std::string& out) {
-  const ResultSet results = read_results(directory);
+  require_results(directory);
   const std::filesystem::path file = out.empty() ? directory / "report.html" : std::filesystem::path(out);
   if (std::filesystem::is_directory(file))
     throw ConfigError(file.string(), "", "is a directory; --out takes the page's file, such as report.html");
+  const Interruption interruption;
+  const auto lock = lock_drawings(file, file.string());
+  const ResultSet results = read_results(directory);
   if (const std::string missing = what_is_missing(results); !missing.empty())
     fmt::print(stderr, "note: {}\n", missing);
+  Interruption::check();
   const std::string page = report_page(results);
-  try {
-    write_file(file, page);
-  } catch (const std::system_error& e) {
-    throw ConfigError(file.string(), "", "cannot be written: " + e.code().message());
-  }
+  Interruption::check();
+  write_named_file(file, [&](OutputFile& to) { to.text(page); });
   fmt::print(stderr, "report in {}: open it in a browser\n", file.string());
   return exit_done;
 }

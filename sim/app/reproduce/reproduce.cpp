@@ -72,8 +72,6 @@ bool contains(const std::string& id, const std::string& part) {
   return id.find(part) != std::string::npos;
 }
 
-struct Interrupted {};  // between two cases of a study
-
 struct Arguments {
   std::string study, out, reference;
   std::vector<std::string> only;
@@ -114,7 +112,7 @@ int reproduce(const Arguments& a) {
   options.files = directory.file("");
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   options.progress = [&](const std::string& what) {
-    if (interruption) throw Interrupted();
+    Interruption::check();
     if (terminal) show_line(what);
   };
   std::vector<ReproducedRow> rows = study->rows(options);
@@ -125,7 +123,9 @@ int reproduce(const Arguments& a) {
       throw ConfigError("--only " + part, "", "no id of this study contains it");
   write_file(directory.file("reproduce.json"), to_json(rows).dump(2) + "\n");
   if (a.figures) study->draw(directory, rows);
+  Interruption::check();
   directory.commit();
+  tell_removed(directory.removed());
   print_table(rows);
   std::fflush(stdout);
   fmt::print(stderr, "results in {}\n", directory.place().string());
@@ -178,14 +178,7 @@ std::function<int()> declare_reproduce(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
   app.add_flag("--figures", a->figures, "draw the study's SVG figures (needs gnuplot)");
-  return [a]() -> int {
-    try {
-      return reproduce(*a);
-    } catch (const Interrupted&) {
-      fmt::print(stderr, "weir: interrupted, nothing written\n");
-      return exit_interrupted;
-    }
-  };
+  return [a] { return reproduce(*a); };
 }
 
 }  // namespace weir

@@ -14,8 +14,7 @@
 namespace weir {
 namespace {
 
-constexpr const char* tpot = R"gp(servers = "../servers.csv"
-set xlabel "Measured TPOT (ms)"
+constexpr const char* tpot = R"gp(set xlabel "Measured TPOT (ms)"
 set ylabel "Simulated TPOT (ms)"
 set logscale xy 10
 set xrange [low:high]
@@ -58,30 +57,34 @@ std::string server_title(const std::string& device, const std::string& engine) {
   return name + ", " + (engine == "trtllm" ? "TensorRT-LLM" : "vLLM");
 }
 
-Figure tpot_figure(const Table& servers) {
+Figure tpot_figure(ResultDirectory& directory) {
+  const Table servers = Table::read(directory.file("servers.csv"));
+  OutputFile data(directory.file("figures/tpot.csv"));
+  data.text("kind,measured_tpot_ms,simulated_tpot_ms\n");
   double low = 1e300, high = 0;
-  std::vector<std::pair<std::string, std::string>> kinds;
+  std::vector<std::string> kinds;
   for (std::size_t i = 0; i < servers.rows(); ++i) {
-    for (const char* column : {"measured_tpot_ms", "simulated_tpot_ms"}) {
-      const double value = servers.number(i, column);
+    const double measured = servers.number(i, "measured_tpot_ms"),
+                 simulated = servers.number(i, "simulated_tpot_ms");
+    for (const double value : {measured, simulated}) {
       if (value <= 0) continue;  // failed
       low = std::min(low, value);
       high = std::max(high, value);
     }
-    const std::pair kind{servers.text(i, "device"), servers.text(i, "engine")};
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+    const std::string kind = server_title(servers.text(i, "device"), servers.text(i, "engine"));
+    data.print("{},{},{}\n", place_of(kinds, kind), measured, simulated);
   }
+  data.close();
   if (high <= 0) low = 1, high = 100;  // every case failed; the rows say so
   std::string plot =
       "plot '+' using 1:($1*0.9):($1*1.1) with filledcurves lc rgb \"#e4e4e4\" title \"within 10 %\", \\\n"
       "     x with lines lw 1.5 lc rgb \"#404040\" notitle";
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    const auto& [device, engine] = kinds[i];
     const Look& look = looks[i % std::size(looks)];
     plot += fmt::format(
-        ", \\\n     servers using (strcol(1) eq \"{}\" && strcol(2) eq \"{}\" ? $11 : NaN):12 skip 1 "
-        "with points pt {} lc rgb \"{}\" lw 1.8 ps 0.8 title \"{}\"",
-        device, engine, look.shape, look.colour, server_title(device, engine));
+        ", \\\n     \"tpot.csv\" using ($1 == {} ? $2 : NaN):3 skip 1 with points pt {} lc rgb \"{}\" lw 1.8 "
+        "ps 0.8 title {}",
+        i, look.shape, look.colour, gnuplot_text(kinds[i]));
   }
   return {.name = "tpot",
           .height = 640,
@@ -107,14 +110,14 @@ Figure kernels_figure(ResultDirectory& directory) {
   data.close();
   std::string labels, plot;
   for (std::size_t i = 0; i < kinds.size(); ++i)
-    labels += fmt::format("{}\"{}\" {}", i ? ", " : "", kinds[i], i);
+    labels += fmt::format("{}{} {}", i ? ", " : "", gnuplot_tic(kinds[i]), i);
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const Look& look = looks[i % std::size(looks)];
     plot += fmt::format(
         "{} \"kernels.csv\" using ($2 == {} ? $3 : NaN):1 skip 1 with points pt {} lc rgb \"{}\" lw 2.2 ps "
         "1.1 "
-        "title \"{}\"",
-        i ? ", \\\n    " : "plot", i, look.shape, look.colour, machines[i]);
+        "title {}",
+        i ? ", \\\n    " : "plot", i, look.shape, look.colour, gnuplot_text(machines[i]));
     if (bounded.contains(i))
       plot += fmt::format(
           ", \\\n     \"\" using ($2 == {} ? $4 : NaN):1 skip 1 with points pt \"|\" lc rgb \"{}\" font "
@@ -133,7 +136,7 @@ Figure kernels_figure(ResultDirectory& directory) {
 }  // namespace
 
 void draw_validation(ResultDirectory& directory, const std::vector<ReproducedRow>&) {
-  draw(directory, tpot_figure(Table::read(directory.file("servers.csv"))));
+  draw(directory, tpot_figure(directory));
   draw(directory, kernels_figure(directory));
 }
 

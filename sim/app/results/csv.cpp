@@ -118,10 +118,4 @@ std::int64_t Table::integer(std::size_t row, const std::string& column) const {
   return static_cast<std::int64_t>(value);
 }
 
-std::string csv_text(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? '\'' : static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  return out + "\"";
-}
-
 }  // namespace weir

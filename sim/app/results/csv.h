@@ -51,6 +51,4 @@ class Table {  // in memory, for small ones
   std::vector<std::vector<std::string>> cells_;
 };
 
-std::string csv_text(const std::string& text);  // as a cell in quotes
-
 }  // namespace weir

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "sim/app/output/place/swap_within.h"
 #include "sim/app/results/store.h"
 
 namespace weir {
@@ -59,21 +60,24 @@ void append_scalars(const Json& object, const std::string& prefix,
 
 }  // namespace
 
-ResultSet read_results(const fs::path& directory) {
+void require_results(const fs::path& directory) {
   if (!fs::is_directory(directory))
     throw ConfigError(directory.string(), "",
                       fs::exists(directory)
                           ? "is not a directory; expected the results of weir run or weir sweep"
                           : "no such directory");
-  ResultSet results;
-  if (fs::exists(directory / "results.sqlite"))
-    results = read_sweep_results(directory / "results.sqlite");
-  else if (fs::exists(directory / "summary.json"))
-    results = read_run(directory);
-  else
+  if (!fs::exists(directory / "results.sqlite") && !fs::exists(directory / "summary.json") &&
+      !is_half_swapped(directory))
     throw ConfigError(
         directory.string(), "",
         "holds no results: neither summary.json (of weir run) nor results.sqlite (of weir sweep)");
+}
+
+ResultSet read_results(const fs::path& directory) {
+  require_results(directory);
+  ResultSet results = fs::exists(directory / "results.sqlite")
+                          ? read_sweep_results(directory / "results.sqlite")
+                          : read_run(directory);
   results.directory = directory;
   return results;
 }

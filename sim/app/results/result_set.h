@@ -31,6 +31,7 @@ struct ResultSet {
 std::string what_is_missing(const ResultSet& results);
 
 // Throws ConfigError where the directory holds neither.
+void require_results(const std::filesystem::path& directory);
 ResultSet read_results(const std::filesystem::path& directory);
 
 // The numbers of a summary by their names, in its order: duration, mean_ttft_ms, ... and of nested objects

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "sim/app/interruption.h"
 #include "sim/app/results/sqlite.h"
 
 namespace weir {
@@ -112,7 +113,8 @@ ResultStore::~ResultStore() {
   connection_->costs.reset();
   try {  // one file, readable where nothing can be written beside it; somebody who reads now keeps the log
     connection_->database.run("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE");
-  } catch (const std::runtime_error&) {
+  } catch (const std::exception&) {  // the log beside it holds the same
+    return;
   }
 }
 
@@ -174,6 +176,7 @@ namespace {
 void each_point(const Database& database, const std::function<void(PointResult)>& take) {
   Statement rows(database, "SELECT point, status, error, varied, summary FROM points ORDER BY point");
   while (rows.step()) {
+    Interruption::check();  // thousands of points take seconds
     PointResult point;
     point.index = rows.integer(0);
     point.status = rows.text(1);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "sim/app/command_line.h"
 #include "sim/app/interruption.h"
 #include "sim/app/progress_bar.h"
@@ -23,8 +25,8 @@ std::vector<std::size_t> without_result(const Sweep& sweep, const ResultStore& s
 }
 
 // Runs what is left. How many were not run because somebody interrupted.
-std::size_t run_left(const Sweep& sweep, ResultStore& store, const RunPoints& run_points, bool talk) {
-  const Interruption interruption;
+std::size_t run_left(const Sweep& sweep, ResultStore& store, const RunPoints& run_points,
+                     const Interruption& interruption, bool talk) {
   const std::vector<std::size_t> left = without_result(sweep, store);
   if (talk && left.size() < sweep.points.size())
     fmt::print(stderr, "{} of {} points are there already\n", sweep.points.size() - left.size(),
@@ -97,15 +99,13 @@ RunPoints in_local_children(PointWork work, const ChildLimits& limits, int jobs)
       };
 }
 
-int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoints& run_points) {
+int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoints& run_points) try {
+  const Interruption interruption;
   SweepDirectory directory(arguments.out, sweep, arguments.resume);
+  if (!arguments.quiet) tell_removed(directory.removed());
   const std::filesystem::path csv = directory.file("results.csv");
   std::filesystem::remove(csv);  // of the points as they were before
-  if (run_left(sweep, directory.store(), run_points, !arguments.quiet) > 0) {
-    directory.close();
-    fmt::print(stderr, "weir: interrupted; --resume runs the points that {} lacks\n", arguments.out);
-    return exit_interrupted;
-  }
+  if (run_left(sweep, directory.store(), run_points, interruption, !arguments.quiet) > 0) throw Interrupted();
   const std::filesystem::path database = directory.file("results.sqlite");
   std::vector<std::string> metrics = table_metrics();
   for (const std::string& metric : metrics_of(sweep.searches)) metrics.push_back(metric);
@@ -115,12 +115,17 @@ int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoin
   directory.close();
   write_results_csv(csv, database, results.varied);
   tell_failures(results);
-  if (arguments.quiet) return exit_done;
+  const bool all_done = std::ranges::all_of(results.points, [](const auto& p) { return p.status == "done"; });
+  const int code = all_done ? exit_done : exit_incomplete;
+  if (arguments.quiet) return code;
   fmt::print("{}",
              sweep_table(results, csv.string(), ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
   std::fflush(stdout);
   fmt::print(stderr, "results in {}\n", arguments.out);
-  return exit_done;
+  return code;
+} catch (const Interrupted&) {
+  fmt::print(stderr, "weir: interrupted; --resume runs the points that {} lacks\n", arguments.out);
+  return exit_interrupted;
 }
 
 }  // namespace weir

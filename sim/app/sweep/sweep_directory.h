@@ -1,10 +1,14 @@
 #pragma once
 // The directory of a sweep: there, with its store, from the start, so that what kills the sweep leaves
-// something to resume. One sweep at a time: it is locked as long as this lives.
+// something to resume. Locked as long as this lives, but for what is drawn of the results, which may be
+// looked at while it runs.
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "sim/app/output/result_directory.h"
 #include "sim/app/sweep/sweep.h"
 
 namespace weir {
@@ -12,21 +16,20 @@ namespace weir {
 class SweepDirectory {
  public:
   // Makes it anew, replacing whole what Weir left there before; with `resume`, goes on with what is there, if
-  // anything is. Throws ConfigError if it cannot be written, is another's, is another sweep's (resume), or a
-  // sweep runs in it.
+  // anything is. Throws ConfigError if it cannot be written, is another's, is another sweep's (resume), or
+  // another weir writes there.
   SweepDirectory(const std::filesystem::path& place, const Sweep& sweep, bool resume);
-  ~SweepDirectory();
-  SweepDirectory(const SweepDirectory&) = delete;
-  SweepDirectory& operator=(const SweepDirectory&) = delete;
 
   ResultStore& store() { return *store_; }
   std::filesystem::path file(const std::string& name) const { return place_ / name; }
+  // What stood there before, and no sweep makes.
+  const std::vector<std::string>& removed() const { return removed_; }
   void close() { store_.reset(); }  // the store is whole, and nobody writes to it any more
 
  private:
-  void lock(const std::filesystem::path& directory);
   std::filesystem::path place_;
-  std::vector<int> locks_;
+  std::optional<ResultDirectory> directory_;
+  std::vector<std::string> removed_;
   std::unique_ptr<ResultStore> store_;
 };
 

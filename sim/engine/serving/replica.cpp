@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sim/engine/servable.h"
+
 namespace weir {
 
 namespace {
@@ -52,10 +54,7 @@ Replica::Replica(int index, const ReplicaSpec& spec, std::vector<std::int32_t>& 
       events_(std::move(events)) {}
 
 bool Replica::fits(const Request& r) const {
-  const std::int64_t tokens = r.input_tokens + r.output_tokens;
-  return tokens <= spec_->max_model_len.value_or(tokens) &&
-         spec_->batching->serves({r.arrival, r.input_tokens, generated_here(r)}, cache_.largest(),
-                                 cache_.block_tokens());
+  return can_serve(*spec_, r);
 }
 
 // A prefill replica hands over with the first token: the others never lie in its cache.

@@ -57,7 +57,7 @@ TEST_CASE("weir sweep under mpirun: the rows of a local run, failed points inclu
 
   const std::string slow = write_small_sweep(scratch / "slow.json", 5, 1'000'000, R"({"time_s": 0.2})");
   const Ended failed = run_weir({"sweep", slow, "--out", (scratch / "slow").string()}, {.under = mpirun});
-  CHECK(failed.code == 0);
+  CHECK(failed.code == 3);
   CHECK_THAT(failed.out, Catch::Contains("5 failed"));
 }
 
@@ -100,6 +100,26 @@ TEST_CASE("weir sweep under mpirun: where mpirun recovers, the others take the p
   CHECK_THAT(ended.out, Catch::Contains("40 points done"));
   REQUIRE(run_weir({"sweep", file, "--out", (scratch / "whole").string(), "--jobs", "2"}).code == 0);
   CHECK(rows(out) == rows(scratch / "whole"));
+}
+
+TEST_CASE("weir sweep under mpirun: a rank that dies before all have met is not waited for without end") {
+  if (!there_is_mpi()) return;
+  const ScratchDirectory scratch;
+  const std::string file = write_small_sweep(scratch / "small.json", 4);
+  std::vector<std::string> under = mpirun;
+  under.insert(under.begin() + 1, {"--mca", "orte_enable_recovery", "1"});
+  under.insert(under.end(), {"sh", "-c", "[ $OMPI_COMM_WORLD_RANK != 2 ] || kill -9 $$; exec \"$@\"", "sh"});
+  const auto started = std::chrono::steady_clock::now();
+  const Ended ended = run_weir({"sweep", file, "--out", (scratch / "out").string()},
+                               {.environment = {"WEIR_MPI_TIME_LIMIT_S=3"}, .under = under});
+  CHECK_THAT(ended.err,
+             Catch::Contains("MPI_Init took longer than 3 s") && Catch::Contains("WEIR_MPI_TIME_LIMIT_S"));
+  CHECK(std::chrono::steady_clock::now() - started < std::chrono::seconds(60));
+  CHECK_FALSE(fs::exists(scratch / "out"));
+  const Ended refused = run_weir({"sweep", file, "--out", (scratch / "out").string()},
+                                 {.environment = {"WEIR_MPI_TIME_LIMIT_S=soon"}, .under = mpirun});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("expected whole seconds above 0 (got \"soon\")"));
 }
 
 TEST_CASE("weir sweep under mpirun: a rank that is killed loses what it ran, and --resume completes") {

@@ -49,7 +49,10 @@ TEST_CASE("weir sweep: --resume runs what failed again, and refuses what it cann
 TEST_CASE("weir sweep: --resume gives points that failed at a limit another chance with a higher one") {
   const ScratchDirectory scratch;
   const std::string hasty = write_small_sweep(scratch / "small.json", 3, 5'000, R"({"time_s": 1e-3})");
-  CHECK_THAT(sweep(hasty, scratch / "out").out, Catch::Contains("3 failed"));
+  const Ended first = sweep(hasty, scratch / "out");
+  CHECK(first.code == 3);
+  CHECK_THAT(first.out, Catch::Contains("3 failed"));
+  CHECK(sweep(hasty, scratch / "out", {"--resume", "--quiet"}).code == 3);
   const std::string patient = write_small_sweep(scratch / "small.json", 3, 5'000, R"({"time_s": 60})");
   const Ended ended = sweep(patient, scratch / "out", {"--resume"});
   INFO(ended.err);

@@ -66,8 +66,8 @@ std::string plot_of(const BarFigure& figure, const Bars& bars, const std::string
 std::string legend_of(const BarFigure& figure) {
   std::string entries;
   for (const Series& series : figure.series)
-    entries +=
-        fmt::format(", \\\n     keyentry with boxes lc rgb \"{}\" title \"{}\"", series.colour, series.title);
+    entries += fmt::format(", \\\n     keyentry with boxes lc rgb \"{}\" title {}", series.colour,
+                           gnuplot_text(series.title));
   entries += ", \\\n     keyentry with points lc rgb \"#000000\" pt 7 ps 0.6 title \"physical\"";
   bool published = false;
   for (const Bars& bars : figure.panels) published = published || !bars.published.empty();
@@ -92,10 +92,11 @@ set xtics scale 0 font small offset 0,0.2
 set ytics font small
 set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 samplen 1 font small
 )gp";
-  body += fmt::format("set label 1 \"{}\" at screen 14.0/680, screen 0.48 center rotate\n", figure.ylabel);
+  body += fmt::format("set label 1 {} at screen 14.0/680, screen 0.48 center rotate\n",
+                      gnuplot_text(figure.ylabel));
   if (!figure.xlabel.empty())
-    body += fmt::format("set label 2 \"{}\" at screen 0.5, screen 18.0/height center font small\n",
-                        figure.xlabel);
+    body += fmt::format("set label 2 {} at screen 0.5, screen 18.0/height center font small\n",
+                        gnuplot_text(figure.xlabel));
   body +=
       "set lmargin at screen 0\nset rmargin at screen 1\nset bmargin at screen 0\nset tmargin at screen 1\n"
       "unset border\nunset tics\nunset grid\nplot [0:1][0:1] NaN notitle" +
@@ -111,11 +112,11 @@ set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 sampl
     body += fmt::format(
         "set lmargin at screen {}.0/680\nset rmargin at screen {}.0/680\n"
         "set bmargin at screen {}.0/height\nset tmargin at screen {}.0/height\n"
-        "set title \"{}\" offset 0,-0.6\nset xrange [-0.55:{:.2f}]\nunset xtics\nset xtics (",
-        x, x + panel_width, y, y + figure.panel_height, bars.title,
+        "set title {} offset 0,-0.6\nset xrange [-0.55:{:.2f}]\nunset xtics\nset xtics (",
+        x, x + panel_width, y, y + figure.panel_height, gnuplot_text(bars.title),
         static_cast<double>(bars.groups.size()) - 0.45);
     for (std::size_t g = 0; g < bars.groups.size(); ++g)
-      body += fmt::format("{}\"{}\" {}", g == 0 ? "" : ", ", bars.groups[g], g);
+      body += fmt::format("{}{} {}", g == 0 ? "" : ", ", gnuplot_tic(bars.groups[g]), g);
     body += ") scale 0 font small\n" + plot_of(figure, bars, file) + "\n";
   }
   draw(directory,
