@@ -64,7 +64,10 @@ void Timeline::Player::disturb() {
 void Timeline::Player::change_velocity(Running& running, double velocity) {
   if (velocity == running.velocity) return;
   catch_up(running);
+  const bool slowed =
+      velocity != running.scale || (running.velocity != 0 && running.velocity != running.scale);
   running.velocity = velocity;
+  if (slowed) add_causes(running);
   aim(running);
 }
 
@@ -92,7 +95,9 @@ void Timeline::Player::advance(Running& running, double progress) {
       const double time = running.times[i].value();
       if (time <= running.progress) continue;
       held[members[i]] += time < progress ? (time - running.progress) / running.velocity : passed;
-      if (time <= progress) held_now[members[i] / word] &= ~bit(members[i]);
+      if (time > progress) continue;
+      held_now[members[i] / word] &= ~bit(members[i]);
+      if (time == progress) last_on_[static_cast<std::size_t>(unit.first_member + members[i])].left = now_;
     }
   }
   running.progress = progress;
