@@ -64,7 +64,8 @@ struct DeviceUsage {
   FlopsPerSecond peak;
   BytesPerSecond memory_bandwidth, link_bandwidth;
   std::vector<UnitUsage> units;
-  Joules energy;  // all `devices`
+  Joules energy;                 // all `devices`
+  std::string energy_note = {};  // what is known to be wrong with that
   double cost_dollars = 0;
   std::string host_memory = {};        // its kind, where the KV cache lies in it
   std::optional<double> die_mm2 = {};  // of one device, where its catalog row says
