@@ -54,6 +54,7 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   value.merge(read_numbers(row, cache_numbers()));
   const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
   DeviceSpec spec = common_spec(kind, row);
+  spec.power.note = gpu_energy_note;
   read_memory_and_peaks(spec, row);
   const Json* kernels = row.value({"kernels", ""}, {}, {});
   const std::string generation = row.text({"generation", ""}, "unknown");

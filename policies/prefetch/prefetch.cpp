@@ -14,7 +14,8 @@ const Catalog<PrefetchPolicy>& prefetch_policies() {
       {"preserve",
        "beside a communication, what follows it is fetched into the cache (PRESERVE, Algorithm 1)",
        make_preserve},
-      {"oracle", "the set of prefetches that makes the step shortest, by trying all (12 operators at most)",
+      {"oracle",
+       "a bound: the set of whole operators that makes the step shortest, by trying all (12 at most)",
        make_prefetch_oracle},
   };
   return table;

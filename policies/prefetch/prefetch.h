@@ -35,6 +35,8 @@ class PrefetchPolicy {
   virtual void choose(const PrefetchView& view, std::span<Bytes> fetched) const = 0;
   // Whether a prefetch leaves to its collective what that draws from memory; if not they share it.
   virtual bool yields() const { return false; }
+  // Whether it chooses for a whole step, which sub-batches side by side are not.
+  virtual bool of_one_batch() const { return false; }
 };
 
 const Catalog<PrefetchPolicy>& prefetch_policies();

@@ -183,6 +183,12 @@ class Placer {
   }
 
   bool can_run(const ReplicaSpec& spec, int stage, const std::string& pointer) {
+    if (spec.prefetch->of_one_batch() && spec.batching->interleaves()) {
+      reading_.problem(
+          pointer + "/prefetch",
+          "chooses for one batch a step, and is no bound where the batching policy interleaves two");
+      return false;
+    }
     StageGraph placed;
     const char* policy = "/partitioning";
     try {

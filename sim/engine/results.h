@@ -64,8 +64,9 @@ struct DeviceUsage {
   FlopsPerSecond peak;
   BytesPerSecond memory_bandwidth, link_bandwidth;
   std::vector<UnitUsage> units;
-  Joules energy;                // all `devices`
-  double dollars_per_hour = 0;  // of all `devices`, as what follows
+  Joules energy;                 // all `devices`
+  std::string energy_note = {};  // what is known to be wrong with that
+  double dollars_per_hour = 0;   // of all `devices`, as what follows
   double cost_dollars = 0;
   std::string kernels = {};            // whose efficiencies a GPU's are
   std::string host_memory = {};        // its kind, where the KV cache lies in it

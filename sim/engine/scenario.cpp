@@ -70,7 +70,7 @@ Scenario read(Params params) {
                     {"closed_form", "flows"}, "closed_form") == "flows";
   s.fast_forward = params.flag({"fast_forward",
                                 "Sum steps whose batch does not change instead of one event each; "
-                                "the results are the same."},
+                                "times are the same to 1e-9."},
                                true);
   s.time_limit = params.quantity_or_null<Seconds>(
       {"simulated_time_limit_s", "Stop there; requests not finished stay unfinished."});

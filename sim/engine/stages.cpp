@@ -20,6 +20,7 @@ DeviceUsage nothing_used_yet(const Scenario& scenario, const ReplicaSpec& spec, 
   usage.peak = device.peak(scenario.precision.activations);
   usage.die_mm2 = device.die_mm2;
   usage.kernels = device.kernels;
+  usage.energy_note = device.power.note;
   if (device.host_kv) usage.host_memory = device.host_kv->kind;
   usage.memory_bandwidth = device.memory_bandwidth;
   usage.link_bandwidth = spec.links.bandwidth;

@@ -160,3 +160,19 @@ TEST_CASE("neupims: a run that fails costs the rows of its part and says why") {
   CHECK_FALSE(rows[1].within());
   CHECK_THAT(rows[1].note, Catch::Contains("no-such-model"));
 }
+
+TEST_CASE("neupims: the paper's set is slower once its collectives take NVLink's time", "[engine]") {
+  const StudyPoint point{neupims::neupims, "gpt3-7b", 4, 1, "sharegpt", 64};
+  const auto links = [&](const StudyPoint& p, const char* set) {
+    return scenario_of(p, set)["cluster"]["nodes"][0]["interconnect"];
+  };
+  CHECK(links(point, "paper")["bandwidth_gb_per_s"] == 1e6);
+  CHECK(links(over_nvlink(point), "paper") == links(point, "physical"));
+  Runs runs;
+  runs.want(point);
+  runs.want_each(over_nvlink);
+  runs.run({.reference = {}, .files = {}, .jobs = 2, .progress = {}});
+  const Measured is = runs.at(point), then = runs.with_paper_of(over_nvlink).at(point);
+  CHECK(then.paper.output_throughput < 0.99 * is.paper.output_throughput);
+  CHECK(then.physical.output_throughput == is.physical.output_throughput);
+}

@@ -14,8 +14,8 @@ using namespace weir::test;
 
 namespace {
 
-StepCost of_time(double seconds) {
-  return {.time = Seconds(seconds), .memory = Bytes(7)};
+PlayedCost of_time(double seconds) {
+  return {{.time = Seconds(seconds), .memory = Bytes(7)}};
 }
 
 struct Cut {

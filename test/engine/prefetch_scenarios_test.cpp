@@ -85,13 +85,16 @@ TEST_CASE(
     CHECK(with.flops == Approx(none.flops).epsilon(1e-9));
     scenario["serving"]["replicas"][0]["prefetch"] = {{"kind", "oracle"}};
     const Outcome best = run(scenario);
+    if (c.batching["kind"] == "sub_batch_interleaving") {
+      CHECK_THAT(best.error,
+                 Catch::Contains("/serving/replicas/0/prefetch") && Catch::Contains("interleaves two"));
+      continue;
+    }
     REQUIRE(best.error == "");
     REQUIRE(best.iterations == none.iterations);
-    CHECK(best.evicted == 0);
-    CHECK(best.used + best.left == Approx(best.fetched).epsilon(1e-9));
+    CHECK(best.used + best.evicted + best.left == Approx(best.fetched).epsilon(1e-9));
     CHECK(best.end <= none.end * (1 + 1e-9));
-    if (c.batching["kind"] != "sub_batch_interleaving")  // there each chooses for itself
-      CHECK(best.end <= with.end * (1 + 1e-9));
+    CHECK(best.end <= with.end * (1 + 1e-9));
   }
 }
 
@@ -101,7 +104,8 @@ TEST_CASE("L2 NPUs: runs of steps with prefetches end when they do step by step"
   scenario["cluster"]["nodes"] = {
       {{"devices", {{{"kind", "l2_npu"}, {"count", 8}, {"l2_mb", 20}}}}, {"interconnect", "hccs_mesh"}}};
   for (const char* batching : {"chunked_prefill", "orca", "static", "sub_batch_interleaving"})
-    for (const char* prefetch : {"preserve", "oracle"}) {
+    for (const std::string prefetch : {"preserve", "oracle"}) {
+      if (prefetch == "oracle" && batching == std::string("sub_batch_interleaving")) continue;
       CAPTURE(batching, prefetch);
       scenario["serving"]["replicas"] =
           Json::array({{{"parallelism", {{"tensor", 8}}},

@@ -127,6 +127,27 @@ TEST_CASE(
       }
 }
 
+TEST_CASE("prefetch step: no limit_mb beats the oracle, those beyond the cache included", "[engine]") {
+  std::mt19937_64 random(12);
+  int overflowing = 0;
+  for (int round = 0; round < 60; ++round) {
+    Accelerator npu;
+    npu.model = round % 4 == 0 ? "mixtral-8x7b" : "llama3-8b";
+    npu.l2_mb = uniform_int(random, 2, 120);
+    npu.bandwidth_gb_per_s = uniform_int(random, 10, 200);
+    const BatchShape batch = decode_batch(uniform_int(random, 1, 48), uniform_int(random, 100, 12000));
+    const double best = npu.step(prefetch({{"kind", "oracle"}}), batch).time.value();
+    for (const double limit : {0.5, 0.9, 1.2, 1.5, 2., 5.}) {
+      const StepCost limited =
+          npu.step(prefetch({{"kind", "preserve"}, {"limit_mb", limit * npu.l2_mb}}), batch);
+      CAPTURE(npu.l2_mb, npu.bandwidth_gb_per_s, batch.decodes, batch.decode_context_max, limit);
+      CHECK(best <= limited.time.value() * (1 + 1e-9));
+      overflowing += limited.prefetch.evicted > Bytes(0);
+    }
+  }
+  CHECK(overflowing > 0);
+}
+
 TEST_CASE("prefetch step: of a model too, Algorithm 1 never beats the best set of prefetches, and is near it",
           "[engine]") {
   std::mt19937_64 random(11);

@@ -92,12 +92,12 @@ TEST_CASE("rotating step: never less than its busiest unit's work, nor than eith
     for (int round = 0; round < 40; ++round) {
       const Halves halves(dice, ranksets, round % 2 == 0);
       const std::array<BatchShape, 2> shapes = halves.shapes();
-      const double time = both.cost(shapes).time.value();
+      const double time = both.cost(shapes).cost.time.value();
       INFO(ranksets << " ranksets, round " << round);
       std::map<std::pair<int, int>, double> work;
       for (const BatchShape& shape : shapes) {
         for (const auto& [unit, seconds] : l3.work(shape)) work[unit] += seconds;
-        CHECK(time >= one.cost({&shape, 1}).time.value() * (1 - 1e-9));
+        CHECK(time >= one.cost({&shape, 1}).cost.time.value() * (1 - 1e-9));
       }
       double all = 0;
       for (const auto& [unit, seconds] : work) {
@@ -118,7 +118,8 @@ TEST_CASE("rotating step: what one layer leaves uneven the next evens out", "[en
   for (int round = 0; round < 60; ++round) {
     const Halves halves(dice, 4, false);
     const std::array<BatchShape, 2> shapes = halves.shapes();
-    const double turning = rotating.cost(shapes).time.value(), staying = fixed.cost(shapes).time.value();
+    const double turning = rotating.cost(shapes).cost.time.value(),
+                 staying = fixed.cost(shapes).cost.time.value();
     with += turning, without += staying;
     worst = std::max(worst, turning / staying);
   }
@@ -135,8 +136,8 @@ TEST_CASE("rotating step: alone, a chain takes the same whether its layers rotat
   for (int round = 0; round < 20; ++round) {
     const Halves halves(dice, 4, false);
     const BatchShape shape = halves.shapes()[0];
-    CHECK(rotating.cost({&shape, 1}).time.value() ==
-          Approx(fixed.cost({&shape, 1}).time.value()).epsilon(1e-9));
+    CHECK(rotating.cost({&shape, 1}).cost.time.value() ==
+          Approx(fixed.cost({&shape, 1}).cost.time.value()).epsilon(1e-9));
   }
 }
 
@@ -146,7 +147,7 @@ TEST_CASE("rotating step: everything is computed once, however layers go round",
   Dice dice(11);
   for (int round = 0; round < 20; ++round) {
     const Halves halves(dice, 4, true);
-    const StepCost a = rotating.cost(halves.shapes()), b = fixed.cost(halves.shapes());
+    const StepCost a = rotating.cost(halves.shapes()).cost, b = fixed.cost(halves.shapes()).cost;
     CHECK(a.flops.value() == Approx(b.flops.value()));
     CHECK(a.memory.value() == Approx(b.memory.value()));
     CHECK(a.energy.value() == Approx(b.energy.value()));
@@ -174,7 +175,7 @@ TEST_CASE("rotating step: a step of decodes alone takes as long without what is 
   CHECK(stores(without_prompts(l3.rotating)) == 0);
   for (int round = 0; round < 20; ++round) {
     const Halves halves(dice, 4, false);
-    const StepCost with = all.cost(halves.shapes()), without = decodes.cost(halves.shapes());
+    const StepCost with = all.cost(halves.shapes()).cost, without = decodes.cost(halves.shapes()).cost;
     CHECK(without.time.value() == Approx(with.time.value()).epsilon(1e-12));
     CHECK(without.energy.value() == Approx(with.energy.value()).epsilon(1e-12));
   }

@@ -119,6 +119,9 @@ TEST_CASE(
     }
 }
 
+// Algorithm 1 of the paper: `if cacheSum < C then insert prefetch op else set reachedEOG = true`, and the
+// text beside it, "the prefetch operator is not inserted [...], and the algorithm continues with the next
+// communication operation": the first that does not fit ends its window, whatever follows.
 TEST_CASE("preserve: it fetches until the sum would fill the cache, window by window") {
   const std::vector<PrefetchCandidate> candidates = {
       {0, Bytes(10), Bytes(5)}, {0, Bytes(20), Bytes(5)}, {0, Bytes(1), Bytes(5)}, {1, Bytes(29), Bytes(40)}};
@@ -159,7 +162,7 @@ TEST_CASE("preserve: the sum of a window never reaches the capacity, and more ca
 }
 
 TEST_CASE(
-    "oracle: of equally short sets it takes the one of fewest bytes, and none that would fill a window") {
+    "oracle: of equally short sets it takes the one of fewest bytes, and sets that overflow are sets too") {
   const auto oracle = make_policy(prefetch_policies(), "oracle");
   const std::vector<PrefetchCandidate> candidates = {
       {0, Bytes(10), {}}, {0, Bytes(20), {}}, {0, Bytes(5), {}}, {1, Bytes(30), {}}};
@@ -182,7 +185,7 @@ TEST_CASE(
   CHECK(chosen(100, [](auto f) { return 100 - (f[0] + f[1] + f[2] + f[3]).value(); }) ==
         Set{Bytes(10), Bytes(20), Bytes(5), Bytes(30)});
   asked = 0;
-  CHECK(chosen(30, [](auto f) { return 100 - (f[0] + f[1] + f[2] + f[3]).value(); }) ==
-        Set{no, Bytes(20), Bytes(5), no});
-  CHECK(asked == 6);  // 10 and 20 would fill it, and so would 30
+  const Set all = {Bytes(10), Bytes(20), Bytes(5), Bytes(30)};
+  CHECK(chosen(30, [](auto f) { return 100 - (f[0] + f[1] + f[2] + f[3]).value(); }) == all);
+  CHECK(asked == 16);
 }

@@ -30,6 +30,7 @@ constexpr const char* throughput = R"gp(series = "../timeseries.csv"
 stats series using 5 skip 1 nooutput name "tokens"
 stats series using ($2 > $3 ? $2 : $3) skip 1 nooutput name "requests"
 k = thousands(tokens_max)
+n = thousands(requests_max)
 set multiplot
 set lmargin at screen 0.18
 set rmargin at screen 0.97
@@ -45,12 +46,12 @@ plot series using 1:($5/k) skip 1 with lines ls 1 lw 2.5 notitle
 set tmargin at screen 0.51
 set bmargin at screen 0.155
 set format x "%g"
-set ytics step_of(requests_max, 4)
+set ytics step_of(requests_max / n, 4)
 set xlabel "Time (s)"
-set ylabel "Requests"
+set ylabel n == 1 ? "Requests" : "Requests (10^3)"
 set key at graph 1.0,1.17 right horizontal
-plot series using 1:2 skip 1 with lines ls 1 lw 2.5 title "running", \
-     "" using 1:3 skip 1 with lines ls 2 lw 2.5 title "waiting"
+plot series using 1:($2/n) skip 1 with lines ls 1 lw 2.5 title "running", \
+     "" using 1:($3/n) skip 1 with lines ls 2 lw 2.5 title "waiting"
 unset multiplot
 )gp";
 

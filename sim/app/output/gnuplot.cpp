@@ -41,7 +41,7 @@ set ylabel offset 0.8,0
 set key Left reverse noopaque samplen 2 spacing 1.1
 round_up(x, unit) = (x > 5*unit ? 10 : x > 2*unit ? 5 : x > unit ? 2 : 1) * unit
 step_of(range, steps) = range > 0 ? round_up(1.0*range / steps, 10**floor(log10(1.0*range / steps))) : 1
-thousands(most) = most >= 10000 ? 1000 : 1
+thousands(most) = most > 8000 ? 1000 : 1  # beyond, the last of four tics has five digits
 )gp";
 
 // The same picture in each: of PDF, 200 px are an inch; of PNG, a px is two. A letter of n px has a font size

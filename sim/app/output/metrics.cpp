@@ -125,6 +125,7 @@ Metrics measure(const RunResult& result, const Slo& slo) {
 
   for (const DeviceUsage& usage : result.devices) {
     m.energy += usage.energy;
+    if (m.energy_note.empty()) m.energy_note = usage.energy_note;
     m.cost_dollars += usage.cost_dollars;
     m.dollars_per_hour += usage.dollars_per_hour;
     m.device_hours += usage.devices * m.duration.value() / 3600;

@@ -29,6 +29,7 @@ struct Metrics {
   std::optional<double> goodput;  // requests per second; no SLO: none
   Distribution ttft_ms, tpot_ms, itl_ms, e2el_ms;
   Joules energy;
+  std::string energy_note;                        // what is known to be wrong with that of a device
   double cost_dollars = 0, dollars_per_hour = 0;  // of all devices that a replica has
   double device_hours = 0;
 };

@@ -55,6 +55,7 @@ Json device_json(const DeviceUsage& usage, Seconds duration) {
       {"cost_dollars", usage.cost_dollars},
       {"die_mm2", usage.die_mm2 ? Json(*usage.die_mm2) : Json(nullptr)}};
   if (!usage.kernels.empty()) device["kernels"] = usage.kernels;
+  if (!usage.energy_note.empty()) device["energy_note"] = usage.energy_note;
   if (!usage.host_memory.empty()) device["host_memory"] = usage.host_memory;
   if (usage.prefetch.fetched > Bytes(0)) device["prefetch"] = prefetch_json(usage.prefetch);
   return device;
@@ -147,6 +148,7 @@ Json summary_json(const FinishedRun& run) {
   s["devices"] = devices_json(run.result, m.duration);
   s["links"] = links_json(run.result, m.duration);
   s["energy_j"] = m.energy.value();
+  if (!m.energy_note.empty()) s["energy_note"] = m.energy_note;
   s["output_tokens_per_joule"] = share(static_cast<double>(m.output_tokens), m.energy.value());
   s["cost"] = cost_json(m);
   s["kv_cache"] = kv_cache_json(run);

@@ -145,6 +145,7 @@ void totals(Table& table, const FinishedRun& run) {
     cost += fmt::format(", ${} per million output tokens", shown(m.cost_dollars / tokens * 1e6));
   }
   table.row("Energy", energy);
+  if (!m.energy_note.empty()) table.row("", m.energy_note);
   table.row("Cost", cost);
 }
 

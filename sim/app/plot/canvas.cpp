@@ -175,7 +175,7 @@ std::string Frame::axes(const ChartAxis& x, const ChartAxis& y, bool x_labels) c
 }
 
 double left_margin(const ChartAxis& y) {
-  return 62 + y.widest_tic();
+  return 74 + y.widest_tic();
 }
 
 namespace {

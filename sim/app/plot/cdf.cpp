@@ -157,7 +157,7 @@ Figure cdf(const PlotRequest& request) {
   const Legend legend = legend_of(entries, Swatch::line, entries.empty() ? "" : all.title);
   const int note_height = note.empty() ? 0 : 24, height = legend.height + note_height + 20 + 300 + 84;
   const ChartAxis y = share_axis(sweep);
-  const double top = legend.height + note_height + 20, bottom = top + 300, left = 100, gap = 34,
+  const double top = legend.height + note_height + 20, bottom = top + 300, left = 114, gap = 34,
                right = canvas_width - 26;
   const double width = (right - left - gap) / 2;
   const Frame frames[] = {{left, left + width, top, bottom, height},

@@ -98,11 +98,17 @@ function rankOf(f, point) {
   return f.rank.get(textOf(f, point));
 }
 
+// What is known to be wrong with joules: a star at each of their names, its sentence above the charts.
+const energyNote =
+    (([, column] = []) => column === undefined ? '' : columnOf(column).find(note => note) || '')(
+        data.leaves.find(([pointer]) => pointer === '/energy_note'));
+const starred = (id, title) => energyNote && /joule|energy/.test(id) ? title + '*' : title;
+
 function allFields() {
   const varied =
       data.varied.map(([pointer, c], i) => field(pointer, data.short_names[i], 'varied', columnOf(c)));
-  const metrics =
-      data.metrics.map(([name, c, title, lower]) => ({...field(name, title, 'metric', columnOf(c)), lower}));
+  const metrics = data.metrics.map(
+      ([name, c, title, lower]) => ({...field(name, starred(name, title), 'metric', columnOf(c)), lower}));
   const places = [];  // best first
   (data.order || points.map((_, i) => i)).forEach((point, place) => places[point] = place + 1);
   const own = [

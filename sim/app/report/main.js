@@ -27,6 +27,7 @@ function describePage() {
           `${keys ? ' over ' + keys : ''}` :
       summaryOf(0)?.bound?.reason || '';
   $('version').textContent = data.version;
+  $('energy-note').textContent = energyNote && `* ${energyNote}.`;
 }
 
 function showVerdict() {

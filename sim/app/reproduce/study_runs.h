@@ -31,6 +31,18 @@ class StudyRuns {
 
   void want(const Point& point) { wanted_.emplace(name_of(point), point); }
 
+  // Of each that is wanted so far, what it is changed to as well.
+  void want_each(Point (*changed)(const Point&)) {
+    for (const auto& [name, point] : std::map(wanted_)) want(changed(point));
+  }
+  // The same points, whose `paper` is that of what each is changed to.
+  StudyRuns with_paper_of(Point (*changed)(const Point&)) const {
+    StudyRuns other = *this;
+    for (const auto& [name, point] : wanted_)
+      other.results_[name].paper = results_.at(name_of(changed(point))).paper;
+    return other;
+  }
+
   void run(const ReproduceOptions& options) {  // all that are wanted
     struct Asked {
       const Point* point;

@@ -11,9 +11,8 @@ bool same(double a, double b) {
   return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
 }
 
-struct PlayedAt {
+struct PlayedAt : PlayedCost {
   std::int64_t step;
-  StepCost cost;
 };
 
 StepCost slope_between(const PlayedAt& from, const PlayedAt& to) {
@@ -46,7 +45,7 @@ std::int64_t meeting(const PlayedAt& from, const PlayedAt& after, const PlayedAt
 
 class Cutter {
  public:
-  Cutter(const std::function<StepCost(std::int64_t)>& play, std::int64_t most, std::vector<StepRun>& runs)
+  Cutter(const std::function<PlayedCost(std::int64_t)>& play, std::int64_t most, std::vector<StepRun>& runs)
       : play_(play), left_(most), runs_(runs) {}
 
   PlayedAt played(std::int64_t step) {
@@ -55,7 +54,7 @@ class Cutter {
       at->second = play_(step);
       --left_;
     }
-    return {step, at->second};
+    return {at->second, step};
   }
 
   // All steps from the first to the one before `to`; true if it got there.
@@ -72,8 +71,8 @@ class Cutter {
       const auto quarter = [&](std::int64_t k) {
         return steps <= 16 || on_line(from, slope, played(from.step + k * steps / 4));
       };
-      if (on_line(from, slope, after) && on_line(from, slope, at) && on_line(from, slope, before) &&
-          quarter(1) && quarter(3)) {
+      if (from.causes == to.causes && on_line(from, slope, after) && on_line(from, slope, at) &&
+          on_line(from, slope, before) && quarter(1) && quarter(3)) {
         append(from, slope, steps);
         return left_ > 0;
       }
@@ -90,15 +89,15 @@ class Cutter {
   std::int64_t covered() const { return covered_; }
 
  private:
-  const std::function<StepCost(std::int64_t)>& play_;
+  const std::function<PlayedCost(std::int64_t)>& play_;
   std::int64_t left_, covered_ = 0;
   std::vector<StepRun>& runs_;
-  std::map<std::int64_t, StepCost> played_;
+  std::map<std::int64_t, PlayedCost> played_;
 };
 
 }  // namespace
 
-std::int64_t append_lines(const std::function<StepCost(std::int64_t)>& play, std::int64_t steps,
+std::int64_t append_lines(const std::function<PlayedCost(std::int64_t)>& play, std::int64_t steps,
                           std::int64_t most_played, std::vector<StepRun>& runs) {
   Cutter cutter(play, most_played, runs);
   const PlayedAt first = cutter.played(0);

@@ -95,7 +95,7 @@ StepCost PlayedStep::fill_timeline(std::span<const BatchShape> chains) {
 }
 
 // Flops, bytes and energy are the kernels', whenever they run; what they wait and how they slow is played.
-StepCost PlayedStep::cost(std::span<const BatchShape> chains) {
+PlayedCost PlayedStep::cost(std::span<const BatchShape> chains) {
   StepCost cost = fill_timeline(chains);
   const StepResult& result = timeline_->evaluate();
   const double stretch = cost.time > Seconds(0) ? result.total / cost.time : 0;
@@ -103,7 +103,7 @@ StepCost PlayedStep::cost(std::span<const BatchShape> chains) {
     *bound = stretch * *bound;
   for (std::size_t unit = 0; unit < result.busy.size(); ++unit) cost.busy[unit] = mean(result.busy[unit]);
   cost.time = result.total;
-  return cost;
+  return {cost, result.causes};
 }
 
 std::vector<OperatorSpan> PlayedStep::operators(std::span<const BatchShape> chains) {

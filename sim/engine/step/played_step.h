@@ -20,7 +20,7 @@ class PlayedStep {
   // Throws std::invalid_argument where the timeline refuses the graph.
   PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int chains);
 
-  StepCost cost(std::span<const BatchShape> chains);  // without the host's time
+  PlayedCost cost(std::span<const BatchShape> chains);  // without the host's time
   std::vector<OperatorSpan> operators(std::span<const BatchShape> chains);
 
   bool serial() const { return graph_.serial(); }

@@ -28,6 +28,12 @@ struct StepCost {
 // Of a kernel that runs so many times a step.
 StepCost attributed(const KernelCost& kernel, const Operator& op, double times);
 
+// What the timeline played: steps with the same causes differ in their times alone (StepResult::causes).
+struct PlayedCost {
+  StepCost cost;
+  std::uint64_t causes = 0;
+};
+
 // Steps in which every request decodes one token: step i costs first + i * slope.
 struct StepRun {
   StepCost first{}, slope{};

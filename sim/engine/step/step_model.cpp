@@ -152,7 +152,7 @@ Seconds StepModel::host_time(const BatchShape& batch) const {
 }
 
 StepCost StepModel::step(const StepWork& work) const {
-  if (!serial_ || !work.sub_batches.empty()) return played(work);
+  if (!serial_ || !work.sub_batches.empty()) return played(work).cost;
   StepCost cost = without_attention(work.whole);
   for (const Placed& placed : attention_ops_)
     cost += attributed(kernel(placed.op, work.whole), placed.op, placed.times);
@@ -175,22 +175,23 @@ PlayedStep& StepModel::interleaved(const StepWork& work) const {
   return *step;
 }
 
-StepCost StepModel::played(const StepWork& work) const {
-  StepCost cost;
-  if (!work.sub_batches.empty()) cost = interleaved(work).cost(work.sub_batches);
+PlayedCost StepModel::played(const StepWork& work) const {
+  PlayedCost played;
+  if (!work.sub_batches.empty()) played = interleaved(work).cost(work.sub_batches);
   if (work.sub_batches.empty() || work.whole_if_faster) {
-    const StepCost one = whole(work).cost({&work.whole, 1});
-    if (work.sub_batches.empty() || one.time < cost.time) cost = one;
+    const PlayedCost one = whole(work).cost({&work.whole, 1});
+    if (work.sub_batches.empty() || one.cost.time < played.cost.time) played = one;
   }
-  cost.host_bound = host_time(work.whole);
-  cost.time += cost.host_bound;
-  return cost;
+  played.cost.host_bound = host_time(work.whole);
+  played.cost.time += played.cost.host_bound;
+  return played;
 }
 
 std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
   bool split = !work.sub_batches.empty();
   if (split && work.whole_if_faster)
-    split = interleaved(work).cost(work.sub_batches).time <= whole(work).cost({&work.whole, 1}).time;
+    split =
+        interleaved(work).cost(work.sub_batches).cost.time <= whole(work).cost({&work.whole, 1}).cost.time;
   std::vector<OperatorSpan> spans =
       split ? interleaved(work).operators(work.sub_batches) : whole(work).operators({&work.whole, 1});
   const Seconds host = host_time(work.whole);
@@ -233,7 +234,7 @@ std::int64_t StepModel::steps_of_lines(const BatchShape& batch, std::int64_t ste
 
 std::int64_t StepModel::play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const {
   GrowingWork growing(work);
-  for (std::int64_t step = 0; step < steps; ++step) runs.push_back({played(growing.after(step)), {}, 1});
+  for (std::int64_t step = 0; step < steps; ++step) runs.push_back({played(growing.after(step)).cost, {}, 1});
   return steps;
 }
 

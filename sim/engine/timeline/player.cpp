@@ -29,6 +29,7 @@ Timeline::Player::Player(const StepGraph& described, PlacementPolicy policy)
   needs_.resize(prepared_.size() * static_cast<std::size_t>(words_));
   wanted_.resize(static_cast<std::size_t>(words_));
   held_.resize(members);
+  last_on_.resize(members);
   bytes_.resize(graph.capacities.size());
   demand_.resize(graph.capacities.size());
   result_.bytes.resize(graph.capacities.size());
@@ -43,6 +44,7 @@ const StepResult& Timeline::Player::evaluate(const EvaluateOptions& options) {
   std::fill(bytes_.begin(), bytes_.end(), 0.0);
   now_ = skipped_ = 0;
   turned_ = 0;
+  causes_ = 0;
   ++evaluation_;
   graph.check_values();
   result_.skipped_layers = 0;
@@ -58,6 +60,8 @@ void Timeline::Player::write_result() {
       std::rotate(held_.begin() + unit.first_member,
                   held_.begin() + unit.first_member + (unit.members - turned_ % unit.members) % unit.members,
                   held_.begin() + unit.first_member + unit.members);
+  add_last_cause();
+  result_.causes = causes_;
   std::size_t member = 0;
   for (auto& unit : result_.busy)
     for (Seconds& busy : unit) busy = Seconds(held_[member++]);
@@ -85,7 +89,8 @@ void Timeline::Player::reset(const EvaluateOptions& options) {
   running_.clear();
   changed_.clear();
   speeds_stale_ = false;
-  begun_ = reference_.part = -1;
+  begun_ = reference_.part = ending_ = -1;
+  std::ranges::fill(last_on_, LastOn{});
   for (Queue& queue : queues_) {
     queue.waiting.clear();
     queue.changed = false;
@@ -124,7 +129,7 @@ void Timeline::Player::make_ready(int op, std::int64_t layer) {
   const auto& part = graph.parts[static_cast<std::size_t>(compiled.part)];
   PartState& state = parts_[static_cast<std::size_t>(compiled.part)];
   const int id = part.first_instance + static_cast<int>(layer) * part.operators + compiled.local;
-  ready_.push_back({id, op, static_cast<int>(layer)});
+  ready_.push_back({id, op, static_cast<int>(layer), ending_});
   std::push_heap(ready_.begin(), ready_.end(), std::greater<>());
   if (op == part.anchor && state.folds && layer > state.begun) {
     state.begun = layer;
@@ -149,6 +154,7 @@ void Timeline::Player::complete(const Waiting& finished, double start) {
                        Seconds(finished.ready), Seconds(start), Seconds(now_)});
 
   waits_[static_cast<std::size_t>(finished.id)] = done;
+  ending_ = finished.id;
   PartState& state = parts_[static_cast<std::size_t>(op.part)];
   state.latest_done = std::max<std::int64_t>(state.latest_done, finished.layer);
   --state.left[static_cast<std::size_t>(finished.layer)];
@@ -198,10 +204,12 @@ void Timeline::Player::place_ready() {
     const auto& op = graph.operators[static_cast<std::size_t>(instance.op)];
     const Waiting waiting =
         placed(instance, op.first_alternative + (op.alternatives > 1 ? choose(instance) : 0));
-    if (waiting.alone == 0)
-      complete(waiting, now_);
-    else
+    if (waiting.alone > 0) {
       enqueue(waiting);
+      continue;
+    }
+    add_causes(waiting);
+    complete(waiting, now_);
   }
 }
 

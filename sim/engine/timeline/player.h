@@ -3,7 +3,7 @@
 // at one moment is one round: operators end (finish_due), what became ready is placed and queued
 // (place_ready), units start what they can (start_waiting), speeds follow (update_speeds), and a layer that
 // began is compared with an earlier one (fold). player.cpp says what happens when, units.cpp who may start
-// where, speeds.cpp how fast; fold.cpp folds.
+// where, speeds.cpp how fast, causes.cpp why then; fold.cpp folds.
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -30,6 +30,7 @@ class Timeline::Player {
  private:
   struct Instance {
     int id = 0, op = 0, layer = 0;
+    int after = -1;  // instance whose end made it ready
     bool operator>(const Instance& other) const { return id > other.id; }
   };
   struct Waiting : Instance {
@@ -113,6 +114,9 @@ class Timeline::Player {
   bool members_free(const Waiting& waiting) const;
   int want_members(const Waiting& waiting);
   void start(const Waiting& waiting, double amount);
+  void add_causes(const Waiting& started);
+  void add_causes(const Running& slowed);
+  void add_last_cause();
   double amount_free(int unit) const;
   double frees(const Running& running, const Waiting& waiting) const;
   int choose(const Instance& instance);
@@ -143,6 +147,13 @@ class Timeline::Player {
   std::vector<Running> running_;  // in order of start
   bool speeds_stale_ = false;
   int begun_ = -1;  // part of which a layer began in this round
+  std::uint64_t causes_ = 0;
+  int ending_ = -1;  // instance whose end is being dealt with
+  struct LastOn {
+    int id = -1;       // instance that started there last
+    double left = -1;  // when it let go of it, if somebody waited for just that
+  };
+  std::vector<LastOn> last_on_;  // by member
   std::vector<Queue> queues_;
   std::vector<int> changed_;  // units that may start something
   std::vector<PartState> parts_;

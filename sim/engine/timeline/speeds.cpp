@@ -64,7 +64,10 @@ void Timeline::Player::disturb() {
 void Timeline::Player::change_velocity(Running& running, double velocity) {
   if (velocity == running.velocity) return;
   catch_up(running);
+  const bool slowed =
+      velocity != running.scale || (running.velocity != 0 && running.velocity != running.scale);
   running.velocity = velocity;
+  if (slowed) add_causes(running);
   aim(running);
 }
 
@@ -92,7 +95,9 @@ void Timeline::Player::advance(Running& running, double progress) {
       if (time <= running.progress) continue;
       const int member = graph.member_of(*running.way, i, running.layer);
       held[member] += time < progress ? (time - running.progress) / running.velocity : passed;
-      if (time <= progress) held_now[member / word] &= ~bit(member);
+      if (time > progress) continue;
+      held_now[member / word] &= ~bit(member);
+      if (time == progress) last_on_[static_cast<std::size_t>(unit.first_member + member)].left = now_;
     }
   }
   running.progress = progress;

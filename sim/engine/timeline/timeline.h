@@ -6,6 +6,7 @@
 // Layers are played until the state at the start of one repeats that of an earlier one, the repeated layers
 // are skipped, and the last ones are played. Chains that drift apart, or layers declared unlike, never repeat
 // and are played in full.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -52,6 +53,9 @@ struct StepResult {
   std::vector<std::vector<Seconds>> busy;  // [unit][member] held; a pool: amount-seconds held
   std::vector<Bytes> bytes;                // [resource] moved
   std::int64_t skipped_layers = 0;         // by folding
+  // A hash of what each operator waited for last and what it shared bandwidth with. Where it is one for two
+  // fillings, all between the two on a line have it, and their times lie on a line but for shared bandwidth.
+  std::uint64_t causes = 0;
 };
 
 struct EvaluateOptions {

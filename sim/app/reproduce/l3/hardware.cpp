@@ -1,5 +1,6 @@
 // Table 5: what the units of DIMM-PIM draw; what its banks reach, by how they may open rows; and what each of
 // Sections 4.1 to 4.4 is worth to the system.
+#include "models/energy/power.h"
 #include "models/memory/dimm_pim/rank_attention.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/reproduce/l3/study.h"
@@ -85,9 +86,11 @@ void add_power(const Runs& runs, Rows& rows) {
     return found;
   };
   add_row(rows, "tab5_energy_per_token", "J a token, GPUs and DIMMs: L3, GPT-175B, OpenR1", {},
-          per_seed([](double w, double t, double) { return gpus * w / t; }));
+          per_seed([](double w, double t, double) { return gpus * w / t; }))
+      .note = gpu_energy_note;
   add_row(rows, "tab5_units_energy_share", "% of it by the PIM's units, at work while their rankset is", {},
-          per_seed([&](double w, double, double b) { return 100 * ranks * rank.value() * b / (gpus * w); }));
+          per_seed([&](double w, double, double b) { return 100 * ranks * rank.value() * b / (gpus * w); }))
+      .note = gpu_energy_note;
 }
 
 }  // namespace

@@ -37,13 +37,13 @@ OverSeeds gain(const Runs& runs, const char* model, const Scaling& how, int fact
 }
 
 // What Section 6.2 says in words, of GPT-175B.
-struct Judged {
+struct JudgedScaling {
   const char *id, *title;
   const Scaling& how;
   double published, low, high;
 };
-const Judged judged[] = {{"fig9_bw_only", "ranksets", scalings[0], 1.1, 1.0, 1.2},
-                         {"fig9_cap_only", "capacity", scalings[1], 1.6, 1.1, 1.7}};
+const JudgedScaling judged_scalings[] = {{"fig9_bw_only", "ranksets", scalings[0], 1.1, 1.0, 1.2},
+                                         {"fig9_cap_only", "capacity", scalings[1], 1.6, 1.1, 1.7}};
 constexpr const char *both_over_larger = "fig9_both_over_larger", *or_whole_id = "fig9_bw_only_or_whole";
 
 std::string id_of(const Scaling& how, int factor, const char* model) {
@@ -51,7 +51,7 @@ std::string id_of(const Scaling& how, int factor, const char* model) {
 }
 
 // More than the judged ones, which --only may ask for by themselves.
-bool wants_all(const Runs& runs) {
+bool wants_all_scalings(const Runs& runs) {
   bool any = runs.wants_row(both_over_larger) || runs.wants_row(or_whole_id);
   for (const char* model : scaled_models)
     for (const Scaling& how : scalings)
@@ -70,8 +70,8 @@ SystemRun scaled_run(const char* model, int bandwidth, int capacity) {
 }
 
 void want_scaling(Runs& runs) {
-  const bool all = wants_all(runs);
-  for (const Judged& j : judged)
+  const bool all = wants_all_scalings(runs);
+  for (const JudgedScaling& j : judged_scalings)
     if (all || runs.wants_row(j.id)) {
       want_seeds(runs, scaled("gpt175b", j.how, 8));
       want_seeds(runs, scaled_run("gpt175b", 1, 1));
@@ -86,11 +86,11 @@ void want_scaling(Runs& runs) {
 }
 
 void add_scaling(const Runs& runs, const Folder& folder, Rows& rows) {
-  for (const Judged& j : judged)
-    if (runs.wants_row(j.id) || wants_all(runs))
+  for (const JudgedScaling& j : judged_scalings)
+    if (runs.wants_row(j.id) || wants_all_scalings(runs))
       add_row(rows, j.id, fmt::format("8 times the {}, from (512 GB, 2): GPT-175B, OpenR1", j.title),
               j.published, gain(runs, "gpt175b", j.how, 8), j.low, j.high);
-  if (!wants_all(runs)) return;
+  if (!wants_all_scalings(runs)) return;
   add_row(rows, or_whole_id,
           "8 times the ranksets where a step is one batch if that is shorter (interleave best)", {},
           ratio(runs, or_whole(8), or_whole(1)));

@@ -37,7 +37,7 @@ const Variant& no_refresh() {
                          Json::object()};
   return v;
 }
-const Variant free_links{"free links", Json::object(), Json::object(), true};
+const Variant free_links{"free links", Json::object(), Json::object(), Links::free};
 const Variant by_head{"head overlap", Json::object(), {{"head_overlap", true}}};
 const Variant whole_logits{"whole logits", Json::object(), {{"head_overlap", false}}};
 

@@ -42,23 +42,31 @@ class DrawnRuns {
   std::map<Key, Rate> rates_;
 };
 
-constexpr const char* throughput = R"gp(set multiplot layout 2,1
+constexpr const char* throughput = R"gp(set multiplot
+set lmargin at screen 92.0/680
+set rmargin at screen 665.0/680
 set style fill solid 1.0 noborder
 set boxwidth 0.4
 set xrange [-1:47]
-set yrange [0:top]
-set ytics 2
 set xtics scale 0 ("7B" 2, "13B" 8, "30B" 14, "175B" 20, "7B" 26, "13B" 32, "30B" 38, "175B" 44)
-set ylabel "Throughput over NPU-only"
-set label 1 "Alpaca" at 11, top*0.93 center
-set label 2 "ShareGPT" at 35, top*0.93 center
-set arrow 1 from 23, 0 to 23, top nohead lc rgb "#909090" dt 2
-set key outside top center horizontal
-set title "Constants fitted to the paper"
+set label 1 "Alpaca" at 11, graph 0.93 center
+set label 2 "ShareGPT" at 35, graph 0.93 center
+set label 3 "Throughput over NPU-only" at screen 22.0/680, screen 0.52 center rotate
+set label 4 "GPT3, batches of 64, 128, 256, 384, 512 a device" at screen 378.0/680, screen 22.0/height center
+set arrow 1 from 23, graph 0 to 23, graph 1 nohead lc rgb "#909090" dt 2
+set key at screen 0.5, screen 1-10.0/height center top horizontal
+panel(top, bottom) = sprintf("set tmargin at screen %g; set bmargin at screen %g", 1-top/height, 1-bottom/height)
+scale(most) = sprintf("set yrange [0:%g]; set ytics %g", 1.2*most, step_of(1.2*most, 4))
+eval panel(84.0, 304.0)
+eval scale(most_fitted)
+set label 5 "Constants fitted to the paper" at graph 0.5, graph 1.08 center
 plot "throughput.csv" using ($1-0.2):2 skip 1 with boxes lc rgb "#E69F00" title "NPU+PIM", \
      "" using ($1+0.2):3 skip 1 with boxes lc rgb "#0072B2" title "NeuPIMs", 1 lc rgb "#404040" lw 1 notitle
-set title "Physical: nothing fitted"
-set xlabel "GPT3, batches of 64, 128, 256, 384, 512 a device"
+eval panel(386.0, 606.0)
+eval scale(most_physical)
+set label 5 "Physical: nothing fitted"
+unset label 3
+unset label 4
 unset key
 plot "throughput.csv" using ($1-0.2):4 skip 1 with boxes lc rgb "#E69F00" notitle, \
      "" using ($1+0.2):5 skip 1 with boxes lc rgb "#0072B2" notitle, 1 lc rgb "#404040" lw 1 notitle
@@ -136,7 +144,7 @@ unset multiplot
 void draw_throughput(ResultDirectory& directory, const DrawnRuns& runs) {
   OutputFile data(directory.file("figures/throughput.csv"));
   data.text("place,npupim_paper,neupims_paper,npupim_physical,neupims_physical\n");
-  double top = 1;
+  Rate most{1, 1};
   int place = 0;
   for (const char* dataset : datasets)
     for (const Model& model : models) {
@@ -147,16 +155,18 @@ void draw_throughput(ResultDirectory& directory, const DrawnRuns& runs) {
         const Rate base = at(npu_only), pim = at(npu_pim), all = at(neupims);
         const double values[] = {pim.paper / base.paper, all.paper / base.paper, pim.physical / base.physical,
                                  all.physical / base.physical};
-        for (const double v : values) top = std::max(top, v);
+        most = {std::max({most.paper, values[0], values[1]}),
+                std::max({most.physical, values[2], values[3]})};
         data.print("{},{:.4f},{:.4f},{:.4f},{:.4f}\n", place++, values[0], values[1], values[2], values[3]);
       }
       ++place;
     }
   data.close();
-  draw(directory, {.name = "throughput",
-                   .height = 560,
-                   .settings = fmt::format("top = {:.2f}\n", 1.2 * top),
-                   .body = throughput});
+  draw(directory,
+       {.name = "throughput",
+        .height = 690,
+        .settings = fmt::format("most_fitted = {:.4f}\nmost_physical = {:.4f}\n", most.paper, most.physical),
+        .body = throughput});
 }
 
 void draw_techniques(ResultDirectory& directory, const DrawnRuns& runs) {

@@ -7,8 +7,9 @@ namespace {
 
 // The paper names no interconnect and its simulator has no all-reduce: the paper set has one that costs
 // nothing. Physical: NVLink 3, the one of the A100 that the paper compares with.
-Json interconnect(const std::string& assumptions, bool free_links) {
-  if (assumptions == "physical" && !free_links) return "nvlink3_switch";
+Json interconnect(const std::string& assumptions, Links links) {
+  if (links == Links::of_the_set) links = assumptions == "physical" ? Links::nvlink : Links::free;
+  if (links == Links::nvlink) return "nvlink3_switch";
   return {{"shape", "switch"}, {"bandwidth_gb_per_s", 1e6}, {"latency_us", 0}};
 }
 
@@ -18,6 +19,14 @@ const std::vector<Model> models = {{"gpt3-7b", "GPT3-7B", 4, 1},
                                    {"gpt3-13b", "GPT3-13B", 4, 1},
                                    {"gpt3-30b", "GPT3-30B", 4, 2},
                                    {"gpt3-175b", "GPT3-175B", 8, 4}};
+
+StudyPoint over_nvlink(const StudyPoint& point) {
+  StudyPoint linked = point;
+  if (!point.variant.name.empty()) return linked;
+  linked.variant = {.name = "NVLink", .links = Links::nvlink};
+  linked.paper_only = true;
+  return linked;
+}
 
 Json scenario_of(const StudyPoint& p, const std::string& assumptions) {
   const int requests = p.batch * p.pipeline;
@@ -31,7 +40,7 @@ Json scenario_of(const StudyPoint& p, const std::string& assumptions) {
           {"precision", {{"weights", "fp16"}, {"activations", "fp16"}, {"kv_cache", "fp16"}}},
           {"cluster",
            {{"nodes", Json::array({{{"devices", Json::array({device})},
-                                    {"interconnect", interconnect(assumptions, p.variant.free_links)}}})}}},
+                                    {"interconnect", interconnect(assumptions, p.variant.links)}}})}}},
           {"serving",
            {{"replicas", Json::array({{{"parallelism", {{"tensor", p.tensor}, {"pipeline", p.pipeline}}},
                                        {"batching",

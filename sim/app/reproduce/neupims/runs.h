@@ -25,11 +25,12 @@ inline constexpr Machine npu_only{"npu_only", "npu_units", "round_robin", "off"}
     interleaved{"neupims_npu", "npu_pim", "greedy_min_load", "on"},
     neupims{"neupims_npu", "npu_pim", "greedy_min_load", "best"};
 
+enum class Links { of_the_set, free, nvlink };
 // One cause switched off, to see what it is worth: keys over those of the device and the partitioning.
 struct Variant {
   std::string name;
   Json device = Json::object(), partitioning = Json::object();
-  bool free_links = false;
+  Links links = Links::of_the_set;
 };
 
 struct StudyPoint {
@@ -39,7 +40,11 @@ struct StudyPoint {
   std::string dataset;  // sharegpt, alpaca
   int batch = 64;       // of a device
   Variant variant = {};
+  bool paper_only = false;  // not simulated in the physical set
 };
+
+// The same in the paper's set with collectives over NVLink; a variant is left as it is.
+StudyPoint over_nvlink(const StudyPoint& point);
 
 inline constexpr int steps_of_a_batch = 8;
 std::string name_of(const StudyPoint& point);

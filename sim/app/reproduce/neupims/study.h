@@ -37,7 +37,7 @@ void want_layouts(Runs& runs);
 void add_layouts(const Runs& runs, Rows& rows);  // Figure 14
 void add_power(const Runs& runs, Rows& rows);    // Table 5, of Table 4's runs
 double transpim_rate(const Scenario& scenario);  // tokens a second: an ESTIMATE
-// Figure 15, of Figure 12's runs; leaves transpim.csv.
+// Figure 15, of Figure 12's runs; leaves transpim.csv, if there is a folder.
 void add_transpim(const Runs& runs, const std::filesystem::path& folder, Rows& rows);
 void add_channel_loads(Rows& rows);  // Algorithm 2
 void add_estimates(Rows& rows);      // Algorithm 1

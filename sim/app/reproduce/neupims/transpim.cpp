@@ -66,8 +66,7 @@ double transpim_rate(const Scenario& scenario) {
 }
 
 void add_transpim(const Runs& runs, const std::filesystem::path& folder, Rows& rows) {
-  OutputFile file(folder / "transpim.csv");
-  file.text("model,dataset,batch,transpim_tokens_per_s,neupims_paper_over,neupims_physical_over\n");
+  std::string csv = "model,dataset,batch,transpim_tokens_per_s,neupims_paper_over,neupims_physical_over\n";
   std::vector<double> paper, physical;
   for (const char* dataset : datasets)
     for (const Model& model : models)
@@ -77,10 +76,10 @@ void add_transpim(const Runs& runs, const std::filesystem::path& folder, Rows& r
         const Measured& measured = runs.at(point);
         paper.push_back(measured.paper.output_throughput / rate);
         physical.push_back(measured.physical.output_throughput / rate);
-        file.print("{},{},{},{:.6g},{:.4f},{:.4f}\n", model.name, dataset, batch, rate, paper.back(),
-                   physical.back());
+        csv += fmt::format("{},{},{},{:.6g},{:.4f},{:.4f}\n", model.name, dataset, batch, rate, paper.back(),
+                           physical.back());
       }
-  file.close();
+  if (!folder.empty()) write_file(folder / "transpim.csv", csv);
   const auto mean = [](const std::vector<double>& v) {
     return std::accumulate(v.begin(), v.end(), 0.) / static_cast<double>(v.size());
   };

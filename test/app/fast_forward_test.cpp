@@ -1,0 +1,70 @@
+// `fast_forward` promises times to 1e-9: every shipped scenario that has runs of steps to sum, with and
+// without.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "sim/app/results/csv.h"
+#include "test/app/run_weir.h"
+
+using namespace weir;
+using namespace weir::test;
+
+namespace {
+
+// Stepping these takes seconds: the cases below, side by side.
+const std::set<std::string> slow = {"l3/hbm_pim", "l3/neo", "l3/quick", "l3/spare_memory"};
+
+// No run of theirs is ever summed: collectives are flows, or the replica has stages.
+const std::set<std::string> never = {"cluster/collective_flows", "neupims/gpt3-175b_tp8_pp4",
+                                     "neupims/gpt3-30b_tp4_pp2"};
+
+void check_alike(const std::string& scenario) {
+  INFO(scenario);
+  const ScratchDirectory scratch;
+  Table played[2];
+  for (const bool fast : {false, true}) {
+    const std::filesystem::path out = scratch / (fast ? "fast" : "stepped");
+    const Ended ended = run_weir({"run", shipped(scenario + ".json"), "--quiet", "--out", out.string(),
+                                  "--set", std::string("/fast_forward=") + (fast ? "true" : "false")});
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+    played[fast] = Table::read(out / "requests.csv");
+  }
+  const auto& [stepped, fast] = played;
+  REQUIRE(fast.rows() == stepped.rows());
+  constexpr double nanoseconds = 2e-9;  // what the columns are rounded to, twice
+  for (std::size_t i = 0; i < stepped.rows(); ++i)
+    for (const char* time : {"scheduled_s", "first_token_s", "finished_s"}) {
+      INFO("request " << i << " " << time);
+      REQUIRE(fast.text(i, time).empty() == stepped.text(i, time).empty());
+      if (!stepped.text(i, time).empty())
+        CHECK(fast.number(i, time) == Approx(stepped.number(i, time)).epsilon(1e-9).margin(nanoseconds));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("fast-forward: requests of every shipped scenario end when they do step by step, to 1e-9") {
+  int checked = 0;
+  for (const std::filesystem::path& file : shipped_scenarios()) {
+    const std::string folder = file.parent_path().filename().string();
+    const std::string name = (folder == "scenarios" ? "" : folder + "/") + file.stem().string();
+    if (slow.contains(name) || never.contains(name) || folder == "bench" || name == "reference") continue;
+    check_alike(name);
+    ++checked;
+  }
+  CHECK(checked > 30);
+}
+
+TEST_CASE("fast-forward: NEO's requests end when they do step by step, to 1e-9") {
+  check_alike("l3/neo");
+}
+
+TEST_CASE("fast-forward: requests of L3, spare memory or not, end when they do step by step, to 1e-9") {
+  check_alike("l3/quick");
+  check_alike("l3/spare_memory");
+}
+
+TEST_CASE("fast-forward: requests of GPUs with HBM-PIM end when they do step by step, to 1e-9") {
+  check_alike("l3/hbm_pim");
+}
