@@ -10,9 +10,6 @@
 namespace weir {
 namespace {
 
-// L3, Table 5, of one rank.
-constexpr double relayout_watts = 0.245e-3;
-
 Bytes kv_bytes(const MemorySpec& memory, std::int64_t head_dim) {  // of a token, in whole columns
   return Bytes(static_cast<double>(2 * token_columns(memory, head_dim) * memory.organisation.access_bytes));
 }

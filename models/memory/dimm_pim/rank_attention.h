@@ -16,6 +16,8 @@
 
 namespace weir {
 
+inline constexpr double relayout_watts = 0.245e-3;  // of a rank (L3, Table 5)
+
 class RankAttention {
  public:
   // Throws std::invalid_argument for options that cannot be.

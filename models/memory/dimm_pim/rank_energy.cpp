@@ -6,8 +6,7 @@ namespace {
 
 // L3, Table 5. A bank unit has four multipliers, an 8-byte column's worth; one of a wider column is taken as
 // so many of them (ESTIMATE).
-constexpr double bank_unit_watts = 1.129e-3, adder_watts = 1.812e-3, softmax_watts = 4.345e-3,
-                 relayout_watts = 0.245e-3;
+constexpr double bank_unit_watts = 1.129e-3, adder_watts = 1.812e-3, softmax_watts = 4.345e-3;
 constexpr double bank_unit_bytes = 8;
 
 // ESTIMATE: a column read that stays in the bank takes the cells' part of IDD4R - IDD3N; the rest is the way

@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-constexpr int cluster = 1, requests = 2;  // the processes
+constexpr int cluster_process = 1, request_process = 2;  // the processes
 
 std::string quoted(const std::string& text) {
   return Json(text).dump();
@@ -19,24 +19,24 @@ class Timeline {
   Timeline(OutputFile& file, const RunResult& result) : file_(file), result_(result) {}
 
   void write_names() {
-    name("process", cluster, 0, "cluster", 0);
-    name("process", requests, 0, "requests", 1);
+    name("process", cluster_process, 0, "cluster", 0);
+    name("process", request_process, 0, "requests", 1);
     for (std::size_t track = 0; track < result_.tracks.size(); ++track)
-      name("thread", cluster, thread_of_track(static_cast<std::int32_t>(track)), result_.tracks[track],
+      name("thread", cluster_process, thread_of_track(static_cast<std::int32_t>(track)), result_.tracks[track],
            track);
     for (std::int32_t request = 0; request < result_.requests_drawn; ++request)
-      name("thread", requests, thread_of_request(request), fmt::format("request {}", request), request);
+      name("thread", request_process, thread_of_request(request), fmt::format("request {}", request), request);
   }
 
   void write_spans() {
     for (const Span& span : result_.spans) {
-      begin("X", span.category, span.name, cluster, thread_of_track(span.track), span.start);
+      begin("X", span.category, span.name, cluster_process, thread_of_track(span.track), span.start);
       file_.print(R"(,"dur":{:.3f},"args":{{"requests":{},"tokens":{},"steps":{}}}}})",
                   span.duration.value() * 1e6, span.requests, span.tokens, span.steps);
     }
     for (const RequestSpan& span : result_.request_spans) {
       const RequestRecord& record = result_.requests[static_cast<std::size_t>(span.request)];
-      begin("X", "request", span.phase, requests, thread_of_request(span.request), span.start);
+      begin("X", "request", span.phase, request_process, thread_of_request(span.request), span.start);
       file_.print(R"(,"dur":{:.3f},"args":{{"input_tokens":{},"output_tokens":{},"replica":{}}}}})",
                   span.duration.value() * 1e6, record.request.input_tokens, record.request.output_tokens,
                   record.replica);
@@ -47,18 +47,18 @@ class Timeline {
   void write_arrows() {
     for (std::size_t id = 1; id <= result_.arrows.size(); ++id) {
       const StepArrow& arrow = result_.arrows[id - 1];
-      begin("s", "request", "step", requests, thread_of_request(arrow.request), arrow.at);
+      begin("s", "request", "step", request_process, thread_of_request(arrow.request), arrow.at);
       file_.print(R"(,"id":{}}})", id);
-      begin("f", "request", "step", cluster, thread_of_track(arrow.track), arrow.at);
+      begin("f", "request", "step", cluster_process, thread_of_track(arrow.track), arrow.at);
       file_.print(R"(,"id":{},"bp":"e"}})", id);
     }
   }
 
   void write_counters() {
     for (const Sample& s : result_.samples) {
-      begin("C", "sample", "requests", cluster, 0, s.time);
+      begin("C", "sample", "requests", cluster_process, 0, s.time);
       file_.print(R"(,"args":{{"running":{:.3f},"waiting":{:.3f}}}}})", s.running, s.waiting);
-      begin("C", "sample", "KV blocks", cluster, 0, s.time);
+      begin("C", "sample", "KV blocks", cluster_process, 0, s.time);
       file_.print(R"(,"args":{{"used":{:.3f}}}}})", s.kv_blocks);
     }
   }

@@ -16,7 +16,7 @@ struct VllmRun {
   std::int64_t blocks;  // 0: not recorded
 };
 
-const std::vector<VllmRun> runs = {
+const std::vector<VllmRun> vllm_runs = {
     {"rtx4090", "rtx4090", "vllm_rtx4090_llama3.1-8b.csv", "rtx4090_llama3.1-8b_tp1", 256, 2588},
     {"rtx_pro_6000", "rtx_pro_6000", "vllm_rtxpro6000_llama3.1-8b.csv", "rtx_pro_6000_llama3.1-8b_tp1", 128,
      0},
@@ -78,14 +78,14 @@ void add_row(std::vector<ReproducedRow>& rows, const std::string& id, const char
 void add_traces(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) {
   if (!options.reference) return;
   std::vector<Case> cases;
-  for (const VllmRun& run : runs)
+  for (const VllmRun& run : vllm_runs)
     for (const bool profiled : {true, false})
       cases.push_back({fmt::format("vllm_trace_{}_{}", run.id, profiled ? "profiled" : "analytic"),
                        scenario_of(run, *options.reference, profiled)});
   const std::vector<CaseResult> results = run_cases(cases, options);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const bool profiled = i % 2 == 0;
-    const Means m = measured_of(*options.reference / "serving" / runs[i / 2].trace);
+    const Means m = measured_of(*options.reference / "serving" / vllm_runs[i / 2].trace);
     const CaseResult& r = results[i];
     add_row(rows, cases[i].name + "_tpot", "mean TPOT, ms", m.tpot, r, r.tpot_mean_ms, profiled ? 5 : 15);
     add_row(rows, cases[i].name + "_e2e", "mean end to end, ms", m.e2e, r, r.e2e_mean_ms, profiled ? 5 : 15);

@@ -12,6 +12,11 @@
 #include "sim/app/reproduce/neupims/study.h"
 
 namespace weir::neupims {
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.) / static_cast<double>(values.size());
+}
+
 namespace {
 
 // GPT3-7B over four devices.
@@ -22,10 +27,6 @@ constexpr MhaParameters share_of_30b{.embedding = 7168 / 4, .heads = 56 / 4};
 struct Loads {
   std::vector<double> estimated, played;
 };
-
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.) / static_cast<double>(values.size());
-}
 
 double standard_error(const std::vector<double>& values) {
   double squares = 0;

@@ -88,7 +88,7 @@ plot "techniques.csv" using 1:2 skip 1 with linespoints lc rgb "#E69F00" pt 6 lw
      keyentry with lines lc rgb "#404040" dt 2 lw 2 title "the same, physical"
 )gp";
 
-constexpr const char* layouts = R"gp(set style fill solid 1.0 noborder
+constexpr const char* layouts_body = R"gp(set style fill solid 1.0 noborder
 set boxwidth 0.26
 set xrange [-0.6:2.6]
 set yrange [0:*]
@@ -194,7 +194,7 @@ void draw_layouts(ResultDirectory& directory, const DrawnRuns& runs) {
     data.print("{},{:.4f},{:.4f},{:.4f}\n", i, at(8, 256) / base, at(4, 128) / base, 1.0);
   }
   data.close();
-  draw(directory, {.name = "layouts", .settings = "", .body = layouts});
+  draw(directory, {.name = "layouts", .settings = "", .body = layouts_body});
 }
 
 // The bars of a model side by side, a gap between models.

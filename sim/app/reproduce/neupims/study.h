@@ -26,6 +26,8 @@ StudyPoint table4_point(const Machine& machine);
 // The warm batches of a scenario, where its policy places them.
 std::vector<std::vector<PlacedRequest>> placed_batches(const Scenario& scenario, int batch);
 
+double mean(const std::vector<double>& values);
+
 // Each part says which runs it wants, and makes its rows once they are there.
 void want_throughput(Runs& runs);
 void add_throughput(const Runs& runs, Rows& rows);  // Figure 12

@@ -24,12 +24,6 @@ struct Ratios {
   }
 };
 
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double v : values) sum += v;
-  return sum / static_cast<double>(values.size());
-}
-
 struct BothRatios {
   Ratios paper, physical;
 };

@@ -28,7 +28,7 @@ std::string heatmap(const std::string& file, const std::string& rows, int x, int
       file, rows, x, y, value);
 }
 
-constexpr const char* lengths = R"gp(stats "../lengths.csv" skip 1 using 4 nooutput
+constexpr const char* lengths_body = R"gp(stats "../lengths.csv" skip 1 using 4 nooutput
 set cbrange [1:STATS_max]
 set palette defined (0 "#ffffff", 1 "#D55E00")
 set xrange [-0.5:8.5]
@@ -42,7 +42,7 @@ set lmargin at screen 0.13
 set rmargin at screen 0.99
 set multiplot
 )gp";
-constexpr const char* batches = R"gp(set for [i=0:8] xtics add (sprintf("%d", 2**i) i)
+constexpr const char* batches_body = R"gp(set for [i=0:8] xtics add (sprintf("%d", 2**i) i)
 set xtics scale 0 offset 0,0.4
 set xlabel "Batch, 4 x Ascend 910B, int8" offset 0,0.9
 )gp";
@@ -70,14 +70,14 @@ void draw_lengths(ResultDirectory& directory) {
   constexpr int panel = 200, between = 42, below = 62;
   const auto models = static_cast<int>(largest_models.size());
   const int height = models * (panel + between) + below;
-  std::string body = std::string(cells) + lengths;
+  std::string body = std::string(cells) + lengths_body;
   for (int i = 0; i < models; ++i) {
     const int bottom = below + (models - 1 - i) * (panel + between);
     body += fmt::format(
         "set title \"{}, speed-up of a last step\" offset 0,-0.8\n"
         "set bmargin at screen {}.0/height\nset tmargin at screen {}.0/height\n",
         largest_models[static_cast<std::size_t>(i)], bottom, bottom + panel);
-    if (i == models - 1) body += batches;
+    if (i == models - 1) body += batches_body;
     constexpr int rows = 9 * 7;  // batches x lengths
     body += heatmap("lengths.csv", fmt::format("every ::{}::{}", rows * i, rows * (i + 1) - 1), 2, 3, 4);
   }
