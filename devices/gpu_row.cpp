@@ -100,7 +100,7 @@ void override_gpu(Json& row, Params& params) {
   override_numbers(row, cache_numbers(), params);
   override_numbers(row, numbers(), params);
   override_numbers(row, pim_numbers(), params);
-  if (row.is_object()) note_kernels(before, row, params);
+  if (row.is_object() && !params.describing()) note_kernels(before, row, params);
 }
 
 }  // namespace

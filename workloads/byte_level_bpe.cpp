@@ -8,7 +8,7 @@
 #include <queue>
 #include <unordered_map>
 
-#include "sim/core/bounded_json.h"
+#include "sim/core/json/bounded_json.h"
 #include "workloads/tokens.h"
 
 // Byte-level byte-pair encoding: Sennrich et al., arXiv:1508.07909, on bytes as GPT-2 does (openai/gpt-2,

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/core/bounded_json.h"
+#include "sim/core/json/bounded_json.h"
 
 namespace weir {
 namespace {

@@ -196,12 +196,12 @@ TEST_CASE("weir plot: a figure says which points it leaves out and why, and wher
   REQUIRE(run_weir({"plot", scratch / "sweep"}).code == 0);
   const std::string lines = contents(scratch / "sweep/plots/figures/throughput_latency.gp");
   CHECK_THAT(lines, Catch::Contains(
-                        "'Left out: 1 point that failed, 1 without mean TPOT (ms), 3 that have not run'"));
-  CHECK_THAT(lines, Catch::Contains("'SLO 40'") && Catch::Contains("'SLO 1M is above'"));
+                        "\"Left out: 1 point that failed, 1 without mean TPOT (ms), 3 that have not run\""));
+  CHECK_THAT(lines, Catch::Contains("\"SLO 40\"") && Catch::Contains("\"SLO 1M is above\""));
   CHECK_THAT(
       contents(scratch / "sweep/plots/figures/breakdown.gp"),
-      Catch::Contains("'Left out: 1 point that failed, 3 that have not run, 5 points of fewer output'") &&
-          Catch::Contains("'tokens/s than their bar''s'"));
+      Catch::Contains("\"Left out: 1 point that failed, 3 that have not run, 5 points of fewer output\"") &&
+          Catch::Contains("\"tokens/s than their bar's\""));
   make_sweep(scratch / "whole", grid({.kinds = 2, .rates = 4}));
   REQUIRE(run_weir({"plot", scratch / "whole"}).code == 0);
   CHECK_THAT(contents(scratch / "whole/plots/figures/throughput_latency.gp"),

@@ -142,7 +142,9 @@ TEST_CASE("notes: requests longer than what the model was made for, counted and 
       notes_of(with_lengths(2000, 49, nullptr)),
       "7 of 7 requests are longer than the 2048 tokens that opt-13b was made for (the longest has 2049)");
   CHECK(notes_of(with_lengths(2000, 48, nullptr)).empty());
-  CHECK(notes_of(with_lengths(2000, 49, 2048)).empty());  // they are rejected one by one
+  const std::vector<std::string> rejected = notes_of(with_lengths(2000, 49, 2048));  // one by one
+  REQUIRE(rejected.size() == 1);
+  CHECK_THAT(rejected[0], Catch::StartsWith("no request can ever be served"));
   CHECK(notes_of(with_lengths(2000, 49, 2050)).size() == 1);
   const Scenario s = read_scenario(with_lengths(2000, 49, nullptr), "s.json");
   CHECK(beyond_context(s).requests == 7);

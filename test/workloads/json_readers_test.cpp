@@ -71,7 +71,8 @@ TEST_CASE("json: every kind of mistake is told with its line") {
   for (const char* bad : {"-1", "\"1\"", "1e300"})
     CHECK(second(fmt::format(R"({{"timestamp": {}, "input_length": 1, "output_length": 1}})", bad))
               .starts_with("t: line 2: timestamp: expected a time"));
-  CHECK(second(std::string(100, '[')).starts_with("t: line 2: not valid JSON"));
+  CHECK(second(std::string(64, '[')).starts_with("t: line 2: not valid JSON"));
+  CHECK(second(std::string(65, '[')) == "t: line 2: nested deeper than 64 levels");
   const std::string deep = std::string(100, '[') + std::string(100, ']');
   CHECK(second(R"({"x": )" + deep + "}") == "t: line 2: nested deeper than 64 levels");
 }

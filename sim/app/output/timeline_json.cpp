@@ -22,10 +22,11 @@ class Timeline {
     name("process", cluster_process, 0, "cluster", 0);
     name("process", request_process, 0, "requests", 1);
     for (std::size_t track = 0; track < result_.tracks.size(); ++track)
-      name("thread", cluster_process, thread_of_track(static_cast<std::int32_t>(track)), result_.tracks[track],
-           track);
+      name("thread", cluster_process, thread_of_track(static_cast<std::int32_t>(track)),
+           result_.tracks[track], track);
     for (std::int32_t request = 0; request < result_.requests_drawn; ++request)
-      name("thread", request_process, thread_of_request(request), fmt::format("request {}", request), request);
+      name("thread", request_process, thread_of_request(request), fmt::format("request {}", request),
+           request);
   }
 
   void write_spans() {

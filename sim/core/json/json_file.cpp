@@ -7,7 +7,7 @@
 #include <mutex>
 #include <set>
 
-#include "sim/core/bounded_json.h"
+#include "sim/core/json/bounded_json.h"
 #include "sim/core/params.h"
 
 namespace weir {
