@@ -59,7 +59,7 @@ void check_cells(const Cells& cells) {
 }  // namespace
 
 // Half a minute of processor time: everything that needs all of the study is in here.
-TEST_CASE("weir reproduce preserve: its rows are within, and its figures are made", "[engine]") {
+TEST_CASE("weir reproduce preserve: its rows are within, and its figures are made", "[.reproduce]") {
   const ScratchDirectory scratch;
   const auto out = scratch / "all";
   const auto rows = reproduced(out, "");
