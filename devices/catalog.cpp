@@ -54,7 +54,7 @@ const std::vector<OtherRow>& other_row_keys() {
   return all;
 }
 
-// Those that the entry gives, as names or whole rows; none where one of them is wrong.
+// The rows that the entry gives, as names or whole; none where one of them is wrong.
 std::optional<Json> other_rows(const Json& row, bool any, Params& params) {
   std::optional<Json> given = Json::object();
   for (const OtherRow& other : other_row_keys()) {
@@ -79,7 +79,7 @@ std::optional<Json> other_rows(const Json& row, bool any, Params& params) {
   return given;
 }
 
-// What of a row follows from what was given of it.
+// Sets what follows from the keys that were given.
 void follow(Json& row, const std::function<bool(const char*)>& given) {
   if (!is_of(npu_class, row) || !given("memory") || given("memory_efficiency")) return;
   row["memory_efficiency"] = stream_efficiency(memory_of(row["memory"]));
@@ -113,7 +113,7 @@ double largest_of_catalog(const char* key) {
   return largest;
 }
 
-// What the scenario gives in the place of the row's.
+// Puts the scenario's number in the place of the row's.
 template <class Number>
 void give(Json& row, const char* key, std::optional<Number> given, Params& params) {
   if (!given || !row.is_object()) return;

@@ -33,7 +33,7 @@ struct GpuShape {
 std::vector<std::string> kernel_names();
 const RowFamily& kernel_rows();
 Json kernel_row_schema();  // of a key that holds one
-// Of a name, or of a whole row that kernel_rows() found right.
+// The efficiencies of a name, or of a whole row that kernel_rows() found right.
 KernelEfficiencies kernels_of(const Json& name_or_row, const GpuShape& shape);
 
 std::shared_ptr<const Device> make_gpu(DeviceSpec spec, GpuShape shape, KernelEfficiencies kernels);

@@ -139,7 +139,7 @@ std::optional<double> calendar_seconds(std::string_view text, std::optional<std:
   return static_cast<double>(whole - *origin) + fraction;
 }
 
-// Of a trace's prefixes, which are not replayed: prefix_blocks, prefix_hit_blocks, cached_tokens, ...
+// Columns about prefixes are not replayed: prefix_blocks, prefix_hit_blocks, cached_tokens, ...
 bool speaks_of_prefixes(std::string_view column) {
   std::string name(column);
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -14,10 +14,10 @@ Json memory_row_schema();  // of a key that holds one
 MemorySpec read_memory_row(Params params, const std::string& name);
 inline constexpr std::int64_t most_memory_banks = 1024;
 
-// Of a name of the catalog, or of a whole row that memory_rows() found right.
+// The memory of a name of the catalog, or of a whole row that memory_rows() found right.
 MemorySpec memory_of(const Json& name_or_row);
 
-// What a command line names: a name or a path. Throws ConfigError.
+// The memory that a command line names by name or path. Throws ConfigError.
 MemorySpec read_memory(const std::string& name_or_path);
 
 // The share of its peak that 4 MB of reads in order reach, with refresh: what a long stream gets.

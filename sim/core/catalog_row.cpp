@@ -109,7 +109,7 @@ class Finder {
   std::set<std::filesystem::path> open_;  // files, each the base of the one before
 };
 
-// What a row needs, its base may have; the items of a list are whole.
+// A row's base may have the keys that it needs; the items of a list are whole.
 void need_nothing(Json& schema) {
   schema.erase("required");
   if (schema.contains("properties"))

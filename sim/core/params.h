@@ -108,7 +108,8 @@ class Params {
   // Nested values. An absent optional object reads as {}: its keys then give their defaults.
   enum class Presence { required, optional };
   Params object(Key key, Presence presence = Presence::optional);
-  // Of objects; describing gives one. An absent optional list reads as one {}. One too long is not read.
+  // A list of objects; describing gives one. An absent optional list reads as one {}. One too long is not
+  // read.
   static constexpr std::size_t most_items = 16384;
   std::vector<Params> list(Key key, std::size_t min_items, Presence presence = Presence::required,
                            std::size_t max_items = most_items);

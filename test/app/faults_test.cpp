@@ -17,10 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void wait(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
 // Until weir takes SIGINT, by a handler or a thread that waits for it: with sanitizers, on a busy machine,
 // its start takes a while.
 void wait_for_start(pid_t weir) {

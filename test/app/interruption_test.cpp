@@ -18,10 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void wait(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
 std::set<std::string> everything_in(const fs::path& folder) {
   std::set<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) names.insert(entry.path());

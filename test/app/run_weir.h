@@ -27,6 +27,7 @@ std::string contents(const std::filesystem::path& file);
 
 std::string write(const std::filesystem::path& file, const std::string& text);  // returns its name
 int lines(const std::string& text);
+void wait(double seconds);
 
 Ended run_weir(std::vector<std::string> arguments, const HowToRun& how = {});
 // The quickstart with few requests, into out/NAME below the scratch directory.

@@ -100,6 +100,51 @@ TEST_CASE("lines: a straight run is played at seven steps, and no more than allo
   CHECK(total(some) == Approx(sum).epsilon(1e-12));
 }
 
+TEST_CASE("lines: causes that tell all take two plays a line and find every kink, a curve takes a third") {
+  std::mt19937_64 random(13);
+  for (int round = 0; round < 300; ++round) {
+    const auto steps = uniform_int(random, 100, 3000);
+    const bool curved = round % 2;
+    std::vector<std::int64_t> breaks(static_cast<std::size_t>(uniform_int(random, 0, 4)));
+    for (auto& b : breaks) b = uniform_int(random, 0, steps);
+    const auto time = [&](std::int64_t step) {  // rises faster, and jumps up, at each break
+      double value = 1 + 1e-4 * static_cast<double>(step);
+      for (const auto b : breaks)
+        if (step > b) value += 0.1 + 3e-4 * static_cast<double>(step - b);
+      return value;
+    };
+    std::int64_t played = 0;
+    const auto play = [&](std::int64_t step) {
+      ++played;
+      const auto passed = std::ranges::count_if(breaks, [&](std::int64_t b) { return step > b; });
+      return PlayedCost{of_time(time(step)).cost, static_cast<std::uint64_t>(passed),
+                        curved ? Between::curve : Between::line};
+    };
+    Cut lines;
+    lines.covered = append_lines(play, steps, 1000000, lines.runs);
+    CAPTURE(steps, breaks, curved);
+    CHECK(lines.covered == steps);
+    double sum = 0;
+    for (std::int64_t step = 0; step < steps; ++step) sum += time(step);
+    CHECK(total(lines) == Approx(sum).epsilon(1e-12));
+    CHECK(played <= 2 + curved + 40 * std::ssize(breaks));
+  }
+}
+
+TEST_CASE("lines: what is bent between two with the same causes is cut, where it may be a curve") {
+  const auto time = [](std::int64_t step) { return 1 + 1 / (1 + 1e-3 * static_cast<double>(step)); };
+  std::int64_t played = 0;
+  const auto play = [&](std::int64_t step) {
+    ++played;
+    return PlayedCost{of_time(time(step)).cost, 1, Between::curve};
+  };
+  Cut lines;
+  lines.covered = append_lines(play, 1000, 1000000, lines.runs);
+  double sum = 0;
+  for (std::int64_t step = 0; step < 1000; ++step) sum += time(step);
+  CHECK(total(lines) == Approx(sum).epsilon(1e-9));
+}
+
 TEST_CASE("lines: steps with prefetches, across the moment when the KV cache no longer fits", "[engine]") {
   ReplicaSpec replica = replica_on("h100_sxm", "nvlink4_switch", "");
   replica.links = {.name = "ring",

@@ -30,7 +30,7 @@ TEST_CASE("prefetch oracle: the policy takes the best set there is, and Algorith
   }
   CHECK((graphs > 200 && most >= 8));
   CHECK(overflows > 0);  // best sets of which a part is evicted
-  // Of sets that fit the cache, as Algorithm 1's do:
+  // Only sets that fit the cache, as Algorithm 1's do, are compared.
   CHECK(sum / static_cast<double>(graphs) < 1.009);  // 1.0083
   // 1.127 in round 103: of five candidates it takes the first two and stops at the third, which would fill
   // the cache; the best set has the fifth as well.

@@ -62,6 +62,20 @@ struct Accelerator {
   }
 };
 
+struct Drawn {
+  Accelerator npu;
+  BatchShape batch;
+};
+Drawn drawn(std::mt19937_64& random, int round) {
+  Drawn it;
+  it.npu.model = round % 4 == 0 ? "mixtral-8x7b" : "llama3-8b";
+  it.npu.l2_mb = uniform_int(random, 2, 120);
+  it.npu.bandwidth_gb_per_s = uniform_int(random, 10, 200);
+  const std::int64_t decodes = uniform_int(random, 1, 48);
+  it.batch = decode_batch(decodes, uniform_int(random, 100, 12000));
+  return it;
+}
+
 }  // namespace
 
 TEST_CASE("prefetch step: every byte still crosses the memory's bus, those of evicted prefetches twice",
@@ -131,11 +145,7 @@ TEST_CASE("prefetch step: no limit_mb beats the oracle, those beyond the cache i
   std::mt19937_64 random(12);
   int overflowing = 0;
   for (int round = 0; round < 60; ++round) {
-    Accelerator npu;
-    npu.model = round % 4 == 0 ? "mixtral-8x7b" : "llama3-8b";
-    npu.l2_mb = uniform_int(random, 2, 120);
-    npu.bandwidth_gb_per_s = uniform_int(random, 10, 200);
-    const BatchShape batch = decode_batch(uniform_int(random, 1, 48), uniform_int(random, 100, 12000));
+    const auto [npu, batch] = drawn(random, round);
     const double best = npu.step(prefetch({{"kind", "oracle"}}), batch).time.value();
     for (const double limit : {0.5, 0.9, 1.2, 1.5, 2., 5.}) {
       const StepCost limited =
@@ -153,11 +163,7 @@ TEST_CASE("prefetch step: of a model too, Algorithm 1 never beats the best set o
   std::mt19937_64 random(11);
   double worst = 1;
   for (int round = 0; round < 100; ++round) {
-    Accelerator npu;
-    npu.model = round % 4 == 0 ? "mixtral-8x7b" : "llama3-8b";
-    npu.l2_mb = uniform_int(random, 2, 120);
-    npu.bandwidth_gb_per_s = uniform_int(random, 10, 200);
-    const BatchShape batch = decode_batch(uniform_int(random, 1, 48), uniform_int(random, 100, 12000));
+    const auto [npu, batch] = drawn(random, round);
     const double best = npu.step(prefetch({{"kind", "oracle"}}), batch).time.value();
     const double ours = npu.preserve(batch).time.value();
     CAPTURE(npu.l2_mb, npu.bandwidth_gb_per_s, batch.decodes, batch.decode_context_max);

@@ -24,7 +24,7 @@ std::vector<std::string> notes_of(const Json& document) {
   return read_scenario(document, "s.json").notes;
 }
 
-// Of the small scenario with one value set.
+// The notes of the small scenario with one value set.
 std::vector<std::string> notes_with(const std::string& pointer, const Json& value) {
   Json document = one_h100();
   document[Json::json_pointer(pointer)] = value;

@@ -26,7 +26,7 @@ struct PimInterference {
   double pim_slowdown;  // the factor by which those take longer
 };
 inline constexpr PimRequest interference_request{PimOp::both, 1024, 8, 128};
-// Of such requests, over 32 refreshes.
+// Plays such requests over 32 refreshes.
 PimInterference play_interference(const MemorySpec& memory, const PimOptions& options = {});
 
 }  // namespace weir

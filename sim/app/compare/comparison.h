@@ -45,7 +45,7 @@ struct Comparison {
 Comparison compare(std::vector<ResultSet> sets);
 
 Json comparison_json(const Comparison& comparison);
-// Of many points: over all of them every metric, then each point's `metrics`.
+// The table of many points has every metric over all of them, then each point's `metrics`.
 std::string comparison_table(const Comparison& comparison, const std::vector<std::string>& metrics,
                              std::size_t width = 100);
 

@@ -14,8 +14,8 @@ class TimeLimit {
   TimeLimit& operator=(const TimeLimit&) = delete;
 };
 
-// Of a wait for all ranks: the variable WEIR_MPI_TIME_LIMIT_S, or 120. Throws ConfigError if it is no whole
-// number above 0.
+// A wait for all ranks ends after so long: the variable WEIR_MPI_TIME_LIMIT_S, or 120. Throws ConfigError if
+// it is no whole number above 0.
 unsigned mpi_time_limit_s();
 
 }  // namespace weir

@@ -45,8 +45,8 @@ class OutputFile {
   fmt::memory_buffer buffer_;
 };
 
-// What a place that the user named, `told`, cannot take: a ConfigError where the place is a wrong one, a
-// std::system_error where the machine fails it (no space left).
+// Throws that a place which the user named, `told`, cannot be written: a ConfigError where the place is a
+// wrong one, a std::system_error where the machine fails it (no space left).
 [[noreturn]] void cannot_write(const std::string& told, std::error_code why);
 
 // A file that the user named: what fails is cannot_write()'s.

@@ -136,7 +136,7 @@ class Judge {
     return fmt::format(fmt::runtime(ranking_.shown), shown_number(objective(row), 4));
   }
 
-  // Of what an SLO bounds; of both where it bounds nothing.
+  // Names the latencies that an SLO bounds; both where it bounds nothing.
   std::string latencies(const Repeated& row) const {
     const int p = slo_.percentile > 0 ? slo_.percentile : 99;
     std::string text;

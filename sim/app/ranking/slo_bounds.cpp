@@ -19,7 +19,7 @@ SloBounds bounds_in(const Json& object) {
           static_cast<int>(number_at(object, "percentile").value_or(0))};
 }
 
-// Of the first point that says, or as the sweep file has it: summaries may have been read without scenarios.
+// The first point's that has one, or the sweep file's: summaries may have been read without scenarios.
 Json scenario_slo(const ResultSet& results) {
   static const Json::json_pointer at("/scenario/slo");
   for (const PointResult& point : results.points)

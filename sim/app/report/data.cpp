@@ -122,7 +122,7 @@ Json student_t(const ResultSet& results) {
   return list;
 }
 
-// Who won, and the points in that order.
+// Sets the winner, and the points in the order of the ranking.
 void set_verdict(Json& data, const ResultSet& results) {
   const Ranking ranking = ranking_of(results);
   const std::vector<Repeated> rows = ranked(results, ranking);

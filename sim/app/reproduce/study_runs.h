@@ -31,7 +31,7 @@ class StudyRuns {
 
   void want(const Point& point) { wanted_.emplace(name_of(point), point); }
 
-  // Of each that is wanted so far, what it is changed to as well.
+  // Wants each point that is wanted so far also as it is changed.
   void want_each(Point (*changed)(const Point&)) {
     for (const auto& [name, point] : std::map(wanted_)) want(changed(point));
   }
@@ -111,7 +111,7 @@ struct StudyPart {
   }
 };
 
-// Of those that options.only names, or of all where one of its texts begins no part's ids.
+// Makes the rows of the parts that options.only names, or of all where one of its texts begins no part's ids.
 template <class Runs>
 ReproducedRows reproduce_parts(std::vector<StudyPart<Runs>> parts, const ReproduceOptions& options) {
   const auto named = [&](const std::string& only) {

@@ -15,7 +15,7 @@ namespace weir {
 // that is being typed.
 std::vector<std::string> completions(const CLI::App& app, const std::vector<std::string>& words);
 
-// Of an option whose type says them: "svg|pdf|png", or CLI11's "TEXT:{dual,single}".
+// The choices of an option whose type has them: "svg|pdf|png", or CLI11's "TEXT:{dual,single}".
 std::vector<std::string> choices_of(const CLI::Option& option);
 
 // The parser's help as roff, for man(1).

@@ -41,7 +41,7 @@ RunPoints in_local_children(PointWork work, const ChildLimits& limits, int jobs)
 int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoints& run_points);
 
 // For the terminal; `styled` only if stdout is one. Needs no more of the summaries than table_metrics().
-// Of many configurations it has the ten best, and names `csv`, which has them all.
+// The table has the ten best of many configurations, and names `csv`, which has them all.
 std::string sweep_table(const ResultSet& results, const std::string& csv, bool styled,
                         std::size_t width = unbounded);
 std::vector<std::string> table_metrics();

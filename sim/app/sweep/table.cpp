@@ -22,7 +22,7 @@ struct Column {
 const Column always[] = {
     {"output tok/s", "output_throughput"}, {"TTFT p99 ms", "p99_ttft_ms"}, {"TPOT p99 ms", "p99_tpot_ms"}};
 
-// Of what rows are ranked by: short, as the numbers have their dollars.
+// The title of what rows are ranked by is short, as the numbers have their dollars.
 std::string title_of(const std::string& metric) {
   const Column titles[] = {
       {"capacity /s", "capacity_rate_per_s"},      {"goodput /s", "request_goodput"},

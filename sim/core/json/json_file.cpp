@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_keys = 10'000;  // of one object: ordered_json looks them up one by one
 
-// Of a file for people: no key of an object twice.
+// People write these files: a key that an object has twice is an error.
 class DocumentParser : public BoundedParser<Json> {
  public:
   DocumentParser(Json& result, const std::string& file) : BoundedParser(result), file_(file) {}

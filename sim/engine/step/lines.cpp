@@ -24,7 +24,7 @@ StepCost slope_between(const PlayedAt& from, const PlayedAt& to) {
 bool on_line(const PlayedAt& from, const StepCost& slope, const PlayedAt& played) {
   StepCost expected = from.cost;
   expected += static_cast<double>(played.step - from.step) * slope;
-  return same(expected.time.value(), played.cost.time.value()) &&
+  return played.causes == from.causes && same(expected.time.value(), played.cost.time.value()) &&
          same(expected.memory.value(), played.cost.memory.value()) &&
          same(expected.energy.value(), played.cost.energy.value()) &&
          std::ranges::equal(expected.busy, played.cost.busy,
@@ -60,25 +60,11 @@ class Cutter {
   // All steps from the first to the one before `to`; true if it got there.
   bool cut(const PlayedAt& from, const PlayedAt& to) {
     const std::int64_t steps = to.step - from.step;
-    if (steps == 1) {
-      append(from, {}, 1);
+    if (steps == 1 || is_line(from, to)) {
+      append(from, steps == 1 ? StepCost{} : slope_between(from, to), steps);
       return left_ > 0;
     }
-    PlayedAt at = played(from.step + steps / 2);
-    if (steps > 4) {
-      const PlayedAt after = played(from.step + 1), before = played(to.step - 1);
-      const StepCost slope = slope_between(from, to);
-      const auto quarter = [&](std::int64_t k) {
-        return steps <= 16 || on_line(from, slope, played(from.step + k * steps / 4));
-      };
-      if (from.causes == to.causes && on_line(from, slope, after) && on_line(from, slope, at) &&
-          on_line(from, slope, before) && quarter(1) && quarter(3)) {
-        append(from, slope, steps);
-        return left_ > 0;
-      }
-      if (const std::int64_t kink = meeting(from, after, before, to); kink >= 0) at = played(kink);
-    }
-    return cut(from, at) && cut(at, to);
+    return cut_at(at_which_to_cut(from, to), from, to);
   }
 
   void append(const PlayedAt& from, const StepCost& slope, std::int64_t steps) {
@@ -89,6 +75,34 @@ class Cutter {
   std::int64_t covered() const { return covered_; }
 
  private:
+  bool cut_at(std::int64_t step, const PlayedAt& from, const PlayedAt& to) {
+    const PlayedAt at = played(step);
+    return cut(from, at) && cut(at, to);
+  }
+
+  bool is_line(const PlayedAt& from, const PlayedAt& to) {
+    if (from.causes != to.causes) return false;
+    const Between between = std::max(from.between, to.between);
+    if (between == Between::line) return true;
+    const StepCost slope = slope_between(from, to);
+    const std::int64_t steps = to.step - from.step;
+    const auto on = [&](std::int64_t step) { return on_line(from, slope, played(step)); };
+    if (between == Between::curve) return on(from.step + (steps <= 4 ? steps / 2 : 3 * steps / 8));
+    const auto quarter = [&](std::int64_t k) { return steps <= 16 || on(from.step + k * steps / 4); };
+    return on(from.step + steps / 2) && on(from.step + 1) && on(to.step - 1) && quarter(1) && quarter(3);
+  }
+
+  std::int64_t at_which_to_cut(const PlayedAt& from, const PlayedAt& to) {
+    const std::int64_t middle = from.step + (to.step - from.step) / 2;
+    if (to.step - from.step <= 4) return middle;
+    const PlayedAt after = played(from.step + 1);
+    if (after.causes != from.causes) return after.step;
+    const PlayedAt before = played(to.step - 1);
+    if (before.causes != to.causes) return before.step;
+    const std::int64_t kink = meeting(from, after, before, to);
+    return kink >= 0 ? kink : middle;
+  }
+
   const std::function<PlayedCost(std::int64_t)>& play_;
   std::int64_t left_, covered_ = 0;
   std::vector<StepRun>& runs_;

@@ -10,11 +10,12 @@
 
 namespace weir {
 
-// Appends to `runs` what steps 0 to `steps` - 1 cost, in segments: between two steps that were played is a
-// line where the two have the same causes (StepResult::causes) and the step in the middle, those next to the
-// two and, between 16 steps or more, those in the quarters lie on it to 1e-9; elsewhere they are cut in
-// halves. Returns how many steps it covered: fewer than
-// `steps` once it has played `most_played`.
+// Appends to `runs` what steps 0 to `steps` - 1 cost, in segments: two steps that were played and have the
+// same causes are the ends of one if nothing but a line can be between them (Between), or if the step in the
+// middle and one in a quarter lie on it to 1e-9 where it may be a curve, and those in both quarters and next
+// to the two as well where it may be anything; elsewhere they are cut, where causes change or lines meet if
+// that is seen at the ends, else in halves. Returns how many steps it covered: fewer than `steps` once it has
+// played `most_played`.
 std::int64_t append_lines(const std::function<PlayedCost(std::int64_t step)>& play, std::int64_t steps,
                           std::int64_t most_played, std::vector<StepRun>& runs);
 

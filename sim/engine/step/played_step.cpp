@@ -103,7 +103,10 @@ PlayedCost PlayedStep::cost(std::span<const BatchShape> chains) {
     *bound = stretch * *bound;
   for (std::size_t unit = 0; unit < result.busy.size(); ++unit) cost.busy[unit] = mean(result.busy[unit]);
   cost.time = result.total;
-  return {cost, result.causes};
+  return {cost, result.causes,
+          prefetched_->any() ? Between::anything
+          : result.slowed    ? Between::curve
+                             : Between::line};
 }
 
 std::vector<OperatorSpan> PlayedStep::operators(std::span<const BatchShape> chains) {

@@ -15,6 +15,8 @@ class Prefetched {
  public:
   Prefetched(const ReplicaSpec& replica, const StageStep& step, const StageGraph& placed);
 
+  bool any() const { return !fetches_.empty(); }
+
   // Those that another class must not cost: prefetches and what they are for.
   static std::vector<bool> covered(const OperatorGraph& part);
 

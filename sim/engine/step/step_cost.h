@@ -28,10 +28,15 @@ struct StepCost {
 // Of a kernel that runs so many times a step.
 StepCost attributed(const KernelCost& kernel, const Operator& op, double times);
 
-// What the timeline played: steps with the same causes differ in their times alone (StepResult::causes).
+// What the costs of steps between two with the same causes lie on: a line; a curve without kinks, where
+// bandwidth was shared; or anything, where causes do not tell all, as of prefetches.
+enum class Between { line, curve, anything };
+
+// What the timeline played (StepResult::causes).
 struct PlayedCost {
   StepCost cost;
   std::uint64_t causes = 0;
+  Between between = Between::anything;
 };
 
 // Steps in which every request decodes one token: step i costs first + i * slope.

@@ -13,8 +13,14 @@ std::uint64_t scrambled(std::uint64_t z) {  // splitmix64's (Steele, Lea, Flood,
   return z ^ (z >> 31);
 }
 
+constexpr std::uint64_t spread = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio, as splitmix64 steps
+
 std::uint64_t joined(std::uint64_t hash, int number) {
-  return scrambled(hash + static_cast<std::uint32_t>(number) + 0x9e3779b97f4a7c15);
+  return scrambled(hash + static_cast<std::uint32_t>(number) + spread);
+}
+
+std::uint64_t pair(int high, int low) {
+  return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
 }
 
 }  // namespace
@@ -24,7 +30,7 @@ void Timeline::Player::add_causes(const Waiting& started) {
   const auto& unit = graph.units[static_cast<std::size_t>(way.unit)];
   const bool waited = started.ready < now_;
   std::uint64_t hash =
-      joined(joined(joined(joined(0, started.id), started.after), started.slowest), started.alternative);
+      scrambled(pair(started.id, started.after) + pair(started.slowest, started.alternative) * spread);
   const auto follow = [&](int member) {
     LastOn& last = last_on_[static_cast<std::size_t>(unit.first_member + member)];
     hash = joined(hash, last.id);
@@ -36,10 +42,18 @@ void Timeline::Player::add_causes(const Waiting& started) {
   else
     for (int i = 0; i < way.portions; ++i)
       if (started.times[i] > Seconds(0)) follow(graph.member_of(way, i, started.layer));
+  const int* resources = graph.draw_resources.data() + way.first_draw;
+  for (int d = 0; d < way.draws; ++d) {
+    if (!(started.rates[d] > BytesPerSecond(0))) continue;
+    int& last = last_drawing_[static_cast<std::size_t>(resources[d])];
+    hash = joined(hash, last);
+    last = started.id;
+  }
   causes_ += hash;
 }
 
 void Timeline::Player::add_causes(const Running& slowed) {
+  slowed_any_ = true;
   std::uint64_t beside = 0;
   for (const Running& running : running_)
     for (int d = 0; d < running.way->draws; ++d)

@@ -30,6 +30,7 @@ Timeline::Player::Player(const StepGraph& described, PlacementPolicy policy)
   wanted_.resize(static_cast<std::size_t>(words_));
   held_.resize(members);
   last_on_.resize(members);
+  last_drawing_.resize(graph.capacities.size());
   bytes_.resize(graph.capacities.size());
   demand_.resize(graph.capacities.size());
   result_.bytes.resize(graph.capacities.size());
@@ -45,6 +46,7 @@ const StepResult& Timeline::Player::evaluate(const EvaluateOptions& options) {
   now_ = skipped_ = 0;
   turned_ = 0;
   causes_ = 0;
+  slowed_any_ = false;
   ++evaluation_;
   graph.check_values();
   result_.skipped_layers = 0;
@@ -62,6 +64,7 @@ void Timeline::Player::write_result() {
                   held_.begin() + unit.first_member + unit.members);
   add_last_cause();
   result_.causes = causes_;
+  result_.slowed = slowed_any_;
   std::size_t member = 0;
   for (auto& unit : result_.busy)
     for (Seconds& busy : unit) busy = Seconds(held_[member++]);
@@ -91,6 +94,7 @@ void Timeline::Player::reset(const EvaluateOptions& options) {
   speeds_stale_ = false;
   begun_ = reference_.part = ending_ = -1;
   std::ranges::fill(last_on_, LastOn{});
+  std::ranges::fill(last_drawing_, -1);
   for (Queue& queue : queues_) {
     queue.waiting.clear();
     queue.changed = false;

@@ -148,12 +148,14 @@ class Timeline::Player {
   bool speeds_stale_ = false;
   int begun_ = -1;  // part of which a layer began in this round
   std::uint64_t causes_ = 0;
+  bool slowed_any_ = false;
   int ending_ = -1;  // instance whose end is being dealt with
   struct LastOn {
     int id = -1;       // instance that started there last
     double left = -1;  // when it let go of it, if somebody waited for just that
   };
-  std::vector<LastOn> last_on_;  // by member
+  std::vector<LastOn> last_on_;    // by member
+  std::vector<int> last_drawing_;  // instance that started last, by resource
   std::vector<Queue> queues_;
   std::vector<int> changed_;  // units that may start something
   std::vector<PartState> parts_;

@@ -12,6 +12,7 @@ void Timeline::Player::update_speeds() {
   for (const Running& running : running_) {
     const int* resources = graph.draw_resources.data() + running.way->first_draw;
     for (int d = 0; d < running.way->draws; ++d) {
+      if (!(running.rates[d] > BytesPerSecond(0))) continue;
       const auto r = static_cast<std::size_t>(resources[d]);
       demand_[r] += running.rates[d].value() * running.scale;
       enough &= demand_[r] <= graph.capacities[r].value();

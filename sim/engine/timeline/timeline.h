@@ -53,9 +53,11 @@ struct StepResult {
   std::vector<std::vector<Seconds>> busy;  // [unit][member] held; a pool: amount-seconds held
   std::vector<Bytes> bytes;                // [resource] moved
   std::int64_t skipped_layers = 0;         // by folding
-  // A hash of what each operator waited for last and what it shared bandwidth with. Where it is one for two
-  // fillings, all between the two on a line have it, and their times lie on a line but for shared bandwidth.
+  // A hash of what each operator waited for last and what slowed it. Where it is one for two fillings and
+  // neither was slowed, all between the two on a line have it, and their times lie on a line; times of
+  // operators that were slowed are on a curve.
   std::uint64_t causes = 0;
+  bool slowed = false;  // somebody, by those beside it
 };
 
 struct EvaluateOptions {

@@ -26,10 +26,6 @@ constexpr bool memory_can_be_limited = false;  // its shadow takes terabytes of 
 constexpr bool memory_can_be_limited = true;
 #endif
 
-void wait(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
 std::string misbehave(std::size_t point) {
   if (point == 1) throw std::runtime_error("no such thing");
   if (point == 2) {

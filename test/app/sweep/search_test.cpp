@@ -323,7 +323,7 @@ TEST_CASE("cheapest: means dollars, unless the sweep says otherwise: two RTX 409
       points.push_back(done(static_cast<std::int64_t>(i), read.points[i].varied, std::move(summary)));
     }
     conclude(read.searches, points);
-    // Of the device catalog, price_per_hour
+    // The device catalog's price_per_hour.
     CHECK(points[0].summary["cost"]["dollars_per_hour"].get<double>() == Approx(2.69));
     CHECK(points[1].summary["cost"]["dollars_per_hour"].get<double>() == Approx(2 * 0.34));
     REQUIRE(points[0].summary["cheapest"] != points[1].summary["cheapest"]);

@@ -18,8 +18,8 @@ class Staging {
   std::filesystem::path path_;
 };
 
-// What killed processes left there under this prefix. Only for whoever holds the lock of the place that the
-// prefix belongs to: it would take the folder of one that runs.
+// Removes what killed processes left there under this prefix. The caller holds the lock of the place that the
+// prefix belongs to: without it the folder of one that runs would go too.
 void remove_leftovers(const std::filesystem::path& folder, const std::string& prefix);
 
 }  // namespace weir

@@ -37,7 +37,7 @@ ReproducedRow& add_lower(const Runs& runs, Rows& rows, const char* id, const cha
     physical.push_back(mean(here.physical));
     const auto [least, most] = std::ranges::minmax(here.paper);
     note += fmt::format("{}{} {:.3g} ({} seeds: {:.3g} to {:.3g})", note.empty() ? "" : ", ",
-                        model_of(model).title, paper.back(), seeds, least, most);
+                        model_of(model).title, paper.back(), here.paper.size(), least, most);
   }
   ReproducedRow& row = add_row(rows, id, metric, published, *std::ranges::min_element(paper),
                                *std::ranges::min_element(physical), low, high);

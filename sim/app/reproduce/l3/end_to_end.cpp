@@ -88,10 +88,6 @@ std::string refused(const Runs& runs, const SystemRun& run) {
       replica.kv_blocks * replica.kv_cache.block_tokens, replica.parallelism.tensor);
 }
 
-void add_note(ReproducedRow& row, const std::string& text) {
-  if (!text.empty()) row.note += "; " + text;
-}
-
 SystemRun without_sub_batches(const ServedModel& model, const TraceLengths& trace) {
   SystemRun run = run_of(hbm_pim, model, trace);
   run.batching = {{"interleave", "off"}};

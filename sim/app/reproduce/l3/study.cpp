@@ -7,13 +7,18 @@
 namespace weir {
 namespace l3 {
 
+int seeds_of(const SystemRun& run) {
+  if (run.batch > 0 || run.memory.contains("dimm_timing")) return 1;
+  return run.model == "opt66b" && run.system.id != neo.id ? 5 : 3;
+}
+
 void want_seeds(Runs& runs, SystemRun run) {
-  for (run.seed = 1; run.seed <= seeds; ++run.seed) runs.want(run);
+  for (run.seed = 1; run.seed <= seeds_of(run); ++run.seed) runs.want(run);
 }
 
 OverSeeds sample(const Runs& runs, SystemRun run, Figure what) {
   OverSeeds found;
-  for (run.seed = 1; run.seed <= seeds; ++run.seed) {
+  for (run.seed = 1; run.seed <= seeds_of(run); ++run.seed) {
     const Measured& m = runs.found(run);
     const auto add = [&](const CaseResult& result, std::vector<double>& values, std::string& error) {
       if (result.error.empty()) return values.push_back(result.*what);
@@ -78,12 +83,17 @@ ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::opti
   ReproducedRow& row = add_row(rows, std::move(id), std::move(metric), published, mean(simulated.paper),
                                mean_or_none(simulated.physical), low, high);
   if (simulated.paper.empty()) row.simulated.reset();
-  row.note = fmt::format("{} seeds: {}", seeds, range(simulated.paper));
-  if (!simulated.physical.empty() || !simulated.physical_error.empty())
-    row.note += ", physical " + range(simulated.physical);
-  for (const std::string& error : {simulated.paper_error, simulated.physical_error})
-    if (!error.empty()) row.note += "; " + error;
+  if (const std::size_t seeds = std::max(simulated.paper.size(), simulated.physical.size()); seeds > 1) {
+    row.note = fmt::format("{} seeds: {}", seeds, range(simulated.paper));
+    if (!simulated.physical.empty() || !simulated.physical_error.empty())
+      row.note += ", physical " + range(simulated.physical);
+  }
+  for (const std::string& error : {simulated.paper_error, simulated.physical_error}) add_note(row, error);
   return row;
+}
+
+void add_note(ReproducedRow& row, const std::string& text) {
+  if (!text.empty()) row.note += (row.note.empty() ? "" : "; ") + text;
 }
 
 ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
