@@ -57,11 +57,10 @@ KernelCost DecodesElsewhere::cost_by_member(const Operator& op, const BatchShape
 // The units at banks and ranks multiply 16-bit elements, and what the host's processor would do with others
 // is not modelled.
 std::string DecodesElsewhere::cannot_run(const StageGraph& stage) const {
-  for (const auto v : boost::make_iterator_range(boost::vertices(stage.block)))
-    if (const Operator& op = stage.block[v];
-        op.kind == OperatorKind::decode_attention && !sixteen_bits(op.kv_cache))
+  for (const Operator* op : operators_of(stage))
+    if (op->kind == OperatorKind::decode_attention && !sixteen_bits(op->kv_cache))
       return fmt::format("{} attends to decodes' KV cache in bf16 and fp16 alone, not in {}",
-                         spec_.host_kv ? spec_.host_kv->kind : spec_.kind, to_string(op.kv_cache));
+                         spec_.host_kv ? spec_.host_kv->kind : spec_.kind, to_string(op->kv_cache));
   return device_->cannot_run(stage);
 }
 

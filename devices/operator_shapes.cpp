@@ -91,14 +91,13 @@ bool sixteen_bits(DataType type) {
 }
 
 std::string lacks_a_peak(const DeviceSpec& device, const StageGraph& stage) {
-  for (const OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
-    for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
-      const Operator& op = (*graph)[v];
-      const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
-      if (matrix && device.peak(op.activations) <= FlopsPerSecond(0))
-        return fmt::format("{} cannot calculate in {} ({}'s activations); it can in {}", device.kind,
-                           to_string(op.activations), op.name, fmt::join(types_with_a_peak(device), ", "));
-    }
+  for (const Operator* it : operators_of(stage)) {
+    const Operator& op = *it;
+    const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
+    if (matrix && device.peak(op.activations) <= FlopsPerSecond(0))
+      return fmt::format("{} cannot calculate in {} ({}'s activations); it can in {}", device.kind,
+                         to_string(op.activations), op.name, fmt::join(types_with_a_peak(device), ", "));
+  }
   return "";
 }
 

@@ -99,15 +99,14 @@ class Profiled final : public Device {
           "prefetched",
           folder_.string());
     int degree = 1;
-    for (const OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
-      for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
-        const Operator& op = (*graph)[v];
-        if (is_collective(op.kind)) degree = std::max(degree, op.devices);
-        const bool chunk = op.end - op.begin < 1;
-        if (const std::string file = lacks(op); !file.empty())
-          return fmt::format("{} has no layer {}{}", (folder_ / file).string(), op.name,
-                             chunk ? ": whole ones were measured, which fused_all_reduce_chunks cuts" : "");
-      }
+    for (const Operator* it : operators_of(stage)) {
+      const Operator& op = *it;
+      if (is_collective(op.kind)) degree = std::max(degree, op.devices);
+      const bool chunk = op.end - op.begin < 1;
+      if (const std::string file = lacks(op); !file.empty())
+        return fmt::format("{} has no layer {}{}", (folder_ / file).string(), op.name,
+                           chunk ? ": whole ones were measured, which fused_all_reduce_chunks cuts" : "");
+    }
     if (const int named = named_degree(folder_); named > 0 && named != degree)
       return fmt::format("{} was measured at tensor parallelism {}, not {}", folder_.string(), named, degree);
     return "";

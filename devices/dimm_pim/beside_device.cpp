@@ -43,14 +43,14 @@ class BesideDevice final : public DecodesElsewhere {
  private:
   // A head's columns beside the banks and the row of a memory that a scenario gives.
   std::string cannot_run(const StageGraph& stage) const override {
-    for (const auto v : boost::make_iterator_range(boost::vertices(stage.block)))
-      if (const Operator& op = stage.block[v]; op.kind == OperatorKind::decode_attention) {
-        try {
-          memory_.head(std::max<std::int64_t>(1, op.query_heads / op.kv_heads), op.head_dim);
-        } catch (const std::invalid_argument& error) {
-          return fmt::format("{} with heads of {}: {}", spec().host_kv->kind, op.head_dim, error.what());
-        }
+    for (const Operator* op : operators_of(stage)) {
+      if (op->kind != OperatorKind::decode_attention) continue;
+      try {
+        memory_.head(std::max<std::int64_t>(1, op->query_heads / op->kv_heads), op->head_dim);
+      } catch (const std::invalid_argument& error) {
+        return fmt::format("{} with heads of {}: {}", spec().host_kv->kind, op->head_dim, error.what());
       }
+    }
     return DecodesElsewhere::cannot_run(stage);
   }
 

@@ -25,9 +25,10 @@ class GpuPim final : public DecodesElsewhere {
   }
 
   std::string cannot_run(const StageGraph& stage) const override {
-    for (const auto v : boost::make_iterator_range(boost::vertices(stage.block)))
-      if (const Operator& op = stage.block[v]; pim_.banks && op.kind == OperatorKind::decode_attention)
-        if (const std::string why = pim_.banks->cannot_play(request(pim_.banks->memory(), 8192, op.head_dim));
+    for (const Operator* op : operators_of(stage))
+      if (pim_.banks && op->kind == OperatorKind::decode_attention)
+        if (const std::string why =
+                pim_.banks->cannot_play(request(pim_.banks->memory(), 8192, op->head_dim));
             !why.empty())
           return spec().kind + ": " + why;
     return DecodesElsewhere::cannot_run(stage);

@@ -84,11 +84,10 @@ class L2Npu final : public Device {
 
 // Its attention works in the type between GEMMs, which may be none that it has arithmetic for.
 std::string L2Npu::cannot_run(const StageGraph& stage) const {
-  for (const auto v : boost::make_iterator_range(boost::vertices(stage.block)))
-    if (const Operator& op = stage.block[v];
-        op.kind == OperatorKind::attention && spec_.peak(op.activations) <= FlopsPerSecond(0))
+  for (const Operator* op : operators_of(stage))
+    if (op->kind == OperatorKind::attention && spec_.peak(op->activations) <= FlopsPerSecond(0))
       return fmt::format("{} cannot calculate in {}, precision/hidden, in which its attention works",
-                         spec_.kind, to_string(op.activations));
+                         spec_.kind, to_string(op->activations));
   return lacks_a_peak(spec_, stage);
 }
 

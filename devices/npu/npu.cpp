@@ -197,26 +197,24 @@ AffineKernelCost Npu::decode_attention(const Operator& op, const BatchShape& bat
 }
 
 std::string Npu::cannot_run(const StageGraph& stage) const {
-  for (const OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
-    for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
-      const Operator& op = (*graph)[v];
-      const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
-      const bool on_pim = op.kind == OperatorKind::logit || op.kind == OperatorKind::attend;
-      if (matrix && !(sixteen_bits(op.activations) && sixteen_bits(op.weights)))
-        return fmt::format("{} calculates in bf16 and fp16 alone ({} has {} weights and {} activations)",
-                           spec_.kind, op.name, to_string(op.weights), to_string(op.activations));
-      if ((on_pim || op.kind == OperatorKind::attention) && !sixteen_bits(op.kv_cache))
-        return fmt::format("{} attends to a KV cache in bf16 and fp16 alone, not in {}", spec_.kind,
-                           to_string(op.kv_cache));
-      if (on_pim && !shape_.pim)
-        return fmt::format("{} has no PIM: its partitioning is npu_units", spec_.kind);
-      if (on_pim && op.head_dim > shape_.pim->page_elements())
-        return fmt::format("{}: a head of {} elements does not fit the PIM's page of {}", spec_.kind,
-                           op.head_dim, shape_.pim->page_elements());
-      if (const std::string why = on_pim ? shape_.pim->cannot_play(op.query_heads, op.head_dim) : "";
-          !why.empty())
-        return fmt::format("{}: {}", spec_.kind, why);
-    }
+  for (const Operator* it : operators_of(stage)) {
+    const Operator& op = *it;
+    const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
+    const bool on_pim = op.kind == OperatorKind::logit || op.kind == OperatorKind::attend;
+    if (matrix && !(sixteen_bits(op.activations) && sixteen_bits(op.weights)))
+      return fmt::format("{} calculates in bf16 and fp16 alone ({} has {} weights and {} activations)",
+                         spec_.kind, op.name, to_string(op.weights), to_string(op.activations));
+    if ((on_pim || op.kind == OperatorKind::attention) && !sixteen_bits(op.kv_cache))
+      return fmt::format("{} attends to a KV cache in bf16 and fp16 alone, not in {}", spec_.kind,
+                         to_string(op.kv_cache));
+    if (on_pim && !shape_.pim) return fmt::format("{} has no PIM: its partitioning is npu_units", spec_.kind);
+    if (on_pim && op.head_dim > shape_.pim->page_elements())
+      return fmt::format("{}: a head of {} elements does not fit the PIM's page of {}", spec_.kind,
+                         op.head_dim, shape_.pim->page_elements());
+    if (const std::string why = on_pim ? shape_.pim->cannot_play(op.query_heads, op.head_dim) : "";
+        !why.empty())
+      return fmt::format("{}: {}", spec_.kind, why);
+  }
   return "";
 }
 

@@ -12,25 +12,21 @@ double gemm_bytes(const Operator& op) {
   return static_cast<double>(elements) * bytes_per_element(op.weights);
 }
 
-double gemm_bytes(const OperatorGraph& graph) {
-  double bytes = 0;
-  for (const auto v : boost::make_iterator_range(boost::vertices(graph))) bytes += gemm_bytes(graph[v]);
-  return bytes;
-}
-
-// Norms and biases of a block. The biases of sums over the ranks (o_proj, down_proj) are on every rank, as
-// norms are.
-std::int64_t small_elements(const Architecture& m, const OperatorGraph& block) {
-  std::int64_t elements = m.block_norms * m.norm_elements();
-  if (m.qk_norm) elements += 2 * m.head_dim;
-  if (m.o_bias) elements += m.hidden;
-  if (m.mlp_bias && m.moe.experts == 0) elements += m.hidden;
-  for (const auto v : boost::make_iterator_range(boost::vertices(block))) {
-    if (m.qkv_bias && block[v].name == "qkv_proj") elements += block[v].out_features;
-    if (m.mlp_bias && m.moe.experts == 0 && block[v].name == "gate_up_proj")
-      elements += block[v].out_features;
+// Norms and biases of a part's layers. The biases of sums over the ranks (o_proj, down_proj) are on every
+// rank, as norms are.
+std::int64_t small_elements(const Architecture& m, const Part& part) {
+  std::int64_t layers = 0, biases = 0;
+  for (const auto v : boost::make_iterator_range(boost::vertices(part.operators))) {
+    const Operator& op = part.operators[v];
+    layers += op.kind == OperatorKind::attention;
+    if (m.qkv_bias && op.name == "qkv_proj") biases += op.out_features;
+    if (m.mlp_bias && m.moe.experts == 0 && op.name == "gate_up_proj") biases += op.out_features;
   }
-  return elements;
+  std::int64_t of_a_layer = m.block_norms * m.norm_elements();
+  if (m.qk_norm) of_a_layer += 2 * m.head_dim;
+  if (m.o_bias) of_a_layer += m.hidden;
+  if (m.mlp_bias && m.moe.experts == 0) of_a_layer += m.hidden;
+  return part.times * (layers * of_a_layer + biases);
 }
 
 }  // namespace
@@ -41,11 +37,15 @@ Bytes weight_bytes(const Architecture& model, const Precision& precision, const 
   const StageGraph graph = build_stage(model, precision, sharding, stage);
   const bool first = stage == 0, last = stage == sharding.pipeline - 1;
   const std::int64_t vocabulary = padded_vocabulary(model, sharding) / sharding.tensor;
-  std::int64_t unquantised = graph.layers * small_elements(model, graph.block);
-  double bytes = static_cast<double>(graph.layers) * gemm_bytes(graph.block);
+  std::int64_t unquantised = 0;
+  for (const Part& part : graph.parts) unquantised += small_elements(model, part);
+  double bytes = 0;
+  const bool shared_head = first && last && model.tied_embeddings;
+  for_each_operator(graph, [&](const Operator& op, double times) {
+    if (!(shared_head && op.name == "lm_head")) bytes += times * gemm_bytes(op);
+  });
   if (first) unquantised += (vocabulary + model.learned_positions) * model.hidden;
   if (last) unquantised += model.norm_elements() + (model.lm_head_bias ? vocabulary : 0);
-  if (last && !(first && model.tied_embeddings)) bytes += gemm_bytes(graph.epilogue);
   return Bytes(bytes + static_cast<double>(unquantised) * bytes_per_element(precision.unquantised_weights()));
 }
 

@@ -1,12 +1,12 @@
 #pragma once
-// One rank's share of a decoder-only model as operators: a prologue, one decoder block repeated for the
-// stage's layers, an epilogue. Sizes are per rank, after tensor, pipeline and expert sharding; rows follow
-// the batch. Policies place operators on units and add their own (prefetch, transfers); devices time them;
-// the engine runs them.
+// One rank's share of a decoder-only model as parts: operators that repeat over some layers. Sizes are per
+// rank, after tensor, pipeline and expert sharding; rows follow the batch. Policies place operators on units
+// and add their own (prefetch, transfers) through rewrite.h; devices time them; the engine runs them.
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/llm/architecture.h"
@@ -94,39 +94,42 @@ struct Heads {
 // Of one rank; padded heads count, as every rank computes them.
 Heads heads_of_rank(const Architecture& model, const Sharding& sharding);
 
-// Edges are data flow, residual included; vertices are numbered in a topological order, then come prefetches.
-// One block's sources start when all sinks of the one before have ended. What is fused into its neighbour
-// (the adding of residuals into the norm that follows, biases into GEMMs, quantising of inputs) has no
-// operator of its own.
-struct StageGraph {
-  OperatorGraph prologue, block, epilogue;  // empty where the stage has none
-  std::int64_t layers = 0;                  // how often the block runs on this stage
+// Operators that run so many times, one after the other: each time its sources start when all sinks of the
+// time before have ended. Edges are data flow, residual included; vertices are numbered in a topological
+// order, then come prefetches. What is fused into its neighbour (the adding of residuals into the norm that
+// follows, biases into GEMMs, quantising of inputs) has no operator of its own.
+struct Part {
+  std::string name;
+  OperatorGraph operators;
+  std::int64_t times = 1;
+};
 
-  // Exceptions: operators that wait for single ones of the part before, or of the layer before, not for all
-  // that ends it. One that is early from the block into the block starts at once in layer 0.
+// Parts follow each other as the times of one do. build_stage's are the embedding ("prologue"), one for each
+// run of layers that repeats ("block"), and what makes tokens ("epilogue"), each where the stage has it.
+struct StageGraph {
+  std::vector<Part> parts;
+
+  // Exceptions: operators that wait for single ones of the part before, or of the time before, not for all
+  // that ends it. One that is early from a part into the same part starts at once the first time.
   struct Early {
-    OperatorGraph StageGraph::*part;
-    std::size_t op;
-    OperatorGraph StageGraph::*after_part;
-    std::size_t after;
+    std::size_t part, op, after_part, after;  // indices into `parts`, vertices
   };
   std::vector<Early> early = {};
   std::vector<Operator> windows = {};  // the collectives that prefetches run beside
 };
 
-// Without what does nothing in steps of decodes alone: attention of prompts where decodes have their own, and
-// where its results are stored.
-StageGraph without_prompts(StageGraph stage);
+// All of its operators, as long as it lives.
+std::vector<const Operator*> operators_of(const StageGraph& stage);
+// Throws std::out_of_range where there is none.
+const Part& part_named(const StageGraph& stage, std::string_view name);
 
-// Which channel's requests the members of a unit have in layer l.
-enum class MemberChannels {
-  own,       // their own
-  rotating,  // the one l places before
-  even,      // an equal share of all (channel stays -1)
-};
-// One operator for each member of its unit in the place of one that has `each_member`; `members` of each
-// unit. What follows such an operator on the same members waits for the one of its own alone.
-StageGraph spread_over_members(StageGraph stage, std::span<const int> members, MemberChannels channels);
+// Calls back with every operator of the stage and how often a step runs it.
+template <class Action>
+void for_each_operator(const StageGraph& stage, const Action& action) {
+  for (const Part& part : stage.parts)
+    for (std::size_t v = 0; v < boost::num_vertices(part.operators); ++v)
+      action(part.operators[v], static_cast<double>(part.times));
+}
 
 // Every reason why a model cannot be cut this way (heads, experts, layers), in words; empty if it can.
 std::vector<std::string> sharding_problems(const Architecture& model, const Sharding& sharding);

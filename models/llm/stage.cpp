@@ -163,10 +163,10 @@ StageGraph build_stage(const Architecture& model, const Precision& precision, co
   if (!problems.empty()) throw std::invalid_argument(model.name + ": " + problems.front());
   const OperatorMaker make{model, precision, sharding};
   StageGraph graph;
-  graph.layers = stage_layers(model, sharding, stage);
-  graph.block = model.parallel_block ? parallel_block(make) : sequential_block(make);
-  if (stage == 0) graph.prologue = prologue(make);
-  if (stage == sharding.pipeline - 1) graph.epilogue = epilogue(make);
+  if (stage == 0) graph.parts.push_back({"prologue", prologue(make)});
+  graph.parts.push_back({"block", model.parallel_block ? parallel_block(make) : sequential_block(make),
+                         stage_layers(model, sharding, stage)});
+  if (stage == sharding.pipeline - 1) graph.parts.push_back({"epilogue", epilogue(make)});
   return graph;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/llm/rewrite.h"
 #include "policies/partitioning/partitioning.h"
 
 namespace weir {
@@ -16,16 +17,15 @@ class DeviceOnly final : public PartitioningPolicy {
           "device_only runs one kernel after another on one unit, and an NPU has several: its partitioning "
           "is npu_units, or npu_pim where it has PIM");
     const auto link = std::ranges::find(units, "link");
-    for (OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
-      for (const auto vertex : boost::make_iterator_range(boost::vertices(*graph))) {
-        Operator& op = (*graph)[vertex];
-        const bool collective = is_collective(op.kind);
-        if (collective && link == units.end())
-          throw std::invalid_argument(
-              fmt::format("device_only: {} needs a unit \"link\", which the device has not", op.name));
-        op.unit = collective ? static_cast<int>(link - units.begin()) : 0;
-      }
-    return stage;
+    return rewrite(std::move(stage), [&](const OperatorGraph& from, std::size_t v) -> Replacement {
+      Operator op = from[v];
+      const bool collective = is_collective(op.kind);
+      if (collective && link == units.end())
+        throw std::invalid_argument(
+            fmt::format("device_only: {} needs a unit \"link\", which the device has not", op.name));
+      op.unit = collective ? static_cast<int>(link - units.begin()) : 0;
+      return op;
+    });
   }
 };
 

@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <boost/range/iterator_range.hpp>
+#include <optional>
+
+#include "models/llm/rewrite.h"
 
 namespace weir {
 namespace {
@@ -33,9 +36,8 @@ class FusedAllReduce final : public PartitioningPolicy {
   StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
     if (std::ranges::find(units, "link") == units.end())
       throw UnfitKey(key, "a unit \"link\" is needed beside which GEMMs can run, and the device has none");
-    StageGraph placed = policy_->place(std::move(stage), units);
-    for (OperatorGraph* graph : {&placed.prologue, &placed.block, &placed.epilogue}) *graph = fused(*graph);
-    return placed;
+    return rewrite(policy_->place(std::move(stage), units),
+                   [this](const OperatorGraph& from, std::size_t v) { return in_chunks(from, v); });
   }
 
   bool keeps_kv_in_host_memory() const override { return policy_->keeps_kv_in_host_memory(); }
@@ -44,24 +46,17 @@ class FusedAllReduce final : public PartitioningPolicy {
  private:
   // Chunks take the place of what they are cut from, so that the order of vertices stays topological and the
   // GEMM's, ready at once, run without another operator between them.
-  OperatorGraph fused(const OperatorGraph& from) const {
-    std::vector<std::int64_t> columns(boost::num_vertices(from));  // 0: stays whole
-    for (const auto v : boost::make_iterator_range(boost::vertices(from)))
-      if (const auto gemm = fused_gemm(from, v)) columns[v] = columns[*gemm] = columns_of(from[*gemm]);
-    OperatorGraph to;
-    std::vector<std::vector<std::size_t>> became(columns.size());
-    for (const auto v : boost::make_iterator_range(boost::vertices(from)))
-      for (std::int64_t i = 0; i < (columns[v] > 0 ? chunks_ : 1); ++i)
-        became[v].push_back(boost::add_vertex(columns[v] > 0 ? chunk(from[v], columns[v], i) : from[v], to));
-    for (const auto edge : boost::make_iterator_range(boost::edges(from))) {
-      const auto &before = became[boost::source(edge, from)], &after = became[boost::target(edge, from)];
-      const bool pairs =
-          fused_gemm(from, boost::target(edge, from)) == std::optional(boost::source(edge, from));
-      for (std::size_t i = 0; i < before.size(); ++i)
-        for (std::size_t k = 0; k < after.size(); ++k)
-          if (!pairs || i == k) boost::add_edge(before[i], after[k], to);
-    }
-    return to;
+  Replacement in_chunks(const OperatorGraph& from, std::size_t v) const {
+    std::optional<std::size_t> gemm = fused_gemm(from, v);
+    if (!gemm && boost::out_degree(v, from) == 1 &&
+        fused_gemm(from, boost::target(*boost::out_edges(v, from).first, from)) == v)
+      gemm = v;
+    if (!gemm) return from[v];
+    Replacement chunks;
+    chunks.lanes = static_cast<int>(*gemm);
+    for (std::int64_t i = 0; i < chunks_; ++i)
+      chunks.operators.push_back(chunk(from[v], columns_of(from[*gemm]), i));
+    return chunks;
   }
 
   std::int64_t columns_of(const Operator& gemm) const {

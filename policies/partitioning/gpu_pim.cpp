@@ -7,9 +7,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <boost/range/iterator_range.hpp>
 #include <stdexcept>
 
+#include "models/llm/rewrite.h"
 #include "policies/partitioning/partitioning.h"
 
 namespace weir {
@@ -52,69 +52,54 @@ class GpuPim final : public PartitioningPolicy {
 
  private:
   StageGraph split(StageGraph placed, Host host) const {
-    for (OperatorGraph* graph : {&placed.prologue, &placed.block, &placed.epilogue})
-      *graph = split(*graph, host);
-    return placed;
+    return rewrite(std::move(placed), [&](const OperatorGraph& from, std::size_t v) {
+      if (from[v].kind != OperatorKind::attention) return Replacement(from[v]);
+      return host.link >= 0 ? in_host(from[v], host) : in_device(from[v], host.memory);
+    });
   }
 
-  // Vertices are numbered in a topological order, before and after.
-  OperatorGraph split(const OperatorGraph& from, Host host) const {
-    OperatorGraph to;
-    std::vector<std::vector<std::size_t>> first(boost::num_vertices(from)), last(first);
-    for (const auto v : boost::make_iterator_range(boost::vertices(from))) {
-      first[v] = last[v] = {boost::add_vertex(from[v], to)};
-      if (from[v].kind == OperatorKind::attention) {
-        to[last[v][0]].prefill_only = !spare_memory_;
-        host.link >= 0 ? add_in_host(to, from[v], host, first[v], last[v])
-                       : add_in_device(to, from[v], host.memory, first[v], last[v]);
-      }
-      for (const auto edge : boost::make_iterator_range(boost::in_edges(v, from)))
-        for (const std::size_t before : last[boost::source(edge, from)])
-          for (const std::size_t after : first[v]) boost::add_edge(before, after, to);
-    }
-    return to;
+  Operator prefill(Operator attention) const {
+    attention.prefill_only = !spare_memory_;
+    return attention;
   }
 
-  static std::size_t add(OperatorGraph& to, Operator attention, const char* name, OperatorKind kind,
-                         int unit) {
+  static Operator part(Operator attention, const char* name, OperatorKind kind, int unit) {
     attention.name = name;
     attention.kind = kind;
     attention.unit = unit;
-    return boost::add_vertex(attention, to);
+    return attention;
   }
 
-  static void add_in_device(OperatorGraph& to, const Operator& attention, int unit,
-                            std::vector<std::size_t>& first, std::vector<std::size_t>& last) {
-    const std::size_t decodes = add(to, attention, "decode_attention", OperatorKind::decode_attention, unit);
-    first.push_back(decodes);
-    last.push_back(decodes);
+  Replacement in_device(const Operator& attention, int unit) const {
+    Replacement parts(prefill(attention));
+    parts.operators.push_back(part(attention, "decode_attention", OperatorKind::decode_attention, unit));
+    return parts;
   }
 
   // Queries and results are a thousandth of what is attended to: a rankset is held by them for as long as its
   // bus needs, as part of its attention, while they cross the host's link on their own. Prompts are as fast
   // as that link, and hold their rankset all the while.
-  void add_in_host(OperatorGraph& to, const Operator& attention, Host host, std::vector<std::size_t>& first,
-                   std::vector<std::size_t>& last) const {
-    const std::size_t prefill = last[0];
-    const std::size_t offload = add(to, attention, "offload", OperatorKind::offload, transfer_unit(host)),
-                      decodes =
-                          add(to, attention, "decode_attention", OperatorKind::decode_attention, host.memory),
-                      onload = add(to, attention, "onload", OperatorKind::onload, transfer_unit(host)),
-                      store = add(to, attention, "store", OperatorKind::store, host.memory);
-    to[decodes].each_member = true;
-    to[store].each_member = transfers_.concurrent;
-    if (transfers_.concurrent) to[offload].member = 0, to[onload].member = 1;
-    boost::add_edge(offload, decodes, to);
-    boost::add_edge(decodes, onload, to);
-    first.push_back(offload);
-    last.push_back(onload);
+  Replacement in_host(const Operator& attention, Host host) const {
+    enum { prompts, offload, decodes, onload, store };
+    Replacement parts;
+    parts.operators = {prefill(attention),
+                       part(attention, "offload", OperatorKind::offload, transfer_unit(host)),
+                       part(attention, "decode_attention", OperatorKind::decode_attention, host.memory),
+                       part(attention, "onload", OperatorKind::onload, transfer_unit(host)),
+                       part(attention, "store", OperatorKind::store, host.memory)};
+    parts.operators[decodes].each_member = true;
+    parts.operators[store].each_member = transfers_.concurrent;
+    if (transfers_.concurrent) parts.operators[offload].member = 0, parts.operators[onload].member = 1;
+    parts.edges = {{offload, decodes}, {decodes, onload}};
+    parts.first = {prompts, offload};
+    parts.last = {prompts, onload};
     if (transfers_.asynchronous) {
-      boost::add_edge(prefill, store, to);
-      boost::add_edge(onload, store, to);
+      parts.edges.insert(parts.edges.end(), {{prompts, store}, {onload, store}});
     } else {
-      first.push_back(store);
-      last.push_back(store);
+      parts.first.push_back(store);
+      parts.last.push_back(store);
     }
+    return parts;
   }
 
   int transfer_unit(Host host) const { return transfers_.concurrent ? host.link : host.memory; }

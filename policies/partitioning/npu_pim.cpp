@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/llm/rewrite.h"
 #include "policies/partitioning/npu_units.h"
 #include "policies/partitioning/partitioning.h"
 
@@ -12,11 +13,6 @@ namespace {
 struct NpuPimParams {
   std::optional<bool> head_overlap;
   std::int64_t page_elements;
-};
-
-// What an operator of the old graph has become: what its predecessors lead to, and what leads on.
-struct Became {
-  std::vector<std::size_t> first, last;
 };
 
 class NpuPim final : public PartitioningPolicy {
@@ -29,38 +25,19 @@ class NpuPim final : public PartitioningPolicy {
     const int pim = unit_named(units, blocked ? "pim_blocked" : "pim", "npu_pim");
     const int vector = unit_named(units, "vector", "npu_pim");
     const bool overlap = params_.head_overlap.value_or(!blocked);
-    for (OperatorGraph* graph : {&placed.prologue, &placed.block, &placed.epilogue})
-      *graph = split(*graph, pim, vector, overlap);
-    return placed;
+    return rewrite(std::move(placed), [&](const OperatorGraph& from, std::size_t v) {
+      return from[v].kind == OperatorKind::attention ? split(from[v], pim, vector, overlap)
+                                                     : Replacement(from[v]);
+    });
   }
 
  private:
-  // Vertices are numbered in a topological order, before and after.
-  OperatorGraph split(const OperatorGraph& from, int pim, int vector, bool overlap) const {
-    OperatorGraph to;
-    std::vector<Became> became(boost::num_vertices(from));
-    for (const auto v : boost::make_iterator_range(boost::vertices(from))) {
-      if (from[v].kind == OperatorKind::attention) {
-        became[v] = add_split(to, from[v], pim, vector, overlap);
-      } else {
-        const std::size_t same = boost::add_vertex(from[v], to);
-        became[v] = {{same}, {same}};
-      }
-      for (const auto edge : boost::make_iterator_range(boost::in_edges(v, from)))
-        for (const std::size_t before : became[boost::source(edge, from)].last)
-          for (const std::size_t after : became[v].first) boost::add_edge(before, after, to);
-    }
-    return to;
-  }
-
   // Figure 10: groups of as many heads as a page holds go their own way, so that one's softmax runs while
   // another's scores are worked out.
-  Became add_split(OperatorGraph& to, const Operator& attention, int pim, int vector, bool overlap) const {
-    Became became;
-    Operator prefill = attention;
-    prefill.prefill_only = true;
-    const std::size_t chunks = boost::add_vertex(prefill, to);
-    became = {{chunks}, {chunks}};
+  Replacement split(const Operator& attention, int pim, int vector, bool overlap) const {
+    Replacement parts(attention);
+    parts.operators[0].prefill_only = true;
+    parts.first = parts.last = {0};
     const std::int64_t all = attention.query_heads;
     const std::int64_t in_page = std::max<std::int64_t>(1, params_.page_elements / attention.head_dim);
     const std::int64_t step = overlap ? std::min(in_page, all) : all;
@@ -73,17 +50,17 @@ class NpuPim final : public PartitioningPolicy {
         part.unit = unit;
         part.query_heads = heads;
         part.kv_heads = kv_heads_of(attention, head, heads);
-        return boost::add_vertex(part, to);
+        parts.operators.push_back(std::move(part));
+        return parts.operators.size() - 1;
       };
       const std::size_t logit = add("logit", OperatorKind::logit, pim);
       const std::size_t softmax = add("softmax", OperatorKind::softmax, vector);
       const std::size_t attend = add("attend", OperatorKind::attend, pim);
-      boost::add_edge(logit, softmax, to);
-      boost::add_edge(softmax, attend, to);
-      became.first.push_back(logit);
-      became.last.push_back(attend);
+      parts.edges.insert(parts.edges.end(), {{logit, softmax}, {softmax, attend}});
+      parts.first.push_back(logit);
+      parts.last.push_back(attend);
     }
-    return became;
+    return parts;
   }
 
   // KV heads that these query heads attend to; groups that cut through one share it.

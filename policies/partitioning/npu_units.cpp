@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/llm/rewrite.h"
 #include "policies/partitioning/partitioning.h"
 
 namespace weir {
@@ -56,12 +57,11 @@ int unit_named(std::span<const std::string> units, const char* unit, const char*
 }
 
 StageGraph place_on_npu(StageGraph stage, std::span<const std::string> units, const char* policy) {
-  for (OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
-    for (const auto vertex : boost::make_iterator_range(boost::vertices(*graph))) {
-      Operator& op = (*graph)[vertex];
-      op.unit = unit_named(units, unit_of(op.kind), policy);
-    }
-  return stage;
+  return rewrite(std::move(stage), [&](const OperatorGraph& from, std::size_t v) -> Replacement {
+    Operator op = from[v];
+    op.unit = unit_named(units, unit_of(op.kind), policy);
+    return op;
+  });
 }
 
 std::shared_ptr<const PartitioningPolicy> make_npu_units_partitioning(Params&) {

@@ -3,6 +3,7 @@
 #include <boost/range/iterator_range.hpp>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace weir {
 namespace {
@@ -20,16 +21,20 @@ std::vector<std::size_t> predecessors(const OperatorGraph& graph, std::size_t v)
   return before;
 }
 
-// What the first layer alone would fetch is left out: in the others nothing would hold it back.
-void leave_out_what_one_layer_fetches(std::vector<CommunicationWindow>& windows) {
-  std::set<std::size_t> carried;
+// What only the first time of a part would fetch is left out: the other times nothing would hold it back.
+void leave_out_what_one_layer_fetches(const StageGraph& stage, std::vector<CommunicationWindow>& windows) {
+  using Place = CommunicationWindow::Place;
+  const auto repeats = [&](const Place& place) { return place.next && stage.parts[place.part].times > 1; };
+  std::set<std::pair<std::size_t, std::size_t>> carried;  // part, vertex
   for (const CommunicationWindow& window : windows)
-    for (const CommunicationWindow::Place& place : window.reached)
-      if (window.communication.part == &StageGraph::block && place.part == &StageGraph::block && place.next)
-        carried.insert(place.vertex);
+    for (const Place& place : window.reached)
+      if (repeats(place) && window.communication.part == place.part)
+        carried.insert({place.part, place.vertex});
   for (CommunicationWindow& window : windows)
-    if (window.communication.part == &StageGraph::prologue)
-      std::erase_if(window.reached, [&](const auto& p) { return p.next && !carried.contains(p.vertex); });
+    std::erase_if(window.reached, [&](const Place& place) {
+      return repeats(place) && window.communication.part != place.part &&
+             !carried.contains({place.part, place.vertex});
+    });
   std::erase_if(windows, [](const CommunicationWindow& w) { return w.reached.empty(); });
 }
 
@@ -37,7 +42,7 @@ void leave_out_what_one_layer_fetches(std::vector<CommunicationWindow>& windows)
 // fetched by one operator: beside the former in the first layer, beside the latter in all others.
 void add(StageGraph& stage, const CommunicationWindow& window, const CommunicationWindow::Place& place,
          int unit, int number) {
-  OperatorGraph& graph = stage.*place.part;
+  OperatorGraph& graph = stage.parts[place.part].operators;
   std::size_t fetch = boost::num_vertices(graph);
   for (const std::size_t before : predecessors(graph, place.vertex))
     if (graph[before].kind == OperatorKind::prefetch) fetch = before;
@@ -51,7 +56,7 @@ void add(StageGraph& stage, const CommunicationWindow& window, const Communicati
   }
   graph[fetch].window = number;
   const auto& [part, communication, _] = window.communication;
-  for (const std::size_t before : predecessors(stage.*part, communication))
+  for (const std::size_t before : predecessors(stage.parts[part].operators, communication))
     if (place.next)
       stage.early.push_back({place.part, fetch, part, before});
     else
@@ -63,10 +68,10 @@ void add(StageGraph& stage, const CommunicationWindow& window, const Communicati
 StageGraph insert_prefetches(StageGraph stage, std::span<const std::string> units,
                              std::vector<CommunicationWindow> windows) {
   const int unit = prefetch_unit(units);
-  if (stage.layers > 1) leave_out_what_one_layer_fetches(windows);
+  leave_out_what_one_layer_fetches(stage, windows);
   for (const CommunicationWindow& window : windows) {
     const auto number = static_cast<int>(stage.windows.size());
-    stage.windows.push_back((stage.*window.communication.part)[window.communication.vertex]);
+    stage.windows.push_back(stage.parts[window.communication.part].operators[window.communication.vertex]);
     for (const CommunicationWindow::Place& place : window.reached) add(stage, window, place, unit, number);
   }
   return stage;

@@ -4,28 +4,10 @@
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/range/iterator_range.hpp>
 
+#include "models/llm/rewrite.h"
+
 namespace weir {
 namespace {
-
-using Part = OperatorGraph StageGraph::*;
-
-// Two parts, one after the other: every sink of the first leads to every source of the second.
-OperatorGraph joined(const OperatorGraph& first, const OperatorGraph& second) {
-  OperatorGraph both;
-  for (const OperatorGraph* part : {&first, &second}) {
-    const std::size_t offset = boost::num_vertices(both);
-    for (const auto v : boost::make_iterator_range(boost::vertices(*part)))
-      boost::add_vertex((*part)[v], both);
-    for (const auto e : boost::make_iterator_range(boost::edges(*part)))
-      boost::add_edge(offset + boost::source(e, *part), offset + boost::target(e, *part), both);
-  }
-  const std::size_t boundary = boost::num_vertices(first);
-  for (std::size_t from = 0; from < boundary; ++from)
-    for (std::size_t to = boundary; to < boost::num_vertices(both); ++to)
-      if (boost::out_degree(from, first) == 0 && boost::in_degree(to - boundary, second) == 0)
-        boost::add_edge(from, to, both);
-  return both;
-}
 
 // Calls back with every vertex in the order of a breadth-first search, the first one too.
 template <class Action>
@@ -75,27 +57,32 @@ bool is_alone(const OperatorGraph& graph, std::size_t communication) {
 }  // namespace
 
 std::vector<CommunicationWindow> communication_windows(const StageGraph& stage) {
+  static const OperatorGraph nothing;
   std::vector<CommunicationWindow> windows;
-  const auto add = [&](Part part, Part next) {
-    const OperatorGraph both = joined(stage.*part, stage.*next);
-    const std::size_t boundary = boost::num_vertices(stage.*part);
+  // The windows of a part and what follows it; `known` is what those in the part itself are already.
+  const auto add = [&](std::size_t part, std::size_t next, bool known) {
+    const OperatorGraph& own = stage.parts[part].operators;
+    const OperatorGraph both =
+        one_after_the_other(own, next < stage.parts.size() ? stage.parts[next].operators : nothing);
+    const std::size_t boundary = boost::num_vertices(own);
     for (std::size_t v = 0; v < boundary; ++v) {
       if (!is_collective(both[v].kind) || both[v].end < 1) continue;
-      CommunicationWindow window{{part, v}, {}, is_alone(stage.*part, v)};
-      const bool known = part == &StageGraph::block && next == &StageGraph::epilogue;  // what is in the block
+      CommunicationWindow window{{part, v}, {}, is_alone(own, v)};
       // What is fetched for the next part starts with what the communication waits for in its own.
-      const bool first = boost::in_degree(v, stage.*part) == 0, last = part == next && stage.layers < 2;
+      const bool first = boost::in_degree(v, own) == 0;
       for (const std::size_t r : reached_from(both, v))
         if (r < boundary && !known)
           window.reached.push_back({part, r});
-        else if (r >= boundary && !first && !last)
+        else if (r >= boundary && !first)
           window.reached.push_back({next, r - boundary, true});
       if (!window.reached.empty()) windows.push_back(std::move(window));
     }
   };
-  add(&StageGraph::prologue, &StageGraph::block);
-  add(&StageGraph::block, &StageGraph::block);
-  add(&StageGraph::block, &StageGraph::epilogue);
+  for (std::size_t part = 0; part < stage.parts.size(); ++part) {
+    const bool repeats = stage.parts[part].times > 1;
+    if (repeats) add(part, part, false);
+    add(part, part + 1, repeats);
+  }
   return windows;
 }
 

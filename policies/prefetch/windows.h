@@ -7,7 +7,7 @@ namespace weir {
 
 struct CommunicationWindow {
   struct Place {
-    OperatorGraph StageGraph::*part;
+    std::size_t part;  // of the stage
     std::size_t vertex;
     bool next = false;  // in the layer, or the part, after the communication's
   };
@@ -17,9 +17,9 @@ struct CommunicationWindow {
   bool alone = true;  // all else of its part comes before it or after it
 };
 
-// In the order of the stage; after the last layer the block's collectives lead to the epilogue, which is a
-// window of its own. Those that reach nothing are left out; so is the next part for one that its own starts
-// with, and the next layer where there is none.
+// In the order of the stage; after its last time the collectives of a part that repeats lead to the next
+// part, which is a window of its own. Those that reach nothing are left out; so is the next part for one that
+// its own starts with.
 std::vector<CommunicationWindow> communication_windows(const StageGraph& stage);
 
 }  // namespace weir

@@ -64,9 +64,7 @@ class Notes {
 
   bool one_unit(const ReplicaSpec& spec) const {
     std::set<int> units;
-    const StageGraph stage = placed_stage(s_, spec, 0);
-    for (const OperatorGraph* graph : {&stage.prologue, &stage.block, &stage.epilogue})
-      for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) units.insert((*graph)[v].unit);
+    for_each_operator(placed_stage(s_, spec, 0), [&](const Operator& op, double) { units.insert(op.unit); });
     return units.size() <= 1;
   }
 

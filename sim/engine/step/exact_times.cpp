@@ -7,18 +7,12 @@ namespace weir {
 
 ExactTimes::ExactTimes(const ReplicaSpec& replica, const StageGraph& placed)
     : device_(replica.on), links_(replica.collectives) {
-  const auto sort_in = [this](const OperatorGraph& operators, double times) {
-    for (const auto v : boost::make_iterator_range(boost::vertices(operators))) {
-      const Operator& op = operators[v];
-      auto& ops = !follows_contexts(op.kind)           ? by_rows_
-                  : op.kind == OperatorKind::attention ? attention_
-                                                       : offloaded_;
-      ops.push_back({op, times});
-    }
-  };
-  sort_in(placed.prologue, 1);
-  if (placed.layers > 0) sort_in(placed.block, static_cast<double>(placed.layers));
-  sort_in(placed.epilogue, 1);
+  for_each_operator(placed, [this](const Operator& op, double times) {
+    auto& ops = !follows_contexts(op.kind)           ? by_rows_
+                : op.kind == OperatorKind::attention ? attention_
+                                                     : offloaded_;
+    ops.push_back({op, times});
+  });
 }
 
 Seconds ExactTimes::prefill_attention(std::span<const PrefillChunk> chunks) const {

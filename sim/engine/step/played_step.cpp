@@ -50,19 +50,17 @@ void PlayedStep::place(const StageStep& step, const StageGraph& placed) {
     return found != all.end() ? *found
                               : all.emplace_back(op, 0, std::vector<std::vector<int>>(step.chains.size()));
   };
-  const auto add = [&](const OperatorGraph& part, int StageStep::Chain::*first, double times) {
-    const std::vector<bool> elsewhere = Prefetched::covered(part);
-    for (const auto v : boost::make_iterator_range(boost::vertices(part))) {
+  for (std::size_t p = 0; p < placed.parts.size(); ++p) {
+    const Part& part = placed.parts[p];
+    const std::vector<bool> elsewhere = Prefetched::covered(part.operators);
+    for (const auto v : boost::make_iterator_range(boost::vertices(part.operators))) {
       if (elsewhere[v]) continue;
-      Copies& copies = copies_of(part[v]);
-      copies.times += times;
+      Copies& copies = copies_of(part.operators[v]);
+      copies.times += static_cast<double>(part.times);
       for (std::size_t c = 0; c < step.chains.size(); ++c)
-        copies.index[c].push_back(step.chains[c].*first + static_cast<int>(v));
+        copies.index[c].push_back(step.chains[c][p] + static_cast<int>(v));
     }
-  };
-  add(placed.prologue, &StageStep::Chain::prologue, 1);
-  if (placed.layers > 0) add(placed.block, &StageStep::Chain::block, static_cast<double>(placed.layers));
-  add(placed.epilogue, &StageStep::Chain::epilogue, 1);
+  }
   filled_.resize(step.chains.size());
 }
 

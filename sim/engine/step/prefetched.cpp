@@ -17,21 +17,19 @@ std::size_t reader_of(const OperatorGraph& part, std::size_t fetch) {
 
 Prefetched::Prefetched(const ReplicaSpec& replica, const StageStep& step, const StageGraph& placed)
     : device_(replica.on), links_(replica.collectives), policy_(replica.prefetch), windows_(placed.windows) {
-  const auto add = [&](const OperatorGraph& part, int StageStep::Chain::*first, double times) {
+  for (std::size_t p = 0; p < placed.parts.size(); ++p) {
+    const OperatorGraph& part = placed.parts[p].operators;
     for (const auto v : boost::make_iterator_range(boost::vertices(part))) {
       if (part[v].kind != OperatorKind::prefetch) continue;
       const std::size_t reader = reader_of(part, v);
-      Fetch fetch{part[v], part[reader], times, {}, {}};
+      Fetch fetch{part[v], part[reader], static_cast<double>(placed.parts[p].times), {}, {}};
       for (const StageStep::Chain& chain : step.chains) {
-        fetch.fetch_index.push_back(chain.*first + static_cast<int>(v));
-        fetch.reader_index.push_back(chain.*first + static_cast<int>(reader));
+        fetch.fetch_index.push_back(chain[p] + static_cast<int>(v));
+        fetch.reader_index.push_back(chain[p] + static_cast<int>(reader));
       }
       fetches_.push_back(std::move(fetch));
     }
-  };
-  add(placed.prologue, &StageStep::Chain::prologue, 1);
-  if (placed.layers > 0) add(placed.block, &StageStep::Chain::block, static_cast<double>(placed.layers));
-  add(placed.epilogue, &StageStep::Chain::epilogue, 1);
+  }
   std::ranges::stable_sort(fetches_, {}, [](const Fetch& f) { return f.fetch.window; });
   const std::size_t n = fetches_.size();
   offered_.assign(step.chains.size(), {std::vector<PrefetchCandidate>(n), std::vector<KernelCost>(n),

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/llm/spread.h"
+#include "models/llm/without_prompts.h"
 #include "sim/engine/step/lines.h"
 
 namespace weir {
@@ -81,7 +83,8 @@ PlayedCost shorter(const PlayedCost& a, const PlayedCost& b) {
 
 StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
   StageGraph graph = build_stage(scenario.model, scenario.precision, replica.parallelism, stage);
-  if (replica.on->spec().without_lm_head) graph.epilogue = {};
+  if (replica.on->spec().without_lm_head)
+    std::erase_if(graph.parts, [](const Part& part) { return part.name == "epilogue"; });
   const std::vector<DeviceUnit>& units = replica.on->spec().units;
   std::vector<int> members;
   for (const DeviceUnit& unit : units) members.push_back(unit.members);
@@ -107,19 +110,13 @@ StepModel::StepModel(const ReplicaSpec& replica, const StageGraph& placed, bool 
       with_prompts_{std::make_unique<PlayedStep>(replica, placed, 1), nullptr},
       serial_(with_prompts_.whole->serial()) {
   if (device_->measures_sampler()) engine_.per_sequence = Seconds(0);
-  const auto sort_in = [this](const OperatorGraph& operators, double times) {
-    for (const auto v : boost::make_iterator_range(boost::vertices(operators))) {
-      const Operator& op = operators[v];
-      auto& ops = follows_contexts(op.kind)    ? attention_ops_
-                  : op.rows == Rows::sequences ? sequence_ops_
-                                               : token_ops_;
-      ops.push_back({op, times});
-      serial_ = serial_ && (!follows_contexts(op.kind) || op.kind == OperatorKind::attention);
-    }
-  };
-  sort_in(placed.prologue, 1);
-  if (placed.layers > 0) sort_in(placed.block, static_cast<double>(placed.layers));
-  sort_in(placed.epilogue, 1);
+  for_each_operator(placed, [this](const Operator& op, double times) {
+    auto& ops = follows_contexts(op.kind)    ? attention_ops_
+                : op.rows == Rows::sequences ? sequence_ops_
+                                             : token_ops_;
+    ops.push_back({op, times});
+    serial_ = serial_ && (!follows_contexts(op.kind) || op.kind == OperatorKind::attention);
+  });
   if (collectives_elsewhere_ && !serial_)
     throw std::invalid_argument("collectives cannot be played as flows where operators overlap");
 }

@@ -13,25 +13,16 @@ struct Ends {
   std::vector<int> first, last;  // operators that wait for none of their part; for which none of it waits
 };
 
-using Part = OperatorGraph StageGraph::*;
-using FirstOf = int StageStep::Chain::*;
-
-FirstOf first_of(Part part) {
-  return part == &StageGraph::prologue ? &StageStep::Chain::prologue
-         : part == &StageGraph::block  ? &StageStep::Chain::block
-                                       : &StageStep::Chain::epilogue;
-}
-
 // The operators that are early do not wait for what ends the part before; for what they do.
-void add_early(StepGraph& step, const StageGraph& stage, const StageStep::Chain& chain) {
+void add_early(StepGraph& step, const StageGraph& stage, const StageStep::Chain& first) {
   for (const StageGraph::Early& early : stage.early) {
-    const int from = chain.*first_of(early.after_part) + static_cast<int>(early.after),
-              to = chain.*first_of(early.part) + static_cast<int>(early.op);
+    const int from = first[early.after_part] + static_cast<int>(early.after),
+              to = first[early.part] + static_cast<int>(early.op);
     early.part == early.after_part ? step.add_carry(from, to) : step.add_edge(from, to);
   }
 }
 
-bool is_early(const StageGraph& stage, Part part, std::size_t vertex) {
+bool is_early(const StageGraph& stage, std::size_t part, std::size_t vertex) {
   return std::ranges::any_of(stage.early,
                              [&](const auto& early) { return early.part == part && early.op == vertex; });
 }
@@ -40,10 +31,11 @@ bool is_prefetch(const OperatorGraph& part, std::size_t vertex) {
   return part[vertex].kind == OperatorKind::prefetch;
 }
 
-bool is_first(const StageGraph& stage, Part part, std::size_t vertex) {
-  const auto before = boost::make_iterator_range(boost::in_edges(vertex, stage.*part));
+bool is_first(const StageGraph& stage, std::size_t part, std::size_t vertex) {
+  const OperatorGraph& operators = stage.parts[part].operators;
+  const auto before = boost::make_iterator_range(boost::in_edges(vertex, operators));
   return !is_early(stage, part, vertex) && std::ranges::all_of(before, [&](const auto& edge) {
-    return is_prefetch(stage.*part, boost::source(edge, stage.*part));
+    return is_prefetch(operators, boost::source(edge, operators));
   });
 }
 
@@ -64,8 +56,8 @@ std::vector<StepGraph::Draw> draws_of(OperatorKind kind) {
   return {{memory, none}, {link, none}};
 }
 
-Ends add_operators(StepGraph& step, const StageGraph& stage, Part part) {
-  const OperatorGraph& source = stage.*part;
+Ends add_operators(StepGraph& step, const StageGraph& stage, std::size_t part) {
+  const OperatorGraph& source = stage.parts[part].operators;
   Ends ends;
   const int first = static_cast<int>(step.operators.size());
   for (const auto vertex : boost::make_iterator_range(boost::vertices(source))) {
@@ -104,17 +96,16 @@ StageStep stage_step(std::span<const StageGraph> chains, const std::vector<Devic
   step.graph.add_resource("to host", bandwidths.host);
   step.graph.add_resource("from host", bandwidths.host);
   step.graph.add_resource("host memory", bandwidths.host_memory);
+  const std::span<const Part> parts = chains.empty() ? std::span<const Part>() : chains[0].parts;
   for (const StageGraph& chain : chains)
-    if (chain.layers != chains[0].layers)
-      throw std::invalid_argument("chains of one step differ in their layers");
+    if (!std::ranges::equal(chain.parts, parts, {}, &Part::times, &Part::times))
+      throw std::invalid_argument("chains of one step differ in their parts");
 
   std::vector<std::vector<int>> before(chains.size());  // what ends the last part of each chain so far
-  const auto add_part = [&](const char* name, Part part, std::int64_t layers) {
-    if (layers == 0) return;
-    const FirstOf first = first_of(part);
-    step.graph.add_part(name, layers);
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    step.graph.add_part(parts[part].name, parts[part].times);
     for (std::size_t c = 0; c < chains.size(); ++c) {
-      step.chains[c].*first = static_cast<int>(step.graph.operators.size());
+      step.chains[c].push_back(static_cast<int>(step.graph.operators.size()));
       const Ends ends = add_operators(step.graph, chains[c], part);
       for (const int to : ends.first) {
         for (const int from : before[c]) step.graph.add_edge(from, to);
@@ -122,10 +113,7 @@ StageStep stage_step(std::span<const StageGraph> chains, const std::vector<Devic
       }
       if (!ends.last.empty()) before[c] = ends.last;
     }
-  };
-  add_part("prologue", &StageGraph::prologue, 1);
-  add_part("block", &StageGraph::block, chains.empty() ? 0 : chains[0].layers);
-  add_part("epilogue", &StageGraph::epilogue, 1);
+  }
   for (std::size_t c = 0; c < chains.size(); ++c) add_early(step.graph, chains[c], step.chains[c]);
   return step;
 }

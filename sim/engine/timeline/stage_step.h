@@ -14,10 +14,7 @@
 namespace weir {
 
 struct StageStep {
-  struct Chain {
-    int prologue = 0, block = 0,
-        epilogue = 0;  // index of each one's first operator; the rest follow in their order
-  };
+  using Chain = std::vector<int>;  // of each part the index of its first operator; the rest follow in order
   StepGraph graph;
   std::vector<Chain> chains;
 };
@@ -29,7 +26,7 @@ struct StepBandwidths {
 };
 
 // Operators go to the unit with the index Operator::unit, or to one member of it. A layer waits for all that
-// ends the layer before, in its own chain. All chains have the same number of layers, or it throws
+// ends the layer before, in its own chain. All chains have the same parts, as often, or it throws
 // std::invalid_argument.
 StageStep stage_step(std::span<const StageGraph> chains, const std::vector<DeviceUnit>& units,
                      const StepBandwidths& bandwidths);

@@ -28,8 +28,9 @@ class OneGpu {
     BatchShape rows;
     rows.prefill_tokens = tokens;
     KernelCost sum;
-    for (const Operator& op : operators(stage_.block))
-      if (op.name == "gate_up_proj" || op.name == "down_proj") add(sum, cost(op, rows), 1);
+    for_each_operator(stage_, [&](const Operator& op, double times) {
+      if (op.name == "gate_up_proj" || op.name == "down_proj") add(sum, cost(op, rows), times);
+    });
     const DeviceSpec& gpu = replica_.on->spec();
     return {sum.flops / gpu.peak(DataType::fp16) / sum.time, sum.memory / sum.time / gpu.memory_bandwidth};
   }
@@ -43,16 +44,11 @@ class OneGpu {
     decodes.decode_context_sum = static_cast<std::int64_t>(batch) * context;
     decodes.decode_context_max = context;
     KernelCost attention, all;
-    const auto add_all = [&](const OperatorGraph& graph, double times) {
-      for (const Operator& op : operators(graph)) {
-        const KernelCost one = cost(op, decodes);
-        add(all, one, times);
-        if (op.kind == OperatorKind::attention) add(attention, one, times);
-      }
-    };
-    add_all(stage_.prologue, 1);
-    add_all(stage_.block, static_cast<double>(stage_.layers));
-    add_all(stage_.epilogue, 1);
+    for_each_operator(stage_, [&](const Operator& op, double times) {
+      const KernelCost one = cost(op, decodes);
+      add(all, one, times);
+      if (op.kind == OperatorKind::attention) add(attention, one, times);
+    });
     return {attention.time, all.time};
   }
 
@@ -68,11 +64,6 @@ class OneGpu {
         {"workload",
          {{"requests", {{"kind", "fixed"}, {"input_tokens", 1}, {"output_tokens", 1}, {"count", 1}}},
           {"arrivals", {{"kind", "all_at_once"}}}}}};
-  }
-  static std::vector<Operator> operators(const OperatorGraph& graph) {
-    std::vector<Operator> all;
-    for (const auto v : boost::make_iterator_range(boost::vertices(graph))) all.push_back(graph[v]);
-    return all;
   }
   static void add(KernelCost& sum, const KernelCost& one, double times) {
     sum.time += times * one.time;

@@ -69,12 +69,12 @@ OnArrays attention_of_npu() {
                                batch * (steps_of_a_batch - 1) / 2;
   const StageGraph stage = build_stage(s.model, s.precision, replica.parallelism, 0);
   OnArrays sum{0, 0};
-  for (const auto v : boost::make_iterator_range(boost::vertices(stage.block)))
-    if (stage.block[v].kind == OperatorKind::attention) {
-      const KernelCost cost = replica.on->cost(stage.block[v], decodes, *replica.collectives);
-      sum.time += static_cast<double>(stage.layers) * cost.time.value();
-      sum.traffic += static_cast<double>(stage.layers) * cost.traffic.value();
-    }
+  for_each_operator(stage, [&](const Operator& op, double times) {
+    if (op.kind != OperatorKind::attention) return;
+    const KernelCost cost = replica.on->cost(op, decodes, *replica.collectives);
+    sum.time += times * cost.time.value();
+    sum.traffic += times * cost.traffic.value();
+  });
   return sum;
 }
 

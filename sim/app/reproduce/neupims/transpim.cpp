@@ -42,17 +42,13 @@ class TransPim {
 
  private:
   // A row of the matrix in one bank, as the keys of a head that long.
-  double graph_weights(const OperatorGraph& graph) {
-    double cycles = 0;
-    for (const auto v : boost::make_iterator_range(boost::vertices(graph)))
-      if (graph[v].kind == OperatorKind::gemm)
-        cycles +=
-            costs_.sustained({PimOp::logit, on_a_channel(graph[v].out_features), 1, graph[v].in_features});
-    return cycles;
-  }
   double stage_weights(const StageGraph& stage) {
-    return graph_weights(stage.prologue) + graph_weights(stage.epilogue) +
-           static_cast<double>(stage.layers) * graph_weights(stage.block);
+    double cycles = 0;
+    for_each_operator(stage, [&](const Operator& op, double times) {
+      if (op.kind == OperatorKind::gemm)
+        cycles += times * costs_.sustained({PimOp::logit, on_a_channel(op.out_features), 1, op.in_features});
+    });
+    return cycles;
   }
 
   PimCosts costs_;

@@ -19,7 +19,8 @@ Halves halves(const std::string& name, int devices) {
   Reading reading("Figure 2");
   const Architecture model = find_architecture(name, reading, "");
   const Precision int8{DataType::int8, DataType::int8, DataType::int8, DataType::int8};
-  const OperatorGraph block = build_stage(model, int8, {.tensor = devices, .pad_heads = true}, 0).block;
+  const StageGraph stage = build_stage(model, int8, {.tensor = devices, .pad_heads = true}, 0);
+  const OperatorGraph& block = part_named(stage, "block").operators;
   BatchShape batch;
   batch.decodes = batch.sequences = 8;
   batch.decode_context_max = 16384;
