@@ -6,6 +6,7 @@
 #include "models/memory/pim/pim_costs.h"
 #include "sim/app/reproduce/kernels.h"
 #include "test/models/llm/decode_shape.h"
+#include "test/models/llm/parts.h"
 
 namespace weir::test {
 namespace {
@@ -158,7 +159,7 @@ TEST_CASE("PIM attention: what cannot be asked is refused in words") {
   CHECK_THROWS_WITH(pim->decode_attention(part(OperatorKind::logit), decodes.batch()),
                     Catch::Contains("not affine"));
   StageGraph stage;
-  boost::add_vertex(part(OperatorKind::logit, 1, 1024), stage.block);
+  boost::add_vertex(part(OperatorKind::logit, 1, 1024), part(stage, "block"));
   CHECK_THAT(pim->cannot_run(stage), Catch::Contains("1024"));
   CHECK_THAT(plain->cannot_run(stage), Catch::Contains("npu_units"));
   CHECK(pim->cost(part(OperatorKind::logit), BatchShape{}, no_links()).time == Seconds(0));

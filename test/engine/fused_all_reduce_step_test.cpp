@@ -7,6 +7,7 @@
 #include "test/engine/random_step.h"
 #include "test/engine/run_in_child.h"
 #include "test/models/llm/models.h"
+#include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
 
 using namespace weir;
@@ -48,9 +49,9 @@ struct Case {
 // What the chunks' inputs add, read again by all but the first.
 double read_again(const StageGraph& placed, const BatchShape& batch) {
   double bytes = 0;
-  for (const auto v : boost::make_iterator_range(boost::vertices(placed.block)))
-    if (const Operator& op = placed.block[v]; op.kind == OperatorKind::gemm && op.begin > 0)
-      bytes += static_cast<double>(placed.layers * batch.tokens() * op.in_features) *
+  for (const auto v : boost::make_iterator_range(boost::vertices(part(placed, "block"))))
+    if (const Operator& op = part(placed, "block")[v]; op.kind == OperatorKind::gemm && op.begin > 0)
+      bytes += static_cast<double>(layers_of(placed) * batch.tokens() * op.in_features) *
                bytes_per_element(op.activations);
   return bytes;
 }
@@ -119,15 +120,16 @@ TEST_CASE("fused step: one GEMM and its all-reduce, by hand", "[engine]") {
   reduce.kind = OperatorKind::all_reduce;
   reduce.devices = 4;
   reduce.bytes_per_row = Bytes(8192);
-  boost::add_edge(boost::add_vertex(gemm, block), boost::add_vertex(reduce, block), block);
+  const auto first = boost::add_vertex(gemm, block);
+  boost::add_edge(first, boost::add_vertex(reduce, block), block);
   const BatchShape batch = decode_batch(8192, 1);
   for (const double gb_per_s : {25., 150., 400.})  // the links longer, about as long, shorter
     for (const int chunks : {1, 2, 3, 4}) {
       CAPTURE(gb_per_s, chunks);
       const ReplicaSpec replica = replica_of("l2_npu", ring(gb_per_s, 40), chunks, "none");
       StageGraph stage;
-      stage.block = block;
-      stage.layers = 3;
+      part(stage, "block") = block;
+      set_layers(stage, 3);
       const StageGraph placed = place(replica, stage);
       const double flops = 2. * 8192 * 4096 * 4096, sent = 1.5 * 8192 * 8192;
       double multiplied = 0, added = 40e-6;  // it starts once

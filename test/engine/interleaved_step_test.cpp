@@ -6,6 +6,7 @@
 #include "test/engine/random_step.h"
 #include "test/models/llm/decode_shape.h"
 #include "test/models/llm/models.h"
+#include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
 
 using namespace weir;
@@ -81,9 +82,9 @@ TEST_CASE("interleaved step: groups of heads of one size cost what each of them 
       energy += times * cost.energy;
     }
   };
-  add(neupims.placed.prologue, 1);
-  add(neupims.placed.block, static_cast<double>(neupims.placed.layers));
-  add(neupims.placed.epilogue, 1);
+  add(part(neupims.placed, "prologue"), 1);
+  add(part(neupims.placed, "block"), static_cast<double>(layers_of(neupims.placed)));
+  add(part(neupims.placed, "epilogue"), 1);
   const StepCost step = neupims.model().step({batch});
   CHECK(step.flops.value() == Approx(flops.value()));
   CHECK(step.energy.value() == Approx(energy.value()));
@@ -103,8 +104,8 @@ TEST_CASE("interleaved step: the PIM is slower beside the other sub-batch's weig
   const auto slowdowns = [&](const StepWork& work, std::span<const BatchShape> chains) {
     std::vector<double> alone;
     for (const BatchShape& chain : chains)
-      for (const auto v : boost::make_iterator_range(boost::vertices(neupims.placed.block)))
-        if (const Operator& op = neupims.placed.block[v]; op.unit == 2)
+      for (const auto v : boost::make_iterator_range(boost::vertices(part(neupims.placed, "block"))))
+        if (const Operator& op = part(neupims.placed, "block")[v]; op.unit == 2)
           alone.push_back(neupims.replica.on->cost(op, chain, *neupims.replica.collectives).time.value());
     std::vector<double> slow;
     for (const OperatorSpan& span : model.operators(work)) {

@@ -1,4 +1,5 @@
 #include "test/engine/played_step.h"
+#include "test/models/llm/parts.h"
 
 #include "sim/app/reproduce/kernels.h"
 #include "sim/engine/timeline/stage_step.h"
@@ -39,7 +40,7 @@ StageGraph place(const ReplicaSpec& replica, StageGraph stage) {
 StageGraph two_branches(const StageGraph& stage, bool serial) {
   OperatorGraph block;
   const auto add = [&](const char* name, std::vector<std::size_t> after) {
-    const auto vertex = boost::add_vertex(named(stage.block, name), block);
+    const auto vertex = boost::add_vertex(named(part(stage, "block"), name), block);
     for (const auto from : after) boost::add_edge(from, vertex, block);
     return vertex;
   };
@@ -49,7 +50,7 @@ StageGraph two_branches(const StageGraph& stage, bool serial) {
   const auto up = add("gate_up_proj", {serial ? first : norm});
   add("all_reduce", {add("down_proj", {add("act_fn", {up})})});
   StageGraph made = stage;
-  made.block = block;
+  part(made, "block") = block;
   return made;
 }
 
@@ -76,7 +77,7 @@ Played play(const ReplicaSpec& replica, const StageGraph& placed, const BatchSha
       stage_step({&placed, 1}, spec.units, {spec.reached_bandwidth(), replica.links.bandwidth}).graph;
   Timeline timeline(graph);
   std::vector<KernelCost> costs;
-  for (const OperatorGraph* part : {&placed.prologue, &placed.block, &placed.epilogue})
+  for (const OperatorGraph* part : graphs_of(placed))
     for (const auto v : boost::make_iterator_range(boost::vertices(*part))) {
       costs.push_back(replica.on->cost((*part)[v], batch, *replica.collectives));
       set_cost(timeline, graph, static_cast<int>(costs.size()) - 1, costs.back());

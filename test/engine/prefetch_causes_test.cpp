@@ -3,6 +3,7 @@
 
 #include "sim/engine/timeline/stage_step.h"
 #include "test/engine/prefetch_player.h"
+#include "test/models/llm/parts.h"
 
 namespace weir::test {
 namespace {
@@ -17,10 +18,11 @@ struct Spared {
 };
 
 StageGraph on_units_of_their_own(StageGraph placed, const Spared& spared, std::vector<DeviceUnit>& units) {
-  for (OperatorGraph* part : {&placed.prologue, &placed.block, &placed.epilogue})
-    for (const auto v : boost::make_iterator_range(boost::vertices(*part))) {
-      if (!((*part)[v].kind == OperatorKind::prefetch ? spared.stream : spared.units)) continue;
-      (*part)[v].unit = static_cast<int>(units.size());
+  for (Part& part : placed.parts)
+    for (const auto v : boost::make_iterator_range(boost::vertices(part.operators))) {
+      Operator& op = part.operators[v];
+      if (!(op.kind == OperatorKind::prefetch ? spared.stream : spared.units)) continue;
+      op.unit = static_cast<int>(units.size());
       units.push_back({"its own"});
     }
   return placed;
@@ -48,9 +50,7 @@ Seconds played(Case c, unsigned set, const Spared& spared) {
         set_cost(timeline, step.graph, first + static_cast<int>(v),
                  replica.on->cost(part[v], c.batch, *replica.collectives));
   };
-  fill(placed.prologue, step.chains[0].prologue);
-  if (placed.layers > 0) fill(placed.block, step.chains[0].block);
-  fill(placed.epilogue, step.chains[0].epilogue);
+  for (std::size_t p = 0; p < placed.parts.size(); ++p) fill(placed.parts[p].operators, step.chains[0][p]);
   Prefetched(replica, step, placed).fill(timeline, step.graph, {&c.batch, 1});
   return timeline.evaluate().total;
 }
@@ -140,7 +140,7 @@ Case case_of(std::int64_t decodes) {
 TEST_CASE("prefetch oracle: a third cause is the order in which the stream of prefetches serves",
           "[engine]") {
   Case c = case_of(16);
-  OperatorGraph& graph = c.stage.prologue;
+  OperatorGraph& graph = part(c.stage, "prologue");
   enum { first, second, small, norm, large, third };
   for (const Operator& op :
        {all_reduce(64), all_reduce(64), matrix(256), elementwise(256), matrix(11000), all_reduce(262144)})
@@ -177,12 +177,13 @@ TEST_CASE("prefetch oracle: window-aware, the first layer shares where its all-r
           "[engine]") {
   const auto excess = [&](double first_bytes) {
     Case c = case_of(2048);  // so that the matrix is bound by arithmetic
-    boost::add_vertex(elementwise(1024), c.stage.prologue);
-    boost::add_edge(0, boost::add_vertex(all_reduce(first_bytes), c.stage.prologue), c.stage.prologue);
+    boost::add_vertex(elementwise(1024), part(c.stage, "prologue"));
+    boost::add_edge(0, boost::add_vertex(all_reduce(first_bytes), part(c.stage, "prologue")),
+                    part(c.stage, "prologue"));
     for (const Operator& op : {elementwise(8192), matrix(8192), all_reduce(8192)})
-      if (const auto added = boost::add_vertex(op, c.stage.block); added > 0)
-        boost::add_edge(added - 1, added, c.stage.block);
-    c.stage.layers = 2;
+      if (const auto added = boost::add_vertex(op, part(c.stage, "block")); added > 0)
+        boost::add_edge(added - 1, added, part(c.stage, "block"));
+    set_layers(c.stage, 2);
     Player player(c, window_aware);
     return (player.chosen() - player.none()).value();
   };

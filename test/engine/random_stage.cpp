@@ -1,4 +1,5 @@
 #include "test/engine/random_stage.h"
+#include "test/models/llm/parts.h"
 
 #include "test/engine/random_step.h"
 
@@ -62,15 +63,15 @@ StageGraph random_stage(std::mt19937_64& random, int most_operators, int devices
   StageGraph stage;
   const Operator reduce = all_reduce(uniform_int(random, 1, 64), devices);
   if (random() % 2) {
-    stage.prologue = random_graph(random, uniform_int(random, 3, most_operators), reduce);
+    part(stage, "prologue") = random_graph(random, uniform_int(random, 3, most_operators), reduce);
     return stage;
   }
   Operator embedding;
   embedding.bytes_per_row = Bytes(1024);
-  const auto first = boost::add_vertex(embedding, stage.prologue);
-  boost::add_edge(first, boost::add_vertex(reduce, stage.prologue), stage.prologue);
-  stage.block = random_graph(random, uniform_int(random, 2, most_operators - 2), reduce);
-  stage.layers = uniform_int(random, 2, 3);
+  const auto first = boost::add_vertex(embedding, part(stage, "prologue"));
+  boost::add_edge(first, boost::add_vertex(reduce, part(stage, "prologue")), part(stage, "prologue"));
+  part(stage, "block") = random_graph(random, uniform_int(random, 2, most_operators - 2), reduce);
+  set_layers(stage, uniform_int(random, 2, 3));
   return stage;
 }
 

@@ -4,11 +4,14 @@
 #include <cmath>
 
 #include "devices/dimm_pim/dimm_pim.h"
+#include "models/llm/spread.h"
+#include "models/llm/without_prompts.h"
 #include "sim/app/reproduce/kernels.h"
 #include "sim/engine/step/played_step.h"
 #include "test/engine/played_step.h"
 #include "test/models/llm/decode_shape.h"
 #include "test/models/llm/models.h"
+#include "test/models/llm/parts.h"
 #include "test/policies/dice.h"
 #include "test/policies/make_policy.h"
 
@@ -30,7 +33,7 @@ struct L3 {
     replica.engine = {};
     replica.partitioning = make_policy(partitioning_policies(), "gpu_pim");
     StageGraph stage = build_stage(catalog_model("gpt3-175b"), fp16, {8, 1, 1}, 0);
-    stage.layers = layers;
+    set_layers(stage, layers);
     const StageGraph placed = replica.partitioning->place(std::move(stage), replica.on->spec().unit_names());
     std::vector<int> members;
     for (const DeviceUnit& unit : replica.on->spec().units) members.push_back(unit.members);
@@ -50,9 +53,9 @@ struct L3 {
         sum[{op.unit, member}] += replica.on->cost(op, batch, *replica.collectives).time.value();
       }
     };
-    add(rotating.prologue, 0);
-    for (std::int64_t layer = 0; layer < rotating.layers; ++layer) add(rotating.block, layer);
-    add(rotating.epilogue, 0);
+    add(part(rotating, "prologue"), 0);
+    for (std::int64_t layer = 0; layer < layers_of(rotating); ++layer) add(part(rotating, "block"), layer);
+    add(part(rotating, "epilogue"), 0);
     return sum;
   }
 };
@@ -153,10 +156,9 @@ TEST_CASE("rotating step: everything is computed once, however layers go round",
     CHECK(a.energy.value() == Approx(b.energy.value()));
     double flops = 0;
     for (const BatchShape& shape : halves.shapes())
-      for (const auto& [part, times] :
-           {std::pair{&l3.fixed.prologue, 1.0}, {&l3.fixed.block, 10.0}, {&l3.fixed.epilogue, 1.0}})
-        for (const auto v : boost::make_iterator_range(boost::vertices(*part)))
-          flops += times * l3.replica.on->cost((*part)[v], shape, *l3.replica.collectives).flops.value();
+      for_each_operator(l3.fixed, [&](const Operator& op, double times) {
+        flops += times * l3.replica.on->cost(op, shape, *l3.replica.collectives).flops.value();
+      });
     CHECK(a.flops.value() == Approx(flops));
   }
 }
@@ -167,8 +169,8 @@ TEST_CASE("rotating step: a step of decodes alone takes as long without what is 
   PlayedStep all = l3.step(l3.rotating, 2), decodes = l3.step(without_prompts(l3.rotating), 2);
   const auto stores = [](const StageGraph& stage) {
     std::int64_t count = 0;
-    for (const auto v : boost::make_iterator_range(boost::vertices(stage.block)))
-      count += stage.block[v].kind == OperatorKind::store;
+    for (const auto v : boost::make_iterator_range(boost::vertices(part(stage, "block"))))
+      count += part(stage, "block")[v].kind == OperatorKind::store;
     return count;
   };
   CHECK(stores(l3.rotating) == 4);  // ranksets

@@ -1,4 +1,5 @@
 #include "sim/engine/timeline/stage_step.h"
+#include "test/models/llm/parts.h"
 
 #include <catch2/catch.hpp>
 
@@ -18,10 +19,10 @@ void add_in_a_row(OperatorGraph& graph, const std::vector<std::pair<std::string,
 
 StageGraph small_stage(std::int64_t layers) {
   StageGraph stage;
-  add_in_a_row(stage.prologue, {{"embedding", 0}});
-  add_in_a_row(stage.block, {{"qkv_proj", 0}, {"attention", 0}, {"all_reduce", 1}});
-  add_in_a_row(stage.epilogue, {{"lm_head", 0}});
-  stage.layers = layers;
+  add_in_a_row(part(stage, "prologue"), {{"embedding", 0}});
+  add_in_a_row(part(stage, "block"), {{"qkv_proj", 0}, {"attention", 0}, {"all_reduce", 1}});
+  add_in_a_row(part(stage, "epilogue"), {{"lm_head", 0}});
+  set_layers(stage, layers);
   return stage;
 }
 
@@ -46,9 +47,9 @@ TEST_CASE("stage step: a model on one GPU takes the sum of its kernels and moves
   const StageStep step =
       stage_step({&stage, 1}, {{"gpu"}, {"link"}}, {BytesPerSecond(100), BytesPerSecond(50)});
   Timeline timeline(step.graph);
-  set_cost(timeline, step.graph, step.chains[0].prologue, cost(1, 10));
-  set_block(timeline, step.graph, step.chains[0].block);
-  set_cost(timeline, step.graph, step.chains[0].epilogue, cost(5, 400));
+  set_cost(timeline, step.graph, step.chains[0][0], cost(1, 10));
+  set_block(timeline, step.graph, step.chains[0][1]);
+  set_cost(timeline, step.graph, step.chains[0][2], cost(5, 400));
   const StepResult result = timeline.evaluate();
   CHECK(result.total.value() == Approx(1 + 10 * (3 + 2 + 4) + 5));
   CHECK(result.bytes[0].value() == Approx(10 + 10 * 400 + 400));
@@ -64,17 +65,17 @@ TEST_CASE("stage step: what an early prefetch is for starts without it, and what
   Operator fetch;
   fetch.kind = OperatorKind::prefetch;
   fetch.unit = 2;
-  const auto early = boost::add_vertex(fetch, stage.block);
-  boost::add_edge(early, 0, stage.block);
-  stage.early.push_back({&StageGraph::block, early, &StageGraph::block, 1});  // starts with the all-reduce
+  const auto early = boost::add_vertex(fetch, part(stage, "block"));
+  boost::add_edge(early, 0, part(stage, "block"));
+  stage.early.push_back({1, static_cast<std::size_t>(early), 1, 1});  // starts with the all-reduce
   const StageStep step =
       stage_step({&stage, 1}, {{"gpu"}, {"link"}, {"prefetch"}}, {BytesPerSecond(100), BytesPerSecond(50)});
   const auto total = [&](double seconds) {
     Timeline timeline(step.graph);
-    set_cost(timeline, step.graph, step.chains[0].prologue, cost(1, 0));
-    set_block(timeline, step.graph, step.chains[0].block);
-    set_cost(timeline, step.graph, step.chains[0].block + static_cast<int>(early), cost(seconds, 0));
-    set_cost(timeline, step.graph, step.chains[0].epilogue, cost(5, 0));
+    set_cost(timeline, step.graph, step.chains[0][0], cost(1, 0));
+    set_block(timeline, step.graph, step.chains[0][1]);
+    set_cost(timeline, step.graph, step.chains[0][1] + static_cast<int>(early), cost(seconds, 0));
+    set_cost(timeline, step.graph, step.chains[0][2], cost(5, 0));
     return timeline.evaluate().total.value();
   };
   const double without = 1 + 10 * (3 + 2 + 4) + 5;
@@ -86,21 +87,21 @@ TEST_CASE("stage step: what an early prefetch is for starts without it, and what
 
 TEST_CASE("stage step: a prefetch for what ends a layer ends it too", "[timeline]") {
   StageGraph stage = small_stage(10);
-  stage.block.clear();
-  add_in_a_row(stage.block, {{"all_reduce", 1}, {"attention", 0}});
+  part(stage, "block").clear();
+  add_in_a_row(part(stage, "block"), {{"all_reduce", 1}, {"attention", 0}});
   Operator fetch;
   fetch.kind = OperatorKind::prefetch;
   fetch.unit = 2;
-  boost::add_edge(boost::add_vertex(fetch, stage.block), 1, stage.block);
+  boost::add_edge(boost::add_vertex(fetch, part(stage, "block")), 1, part(stage, "block"));
   const StageStep step =
       stage_step({&stage, 1}, {{"gpu"}, {"link"}, {"prefetch"}}, {BytesPerSecond(100), BytesPerSecond(50)});
   const auto total = [&](double seconds) {
     Timeline timeline(step.graph);
-    set_cost(timeline, step.graph, step.chains[0].prologue, cost(1, 0));
-    set_cost(timeline, step.graph, step.chains[0].block, cost(4, 0, 60));
-    set_cost(timeline, step.graph, step.chains[0].block + 1, cost(2, 100));
-    set_cost(timeline, step.graph, step.chains[0].block + 2, cost(seconds, 0));
-    set_cost(timeline, step.graph, step.chains[0].epilogue, cost(5, 0));
+    set_cost(timeline, step.graph, step.chains[0][0], cost(1, 0));
+    set_cost(timeline, step.graph, step.chains[0][1], cost(4, 0, 60));
+    set_cost(timeline, step.graph, step.chains[0][1] + 1, cost(2, 100));
+    set_cost(timeline, step.graph, step.chains[0][1] + 2, cost(seconds, 0));
+    set_cost(timeline, step.graph, step.chains[0][2], cost(5, 0));
     return timeline.evaluate().total.value();
   };
   CHECK(total(6) == Approx(1 + 10 * (4 + 2) + 5));
@@ -111,7 +112,7 @@ TEST_CASE("stage step: of two sub-batches one computes while the other communica
   const std::vector<StageGraph> stages{small_stage(10), small_stage(10)};
   const StageStep step = stage_step(stages, {{"gpu"}, {"link"}}, {BytesPerSecond(100), BytesPerSecond(50)});
   Timeline timeline(step.graph);
-  for (const auto& chain : step.chains) set_block(timeline, step.graph, chain.block);
+  for (const auto& chain : step.chains) set_block(timeline, step.graph, chain[1]);
   // The GPU is the busier: 2 x 5 s a layer. It idles from 10 s until the first all-reduce ends at 12; the
   // last is seen.
   CHECK(timeline.evaluate().total.value() == Approx(2 + 10 * 2 * 5 + 4));
@@ -119,12 +120,11 @@ TEST_CASE("stage step: of two sub-batches one computes while the other communica
 
 TEST_CASE("stage step: a stage in the middle of a pipeline has only its block", "[timeline]") {
   StageGraph stage = small_stage(7);
-  stage.prologue.clear();
-  stage.epilogue.clear();
+  std::erase_if(stage.parts, [](const Part& part) { return part.name != "block"; });
   const StageStep step =
       stage_step({&stage, 1}, {{"gpu"}, {"link"}}, {BytesPerSecond(100), BytesPerSecond(50)});
   Timeline timeline(step.graph);
-  set_block(timeline, step.graph, step.chains[0].block);
+  set_block(timeline, step.graph, step.chains[0][0]);
   CHECK(timeline.evaluate().total.value() == Approx(7 * 9));
 }
 

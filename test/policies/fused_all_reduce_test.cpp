@@ -6,6 +6,7 @@
 #include "policies/prefetch/prefetch.h"
 #include "policies/prefetch/windows.h"
 #include "test/models/llm/models.h"
+#include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
 
 using namespace weir;
@@ -15,8 +16,6 @@ namespace {
 
 const std::vector<std::string> gpu = {"gpu", "prefetch", "link"};
 const std::vector<std::string> npu = {"systolic", "vector", "pim", "link"};
-using Part = OperatorGraph StageGraph::*;
-const Part parts[] = {&StageGraph::prologue, &StageGraph::block, &StageGraph::epilogue};
 
 std::shared_ptr<const PartitioningPolicy> chunked(const Json& chunks, const char* kind = "device_only") {
   const Json json = {{"kind", kind}, {"fused_all_reduce_chunks", chunks}};
@@ -80,10 +79,11 @@ TEST_CASE("fused all-reduce: of every model and cut, chunks are what they are cu
           const StageGraph stage = build_stage(model, {}, cut, s);
           const StageGraph whole = make_policy(partitioning_policies(), "device_only")->place(stage, gpu);
           const StageGraph fused = chunked(chunks)->place(stage, gpu);
-          REQUIRE(fused.layers == whole.layers);
-          for (const Part part : parts) {
-            const OperatorGraph& graph = fused.*part;
-            REQUIRE(joined(graph) == operators(whole.*part));
+          REQUIRE(layers_of(fused) == layers_of(whole));
+          REQUIRE(fused.parts.size() == whole.parts.size());
+          for (std::size_t p = 0; p < fused.parts.size(); ++p) {
+            const OperatorGraph& graph = fused.parts[p].operators;
+            REQUIRE(joined(graph) == operators(whole.parts[p].operators));
             for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
               const Operator &from = graph[boost::source(edge, graph)],
                              &to = graph[boost::target(edge, graph)];
@@ -103,9 +103,10 @@ TEST_CASE("fused all-reduce: one chunk is the graph as it was", "[partitioning]"
     const StageGraph stage = build_stage(catalog_model(model), {}, {4, 1, 1}, 0);
     const StageGraph whole = make_policy(partitioning_policies(), "device_only")->place(stage, gpu),
                      one = chunked(1)->place(stage, gpu);
-    for (const Part part : parts) {
-      CHECK(operators(one.*part) == operators(whole.*part));
-      CHECK(boost::num_edges(one.*part) == boost::num_edges(whole.*part));
+    REQUIRE(one.parts.size() == whole.parts.size());
+    for (std::size_t p = 0; p < one.parts.size(); ++p) {
+      CHECK(operators(one.parts[p].operators) == operators(whole.parts[p].operators));
+      CHECK(boost::num_edges(one.parts[p].operators) == boost::num_edges(whole.parts[p].operators));
     }
   }
 }
@@ -115,7 +116,7 @@ TEST_CASE("fused all-reduce: the projection that ends each half of a layer goes 
   using Names = std::vector<std::string>;
   using Set = std::set<std::string>;
   const auto block = [](const char* model, int tensor) {
-    return chunked(2)->place(build_stage(catalog_model(model), {}, {tensor, 1, 1}, 0), gpu).block;
+    return part(chunked(2)->place(build_stage(catalog_model(model), {}, {tensor, 1, 1}, 0), gpu), "block");
   };
   const OperatorGraph llama = block("llama3-8b", 4);
   CHECK(names(llama) == Names{"layernorm", "qkv_proj", "rotary_emb", "attention", "o_proj 1/2", "o_proj 2/2",
@@ -146,7 +147,7 @@ TEST_CASE("fused all-reduce: every kind takes it, and the rest of its output col
     const StageGraph placed = chunked(3, kind)->place(stage, units);
     std::vector<std::int64_t> columns;
     std::vector<int> on;
-    for (const Operator& op : operators(placed.block)) {
+    for (const Operator& op : operators(part(placed, "block"))) {
       if (op.name.starts_with("o_proj")) columns.push_back(op.out_features);
       if (op.kind == OperatorKind::all_reduce) on.push_back(op.unit);
     }
@@ -183,12 +184,12 @@ TEST_CASE("fused all-reduce: to PRESERVE the last chunk is the communication, wh
     CAPTURE(name);
     REQUIRE(before.size() == after.size());
     for (std::size_t w = 0; w < after.size(); ++w) {
-      const OperatorGraph& graph = fused.*after[w].communication.part;
+      const OperatorGraph& graph = fused.parts[after[w].communication.part].operators;
       CHECK(graph[after[w].communication.vertex].end == 1);
       // The same matrices and attention, those in chunks chunk by chunk.
       double shares = 0;
       for (const auto& place : after[w].reached) {
-        const Operator& op = (fused.*place.part)[place.vertex];
+        const Operator& op = fused.parts[place.part].operators[place.vertex];
         shares += op.end - op.begin;
       }
       CHECK(shares == Approx(static_cast<double>(before[w].reached.size())));
@@ -197,9 +198,9 @@ TEST_CASE("fused all-reduce: to PRESERVE the last chunk is the communication, wh
     const StageGraph placed = make_policy(prefetch_policies(), "preserve")->add_prefetches(fused, gpu);
     CHECK(placed.windows.size() == after.size());
     for (const Operator& window : placed.windows) CHECK(window.end == 1);
-    for (const auto v : boost::make_iterator_range(boost::vertices(placed.block)))
-      if (placed.block[v].kind == OperatorKind::prefetch)
-        for (const auto edge : boost::make_iterator_range(boost::in_edges(v, placed.block)))
-          CHECK(placed.block[boost::source(edge, placed.block)].end == 1);
+    for (const auto v : boost::make_iterator_range(boost::vertices(part(placed, "block"))))
+      if (part(placed, "block")[v].kind == OperatorKind::prefetch)
+        for (const auto edge : boost::make_iterator_range(boost::in_edges(v, part(placed, "block"))))
+          CHECK(part(placed, "block")[boost::source(edge, part(placed, "block"))].end == 1);
   }
 }

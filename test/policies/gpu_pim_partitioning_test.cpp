@@ -3,8 +3,10 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "models/llm/spread.h"
 #include "policies/partitioning/partitioning.h"
 #include "test/models/llm/models.h"
+#include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
 
 using namespace weir;
@@ -58,7 +60,7 @@ TEST_CASE("gpu_pim: Q, K and V go to the memory and results come back before the
     for (const auto& [model, tensor] :
          {std::pair{"gpt3-175b", 8}, {"llama3.1-70b", 4}, {"mixtral-8x7b", 2}}) {
       const StageGraph placed = gpu_pim()->place(stage(model, tensor), units);
-      const OperatorGraph& block = placed.block;
+      const OperatorGraph& block = part(placed, "block");
       INFO(model);
       for (const auto& [before, after] : {std::pair{"qkv_proj", "attention"},
                                           {"qkv_proj", "offload"},
@@ -97,22 +99,22 @@ TEST_CASE("gpu_pim: all that is no attention is where the device alone would hav
     const StageGraph alone = test::make_policy(partitioning_policies(), "device_only")->place(whole, units),
                      placed = gpu_pim()->place(whole, units);
     const std::size_t more = units == with_pim ? 1 : 4;
-    CHECK(boost::num_vertices(placed.block) == boost::num_vertices(alone.block) + more);
-    for (const auto part : {&StageGraph::prologue, &StageGraph::block, &StageGraph::epilogue}) {
-      std::vector<Operator> ours, theirs;
-      for (const auto v : boost::make_iterator_range(boost::vertices(placed.*part)))
-        if (!follows_contexts((placed.*part)[v].kind)) ours.push_back((placed.*part)[v]);
-      for (const auto v : boost::make_iterator_range(boost::vertices(alone.*part)))
-        if (!follows_contexts((alone.*part)[v].kind)) theirs.push_back((alone.*part)[v]);
-      CHECK(ours == theirs);
-    }
+    CHECK(boost::num_vertices(part(placed, "block")) == boost::num_vertices(part(alone, "block")) + more);
+    const auto no_attention = [](const StageGraph& of) {
+      std::vector<Operator> ops;
+      for_each_operator(of, [&](const Operator& op, double) {
+        if (!follows_contexts(op.kind)) ops.push_back(op);
+      });
+      return ops;
+    };
+    CHECK(no_attention(placed) == no_attention(alone));
   }
 }
 
 TEST_CASE("gpu_pim: keys and values of prompts hold nobody up, unless they are stored at once",
           "[partitioning]") {
-  const OperatorGraph beside = gpu_pim(true, true)->place(stage("gpt3-175b", 8), beside_dimms).block,
-                      waits = gpu_pim(true, false)->place(stage("gpt3-175b", 8), beside_dimms).block;
+  const OperatorGraph beside = part(gpu_pim(true, true)->place(stage("gpt3-175b", 8), beside_dimms), "block"),
+                      waits = part(gpu_pim(true, false)->place(stage("gpt3-175b", 8), beside_dimms), "block");
   CHECK(boost::out_degree(named(beside, "store"), beside) == 0);
   CHECK(comes_before(beside, "onload", "store"));
   CHECK_FALSE(comes_before(beside, "store", "o_proj"));
@@ -125,9 +127,9 @@ TEST_CASE("gpu_pim: without concurrent transfers every rankset is part of each",
   for (const MemberChannels channels :
        {MemberChannels::own, MemberChannels::rotating, MemberChannels::even}) {
     const auto spread = [&](bool concurrent) {
-      return spread_over_members(gpu_pim(concurrent)->place(stage("gpt3-175b", 8), beside_dimms), members,
-                                 channels)
-          .block;
+      return part(spread_over_members(gpu_pim(concurrent)->place(stage("gpt3-175b", 8), beside_dimms),
+                                      members, channels),
+                  "block");
     };
     std::map<OperatorKind, int> alone, together;
     for (const auto& [concurrent, count] : {std::pair{true, &alone}, {false, &together}}) {
@@ -153,7 +155,7 @@ TEST_CASE("gpu_pim: without concurrent transfers every rankset is part of each",
 }
 
 TEST_CASE("gpu_pim: PIM in the device attends beside the prompts and sends nothing", "[partitioning]") {
-  const OperatorGraph block = gpu_pim()->place(stage("gpt3-175b", 8), with_pim).block;
+  const OperatorGraph block = part(gpu_pim()->place(stage("gpt3-175b", 8), with_pim), "block");
   const std::size_t decodes = named(block, "decode_attention"), prompts = named(block, "attention");
   CHECK(block[decodes].unit == 2);
   CHECK_FALSE(block[decodes].each_member);

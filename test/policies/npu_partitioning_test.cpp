@@ -3,6 +3,7 @@
 #include <set>
 
 #include "policies/partitioning/partitioning.h"
+#include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
 
 using namespace weir;
@@ -43,7 +44,7 @@ TEST_CASE(
   const StageGraph placed =
       make_policy(partitioning_policies(), "npu_units")->place(stage("mixtral-8x7b", 2), plain);
   std::set<OperatorKind> seen;
-  for (const OperatorGraph* graph : {&placed.prologue, &placed.block, &placed.epilogue})
+  for (const OperatorGraph* graph : graphs_of(placed))
     for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
       const Operator& op = (*graph)[v];
       seen.insert(op.kind);
@@ -66,9 +67,9 @@ TEST_CASE("npu_pim: heads go in groups of a page, every one once, each group on 
        {std::tuple{"gpt3-7b", 4, 2}, std::tuple{"gpt3-30b", 4, 4}, std::tuple{"llama3.1-70b", 4, 4},
         std::tuple{"opt-13b", 1, 10}}) {
     const StageGraph whole = stage(model, tensor);
-    const Operator attention = of_kind(whole.block, OperatorKind::attention).at(0);
+    const Operator attention = of_kind(part(whole, "block"), OperatorKind::attention).at(0);
     const StageGraph placed = make_policy(partitioning_policies(), "npu_pim")->place(whole, dual);
-    const OperatorGraph& block = placed.block;
+    const OperatorGraph& block = part(placed, "block");
     INFO(model);
     const auto logits = of_kind(block, OperatorKind::logit), attends = of_kind(block, OperatorKind::attend);
     REQUIRE(static_cast<int>(logits.size()) == groups);
@@ -105,7 +106,7 @@ TEST_CASE("npu_pim: heads go in groups of a page, every one once, each group on 
 TEST_CASE("npu_pim: single row buffers and head_overlap false leave one way for all heads",
           "[partitioning]") {
   const auto groups = [](const Json& keys, const std::vector<std::string>& units) {
-    return of_kind(npu_pim(keys)->place(stage("gpt3-13b"), units).block, OperatorKind::logit).size();
+    return of_kind(part(npu_pim(keys)->place(stage("gpt3-13b"), units), "block"), OperatorKind::logit).size();
   };
   CHECK(groups(Json::object(), dual) == 10);
   CHECK(groups(Json::object(), single) == 1);
@@ -123,7 +124,7 @@ TEST_CASE("npu_pim: groups that cut through a KV head share it, wider ones have 
   const auto of = [](const Json& keys) {
     std::vector<std::int64_t> kv;
     for (const Operator& op :
-         of_kind(npu_pim(keys)->place(stage("llama3.1-70b", 4), dual).block, OperatorKind::logit))
+         of_kind(part(npu_pim(keys)->place(stage("llama3.1-70b", 4), dual), "block"), OperatorKind::logit))
       kv.push_back(op.kv_heads);
     return kv;
   };

@@ -2,6 +2,7 @@
 
 #include "policies/partitioning/partitioning.h"
 #include "policies/prefetch/prefetch.h"
+#include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
 
 using namespace weir;
@@ -32,11 +33,11 @@ OperatorGraph every_kind() {
 
 TEST_CASE("device_only: kernels run on the device's first unit, collectives on its link", "[partitioning]") {
   const std::vector<std::string> units = {"gpu", "copy", "link"};
-  const StageGraph stage{every_kind(), every_kind(), every_kind(), 12};
+  const StageGraph stage = stage_of(every_kind(), every_kind(), every_kind(), 12);
   const StageGraph placed = make_policy(partitioning_policies(), "device_only")->place(stage, units);
-  CHECK(placed.layers == 12);
-  for (const OperatorGraph* graph : {&placed.prologue, &placed.block, &placed.epilogue}) {
-    CHECK(boost::num_edges(*graph) == boost::num_edges(stage.block));
+  CHECK(layers_of(placed) == 12);
+  for (const OperatorGraph* graph : graphs_of(placed)) {
+    CHECK(boost::num_edges(*graph) == boost::num_edges(part(stage, "block")));
     REQUIRE(boost::num_vertices(*graph) == 7);
     for (const std::size_t vertex : {0u, 2u, 4u, 6u}) CHECK((*graph)[vertex].unit == 0);
     for (const std::size_t vertex : {1u, 3u, 5u}) CHECK((*graph)[vertex].unit == 2);
@@ -47,16 +48,16 @@ TEST_CASE("device_only: a collective on a device without a link is refused, kern
           "[partitioning]") {
   const std::vector<std::string> units = {"gpu"};
   const auto policy = make_policy(partitioning_policies(), "device_only");
-  CHECK_THROWS_WITH(policy->place({every_kind(), {}, {}, 1}, units), Catch::Contains("link"));
+  CHECK_THROWS_WITH(policy->place(stage_of(every_kind(), {}, {}, 1), units), Catch::Contains("link"));
   OperatorGraph kernels;
   boost::add_vertex(op(OperatorKind::gemm), kernels);
-  CHECK(policy->place({{}, kernels, {}, 1}, units).block[0].unit == 0);
+  CHECK(part(policy->place(stage_of({}, kernels, {}, 1), units), "block")[0].unit == 0);
 }
 
 TEST_CASE("prefetch: none leaves the graph as it was placed", "[prefetch]") {
   const StageGraph same =
-      make_policy(prefetch_policies(), "none")->add_prefetches({{}, every_kind(), {}, 3}, {});
-  CHECK(same.layers == 3);
-  CHECK(boost::num_vertices(same.block) == 7);
-  CHECK(boost::num_edges(same.block) == 6);
+      make_policy(prefetch_policies(), "none")->add_prefetches(stage_of({}, every_kind(), {}, 3), {});
+  CHECK(layers_of(same) == 3);
+  CHECK(boost::num_vertices(part(same, "block")) == 7);
+  CHECK(boost::num_edges(part(same, "block")) == 6);
 }

@@ -3,9 +3,11 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "models/llm/rewrite.h"
 #include "policies/prefetch/prefetch.h"
 #include "policies/prefetch/windows.h"
 #include "test/models/llm/models.h"
+#include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
 
 using namespace weir;
@@ -14,19 +16,20 @@ using namespace weir::test;
 namespace {
 
 const std::vector<std::string> units = {"npu", "link", "prefetch"};
-using Part = OperatorGraph StageGraph::*;
 
 StageGraph stage_of(const char* model, int tensor) {
-  StageGraph stage = build_stage(catalog_model(model), {}, {tensor, 1, 1}, 0);
-  for (Part part : {&StageGraph::prologue, &StageGraph::block, &StageGraph::epilogue})
-    for (const auto v : boost::make_iterator_range(boost::vertices(stage.*part)))
-      (stage.*part)[v].unit = is_collective((stage.*part)[v].kind);
-  return stage;
+  return rewrite(build_stage(catalog_model(model), {}, {tensor, 1, 1}, 0),
+                 [](const OperatorGraph& from, std::size_t v) -> Replacement {
+                   Operator op = from[v];
+                   op.unit = is_collective(op.kind);
+                   return op;
+                 });
 }
 
 std::vector<std::string> names(const StageGraph& stage, const CommunicationWindow& window) {
   std::vector<std::string> names;
-  for (const auto& place : window.reached) names.push_back((stage.*place.part)[place.vertex].name);
+  for (const auto& place : window.reached)
+    names.push_back(stage.parts[place.part].operators[place.vertex].name);
   return names;
 }
 
@@ -62,11 +65,11 @@ TEST_CASE("preserve: after each all-reduce come the matrices and the attention u
   CHECK(names(stage, windows[1]) == Names{"gate_up_proj", "down_proj"});
   CHECK(names(stage, windows[2]) == half);  // of the next layer
   CHECK(names(stage, windows[3]) == Names{"lm_head"});
-  CHECK(windows[0].communication.part == &StageGraph::prologue);
+  CHECK(windows[0].communication.part == 0);
   CHECK(windows[3].communication.vertex == windows[2].communication.vertex);
-  for (const auto& place : windows[1].reached) CHECK((!place.next && place.part == &StageGraph::block));
-  for (const auto& place : windows[2].reached) CHECK((place.next && place.part == &StageGraph::block));
-  for (const auto& place : windows[3].reached) CHECK((place.next && place.part == &StageGraph::epilogue));
+  for (const auto& place : windows[1].reached) CHECK((!place.next && place.part == 1));
+  for (const auto& place : windows[2].reached) CHECK((place.next && place.part == 1));
+  for (const auto& place : windows[3].reached) CHECK((place.next && place.part == 2));
   CHECK(communication_windows(stage_of("llama3-8b", 1)).empty());  // nothing to hide under
 }
 
@@ -92,11 +95,12 @@ TEST_CASE(
         const StageGraph before = build_stage(model, {}, cut, s);
         const StageGraph after = preserve()->add_prefetches(before, units);
         int fetches = 0;
-        for (Part part : {&StageGraph::prologue, &StageGraph::block, &StageGraph::epilogue}) {
-          const OperatorGraph& graph = after.*part;
+        REQUIRE(after.parts.size() == before.parts.size());
+        for (std::size_t part = 0; part < after.parts.size(); ++part) {
+          const OperatorGraph &graph = after.parts[part].operators, &was = before.parts[part].operators;
           for (std::size_t v = 0; v < boost::num_vertices(graph); ++v) {
-            if (v < boost::num_vertices(before.*part)) {
-              REQUIRE(graph[v] == (before.*part)[v]);
+            if (v < boost::num_vertices(was)) {
+              REQUIRE(graph[v] == was[v]);
               continue;
             }
             ++fetches;

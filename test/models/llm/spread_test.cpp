@@ -7,6 +7,8 @@
 #include <set>
 
 #include "models/llm/operator_graph.h"
+#include "models/llm/spread.h"
+#include "test/models/llm/parts.h"
 
 using namespace weir;
 
@@ -42,10 +44,10 @@ struct Drawn {
   std::vector<int> members{1, 1, 1};
   explicit Drawn(unsigned seed) {
     Random random(seed);
-    stage.prologue = random_part(random, "p", 2);
-    stage.block = random_part(random, "b", 6);
-    stage.epilogue = random_part(random, "e", 2);
-    stage.layers = draw(random, 1, 13);
+    part(stage, "prologue") = random_part(random, "p", 2);
+    part(stage, "block") = random_part(random, "b", 6);
+    part(stage, "epilogue") = random_part(random, "e", 2);
+    set_layers(stage, draw(random, 1, 13));
     members[shared_unit] = static_cast<int>(draw(random, 1, 5));
     members[2] = static_cast<int>(draw(random, 1, 3));
   }
@@ -89,9 +91,10 @@ struct Unrolled {
 Unrolled unrolled(const StageGraph& spread, const Drawn& drawn) {
   Unrolled all;
   const int members = drawn.members[shared_unit];
-  all.add(spread.prologue, -1, members);
-  for (std::int64_t layer = 0; layer < spread.layers; ++layer) all.add(spread.block, layer, members);
-  all.add(spread.epilogue, -1, members);
+  all.add(part(spread, "prologue"), -1, members);
+  for (std::int64_t layer = 0; layer < layers_of(spread); ++layer)
+    all.add(part(spread, "block"), layer, members);
+  all.add(part(spread, "epilogue"), -1, members);
   return all;
 }
 
@@ -116,9 +119,10 @@ Unrolled expected(const Drawn& drawn) {
       }
     if (!last.empty()) all.ends = last;
   };
-  add(drawn.stage.prologue, -1);
-  for (std::int64_t layer = 0; layer < drawn.stage.layers; ++layer) add(drawn.stage.block, layer);
-  add(drawn.stage.epilogue, -1);
+  add(part(drawn.stage, "prologue"), -1);
+  for (std::int64_t layer = 0; layer < layers_of(drawn.stage); ++layer)
+    add(part(drawn.stage, "block"), layer);
+  add(part(drawn.stage, "epilogue"), -1);
   return all;
 }
 
@@ -178,17 +182,18 @@ TEST_CASE("spread: of a request that starts anywhere every member holds as many 
       StageGraph stage;
       Operator store;
       store.name = "store", store.kind = OperatorKind::store, store.each_member = true;
-      boost::add_vertex(store, stage.block);
-      stage.layers = layers;
+      boost::add_vertex(store, part(stage, "block"));
+      set_layers(stage, layers);
       const StageGraph spread =
           spread_over_members(stage, std::vector<int>{members}, MemberChannels::rotating);
       // By the request's channel and the member: so many layers.
       std::map<std::pair<int, int>, std::int64_t> held;
-      REQUIRE(spread.layers == layers);
+      REQUIRE(layers_of(spread) == layers);
       for (std::int64_t layer = 0; layer < layers; ++layer)
-        for (const auto v : boost::make_iterator_range(boost::vertices(spread.block))) {
-          REQUIRE(spread.block[v].rotates);
-          ++held[{spread.block[v].channel, static_cast<int>((spread.block[v].member + layer) % members)}];
+        for (const auto v : boost::make_iterator_range(boost::vertices(part(spread, "block")))) {
+          REQUIRE(part(spread, "block")[v].rotates == (layers > 1));
+          ++held[{part(spread, "block")[v].channel,
+                  static_cast<int>((part(spread, "block")[v].member + layer) % members)}];
         }
       for (int channel = 0; channel < members; ++channel) {
         std::int64_t sum = 0;

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "test/models/llm/models.h"
+#include "test/models/llm/parts.h"
 
 namespace weir {
 namespace {
@@ -53,8 +54,9 @@ TEST_CASE("stage: the GEMMs of all ranks and stages are the model's flops, plus 
       double flops = 0;
       for (int stage = 0; stage < s.pipeline; ++stage) {
         const StageGraph g = build_stage(m, {}, s, stage);
-        flops += s.tensor * (gemm_flops(g.prologue) + static_cast<double>(g.layers) * gemm_flops(g.block) +
-                             gemm_flops(g.epilogue));
+        flops += s.tensor * (gemm_flops(part(g, "prologue")) +
+                             static_cast<double>(layers_of(g)) * gemm_flops(part(g, "block")) +
+                             gemm_flops(part(g, "epilogue")));
       }
       const std::int64_t router =
           m.moe.experts == 0 ? 0 : m.hidden * (m.moe.experts + (m.moe.shared_gate ? 1 : 0));
@@ -72,7 +74,7 @@ TEST_CASE("stage: the attention heads of all ranks are the model's") {
   for (const Architecture& m : catalog_and_random_models())
     for (const Sharding& s : shardings(m)) {
       const StageGraph graph = build_stage(m, {}, s, 0);
-      const Operator& attention = find(graph.block, "attention");
+      const Operator& attention = find(part(graph, "block"), "attention");
       INFO(m.name << ", " << to_string(s));
       CHECK(attention.query_heads * s.tensor == m.query_heads);
       CHECK(attention.kv_heads * s.tensor == m.kv_heads * kv_copies(m, s));
@@ -89,10 +91,10 @@ TEST_CASE("stage: every graph is in topological order, in one piece, with one so
       for (int stage = 0; stage < s.pipeline; ++stage) {
         const StageGraph g = build_stage(m, {}, s, stage);
         INFO(m.name << ", " << to_string(s) << ", stage " << stage);
-        CHECK((boost::num_vertices(g.prologue) > 0) == (stage == 0));
-        CHECK((boost::num_vertices(g.epilogue) > 0) == (stage == s.pipeline - 1));
-        REQUIRE(boost::num_vertices(g.block) > 0);
-        for (const OperatorGraph* graph : {&g.prologue, &g.block, &g.epilogue}) {
+        CHECK((boost::num_vertices(part(g, "prologue")) > 0) == (stage == 0));
+        CHECK((boost::num_vertices(part(g, "epilogue")) > 0) == (stage == s.pipeline - 1));
+        REQUIRE(boost::num_vertices(part(g, "block")) > 0);
+        for (const OperatorGraph* graph : graphs_of(g)) {
           for (const auto e : boost::make_iterator_range(boost::edges(*graph)))
             REQUIRE(boost::source(e, *graph) < boost::target(e, *graph));
           for (const auto v : operators(*graph)) REQUIRE((boost::in_degree(v, *graph) == 0) == (v == 0));
@@ -105,7 +107,7 @@ TEST_CASE("stage: ranks that share nothing do not communicate, those that do, as
     for (const Sharding& s : shardings(m)) {
       const StageGraph g = build_stage(m, {}, s, 0);
       std::size_t reductions = 0;
-      for (const OperatorGraph* graph : {&g.prologue, &g.block, &g.epilogue})
+      for (const OperatorGraph* graph : graphs_of(g))
         for (const auto v : operators(*graph)) {
           const Operator& op = (*graph)[v];
           if (op.kind < OperatorKind::all_reduce) continue;
@@ -113,7 +115,7 @@ TEST_CASE("stage: ranks that share nothing do not communicate, those that do, as
           CHECK(op.devices > 1);
           if (op.kind == OperatorKind::all_reduce) {
             CHECK(op.bytes_per_row.value() == 2. * static_cast<double>(m.hidden));
-            reductions += graph == &g.block;
+            reductions += graph == &part(g, "block");
           }
         }
       CHECK(reductions == (s.tensor == 1 ? 0u : m.parallel_block ? 1u : 2u));
@@ -122,19 +124,20 @@ TEST_CASE("stage: ranks that share nothing do not communicate, those that do, as
 
 TEST_CASE("stage: a Llama block has the profiler's layers, and the residual goes around attention") {
   const StageGraph one = build_stage(catalog_model("llama3.1-8b"), {}, {}, 0);
-  CHECK(one.layers == 32);
-  CHECK(names(one.prologue) == Names{"embedding"});
-  CHECK(names(one.block) == Names{"layernorm", "qkv_proj", "rotary_emb", "attention", "o_proj", "layernorm",
-                                  "gate_up_proj", "act_fn", "down_proj"});
-  CHECK(names(one.epilogue) == Names{"final_layernorm", "lm_head", "sampler"});
-  CHECK(inputs(one.block, 5) == Names{"o_proj", "layernorm"});
+  CHECK(layers_of(one) == 32);
+  CHECK(names(part(one, "prologue")) == Names{"embedding"});
+  CHECK(names(part(one, "block")) == Names{"layernorm", "qkv_proj", "rotary_emb", "attention", "o_proj",
+                                           "layernorm", "gate_up_proj", "act_fn", "down_proj"});
+  CHECK(names(part(one, "epilogue")) == Names{"final_layernorm", "lm_head", "sampler"});
+  CHECK(inputs(part(one, "block"), 5) == Names{"o_proj", "layernorm"});
 
   const StageGraph four = build_stage(catalog_model("llama3.1-8b"), {}, {4, 1, 1}, 0);
-  CHECK(names(four.prologue) == Names{"embedding", "all_reduce"});
-  CHECK(names(four.block) == Names{"layernorm", "qkv_proj", "rotary_emb", "attention", "o_proj", "all_reduce",
-                                   "layernorm", "gate_up_proj", "act_fn", "down_proj", "all_reduce"});
-  CHECK(names(four.epilogue) == Names{"final_layernorm", "lm_head", "all_gather", "sampler"});
-  CHECK(inputs(four.block, 6) == Names{"all_reduce", "layernorm"});
+  CHECK(names(part(four, "prologue")) == Names{"embedding", "all_reduce"});
+  CHECK(names(part(four, "block")) == Names{"layernorm", "qkv_proj", "rotary_emb", "attention", "o_proj",
+                                            "all_reduce", "layernorm", "gate_up_proj", "act_fn", "down_proj",
+                                            "all_reduce"});
+  CHECK(names(part(four, "epilogue")) == Names{"final_layernorm", "lm_head", "all_gather", "sampler"});
+  CHECK(inputs(part(four, "block"), 6) == Names{"all_reduce", "layernorm"});
 }
 
 TEST_CASE("stage: a rank of Llama-3.1-8B at TP4 has a quarter of every matrix and its bytes a row") {
@@ -145,49 +148,50 @@ TEST_CASE("stage: a rank of Llama-3.1-8B at TP4 has a quarter of every matrix an
   auto bytes = [](const OperatorGraph& graph, const char* name) {
     return find(graph, name).bytes_per_row.value();
   };
-  CHECK(gemm(g.block, "qkv_proj") == std::pair<std::int64_t, std::int64_t>(4096, (8 + 2 + 2) * 128));
-  CHECK(gemm(g.block, "o_proj") == std::pair<std::int64_t, std::int64_t>(1024, 4096));
-  CHECK(gemm(g.block, "gate_up_proj") == std::pair<std::int64_t, std::int64_t>(4096, 7168));
-  CHECK(gemm(g.block, "down_proj") == std::pair<std::int64_t, std::int64_t>(3584, 4096));
-  CHECK(gemm(g.epilogue, "lm_head") == std::pair<std::int64_t, std::int64_t>(4096, 128256 / 4));
-  CHECK(bytes(g.prologue, "embedding") == 2 * 4096 * 2);  // a row read, a row written
-  CHECK(bytes(g.block, "layernorm") == 4 * 4096 * 2);     // branch and residual read, sum and norm written
-  CHECK(bytes(g.block, "rotary_emb") == 2 * (8 + 2) * 128 * 2);
-  CHECK(bytes(g.block, "act_fn") == (2 + 1) * 3584 * 2);
-  CHECK(bytes(g.epilogue, "all_gather") == 128256 * 2);
-  CHECK(bytes(g.epilogue, "sampler") == 128256 * (2 + 4 + 4));
-  CHECK(find(g.epilogue, "final_layernorm").rows == Rows::tokens);
+  CHECK(gemm(part(g, "block"), "qkv_proj") == std::pair<std::int64_t, std::int64_t>(4096, (8 + 2 + 2) * 128));
+  CHECK(gemm(part(g, "block"), "o_proj") == std::pair<std::int64_t, std::int64_t>(1024, 4096));
+  CHECK(gemm(part(g, "block"), "gate_up_proj") == std::pair<std::int64_t, std::int64_t>(4096, 7168));
+  CHECK(gemm(part(g, "block"), "down_proj") == std::pair<std::int64_t, std::int64_t>(3584, 4096));
+  CHECK(gemm(part(g, "epilogue"), "lm_head") == std::pair<std::int64_t, std::int64_t>(4096, 128256 / 4));
+  CHECK(bytes(part(g, "prologue"), "embedding") == 2 * 4096 * 2);  // a row read, a row written
+  CHECK(bytes(part(g, "block"), "layernorm") ==
+        4 * 4096 * 2);  // branch and residual read, sum and norm written
+  CHECK(bytes(part(g, "block"), "rotary_emb") == 2 * (8 + 2) * 128 * 2);
+  CHECK(bytes(part(g, "block"), "act_fn") == (2 + 1) * 3584 * 2);
+  CHECK(bytes(part(g, "epilogue"), "all_gather") == 128256 * 2);
+  CHECK(bytes(part(g, "epilogue"), "sampler") == 128256 * (2 + 4 + 4));
+  CHECK(find(part(g, "epilogue"), "final_layernorm").rows == Rows::tokens);
   for (const char* name : {"lm_head", "all_gather", "sampler"})
-    CHECK(find(g.epilogue, name).rows == Rows::sequences);
+    CHECK(find(part(g, "epilogue"), name).rows == Rows::sequences);
 }
 
 TEST_CASE("stage: families differ where their architectures do") {
   const StageGraph qwen3 = build_stage(catalog_model("qwen3-32b"), {}, {}, 0);
-  CHECK(inputs(qwen3.block, 2) == Names{"qkv_proj"});
-  CHECK(find(qwen3.block, "qk_norm").bytes_per_row.value() == 2 * (64 + 8) * 128 * 2);
-  CHECK(inputs(qwen3.block, 3) == Names{"qk_norm"});
+  CHECK(inputs(part(qwen3, "block"), 2) == Names{"qkv_proj"});
+  CHECK(find(part(qwen3, "block"), "qk_norm").bytes_per_row.value() == 2 * (64 + 8) * 128 * 2);
+  CHECK(inputs(part(qwen3, "block"), 3) == Names{"qk_norm"});
 
   // OPT: no rotary embedding, a plain MLP, a position's row beside the token's.
   const StageGraph opt = build_stage(catalog_model("opt-13b"), {}, {}, 0);
-  CHECK(names(opt.block) == Names{"layernorm", "qkv_proj", "attention", "o_proj", "layernorm", "gate_up_proj",
-                                  "act_fn", "down_proj"});
-  CHECK(find(opt.block, "gate_up_proj").out_features == 20480);
-  CHECK(find(opt.block, "act_fn").bytes_per_row.value() == 2 * 20480 * 2);
-  CHECK(find(opt.prologue, "embedding").bytes_per_row.value() == 3 * 5120 * 2);
-  CHECK(find(opt.epilogue, "lm_head").out_features == 50304);  // 50,272 padded to a multiple of 64
+  CHECK(names(part(opt, "block")) == Names{"layernorm", "qkv_proj", "attention", "o_proj", "layernorm",
+                                           "gate_up_proj", "act_fn", "down_proj"});
+  CHECK(find(part(opt, "block"), "gate_up_proj").out_features == 20480);
+  CHECK(find(part(opt, "block"), "act_fn").bytes_per_row.value() == 2 * 20480 * 2);
+  CHECK(find(part(opt, "prologue"), "embedding").bytes_per_row.value() == 3 * 5120 * 2);
+  CHECK(find(part(opt, "epilogue"), "lm_head").out_features == 50304);  // 50,272 padded to a multiple of 64
 
   // Falcon: attention and MLP from their own norms of one hidden state, one all-reduce over both.
   const StageGraph falcon = build_stage(catalog_model("falcon-40b"), {}, {2, 1, 1}, 0);
-  CHECK(names(falcon.block) == Names{"layernorm", "layernorm", "qkv_proj", "rotary_emb", "attention",
-                                     "o_proj", "gate_up_proj", "act_fn", "down_proj", "all_reduce"});
-  CHECK(inputs(falcon.block, 6) == Names{"layernorm"});
-  CHECK(inputs(falcon.block, 9) == Names{"o_proj", "down_proj"});
+  CHECK(names(part(falcon, "block")) == Names{"layernorm", "layernorm", "qkv_proj", "rotary_emb", "attention",
+                                              "o_proj", "gate_up_proj", "act_fn", "down_proj", "all_reduce"});
+  CHECK(inputs(part(falcon, "block"), 6) == Names{"layernorm"});
+  CHECK(inputs(part(falcon, "block"), 9) == Names{"o_proj", "down_proj"});
 }
 
 TEST_CASE("stage: experts are dealt to the expert groups and cut within them") {
   const Architecture m = catalog_model("qwen3-30b-a3b");
   for (const int expert : {1, 2, 4}) {
-    const OperatorGraph block = build_stage(m, {}, {4, 1, expert}, 0).block;
+    const OperatorGraph block = part(build_stage(m, {}, {4, 1, expert}, 0), "block");
     const Operator& up = find(block, "moe_gate_up");
     CHECK(up.kind == OperatorKind::grouped_gemm);
     CHECK((up.experts == 128 / expert && up.active == 8 && up.total_experts == 128));
@@ -204,7 +208,7 @@ TEST_CASE("stage: a shared expert runs beside the routed ones and is added to th
   Architecture m = catalog_model("qwen3-30b-a3b");
   m.moe.shared_intermediate = 1024;
   m.moe.shared_gate = true;
-  const OperatorGraph block = build_stage(m, {}, {2, 1, 1}, 0).block;
+  const OperatorGraph block = part(build_stage(m, {}, {2, 1, 1}, 0), "block");
   CHECK(names(block) == Names{"layernorm", "qkv_proj", "qk_norm", "rotary_emb", "attention", "o_proj",
                               "all_reduce", "layernorm", "moe_router", "moe_gate_up", "moe_act", "moe_down",
                               "gate_up_proj", "act_fn", "down_proj", "moe_sum", "all_reduce"});
@@ -220,9 +224,9 @@ TEST_CASE("stage: under 8 bits GEMMs multiply 8-bit numbers, and everything betw
   for (const Architecture& m : catalog_models()) {
     const StageGraph narrow = build_stage(m, fp8, {2, 1, 1}, 0), wide = build_stage(m, {}, {2, 1, 1}, 0);
     INFO(m.name);
-    for (const auto& [a, b] :
-         {std::pair(&narrow.prologue, &wide.prologue), std::pair(&narrow.block, &wide.block),
-          std::pair(&narrow.epilogue, &wide.epilogue)})
+    for (const auto& [a, b] : {std::pair(&part(narrow, "prologue"), &part(wide, "prologue")),
+                               std::pair(&part(narrow, "block"), &part(wide, "block")),
+                               std::pair(&part(narrow, "epilogue"), &part(wide, "epilogue"))})
       for (const auto v : operators(*a)) {
         const Operator& op = (*a)[v];
         CHECK(op.bytes_per_row == (*b)[v].bytes_per_row);
@@ -240,16 +244,16 @@ TEST_CASE("stage: a precision that says what is between GEMMs halves it, but for
   for (const Architecture& m : catalog_models()) {
     const StageGraph narrow = build_stage(m, eight, {2, 1, 1}, 0), wide = build_stage(m, {}, {2, 1, 1}, 0);
     INFO(m.name);
-    for (const auto v : operators(narrow.block)) {
-      const Operator &op = narrow.block[v], &before = wide.block[v];
+    for (const auto v : operators(part(narrow, "block"))) {
+      const Operator &op = part(narrow, "block")[v], &before = part(wide, "block")[v];
       CHECK(2 * op.bytes_per_row == before.bytes_per_row);  // all-reduces too
       const bool router = op.name == "moe_router";
       CHECK(op.activations == (router ? DataType::bf16 : DataType::int8));
       if (op.in_features > 0) CHECK(op.outputs == (router ? DataType::bf16 : DataType::int8));
     }
-    CHECK(find(narrow.epilogue, "lm_head").activations == DataType::bf16);
-    CHECK(find(narrow.epilogue, "all_gather").bytes_per_row ==
-          find(wide.epilogue, "all_gather").bytes_per_row);
+    CHECK(find(part(narrow, "epilogue"), "lm_head").activations == DataType::bf16);
+    CHECK(find(part(narrow, "epilogue"), "all_gather").bytes_per_row ==
+          find(part(wide, "epilogue"), "all_gather").bytes_per_row);
   }
 }
 
