@@ -1,5 +1,6 @@
 #include "models/llm/architecture.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -41,21 +42,23 @@ std::int64_t attention_parameters(const Architecture& m) {
   return total;
 }
 
-std::int64_t mlp_parameters(const Architecture& m, std::int64_t experts) {
-  if (m.moe.experts == 0) {
-    const std::int64_t up = m.intermediate * (m.gated_mlp ? 2 : 1);
-    return m.hidden * (up + m.intermediate) + (m.mlp_bias ? up + m.hidden : 0);
+std::int64_t mlp_parameters(const Architecture& m, const LayerKind& layer, std::int64_t experts) {
+  if (layer.moe.experts == 0) {
+    const std::int64_t up = layer.intermediate * (m.gated_mlp ? 2 : 1);
+    return m.hidden * (up + layer.intermediate) + (m.mlp_bias ? up + m.hidden : 0);
   }
-  const std::int64_t router = m.hidden * (m.moe.experts + (m.moe.shared_gate ? 1 : 0));
-  return router + 3 * m.hidden * (experts * m.moe.intermediate + m.moe.shared_intermediate);
+  const std::int64_t router = m.hidden * (layer.moe.experts + (layer.moe.shared_gate ? 1 : 0));
+  return router + 3 * m.hidden * (experts * layer.moe.intermediate + layer.moe.shared_intermediate);
 }
 
-std::int64_t parameters_with(const Architecture& m, std::int64_t experts) {
-  const std::int64_t block =
-      attention_parameters(m) + mlp_parameters(m, experts) + m.block_norms * m.norm_elements();
+std::int64_t parameters_with(const Architecture& m, std::int64_t MixtureOfExperts::*experts) {
   const std::int64_t embeddings =
       (m.vocabulary * (m.tied_embeddings ? 1 : 2) + m.learned_positions) * m.hidden;
-  return m.layers * block + embeddings + m.norm_elements() + (m.lm_head_bias ? m.vocabulary : 0);
+  std::int64_t sum = embeddings + m.norm_elements() + (m.lm_head_bias ? m.vocabulary : 0);
+  for (const LayerKind& layer : m.layers)
+    sum += attention_parameters(m) + mlp_parameters(m, layer, layer.moe.*experts) +
+           m.block_norms * m.norm_elements();
+  return sum;
 }
 
 }  // namespace
@@ -108,12 +111,29 @@ DataType Precision::unquantised_weights() const {
   return quantised(weights) ? unquantised() : weights;
 }
 
+std::vector<LayerKind> Architecture::layer_kinds() const {
+  std::vector<LayerKind> kinds;
+  for (const LayerKind& layer : layers)
+    if (std::ranges::find(kinds, layer) == kinds.end()) kinds.push_back(layer);
+  return kinds;
+}
+
+std::int64_t Architecture::most(std::int64_t (*of)(const LayerKind&)) const {
+  std::int64_t most = 0;
+  for (const LayerKind& layer : layers) most = std::max(most, of(layer));
+  return most;
+}
+
+std::int64_t Architecture::most_experts() const {
+  return most([](const LayerKind& layer) { return layer.moe.experts; });
+}
+
 std::int64_t Architecture::parameters() const {
-  return parameters_with(*this, moe.experts);
+  return parameters_with(*this, &MixtureOfExperts::experts);
 }
 
 std::int64_t Architecture::active_parameters() const {
-  return parameters_with(*this, moe.active);
+  return parameters_with(*this, &MixtureOfExperts::active);
 }
 
 }  // namespace weir

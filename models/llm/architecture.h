@@ -36,18 +36,24 @@ struct MixtureOfExperts {
   std::int64_t intermediate = 0;         // width of one expert, which is gated and has no bias
   std::int64_t shared_intermediate = 0;  // width of the shared expert, 0 if none
   bool shared_gate = false;              // Qwen2-MoE: a learned sigmoid weighs the shared expert
+  bool operator==(const MixtureOfExperts&) const = default;
+};
+
+// What a layer has that others of its model may not have.
+struct LayerKind {
+  std::int64_t intermediate = 0;  // of the dense MLP; 0 in a mixture of experts
+  MixtureOfExperts moe;
+  bool operator==(const LayerKind&) const = default;
 };
 
 struct Architecture {
   std::string name;
-  std::int64_t layers = 0;
+  std::vector<LayerKind> layers;  // from the first to the last
   std::int64_t hidden = 0;
   std::int64_t query_heads = 0;
   std::int64_t kv_heads = 0;  // = query_heads: MHA; 1: MQA; between: GQA
   std::int64_t head_dim = 0;
-  std::int64_t intermediate = 0;  // of the dense MLP; 0 in a mixture of experts
-  bool gated_mlp = true;          // SwiGLU and its kin: gate and up projections
-  MixtureOfExperts moe;
+  bool gated_mlp = true;  // SwiGLU and its kin: gate and up projections
   std::int64_t vocabulary = 0;
   bool tied_embeddings = false;
   bool qkv_bias = false, o_bias = false, mlp_bias = false, lm_head_bias = false;
@@ -60,10 +66,15 @@ struct Architecture {
   std::int64_t positions = 0;      // longest context the model was made for
   std::vector<std::string> notes;  // what its config.json says and Weir does not model, for the user to read
 
+  std::int64_t layer_count() const { return std::ssize(layers); }
+  std::vector<LayerKind> layer_kinds() const;  // each once, in the order of the first of its kind
+  // The most of any layer, and 0 of none.
+  std::int64_t most(std::int64_t (*of)(const LayerKind&)) const;
+  std::int64_t most_experts() const;
   std::int64_t parameters() const;         // total, embeddings included, a tied one once
   std::int64_t active_parameters() const;  // a token's, for a mixture of experts
   std::int64_t norm_elements() const { return hidden * (layer_norm ? 2 : 1); }  // scales and biases of one
-  std::int64_t kv_elements_per_token() const { return 2 * layers * kv_heads * head_dim; }
+  std::int64_t kv_elements_per_token() const { return 2 * layer_count() * kv_heads * head_dim; }
 };
 
 std::vector<std::string> architecture_names();

@@ -35,11 +35,14 @@ void note_far_sizes(Architecture& m) {
     std::int64_t (*of)(const Architecture&);
   };
   constexpr Size sizes[] = {
-      {"layers", [](const Architecture& a) { return a.layers; }},
+      {"layers", [](const Architecture& a) { return a.layer_count(); }},
       {"hidden size", [](const Architecture& a) { return a.hidden; }},
       {"attention heads", [](const Architecture& a) { return a.query_heads; }},
-      {"MLP width", [](const Architecture& a) { return a.intermediate; }},
-      {"experts", [](const Architecture& a) { return a.moe.experts; }},
+      {"MLP width",
+       [](const Architecture& a) {
+         return a.most([](const LayerKind& layer) { return layer.intermediate; });
+       }},
+      {"experts", [](const Architecture& a) { return a.most_experts(); }},
       {"vocabulary", [](const Architecture& a) { return a.vocabulary; }},
       {"positions", [](const Architecture& a) { return a.positions; }},
   };

@@ -12,21 +12,17 @@ double gemm_bytes(const Operator& op) {
   return static_cast<double>(elements) * bytes_per_element(op.weights);
 }
 
-// Norms and biases of a part's layers. The biases of sums over the ranks (o_proj, down_proj) are on every
-// rank, as norms are.
-std::int64_t small_elements(const Architecture& m, const Part& part) {
-  std::int64_t layers = 0, biases = 0;
-  for (const auto v : boost::make_iterator_range(boost::vertices(part.operators))) {
-    const Operator& op = part.operators[v];
-    layers += op.kind == OperatorKind::attention;
-    if (m.qkv_bias && op.name == "qkv_proj") biases += op.out_features;
-    if (m.mlp_bias && m.moe.experts == 0 && op.name == "gate_up_proj") biases += op.out_features;
-  }
-  std::int64_t of_a_layer = m.block_norms * m.norm_elements();
-  if (m.qk_norm) of_a_layer += 2 * m.head_dim;
-  if (m.o_bias) of_a_layer += m.hidden;
-  if (m.mlp_bias && m.moe.experts == 0) of_a_layer += m.hidden;
-  return part.times * (layers * of_a_layer + biases);
+// Norms and biases of a layer, on one rank. The biases of sums over the ranks (o_proj, down_proj) are on
+// every rank, as norms are.
+std::int64_t small_elements(const Architecture& m, const Sharding& sharding, const LayerKind& layer) {
+  const Heads heads = heads_of_rank(m, sharding);
+  std::int64_t elements = m.block_norms * m.norm_elements();
+  if (m.qk_norm) elements += 2 * m.head_dim;
+  if (m.qkv_bias) elements += (heads.query + 2 * heads.kv) * m.head_dim;
+  if (m.o_bias) elements += m.hidden;
+  if (m.mlp_bias && layer.moe.experts == 0)
+    elements += layer.intermediate / sharding.tensor * (m.gated_mlp ? 2 : 1) + m.hidden;
+  return elements;
 }
 
 }  // namespace
@@ -38,7 +34,8 @@ Bytes weight_bytes(const Architecture& model, const Precision& precision, const 
   const bool first = stage == 0, last = stage == sharding.pipeline - 1;
   const std::int64_t vocabulary = padded_vocabulary(model, sharding) / sharding.tensor;
   std::int64_t unquantised = 0;
-  for (const Part& part : graph.parts) unquantised += small_elements(model, part);
+  for (const LayerKind& layer : layers_of_stage(model, sharding, stage))
+    unquantised += small_elements(model, sharding, layer);
   double bytes = 0;
   const bool shared_head = first && last && model.tied_embeddings;
   for_each_operator(graph, [&](const Operator& op, double times) {
@@ -57,20 +54,19 @@ Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, 
 }
 
 Flops flops_per_token(const Architecture& model, std::int64_t context) {
-  const MixtureOfExperts& moe = model.moe;
   const double width = static_cast<double>(model.query_heads * model.head_dim);
-  double weights = static_cast<double>(model.hidden) *
-                   (2 * width + 2. * static_cast<double>(model.kv_heads * model.head_dim));
-  if (moe.experts > 0)
-    weights +=
-        static_cast<double>(model.hidden * (moe.experts + (moe.shared_gate ? 1 : 0) +
-                                            3 * (moe.active * moe.intermediate + moe.shared_intermediate)));
-  else
-    weights += static_cast<double>(model.hidden * model.intermediate * (model.gated_mlp ? 3 : 2));
+  const double projections = static_cast<double>(model.hidden) *
+                             (2 * width + 2. * static_cast<double>(model.kv_heads * model.head_dim));
   const double attention = 2 * width * static_cast<double>(context);  // multiply-adds of Q K^T, then of A V
-  const double block = weights + attention;
-  return Flops(
-      2 * (static_cast<double>(model.layers) * block + static_cast<double>(model.vocabulary * model.hidden)));
+  double sum = static_cast<double>(model.vocabulary * model.hidden);
+  for (const auto& [intermediate, moe] : model.layers) {
+    const std::int64_t mlp = moe.experts > 0
+                                 ? moe.experts + (moe.shared_gate ? 1 : 0) +
+                                       3 * (moe.active * moe.intermediate + moe.shared_intermediate)
+                                 : intermediate * (model.gated_mlp ? 3 : 2);
+    sum += projections + static_cast<double>(model.hidden * mlp) + attention;
+  }
+  return Flops(2 * sum);
 }
 
 }  // namespace weir

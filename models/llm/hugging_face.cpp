@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <initializer_list>
+#include <set>
 
 namespace weir {
 namespace {
@@ -30,7 +32,7 @@ std::int64_t needed(Params& p, std::initializer_list<const char*> names, std::in
 }
 
 void read_sizes(Params& p, Architecture& m) {
-  m.layers = needed(p, {"num_hidden_layers", "n_layer"}, max_layers);
+  m.layers.resize(static_cast<std::size_t>(needed(p, {"num_hidden_layers", "n_layer"}, max_layers)));
   m.hidden = needed(p, {"hidden_size", "n_embd"}, max_width);
   m.query_heads = needed(p, {"num_attention_heads", "n_head"}, max_heads);
   m.kv_heads = given(p, "num_key_value_heads", max_heads, m.query_heads);
@@ -40,6 +42,10 @@ void read_sizes(Params& p, Architecture& m) {
     p.fail("num_attention_heads",
            fmt::format("{} heads do not divide a hidden_size of {}, and there is no head_dim", m.query_heads,
                        m.hidden));
+}
+
+void set_dense(Architecture& m, std::int64_t intermediate) {
+  for (LayerKind& layer : m.layers) layer = {intermediate, {}};
 }
 
 void read_positions(Params& p, Architecture& m) {
@@ -56,7 +62,7 @@ void read_attention_bias(Params& p, Architecture& m, bool fallback) {
 }
 
 void llama(Params& p, Architecture& m) {
-  m.intermediate = needed(p, {"intermediate_size"}, max_intermediate);
+  set_dense(m, needed(p, {"intermediate_size"}, max_intermediate));
   read_attention_bias(p, m, false);
   m.mlp_bias = given(p, "mlp_bias", false);
   read_positions(p, m);
@@ -79,40 +85,52 @@ void qwen3(Params& p, Architecture& m) {
   m.qk_norm = true;
 }
 
-void read_experts(Params& p, Architecture& m, const char* experts, const char* intermediate) {
-  m.intermediate = 0;
-  m.moe.experts = needed(p, {experts}, max_experts);
-  m.moe.active = needed(p, {"num_experts_per_tok"}, m.moe.experts);
-  m.moe.intermediate = needed(p, {intermediate}, max_intermediate);
+MixtureOfExperts read_experts(Params& p, const char* experts, const char* intermediate) {
+  MixtureOfExperts moe;
+  moe.experts = needed(p, {experts}, max_experts);
+  moe.active = needed(p, {"num_experts_per_tok"}, moe.experts);
+  moe.intermediate = needed(p, {intermediate}, max_intermediate);
+  return moe;
 }
 
 void mixtral(Params& p, Architecture& m) {
   llama(p, m);
-  read_experts(p, m, "num_local_experts", "intermediate_size");
+  const MixtureOfExperts moe = read_experts(p, "num_local_experts", "intermediate_size");
+  for (LayerKind& layer : m.layers) layer = {0, moe};
 }
 
-void read_qwen_experts(Params& p, Architecture& m) {
-  read_experts(p, m, "num_experts", "moe_intermediate_size");
-  if (given(p, "decoder_sparse_step", max_layers, 1) != 1)
-    p.fail("decoder_sparse_step", "only 1 is modelled: every layer a mixture of experts");
-  if (p.has("mlp_only_layers") && !p.numbers({"mlp_only_layers", ""}, 0).empty())
-    p.fail("mlp_only_layers", "only an empty list is modelled: every layer a mixture of experts");
+// Transformers' Qwen2MoeDecoderLayer: experts in every decoder_sparse_step-th layer, but in none of
+// mlp_only_layers; a dense MLP in the others.
+void use_qwen_experts(Params& p, Architecture& m, const MixtureOfExperts& moe) {
+  const std::int64_t step = given(p, "decoder_sparse_step", max_layers, 1);
+  std::set<double> dense;
+  if (p.has("mlp_only_layers"))
+    for (const double layer : p.numbers({"mlp_only_layers", ""}, 0)) {
+      if (layer != std::floor(layer) || layer < 0 || layer >= static_cast<double>(m.layers.size()))
+        p.fail("mlp_only_layers",
+               fmt::format("expected layers from 0 to {}, got {}", m.layer_count() - 1, layer));
+      dense.insert(layer);
+    }
+  for (std::size_t i = 0; i < m.layers.size(); ++i)
+    if ((static_cast<std::int64_t>(i) + 1) % step == 0 && !dense.contains(static_cast<double>(i)))
+      m.layers[i] = {0, moe};
 }
 
 void qwen2_moe(Params& p, Architecture& m) {
   qwen2(p, m);
-  read_qwen_experts(p, m);
-  m.moe.shared_intermediate = needed(p, {"shared_expert_intermediate_size"}, max_intermediate);
-  m.moe.shared_gate = true;
+  MixtureOfExperts moe = read_experts(p, "num_experts", "moe_intermediate_size");
+  moe.shared_intermediate = needed(p, {"shared_expert_intermediate_size"}, max_intermediate);
+  moe.shared_gate = true;
+  use_qwen_experts(p, m, moe);
 }
 
 void qwen3_moe(Params& p, Architecture& m) {
   qwen3(p, m);
-  read_qwen_experts(p, m);
+  use_qwen_experts(p, m, read_experts(p, "num_experts", "moe_intermediate_size"));
 }
 
 void phi3small(Params& p, Architecture& m) {
-  m.intermediate = needed(p, {"ff_intermediate_size"}, max_intermediate);  // gegelu: gated, as SwiGLU
+  set_dense(m, needed(p, {"ff_intermediate_size"}, max_intermediate));  // gegelu: gated, as SwiGLU
   m.layer_norm = true;
   // Every linear layer has a bias in modeling_phi3_small.py; the file's attention_bias is not read there.
   m.qkv_bias = m.o_bias = m.mlp_bias = true;
@@ -129,7 +147,7 @@ void phimoe(Params& p, Architecture& m) {
 }
 
 void opt(Params& p, Architecture& m) {
-  m.intermediate = needed(p, {"ffn_dim"}, max_intermediate);
+  set_dense(m, needed(p, {"ffn_dim"}, max_intermediate));
   m.gated_mlp = false;
   m.layer_norm = true;
   m.qkv_bias = m.o_bias = m.mlp_bias = given(p, "enable_bias", true);
@@ -142,7 +160,7 @@ void opt(Params& p, Architecture& m) {
 }
 
 void gpt2(Params& p, Architecture& m) {
-  m.intermediate = given(p, "n_inner", max_intermediate, 4 * m.hidden);
+  set_dense(m, given(p, "n_inner", max_intermediate, 4 * m.hidden));
   m.gated_mlp = false;
   m.layer_norm = true;
   m.qkv_bias = m.o_bias = m.mlp_bias = true;
@@ -151,7 +169,7 @@ void gpt2(Params& p, Architecture& m) {
 }
 
 void gpt_neox(Params& p, Architecture& m) {
-  m.intermediate = needed(p, {"intermediate_size"}, max_intermediate);
+  set_dense(m, needed(p, {"intermediate_size"}, max_intermediate));
   m.gated_mlp = false;
   m.layer_norm = true;
   m.mlp_bias = true;
@@ -167,7 +185,7 @@ void falcon(Params& p, Architecture& m) {
     m.kv_heads = given(p, "num_kv_heads", max_heads, m.query_heads);
   else
     m.kv_heads = given(p, "multi_query", true) ? 1 : m.query_heads;
-  m.intermediate = given(p, "ffn_hidden_size", max_intermediate, 4 * m.hidden);
+  set_dense(m, given(p, "ffn_hidden_size", max_intermediate, 4 * m.hidden));
   m.gated_mlp = false;
   m.layer_norm = true;
   m.qkv_bias = m.o_bias = m.mlp_bias = given(p, "bias", false);

@@ -10,7 +10,7 @@ namespace {
 // adds up the rest.
 Operator grouped(const char* name, const OperatorMaker& make, std::int64_t in_features,
                  std::int64_t out_features) {
-  const MixtureOfExperts& moe = make.model.moe;
+  const MixtureOfExperts& moe = make.layer.moe;
   Operator op = make.gemm(name, in_features, out_features);
   op.kind = OperatorKind::grouped_gemm;
   op.experts = moe.experts / make.sharding.expert;
@@ -26,18 +26,19 @@ Operator grouped(const char* name, const OperatorMaker& make, std::int64_t in_fe
 // rows by expert move a few bytes a token and have no operator.
 Vertex append_experts(OperatorGraph& graph, const OperatorMaker& make, Vertex input) {
   const Architecture& m = make.model;
-  const std::int64_t width = m.moe.intermediate * make.sharding.expert / make.sharding.tensor;
-  const double active_here = static_cast<double>(m.moe.active) / make.sharding.expert;
+  const MixtureOfExperts& moe = make.layer.moe;
+  const std::int64_t width = moe.intermediate * make.sharding.expert / make.sharding.tensor;
+  const double active_here = static_cast<double>(moe.active) / make.sharding.expert;
   const double hidden = static_cast<double>(m.hidden);
-  const std::int64_t scores = m.moe.experts + (m.moe.shared_gate ? 1 : 0);
+  const std::int64_t scores = moe.experts + (moe.shared_gate ? 1 : 0);
 
   Vertex at = append(graph, make.unquantised_gemm("moe_router", m.hidden, scores), {input});
   at = append(graph, grouped("moe_gate_up", make, m.hidden, 2 * width), {at, input});
   at = append(graph, make.elementwise("moe_act", active_here * 3 * static_cast<double>(width)), {at});
   at = append(graph, grouped("moe_down", make, width, m.hidden), {at});
-  if (m.moe.shared_intermediate == 0)
+  if (moe.shared_intermediate == 0)
     return append(graph, make.elementwise("moe_sum", (active_here + 1) * hidden), {at});
-  const Vertex shared = append_mlp(graph, make, m.moe.shared_intermediate, true, input);
+  const Vertex shared = append_mlp(graph, make, moe.shared_intermediate, true, input);
   return append(graph, make.elementwise("moe_sum", (active_here + 2) * hidden), {at, shared});
 }
 

@@ -134,6 +134,7 @@ void for_each_operator(const StageGraph& stage, const Action& action) {
 // Every reason why a model cannot be cut this way (heads, experts, layers), in words; empty if it can.
 std::vector<std::string> sharding_problems(const Architecture& model, const Sharding& sharding);
 std::int64_t stage_layers(const Architecture& model, const Sharding& sharding, int stage);
+std::span<const LayerKind> layers_of_stage(const Architecture& model, const Sharding& sharding, int stage);
 // The vocabulary as the embedding and the LM head hold it: a multiple of 64 and of the tensor ranks.
 std::int64_t padded_vocabulary(const Architecture& model, const Sharding& sharding);
 // Throws std::invalid_argument where sharding_problems is not empty or there is no such stage; so does

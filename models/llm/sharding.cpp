@@ -31,20 +31,18 @@ void check_heads(const Architecture& m, std::int64_t tensor, Problems& problems)
         fmt::format("tensor {} is no multiple of the {} KV heads, which it replicates", tensor, m.kv_heads));
 }
 
-void check_mlp(const Architecture& m, const Sharding& s, Problems& problems) {
-  if (m.moe.experts == 0) {
-    if (s.expert > 1) problems.add(fmt::format("expert {}: the model has no experts", s.expert));
-    problems.uneven("intermediate size", m.intermediate, s.tensor, "tensor ranks");
-    return;
-  }
-  problems.uneven("experts", m.moe.experts, s.expert, "expert groups");
-  problems.uneven("intermediate size of the shared expert", m.moe.shared_intermediate, s.tensor,
+void check_mlp(const LayerKind& layer, const Sharding& s, Problems& problems) {
+  const MixtureOfExperts& moe = layer.moe;
+  if (moe.experts == 0)
+    return problems.uneven("intermediate size", layer.intermediate, s.tensor, "tensor ranks");
+  problems.uneven("experts", moe.experts, s.expert, "expert groups");
+  problems.uneven("intermediate size of the shared expert", moe.shared_intermediate, s.tensor,
                   "tensor ranks");
   if (s.tensor % s.expert != 0)
     problems.add(fmt::format("expert {} does not divide tensor {}: expert groups lie inside the tensor group",
                              s.expert, s.tensor));
   else
-    problems.uneven("intermediate size of an expert", m.moe.intermediate, s.tensor / s.expert,
+    problems.uneven("intermediate size of an expert", moe.intermediate, s.tensor / s.expert,
                     "ranks of an expert group");
 }
 
@@ -57,10 +55,13 @@ std::vector<std::string> sharding_problems(const Architecture& model, const Shar
                              sharding.pipeline, sharding.expert));
     return problems.take();
   }
-  if (sharding.pipeline > model.layers)
-    problems.add(fmt::format("pipeline {}: more stages than the {} layers", sharding.pipeline, model.layers));
+  if (sharding.pipeline > model.layer_count())
+    problems.add(
+        fmt::format("pipeline {}: more stages than the {} layers", sharding.pipeline, model.layer_count()));
   if (!sharding.pad_heads) check_heads(model, sharding.tensor, problems);
-  check_mlp(model, sharding, problems);
+  if (sharding.expert > 1 && model.most_experts() == 0)
+    problems.add(fmt::format("expert {}: the model has no experts", sharding.expert));
+  for (const LayerKind& layer : model.layer_kinds()) check_mlp(layer, sharding, problems);
   return problems.take();
 }
 
@@ -75,10 +76,18 @@ Heads heads_of_rank(const Architecture& model, const Sharding& sharding) {
 std::int64_t stage_layers(const Architecture& model, const Sharding& sharding, int stage) {
   if (stage < 0 || stage >= sharding.pipeline)
     throw std::invalid_argument(fmt::format("no stage {} in a pipeline of {}", stage, sharding.pipeline));
-  const std::int64_t left_over = model.layers % sharding.pipeline;
+  const std::int64_t left_over = model.layer_count() % sharding.pipeline;
   const int from_the_last = sharding.pipeline - 1 - stage;
   const bool one_more = from_the_last >= 1 && from_the_last <= left_over;
-  return model.layers / sharding.pipeline + (one_more ? 1 : 0);
+  return model.layer_count() / sharding.pipeline + (one_more ? 1 : 0);
+}
+
+std::span<const LayerKind> layers_of_stage(const Architecture& model, const Sharding& sharding, int stage) {
+  std::int64_t before = 0;
+  for (int earlier = 0; earlier < stage; ++earlier) before += stage_layers(model, sharding, earlier);
+  return std::span(model.layers)
+      .subspan(static_cast<std::size_t>(before),
+               static_cast<std::size_t>(stage_layers(model, sharding, stage)));
 }
 
 // vLLM pads to DEFAULT_VOCAB_PADDING_SIZE = 64 and refuses tensor sizes that do not divide that; here they

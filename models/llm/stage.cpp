@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/llm/parts/layer_runs.h"
+#include "models/llm/parts/rewrite.h"
+
 namespace weir {
 namespace {
 
@@ -37,9 +40,8 @@ Vertex append_attention(OperatorGraph& graph, const OperatorMaker& make, Vertex 
 }
 
 Vertex append_any_mlp(OperatorGraph& graph, const OperatorMaker& make, Vertex input) {
-  const Architecture& m = make.model;
-  if (m.moe.experts > 0) return append_experts(graph, make, input);
-  return append_mlp(graph, make, m.intermediate, m.gated_mlp, input);
+  if (make.layer.moe.experts > 0) return append_experts(graph, make, input);
+  return append_mlp(graph, make, make.layer.intermediate, make.model.gated_mlp, input);
 }
 
 OperatorGraph sequential_block(const OperatorMaker& make) {
@@ -161,12 +163,18 @@ StageGraph build_stage(const Architecture& model, const Precision& precision, co
                        int stage) {
   const auto problems = sharding_problems(model, sharding);
   if (!problems.empty()) throw std::invalid_argument(model.name + ": " + problems.front());
-  const OperatorMaker make{model, precision, sharding};
+  const auto make = [&](const LayerKind& layer) { return OperatorMaker{model, layer, precision, sharding}; };
+  const std::span<const LayerKind> layers = layers_of_stage(model, sharding, stage);
   StageGraph graph;
-  if (stage == 0) graph.parts.push_back({"prologue", prologue(make)});
-  graph.parts.push_back({"block", model.parallel_block ? parallel_block(make) : sequential_block(make),
-                         stage_layers(model, sharding, stage)});
-  if (stage == sharding.pipeline - 1) graph.parts.push_back({"epilogue", epilogue(make)});
+  if (stage == 0) graph.parts.push_back({"prologue", prologue(make(layers.front()))});
+  for (const LayerRun& run : runs_of(layers)) {
+    OperatorGraph block;
+    for (const LayerKind& layer : run.layers)
+      block = one_after_the_other(
+          block, model.parallel_block ? parallel_block(make(layer)) : sequential_block(make(layer)));
+    graph.parts.push_back({"block", std::move(block), run.times});
+  }
+  if (stage == sharding.pipeline - 1) graph.parts.push_back({"epilogue", epilogue(make(layers.back()))});
   return graph;
 }
 

@@ -20,6 +20,7 @@ inline Vertex append(OperatorGraph& graph, Operator op, std::initializer_list<Ve
 // Makes one rank's operators from sizes; knows which types they work in.
 struct OperatorMaker {
   const Architecture& model;
+  const LayerKind& layer;
   const Precision& precision;
   const Sharding& sharding;
 

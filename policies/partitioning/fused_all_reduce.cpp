@@ -10,7 +10,7 @@
 #include <boost/range/iterator_range.hpp>
 #include <optional>
 
-#include "models/llm/rewrite.h"
+#include "models/llm/parts/rewrite.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "models/llm/rewrite.h"
+#include "models/llm/parts/rewrite.h"
 #include "policies/partitioning/partitioning.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/range/iterator_range.hpp>
 
-#include "models/llm/rewrite.h"
+#include "models/llm/parts/rewrite.h"
 
 namespace weir {
 namespace {

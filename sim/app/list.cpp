@@ -69,11 +69,12 @@ std::vector<Entry> models() {
   for (const std::string& name : architecture_names()) {
     const Architecture m = architecture(name);
     std::string summary = fmt::format("{:.1f} B parameters", static_cast<double>(m.parameters()) / 1e9);
-    if (m.moe.experts > 0)
+    if (const std::int64_t experts = m.most_experts(); experts > 0)
       summary += fmt::format(", {:.1f} B active: {} of {} experts a token",
-                             static_cast<double>(m.active_parameters()) / 1e9, m.moe.active, m.moe.experts);
-    summary += fmt::format(", {} layers of {}, {} query and {} KV heads", m.layers, m.hidden, m.query_heads,
-                           m.kv_heads);
+                             static_cast<double>(m.active_parameters()) / 1e9,
+                             m.most([](const LayerKind& layer) { return layer.moe.active; }), experts);
+    summary += fmt::format(", {} layers of {}, {} query and {} KV heads", m.layer_count(), m.hidden,
+                           m.query_heads, m.kv_heads);
     entries.push_back({"model", name, summary});
   }
   return entries;

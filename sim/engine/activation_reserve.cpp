@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sim/engine/scenario_parts.h"
 
 namespace weir {
@@ -10,10 +12,13 @@ Bytes activation_reserve(const Scenario& s, const ReplicaSpec& spec) {
   const auto tokens = static_cast<double>(spec.batching->max_batch_tokens());
   const auto requests = static_cast<double>(spec.batching->max_batch_requests());
   const double up = (m.gated_mlp ? 3.0 : 2.0);  // gate, up and their product; or up and its activation
-  double width = up * static_cast<double>(m.intermediate) / tensor;
-  if (m.moe.experts > 0)
-    width = static_cast<double>(m.moe.active) *
-            (up * static_cast<double>(m.moe.intermediate) / tensor + static_cast<double>(m.hidden));
+  double width = 0;                             // of the widest layer
+  for (const auto& [intermediate, moe] : m.layers) {
+    const double of_experts =
+        static_cast<double>(moe.active) *
+        (up * static_cast<double>(moe.intermediate) / tensor + static_cast<double>(m.hidden));
+    width = std::max({width, of_experts, up * static_cast<double>(intermediate) / tensor});
+  }
   const double hidden = 2.0 * static_cast<double>(m.hidden);  // hidden states and residual
   const double per_logit =
       2 + 4 + 4 + 8 + 4 + 4;  // 16-bit, fp32, sorted, its int64 order, softmax, cumulated

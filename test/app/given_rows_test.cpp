@@ -112,7 +112,7 @@ TEST_CASE("given rows: a model over a base has its keys, and only keys that are 
     Reading reading("scenario.json");
     const Architecture m = read_model(model, reading, "/model");
     reading.finish();
-    return m.layers;
+    return m.layer_count();
   };
   CHECK(layers("llama3.1-8b") == 32);
   CHECK(layers({{"base", "llama3.1-8b"}, {"num_hidden_layers", 40}}) == 40);

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "devices/dimm_pim/dimm_pim.h"
-#include "models/llm/spread.h"
-#include "models/llm/without_prompts.h"
+#include "models/llm/parts/spread.h"
+#include "models/llm/parts/without_prompts.h"
 #include "sim/app/reproduce/kernels.h"
 #include "sim/engine/step/played_step.h"
 #include "test/engine/played_step.h"

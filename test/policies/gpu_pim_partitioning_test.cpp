@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "models/llm/spread.h"
+#include "models/llm/parts/spread.h"
 #include "policies/partitioning/partitioning.h"
 #include "test/models/llm/models.h"
 #include "test/models/llm/parts.h"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "models/llm/rewrite.h"
+#include "models/llm/parts/rewrite.h"
 #include "policies/prefetch/prefetch.h"
 #include "policies/prefetch/windows.h"
 #include "test/models/llm/models.h"

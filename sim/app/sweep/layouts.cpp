@@ -49,7 +49,7 @@ std::int64_t devices_for_group(const Json& scenario) {
 bool has_experts(const Json& scenario, const std::filesystem::path& file) {
   const Json& model = below(scenario, "model");
   Reading reading(file.string());  // what is wrong with the model, the scenario's own reading says
-  return read_model(model, reading, "/model").moe.experts > 0;
+  return read_model(model, reading, "/model").most_experts() > 0;
 }
 
 }  // namespace

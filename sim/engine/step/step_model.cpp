@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "models/llm/spread.h"
-#include "models/llm/without_prompts.h"
+#include "models/llm/parts/spread.h"
+#include "models/llm/parts/without_prompts.h"
 #include "sim/engine/step/lines.h"
 
 namespace weir {

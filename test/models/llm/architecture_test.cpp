@@ -43,7 +43,7 @@ TEST_CASE("architecture: a mixture of experts has the active parameters it was p
   CHECK(catalog_model("phi3.5-moe").active_parameters() == Approx(6.6e9).margin(0.05e9));
   for (const Architecture& m : catalog_models()) {
     INFO(m.name);
-    CHECK((m.active_parameters() == m.parameters()) == (m.moe.experts == m.moe.active));
+    CHECK((m.active_parameters() == m.parameters()) == (m.most_experts() == 0));
   }
 }
 
@@ -57,7 +57,7 @@ TEST_CASE(
     const auto looked_up = (m.tied_embeddings ? 0 : m.vocabulary) + m.learned_positions;
     const double n = static_cast<double>(m.active_parameters() - looked_up * m.hidden);
     for (const std::int64_t context : {0, 1, 2048, 131072}) {
-      const auto attention = 4 * m.layers * m.query_heads * m.head_dim * context;
+      const auto attention = 4 * m.layer_count() * m.query_heads * m.head_dim * context;
       CHECK(flops_per_token(m, context).value() ==
             Approx(2 * n + static_cast<double>(attention)).epsilon(1e-3));
     }

@@ -190,8 +190,29 @@ TEST_CASE("config.json: a model that cannot be simulated is refused with the rea
   moe["moe_intermediate_size"] = 64;
   CHECK(problems_of(moe).empty());
   refused("num_experts_per_tok", 9, "/num_experts_per_tok: expected an integer >= 1 and <= 8", moe);
-  refused("decoder_sparse_step", 2, "/decoder_sparse_step: only 1", moe);
-  refused("mlp_only_layers", Json::array({0}), "/mlp_only_layers: only an empty list", moe);
+  refused("mlp_only_layers", Json::array({0, 16}), "/mlp_only_layers: expected layers from 0 to 15", moe);
+  refused("mlp_only_layers", Json::array({1.5}), "/mlp_only_layers: expected layers from 0 to 15", moe);
+}
+
+TEST_CASE("config.json: layers without experts between those that have them") {
+  Json config = small_llama();
+  config.update({{"model_type", "qwen3_moe"},
+                 {"num_experts", 8},
+                 {"num_experts_per_tok", 2},
+                 {"moe_intermediate_size", 64}});
+  const auto experts = [&](const char* key, const Json& value) {
+    Json changed = config;
+    changed[key] = value;
+    std::string layers;
+    for (const LayerKind& layer : read(changed.dump()).layers) {
+      CHECK((layer.intermediate > 0) == (layer.moe.experts == 0));
+      layers += layer.moe.experts > 0 ? 'e' : 'd';
+    }
+    return layers;
+  };
+  CHECK(experts("decoder_sparse_step", 1) == std::string(16, 'e'));
+  CHECK(experts("decoder_sparse_step", 3) == "ddeddeddeddedded");
+  CHECK(experts("mlp_only_layers", Json::array({0, 15})) == "deeeeeeeeeeeeeed");
 }
 
 TEST_CASE("config.json: anything that is not an object is an error and no crash") {

@@ -27,16 +27,18 @@ inline Architecture random_model(std::mt19937& random) {
   auto coin = [&] { return up_to(2) == 1; };
   Architecture m;
   m.name = "random";
-  m.layers = up_to(9);
+  const std::int64_t layers = up_to(9);
   m.hidden = 8 * up_to(20);
   m.kv_heads = up_to(6);
   m.query_heads = m.kv_heads * up_to(6);
   m.head_dim = 2 * up_to(8);
-  m.intermediate = 12 * up_to(20);
+  LayerKind layer{.intermediate = 12 * up_to(20), .moe = {}};
   m.gated_mlp = coin();
-  if (coin()) m.moe = {12 * up_to(3), up_to(4), 12 * up_to(4), coin() ? 12 * up_to(4) : 0, coin()};
-  if (m.moe.experts > 0) m.intermediate = 0;
-  if (m.moe.shared_intermediate == 0) m.moe.shared_gate = false;
+  const LayerKind dense = layer;
+  if (coin()) layer = {0, {12 * up_to(3), up_to(4), 12 * up_to(4), coin() ? 12 * up_to(4) : 0, coin()}};
+  if (layer.moe.shared_intermediate == 0) layer.moe.shared_gate = false;
+  const std::int64_t period = up_to(3);  // experts in every layer, or in every second or third
+  for (std::int64_t i = 1; i <= layers; ++i) m.layers.push_back(i % period == 0 ? layer : dense);
   m.vocabulary = up_to(5000);
   m.tied_embeddings = coin();
   m.qkv_bias = coin();

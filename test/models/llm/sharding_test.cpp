@@ -12,18 +12,20 @@ constexpr Precision all_fp32{DataType::fp32, DataType::fp32, DataType::fp32};
 std::int64_t extra_elements(const Architecture& m, const Sharding& s) {
   const std::int64_t copies = s.tensor - 1;
   const std::int64_t norm = m.hidden * (m.layer_norm ? 2 : 1);
-  const std::int64_t router =
-      m.moe.experts == 0 ? 0 : m.hidden * (m.moe.experts + (m.moe.shared_gate ? 1 : 0));
-  const bool dense_bias = m.mlp_bias && m.moe.experts == 0;
-  const std::int64_t replicated = m.block_norms * norm + (m.qk_norm ? 2 * m.head_dim : 0) + router +
-                                  (m.o_bias ? m.hidden : 0) + (dense_bias ? m.hidden : 0);
   const std::int64_t kv = 2 * m.kv_heads * m.head_dim * (m.hidden + (m.qkv_bias ? 1 : 0));
-  const std::int64_t block = copies * replicated + (kv_copies(m, s) - 1) * kv;
+  std::int64_t blocks = 0;
+  for (const auto& [_, moe] : m.layers) {
+    const std::int64_t router = moe.experts == 0 ? 0 : m.hidden * (moe.experts + (moe.shared_gate ? 1 : 0));
+    const bool dense_bias = m.mlp_bias && moe.experts == 0;
+    const std::int64_t replicated = m.block_norms * norm + (m.qk_norm ? 2 * m.head_dim : 0) + router +
+                                    (m.o_bias ? m.hidden : 0) + (dense_bias ? m.hidden : 0);
+    blocks += copies * replicated + (kv_copies(m, s) - 1) * kv;
+  }
 
   const std::int64_t padding = padded_vocabulary(m, s) - m.vocabulary;
   const bool second_table = !m.tied_embeddings || s.pipeline > 1;
   const std::int64_t tied_copy = m.tied_embeddings && s.pipeline > 1 ? m.vocabulary * m.hidden : 0;
-  return m.layers * block + copies * (norm + m.learned_positions * m.hidden) + tied_copy +
+  return blocks + copies * (norm + m.learned_positions * m.hidden) + tied_copy +
          padding * (m.hidden * (second_table ? 2 : 1) + (m.lm_head_bias ? 1 : 0));
 }
 
@@ -57,19 +59,19 @@ TEST_CASE("sharding: the stages' layers are the model's, and no two differ by mo
       std::int64_t sum = 0;
       for (int stage = 0; stage < s.pipeline; ++stage) {
         const std::int64_t here = stage_layers(m, s, stage);
-        CHECK((here == m.layers / s.pipeline || here == m.layers / s.pipeline + 1));
+        CHECK((here == m.layer_count() / s.pipeline || here == m.layer_count() / s.pipeline + 1));
         CHECK(here >=
               stage_layers(m, s, s.pipeline - 1));  // the last stage has the LM head and no layer more
         sum += here;
       }
-      CHECK(sum == m.layers);
+      CHECK(sum == m.layer_count());
     }
 }
 
 TEST_CASE("sharding: left-over layers go where vLLM puts them") {
   auto split = [](std::int64_t layers, int pipeline) {
     Architecture m;
-    m.layers = layers;
+    m.layers.resize(static_cast<std::size_t>(layers));
     std::vector<std::int64_t> stages;
     for (int i = 0; i < pipeline; ++i) stages.push_back(stage_layers(m, {1, pipeline, 1}, i));
     return stages;

@@ -54,16 +54,15 @@ TEST_CASE("stage: the GEMMs of all ranks and stages are the model's flops, plus 
       double flops = 0;
       for (int stage = 0; stage < s.pipeline; ++stage) {
         const StageGraph g = build_stage(m, {}, s, stage);
-        flops += s.tensor * (gemm_flops(part(g, "prologue")) +
-                             static_cast<double>(layers_of(g)) * gemm_flops(part(g, "block")) +
-                             gemm_flops(part(g, "epilogue")));
+        for (const Part& each : g.parts)
+          flops += s.tensor * static_cast<double>(each.times) * gemm_flops(each.operators);
       }
-      const std::int64_t router =
-          m.moe.experts == 0 ? 0 : m.hidden * (m.moe.experts + (m.moe.shared_gate ? 1 : 0));
-      const std::int64_t repeated =
-          m.layers *
-              ((s.tensor - 1) * router + (kv_copies(m, s) - 1) * 2 * m.kv_heads * m.head_dim * m.hidden) +
-          (padded_vocabulary(m, s) - m.vocabulary) * m.hidden;
+      std::int64_t repeated = (padded_vocabulary(m, s) - m.vocabulary) * m.hidden;
+      for (const auto& [_, moe] : m.layers) {
+        const std::int64_t router =
+            moe.experts == 0 ? 0 : m.hidden * (moe.experts + (moe.shared_gate ? 1 : 0));
+        repeated += (s.tensor - 1) * router + (kv_copies(m, s) - 1) * 2 * m.kv_heads * m.head_dim * m.hidden;
+      }
       INFO(m.name << ", " << to_string(s));
       CHECK(flops ==
             Approx(flops_per_token(m, 0).value() + 2. * static_cast<double>(repeated)).epsilon(1e-12));
@@ -80,7 +79,7 @@ TEST_CASE("stage: the attention heads of all ranks are the model's") {
       CHECK(attention.kv_heads * s.tensor == m.kv_heads * kv_copies(m, s));
       CHECK(attention.query_heads % attention.kv_heads == 0);
       const double one_token =
-          4. * static_cast<double>(m.layers * attention.query_heads * attention.head_dim);
+          4. * static_cast<double>(m.layer_count() * attention.query_heads * attention.head_dim);
       CHECK(flops_per_token(m, 1).value() - flops_per_token(m, 0).value() == one_token * s.tensor);
     }
 }
@@ -106,19 +105,19 @@ TEST_CASE("stage: ranks that share nothing do not communicate, those that do, as
   for (const Architecture& m : catalog_and_random_models())
     for (const Sharding& s : shardings(m)) {
       const StageGraph g = build_stage(m, {}, s, 0);
-      std::size_t reductions = 0;
-      for (const OperatorGraph* graph : graphs_of(g))
-        for (const auto v : operators(*graph)) {
-          const Operator& op = (*graph)[v];
+      std::int64_t reductions = 0;
+      for (const Part& each : g.parts)
+        for (const auto v : operators(each.operators)) {
+          const Operator& op = each.operators[v];
           if (op.kind < OperatorKind::all_reduce) continue;
           CHECK(op.devices == s.tensor);
           CHECK(op.devices > 1);
           if (op.kind == OperatorKind::all_reduce) {
             CHECK(op.bytes_per_row.value() == 2. * static_cast<double>(m.hidden));
-            reductions += graph == &part(g, "block");
+            if (each.name == "block") reductions += each.times;
           }
         }
-      CHECK(reductions == (s.tensor == 1 ? 0u : m.parallel_block ? 1u : 2u));
+      CHECK(reductions == stage_layers(m, s, 0) * (s.tensor == 1 ? 0 : m.parallel_block ? 1 : 2));
     }
 }
 
@@ -206,8 +205,7 @@ TEST_CASE("stage: experts are dealt to the expert groups and cut within them") {
 
 TEST_CASE("stage: a shared expert runs beside the routed ones and is added to them") {
   Architecture m = catalog_model("qwen3-30b-a3b");
-  m.moe.shared_intermediate = 1024;
-  m.moe.shared_gate = true;
+  for (LayerKind& layer : m.layers) layer.moe.shared_intermediate = 1024, layer.moe.shared_gate = true;
   const OperatorGraph block = part(build_stage(m, {}, {2, 1, 1}, 0), "block");
   CHECK(names(block) == Names{"layernorm", "qkv_proj", "qk_norm", "rotary_emb", "attention", "o_proj",
                               "all_reduce", "layernorm", "moe_router", "moe_gate_up", "moe_act", "moe_down",

@@ -105,7 +105,7 @@ OnPim attention_of_pim(const Machine& machine, RowBuffers buffers) {
       sum.comps += time * comps[channel] / commands[channel];  // refresh is another cause
     }
   const double scale =
-      static_cast<double>(s.model.layers) * memory.clock.value() / static_cast<double>(all.size());
+      static_cast<double>(s.model.layer_count()) * memory.clock.value() / static_cast<double>(all.size());
   return {scale * sum.time, scale * sum.comps};
 }
 

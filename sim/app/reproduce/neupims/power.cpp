@@ -74,7 +74,7 @@ Joules pim_energy_of_token(const StudyPoint& point) {
           costs.energy({PimOp::both, request.input_tokens + step, s.replicas[0].mha.heads, s.model.head_dim})
               .total();
   const auto tokens = static_cast<double>(s.workload.requests.size() * steps_of_a_batch);
-  return static_cast<double>(s.model.layers) / point.pipeline / channels / tokens * sum;
+  return static_cast<double>(s.model.layer_count()) / point.pipeline / channels / tokens * sum;
 }
 
 Use use_of(const CaseResult& run, Joules pim_of_token) {

@@ -35,8 +35,8 @@ class TransPim {
     for (const Request& request : scenario.workload.requests)
       attention += costs_.sustained({PimOp::both, on_a_channel(request.input_tokens + steps_of_a_batch / 2),
                                      heads, scenario.model.head_dim});
-    attention *=
-        static_cast<double>(scenario.model.layers) / static_cast<double>(scenario.workload.requests.size());
+    attention *= static_cast<double>(scenario.model.layer_count()) /
+                 static_cast<double>(scenario.workload.requests.size());
     return sharding.pipeline / ((weights + attention) * costs_.memory().clock.value());
   }
 

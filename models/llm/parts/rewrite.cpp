@@ -1,4 +1,4 @@
-#include "models/llm/rewrite.h"
+#include "models/llm/parts/rewrite.h"
 
 #include <algorithm>
 #include <boost/range/iterator_range.hpp>

@@ -3,7 +3,7 @@
 #include <random>
 #include <set>
 
-#include "models/llm/rewrite.h"
+#include "models/llm/parts/rewrite.h"
 
 using namespace weir;
 

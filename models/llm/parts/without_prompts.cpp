@@ -1,6 +1,6 @@
-#include "models/llm/without_prompts.h"
+#include "models/llm/parts/without_prompts.h"
 
-#include "models/llm/rewrite.h"
+#include "models/llm/parts/rewrite.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
-#include "models/llm/spread.h"
+#include "models/llm/parts/spread.h"
 
-#include "models/llm/rewrite.h"
+#include "models/llm/parts/rewrite.h"
 
 namespace weir {
 

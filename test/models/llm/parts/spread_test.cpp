@@ -7,7 +7,7 @@
 #include <set>
 
 #include "models/llm/operator_graph.h"
-#include "models/llm/spread.h"
+#include "models/llm/parts/spread.h"
 #include "test/models/llm/parts.h"
 
 using namespace weir;
