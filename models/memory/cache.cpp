@@ -1,13 +1,13 @@
 #include "models/memory/cache.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace weir {
 
 void find_hits(Bytes capacity, std::span<CachedRead> reads) {
   Bytes room = capacity;
-  for (CachedRead& r : std::views::reverse(reads)) {
+  for (auto at = reads.rbegin(); at != reads.rend(); ++at) {  // clang 14 does not take libstdc++'s views
+    CachedRead& r = *at;
     const Bytes there = std::min(r.fetched, room);
     room -= there;
     r.evicted = r.fetched - there;

@@ -103,7 +103,7 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
       (own ? half.own : half.away).push_back({sequence.known_tokens, sequence.channel});
       if (!own) half.context_sum += sequence.known_tokens;
     }
-    for (const std::size_t half : {1, 0}) {
+    for (const std::size_t half : {std::size_t{1}, std::size_t{0}}) {
       const std::size_t first = batch.slices.size();
       fill(view, step, *view.times, halves[half], halves[1 - half]);
       for (std::size_t i = first; i < batch.slices.size(); ++i)

@@ -47,8 +47,9 @@ void PlayedStep::place(const StageStep& step, const StageGraph& placed) {
     std::vector<Copies>& all = follows_contexts(op.kind) ? by_contexts_ : by_rows_;
     const auto found =
         std::ranges::find_if(all, [&](const Copies& copies) { return cost_alike(copies.op, op); });
-    return found != all.end() ? *found
-                              : all.emplace_back(op, 0, std::vector<std::vector<int>>(step.chains.size()));
+    if (found != all.end()) return *found;
+    all.push_back({op, 0, std::vector<std::vector<int>>(step.chains.size())});
+    return all.back();
   };
   for (std::size_t p = 0; p < placed.parts.size(); ++p) {
     const Part& part = placed.parts[p];
