@@ -1,7 +1,8 @@
 #pragma once
 // How policies and the engine change the operators of a stage: each is replaced by none, one or several. The
 // edges between replacements follow from those between what they replace, and vertices stay numbered in a
-// topological order; nobody else adds up edges by hand. Pure.
+// topological order. Prefetches alone are put in otherwise, as their operators may be early
+// (policies/prefetch/insertion.h). Pure.
 #include <functional>
 
 #include "models/llm/operator_graph.h"
@@ -32,7 +33,7 @@ OperatorGraph rewrite(const OperatorGraph& from, const Replace& replace);
 // The second behind the first: each of its sources waits for every sink of the first.
 OperatorGraph one_after_the_other(const OperatorGraph& first, const OperatorGraph& second);
 
-// Of every part, by itself. Before operators are early, or it throws std::logic_error.
+// Rewrites every part by itself; throws std::logic_error where operators are early already.
 StageGraph rewrite(StageGraph stage, const Replace& replace);
 
 }  // namespace weir
