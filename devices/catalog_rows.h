@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "devices/device.h"
+#include "sim/core/embedded.h"
 
 namespace weir {
+
+extern const EmbeddedFiles device_catalog;  // devices/catalog/*.json
 
 struct CatalogNumber {
   Key key;

@@ -103,7 +103,7 @@ LinkSpec read_links(Params params, const std::string& name) {
   return links;
 }
 
-// What was measured on the base does not hold for other links.
+// Times measured on the base's links do not hold for others: a row that changes its links loses them.
 void forget_measurements(Json& row, const Json& given) {
   bool other = false;
   for (const char* key : {"shape", "bandwidth_gb_per_s", "latency_us", "latency"})

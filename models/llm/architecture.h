@@ -39,7 +39,7 @@ struct MixtureOfExperts {
   bool operator==(const MixtureOfExperts&) const = default;
 };
 
-// What a layer has that others of its model may not have.
+// A layer's own part: layers of one model may differ in it.
 struct LayerKind {
   std::int64_t intermediate = 0;  // of the dense MLP; 0 in a mixture of experts
   MixtureOfExperts moe;

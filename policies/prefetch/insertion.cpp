@@ -21,7 +21,8 @@ std::vector<std::size_t> predecessors(const OperatorGraph& graph, std::size_t v)
   return before;
 }
 
-// What only the first time of a part would fetch is left out: the other times nothing would hold it back.
+// A prefetch that only the first layer of a part would wait for is left out: in the other layers nothing
+// holds it back.
 void leave_out_what_one_layer_fetches(const StageGraph& stage, std::vector<CommunicationWindow>& windows) {
   using Place = CommunicationWindow::Place;
   const auto repeats = [&](const Place& place) { return place.next && stage.parts[place.part].times > 1; };

@@ -20,7 +20,7 @@ enum ExitCode : int {
   exit_interrupted = 130
 };
 
-// What an argument can be, by its name and the arguments before it; for completion.
+// The values that shells offer for an argument, by its name and the arguments before it.
 using Values = std::vector<std::string>(const std::string& argument, const std::vector<std::string>& before);
 
 struct Command {

@@ -26,9 +26,9 @@ struct CatalogRow {
 // Has a '/' or ends in .json, as no name of a catalog does.
 bool is_path(const std::string& text);
 
-// What `value` means, which stands at `pointer` in what is read: paths are relative to that file. Problems in
-// a file that it names are told at `pointer`, with the file. `base`: of an object that names none, a name or
-// a whole row.
+// The row that `value` means, which stands at `pointer` in what is read: paths are relative to that file.
+// Problems in a file that it names are told at `pointer`, with the file. `base` is the base of an object that
+// names none: a name or a whole row.
 CatalogRow find_row(const RowFamily& family, const Json& value, Reading& reading, const std::string& pointer,
                     const Json& base = nullptr);
 

@@ -27,7 +27,7 @@ class ConfigError : public std::runtime_error {
   std::vector<Problem> problems_;
 };
 
-// What was given, in a message: no more of it than a reader can use, and no half of a UTF-8 character.
+// A given text as a message shows it: no more of it than a reader can use, and no half of a UTF-8 character.
 std::string shortened(std::string_view text, std::size_t most = 200);
 
 // The known name nearest to a misspelt one, or "" if none is near enough to be meant: LLAMA3.1-8B, h100,

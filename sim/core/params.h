@@ -40,8 +40,8 @@ inline constexpr Range<double> positive{0, std::numeric_limits<double>::max(), t
 inline constexpr Range<double> not_negative{0, std::numeric_limits<double>::max()};
 inline constexpr Range<double> fraction{0, 1, true};
 
-// What was expected instead of a bad number of a file, JSON or CSV; "" if it is none. Beyond 1e-12 and 1e15
-// no unit of ours means anything, and sums and products of what is read would leave a double.
+// Says what was expected instead of a bad number of a file, JSON or CSV; "" if it is none. Beyond 1e-12 and
+// 1e15 no unit of ours means anything, and sums and products of what is read would leave a double.
 std::string missed(double value, Range<double> range);
 
 // One reading of one file; or, without a file, one description of what a file may hold (its JSON Schema).
@@ -56,7 +56,7 @@ class Reading {
   const std::set<std::filesystem::path>& files() const { return files_; }  // that relative() was asked for
   void problem(std::string pointer, std::string what);
   void misfit(std::string pointer, std::string what);  // see Problem
-  // What is right and may not be what was meant; told once, and kept with the results.
+  // A note is about input that is right and may not be what was meant; told once, kept with the results.
   void note(std::string what);
   const std::vector<std::string>& notes() const { return notes_; }
   bool failed() const { return !problems_.empty(); }

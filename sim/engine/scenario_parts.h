@@ -19,7 +19,7 @@ void fit_kv_cache(const Scenario& scenario, ReplicaSpec& replica, const std::str
 // does not fit at /serving/replicas/N.
 void place_replicas(Scenario& scenario, Reading& reading);
 
-// What was asked for and has no effect, or another than its words say, as notes (without_effect.cpp).
+// Notes every key that has no effect, or another than its words say (without_effect.cpp).
 void note_what_has_no_effect(const Scenario& scenario, Reading& reading);
 
 }  // namespace weir

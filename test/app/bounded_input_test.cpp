@@ -1,4 +1,4 @@
-// What is too much, or no file at all, is refused at once, whoever names it.
+// Files that are too large, and special files, are refused at once, whichever key or argument names them.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// What shells and man(1) are told of weir's arguments.
+// Completion and the man page have the arguments that weir's parser has.
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ std::set<std::string> offered(std::vector<std::string> words) {
   return lines_of(ended.out);
 }
 
-// What bash offers behind these words; the last one is being typed.
+// Bash's offers behind these words; the last one is being typed.
 std::set<std::string> in_bash(const ScratchDirectory& scratch, const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) line += " '" + word + "'";

@@ -1,4 +1,4 @@
-// What stands in a run's results under the names of vLLM's serving benchmark, detailed.json among it.
+// A run's results under the names of vLLM's serving benchmark, detailed.json among them.
 #include <catch2/catch.hpp>
 
 #include <map>

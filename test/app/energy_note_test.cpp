@@ -1,4 +1,4 @@
-// What is known to be wrong with the joules of GPUs stands beside them, and beside nobody else's.
+// The known error of GPUs' joules stands beside them, and beside no other device's.
 #include <catch2/catch.hpp>
 
 #include "devices/device.h"

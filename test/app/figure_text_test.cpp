@@ -10,6 +10,7 @@
 #include "sim/app/plot/canvas.h"
 #include "sim/app/reproduce/l3/bars.h"
 #include "sim/app/reproduce/validation.h"
+#include "test/app/hostile_texts.h"
 #include "test/app/made_results.h"
 #include "test/app/run_weir.h"
 
@@ -18,126 +19,6 @@ using namespace weir::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-using Texts = std::vector<std::string>;
-
-Texts hostile() {
-  Texts texts = {"",
-                 " ",
-                 "''",
-                 "'''",
-                 "'abc",
-                 "abc'",
-                 "a''b",
-                 "it's",
-                 "\"",
-                 "\"\"",
-                 "\"a\"",
-                 "a\"b'c",
-                 "'\"'\"'",
-                 "\\",
-                 "\\\\",
-                 "a\\",
-                 "\\\"",
-                 "\\'",
-                 "\\n",
-                 "\\142",
-                 "\\x41",
-                 "@",
-                 "@style",
-                 "a@b",
-                 "{}",
-                 "{",
-                 "}",
-                 "{a}_{b}^{c}",
-                 "_",
-                 "a_b_c",
-                 "^",
-                 "x^2",
-                 "&",
-                 "&amp;",
-                 "&lt;b>",
-                 "a&b&&c",
-                 "&{x}",
-                 "~",
-                 "~a{.8-}",
-                 "a~b",
-                 "$",
-                 "$1",
-                 "$(rm)",
-                 "${x}",
-                 "`",
-                 "`echo hurt`",
-                 "`'`",
-                 "\"`ls`\"",
-                 "%",
-                 "%s",
-                 "%d%%",
-                 "%%",
-                 "50 %",
-                 "%g %{",
-                 "a\nb",
-                 "\n",
-                 "\r\n",
-                 "a\tb",
-                 "\t",
-                 "a,b",
-                 ",",
-                 ",,,",
-                 "a;b",
-                 "a:b|c",
-                 "#",
-                 "# no",
-                 "a # b",
-                 "'#'",
-                 "\"#\"",
-                 "<b>bold</b>",
-                 "]]>",
-                 "<!--",
-                 "<?xml",
-                 "é",
-                 "日本語",
-                 "naïve—“q”",
-                 "\xF0\x9F\x98\x80",
-                 "a\xCC\x81",
-                 "\xFF\xFE",
-                 "\xC3",
-                 "\xED\xA0\x80",
-                 "ab\x80zz",
-                 "\xEF\xBF\xBE",
-                 std::string("\0a", 2),
-                 "\x01\x1F\x7F",
-                 "{/Symbol a}",
-                 "{/*2 big}",
-                 "{/:Bold b}",
-                 "{\\U+221E}",
-                 "\\U+221E",
-                 "a\\_b",
-                 "1e300",
-                 "NaN",
-                 "-",
-                 "--",
-                 "notitle",
-                 "title 'x'",
-                 "(1,2)",
-                 "[0:1]",
-                 "!ls",
-                 "system('ls')",
-                 "\" . amp . \"",
-                 "\\\n continued",
-                 "end",
-                 "e",
-                 "*",
-                 "?",
-                 "$$ 'a' \"b\" \\ `c` {d} _e ^f & ~g @h #i %j",
-                 std::string(300, 'w'),
-                 std::string(5000, '\''),
-                 "/a/b\\c d",
-                 "TP4, orca",
-                 "=1+1"};
-  REQUIRE(texts.size() >= 100);
-  return texts;
-}
 
 // What is seen of it: UTF-8, its control characters as spaces.
 std::string seen(const std::string& text) {
@@ -205,7 +86,7 @@ bool shows(const std::multiset<std::string>& texts, const std::string& text) {
 
 TEST_CASE("figures: a label, a title, an entry of the legend and a tic show any text as it is") {
   const ScratchDirectory scratch;
-  const Texts texts = hostile();
+  const Texts texts = hostile_texts();
   Figure figure{.name = "all",
                 .height = 4000,
                 .settings = "",
@@ -256,7 +137,7 @@ TEST_CASE("figures: letters beyond ASCII are drawn in every format") {
 
 TEST_CASE("figures: a field of their data is one field, whatever its text") {
   const ScratchDirectory scratch;
-  const Texts texts = hostile();
+  const Texts texts = hostile_texts();
   std::string rows;
   for (std::size_t i = 0; i < texts.size(); ++i) rows += fmt::format("{},{},{}\n", i, csv_text(texts[i]), 1);
   fs::create_directories(scratch / "figures");
@@ -267,7 +148,7 @@ TEST_CASE("figures: a field of their data is one field, whatever its text") {
 }
 
 TEST_CASE("figures: each kind of weir plot draws a sweep whose keys and values are any text") {
-  const Texts texts = hostile();
+  const Texts texts = hostile_texts();
   const std::string rate = "/workload/arrivals/rate_per_s";
   constexpr std::size_t most = 7;  // as many as have a colour and a name
   for (std::size_t begin = 0; begin < texts.size(); begin += most) {
@@ -320,7 +201,7 @@ TEST_CASE("figures: those of a run draw devices of any name") {
   done.first_token = Seconds(1);
   done.finished = result.end = Seconds(2);
   result.requests = {done, done};
-  const Texts texts = hostile();
+  const Texts texts = hostile_texts();
   for (std::size_t from = 0; from < texts.size(); from += 24) {
     result.devices.clear();
     Json devices = Json::array();
@@ -367,7 +248,7 @@ TEST_CASE("figures: those of a run draw devices of any name") {
 }
 
 TEST_CASE("figures: those of studies draw any names of machines, kernels, traces and series") {
-  const Texts all = hostile();
+  const Texts all = hostile_texts();
   constexpr std::size_t most = 8;
   for (std::size_t from = 0; from < all.size(); from += most) {
     const Texts texts(all.begin() + static_cast<std::ptrdiff_t>(from),

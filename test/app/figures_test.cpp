@@ -1,4 +1,4 @@
-// What stands where in the figures of a run.
+// The titles of axes in the figures of a run.
 #include <catch2/catch.hpp>
 #include <regex>
 

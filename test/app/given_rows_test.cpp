@@ -1,4 +1,4 @@
-// What is in a catalog, given in a scenario: as a user does it.
+// Catalog rows given in a scenario, as a user gives them.
 #include <catch2/catch.hpp>
 
 #include "models/latency/collectives.h"

@@ -1,5 +1,5 @@
-// What `weir reproduce` finds, held against what is known (reproduced_rows.json): a few rows of each study on
-// every test run; all of them by `make reproduce`, which runs the hidden case.
+// Rows of `weir reproduce` are held against what is known of them (reproduced_rows.json): a few of each study
+// on every test run; all of them by `make reproduce`, which runs the hidden case.
 #include <fmt/format.h>
 
 #include <algorithm>

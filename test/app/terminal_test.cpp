@@ -1,4 +1,4 @@
-// What is printed fits the terminal that it is printed on.
+// Everything that weir prints fits the terminal that it is printed on.
 #include <catch2/catch.hpp>
 
 #include <sstream>

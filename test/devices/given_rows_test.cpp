@@ -89,7 +89,7 @@ TEST_CASE("given devices: a file stands on a base, its kernels and memory are na
     REQUIRE(entry.device);
     CHECK(time(*entry.device) == time(*file.device));
   }
-  // What an entry gives is before a set of assumptions; what the row has is not.
+  // A key of the entry goes before a set of assumptions; one of the row does not.
   const auto ideal = [&](const Json& entry) {
     return time(*make("a100_sxm_80gb", entry, scenario, "ideal").device);
   };

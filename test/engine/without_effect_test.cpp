@@ -1,4 +1,4 @@
-// What a scenario asks for in vain is noted; what it does not say, never.
+// A key that a scenario gives in vain is noted; a default never is.
 #include <catch2/catch.hpp>
 
 #include "sim/engine/scenario.h"

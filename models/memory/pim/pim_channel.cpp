@@ -1,34 +1,16 @@
 #include "models/memory/pim/pim_channel.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
 
 #include "models/memory/dram/controller.h"
+#include "models/memory/pim/pim_tile.h"
 
 namespace weir {
 namespace {
 
 constexpr Cycles never = std::numeric_limits<Cycles>::max();
-
-// Artifact: NewtonSim's estimate (its channel_state.cc), 334 and 328 cycles for a logit and an attend tile:
-// it counts tRTP for every open bank. Physical: to the end of the tile's results.
-Cycles tile_estimate(const MemorySpec& memory, bool artifact, int heads, int comps, int open) {
-  const DramTimings& t = memory.timings;
-  const PimSpec& pim = *memory.pim;
-  const Cycles activations = (pim.bank_groups - 1) * t.faw;
-  if (artifact)
-    return open * t.rtp + activations + t.rcd_rd +
-           pim.comp * (std::max(heads * comps, pim.fill_comps) + heads - 1);
-  return (open > 0 ? t.rp : 1) + activations + pim.ranks + t.rcd_rd + heads * gemv_time(pim, comps);
-}
-
-// A refresh's precharges, and until its rank comes back.
-Cycles after_refresh(const MemorySpec& memory) {
-  return memory.organisation.banks() + memory.timings.rp + memory.timings.rfc;
-}
 
 class PimChannel {
  public:
@@ -285,25 +267,6 @@ PimBeside play_pim_beside(const MemorySpec& memory, std::span<const PimChunk> ch
   PimChannel channel(memory, normal, options, normal_log);
   channel.play(chunks);
   return channel.finish_beside();
-}
-
-std::string cannot_play(const MemorySpec& memory, const PimRequest& request, const PimOptions& options) {
-  if (!options.refresh) return "";
-  const DramTimings& t = memory.timings;
-  const int banks = memory.organisation.banks();
-  PimRequest page = request;  // a longer one has more of the same tiles
-  page.length = std::min(page.length, memory.organisation.row_bytes / memory.pim->element_bytes);
-  Cycles longest = t.rtp + t.rp + t.rcd_rd + memory.pim->gwrite;
-  for (const PimChunk& chunk : gemv_chunks(memory, page))
-    longest = std::max(longest, tile_estimate(memory, options.timing == PimTiming::artifact, chunk.heads,
-                                              chunk.comps, banks));
-  const Cycles between = t.refi / memory.pim->ranks;
-  if (longest + after_refresh(memory) < between) return "";
-  return fmt::format(
-      "a GWRITE or a PIM tile for heads of {} takes up to {} cycles and a refresh {}, more than the {} "
-      "between "
-      "two refreshes (refi_ck / pim_ranks)",
-      request.head_dim, longest, after_refresh(memory), between);
 }
 
 PimRun play_pim(const MemorySpec& memory, std::span<const PimRequest> requests, const PimOptions& options) {

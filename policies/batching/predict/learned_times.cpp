@@ -11,79 +11,12 @@
 #include <utility>
 #include <vector>
 
-namespace dlib {
-
-// Chosen before dlib's own, which wants a pool of threads: a run is one thread and its process may fork.
-template <class Task>
-void parallel_for(int begin, std::size_t end, Task& task) {
-  for (long i = begin; i < static_cast<long>(end); ++i) task(i);
-}
-
-}  // namespace dlib
-
-// Both read dlib's configuration, and nothing else does: without LAPACK, whose libraries every start of weir
-// would have to load, four columns are solved as fast.
-#include <dlib/assert.h>
-#include <dlib/test_for_odr_violations.h>
-#undef DLIB_USE_BLAS
-#undef DLIB_USE_LAPACK
-#include <dlib/matrix.h>
-#include <dlib/random_forest.h>
+#include "policies/batching/predict/regression.h"
 
 namespace weir {
 namespace {
 
-using Features = dlib::matrix<double, 0, 1>;
-
-struct Samples {
-  std::vector<Features> work;
-  std::vector<double> seconds;
-};
-
-// Logarithms, as a tree's leaf is a mean: of times that differ a thousandfold it should be near in ratio, as
-// RE counts. More trees are hardly better: at prefill attention 16 err by 1.95 %, 64 by 1.87 %, and take four
-// times as long to train and to ask (1.1 us).
-class Forest {
- public:
-  explicit Forest(const Samples& samples) {
-    dlib::random_forest_regression_trainer<dlib::dense_feature_extractor> trainer;
-    trainer.set_num_trees(16);
-    trainer.set_feature_subsampling_fraction(1);  // of the few there are, all count
-    trainer.set_min_samples_per_leaf(2);
-    trainer.set_seed("weir");
-    std::vector<double> logarithms;
-    for (const double seconds : samples.seconds) logarithms.push_back(std::log(seconds));
-    trees_ = trainer.train(samples.work, logarithms);
-  }
-  double operator()(const Features& work) const { return std::exp(trees_(work)); }
-
- private:
-  dlib::random_forest_regression_function<dlib::dense_feature_extractor> trees_;
-};
-
-// Least squares of relative errors. The least of all solutions, as features may depend on each other or be
-// zero in every batch; columns are scaled for this.
-class Line {
- public:
-  explicit Line(const Samples& samples) {
-    const long rows = static_cast<long>(samples.work.size()), columns = samples.work.front().size();
-    dlib::matrix<double> relative(rows, columns);
-    for (long i = 0; i < rows; ++i)
-      dlib::set_rowm(relative, i) = dlib::trans(samples.work[static_cast<std::size_t>(i)]) /
-                                    samples.seconds[static_cast<std::size_t>(i)];
-    Features scale(columns);
-    for (long j = 0; j < columns; ++j) {
-      const double most = dlib::max(dlib::colm(relative, j));
-      scale(j) = most > 0 ? most : 1;
-      dlib::set_colm(relative, j) = dlib::colm(relative, j) / scale(j);
-    }
-    weights_ = dlib::pointwise_divide(dlib::pinv(relative) * dlib::ones_matrix<double>(rows, 1), scale);
-  }
-  double operator()(const Features& work) const { return dlib::dot(weights_, work); }
-
- private:
-  Features weights_;
-};
+using Features = std::vector<double>;
 
 class MeanError {
  public:
@@ -100,12 +33,11 @@ class MeanError {
   std::size_t count_ = 0;
 };
 
-template <class Model>
 class Operation {
  public:
-  explicit Operation(const Training& training) : training_(training) {}
+  Operation(const Training& training, Fit* fit) : training_(training), fit_(fit) {}
 
-  bool trained() const { return model_.has_value(); }
+  bool trained() const { return model_ != nullptr; }
 
   std::string lacking(const char* name) const {
     return trained() ? "" : fmt::format(", {} of {} of {}", seen_, training_.enough, name);
@@ -123,7 +55,7 @@ class Operation {
     remember(work, took.value());
     const std::size_t due = model_ ? std::min(trained_at_, training_.renewal) : training_.enough;
     if (seen_ - trained_at_ < due) return;
-    model_.emplace(samples_);
+    model_ = fit_(samples_);
     trained_at_ = seen_;
   }
 
@@ -138,10 +70,10 @@ class Operation {
       seen.work.push_back(samples_.work[order[i]]);
       seen.seconds.push_back(samples_.seconds[order[i]]);
     }
-    const Model model(seen);
+    const auto model = fit_(seen);
     MeanError error;
     for (std::size_t i = train; i < all; ++i)
-      error.add(model(samples_.work[order[i]]), samples_.seconds[order[i]]);
+      error.add((*model)(samples_.work[order[i]]), samples_.seconds[order[i]]);
     return error.percent();
   }
 
@@ -167,8 +99,9 @@ class Operation {
   }
 
   Training training_;
+  Fit* fit_;
   Samples samples_;
-  std::optional<Model> model_;
+  std::unique_ptr<const Regression> model_;
   std::size_t seen_ = 0, trained_at_ = 0;
   MeanError error_;
 };
@@ -196,7 +129,7 @@ Features batched_features(std::int64_t prompt_tokens, std::int64_t decodes) {
   return {static_cast<double>(prompt_tokens + decodes), static_cast<double>(decodes)};
 }
 
-// What one rankset has of a sub-batch's decodes.
+// One rankset's share of a sub-batch's decodes.
 struct Share {
   double tokens = 0, decodes = 0;
 };
@@ -238,15 +171,16 @@ bool nothing(const OffloadedWork& work) {
 }  // namespace
 
 struct LearnedTimes::Models {
-  Operation<Forest> prefill_attention, batched;
-  Operation<Line> offloaded, decode_attention;
+  Operation prefill_attention, batched, offloaded, decode_attention;
 };
 
 LearnedTimes::LearnedTimes(const Training& training) {
   if (training.batches == 0 || training.enough == 0 || training.renewal == 0)
     throw std::invalid_argument("models are trained on at least one batch, after at least one");
-  models_.reset(new Models{Operation<Forest>(training), Operation<Forest>(training),
-                           Operation<Line>(training), Operation<Line>(training)});
+  models_.reset(new Models{{training, random_forest},
+                           {training, random_forest},
+                           {training, least_squares},
+                           {training, least_squares}});
 }
 
 LearnedTimes::~LearnedTimes() = default;

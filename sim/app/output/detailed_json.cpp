@@ -1,6 +1,6 @@
-// What vLLM's serving benchmark adds to its result under --save-detailed, under the same names: a list each,
-// in the order of arrival, of the requests that are measured. One that failed has no output and says why, as
-// there.
+// detailed.json holds the lists that vLLM's serving benchmark adds to its result under --save-detailed, under
+// the same names, one item a measured request, in the order of arrival. A request that failed has no output
+// and says why, as there.
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/writers.h"
 

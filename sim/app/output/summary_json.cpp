@@ -113,7 +113,7 @@ Json vllm_rate(const std::optional<double>& rate) {
   return std::isinf(*rate) ? Json("inf") : Json(*rate);
 }
 
-// What was asked of the server, under the names of vLLM's benchmark.
+// The load that was asked of the server, under the names of vLLM's benchmark.
 void add_benchmark(Json& s, const Scenario& scenario, const Metrics& m) {
   const Workload& workload = scenario.workload;
   s["model_id"] = scenario.model.name;

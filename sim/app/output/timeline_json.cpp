@@ -86,7 +86,8 @@ class Timeline {
                 of, what, quoted(is), of, what, order);
   }
 
-  // What every event of a time has; what else it has, and its closing brace, follow. Thread 0: it has none.
+  // Opens an event with the keys that every event with a time has; the caller adds its own and the closing
+  // brace. Thread 0: none.
   void begin(std::string_view phase, std::string_view category, const std::string& name, int process,
              std::int32_t thread, Seconds at) {
     separate();

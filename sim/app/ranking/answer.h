@@ -1,5 +1,5 @@
 #pragma once
-// What won and why, in words with the numbers: the head of weir sweep's table and of a sweep's page.
+// The winner of a sweep and why it won, in words with the numbers: the head of weir sweep's table and page.
 #include <string>
 #include <vector>
 

@@ -1,7 +1,7 @@
 #pragma once
-// What "cheapest" may mean: the objectives that a search for the best way to serve a load can name,
-// `cheapest` of a sweep for one. The table alone feeds the sweep file's key, its schema, error messages and
-// what is printed.
+// The objectives that a search for the best way to serve a load can name: what "cheapest" means, in a sweep's
+// `cheapest` for one. The table alone feeds the sweep file's key, its schema, error messages and what is
+// printed.
 #include <string>
 #include <utility>
 #include <vector>

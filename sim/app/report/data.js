@@ -98,7 +98,7 @@ function rankOf(f, point) {
   return f.rank.get(textOf(f, point));
 }
 
-// What is known to be wrong with joules: a star at each of their names, its sentence above the charts.
+// The known error of GPUs' joules: a star at each name that has them, its sentence above the charts.
 const energyNote =
     (([, column] = []) => column === undefined ? '' : columnOf(column).find(note => note) || '')(
         data.leaves.find(([pointer]) => pointer === '/energy_note'));

@@ -38,8 +38,8 @@ ResultSet read_sweep_results(const fs::path& file) try {
   throw ConfigError(file.string(), "", std::string("cannot be read: ") + e.what());
 }
 
-// What was asked, which is no metric of what came out. A rate without end is a text in one point and in
-// another a number.
+// Keys of the summary that repeat the input are no metrics. request_rate could not be one: an endless rate is
+// the text "inf".
 bool is_given(const std::string& key) {
   constexpr std::array given = {"scenario", "num_prompts", "request_rate", "burstiness", "max_concurrency"};
   return std::find(given.begin(), given.end(), key) != given.end();

@@ -40,7 +40,7 @@ Words options_of(const CLI::App& app) {
   return names;
 }
 
-// What can stand where the last word of a command is.
+// The words that can stand in the place of the last one.
 Words candidates(const CLI::App& app, const Words& words) {
   const CLI::Option* open = nullptr;  // an option whose value is next
   Words before;                       // positional ones

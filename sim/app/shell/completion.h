@@ -1,5 +1,5 @@
 #pragma once
-// What may follow on a command line of weir, from the parser itself, so that no option is written down twice.
+// Completion of weir's command line, made from the parser itself, so that no option is written down twice.
 // The scripts beside this file ask for it at every <Tab>, as `weir __complete WORD...`.
 #include <string>
 #include <vector>

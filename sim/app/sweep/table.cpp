@@ -1,5 +1,5 @@
-// What weir sweep prints at its end: who won and why, and the best configurations, best first. Seeds are
-// averaged.
+// The table at the end of weir sweep: the winner and why, then the best configurations, best first. Metrics
+// are means over seeds.
 #include <fmt/format.h>
 
 #include <algorithm>

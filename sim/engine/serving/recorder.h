@@ -72,7 +72,7 @@ class Recorder {
   void carried(std::size_t link, Seconds from, Seconds to, Bytes bytes);
   void span(Span span);
   bool wants_spans() const { return request_tracks_.has_value(); }
-  // What a request does from now on; null: it has left. Repeating it changes nothing.
+  // The request's phase from now on; null: it has left. Repeating it changes nothing.
   void phase(std::int32_t request, Seconds now, const char* phase) {
     if (request_tracks_) request_tracks_->phase(request, now, phase);
   }

@@ -28,11 +28,11 @@ struct StepCost {
 // Of a kernel that runs so many times a step.
 StepCost attributed(const KernelCost& kernel, const Operator& op, double times);
 
-// What the costs of steps between two with the same causes lie on: a line; a curve without kinks, where
+// The shape of the costs of steps between two with the same causes: a line; a curve without kinks, where
 // bandwidth was shared; or anything, where causes do not tell all, as of prefetches.
 enum class Between { line, curve, anything };
 
-// What the timeline played (StepResult::causes).
+// A step as the timeline played it; `causes` is StepResult's.
 struct PlayedCost {
   StepCost cost;
   std::uint64_t causes = 0;

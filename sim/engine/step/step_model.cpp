@@ -73,7 +73,7 @@ MemberChannels member_channels(const ReplicaSpec& replica) {
   return host && host->even_loads ? MemberChannels::even : MemberChannels::rotating;
 }
 
-// What the other one waits for says as much of the steps to come.
+// The longer one's causes count too: once they change, it may be the shorter one.
 PlayedCost shorter(const PlayedCost& a, const PlayedCost& b) {
   const bool first = a.cost.time <= b.cost.time;
   return {first ? a.cost : b.cost, a.causes + 3 * b.causes + first, std::max(a.between, b.between)};

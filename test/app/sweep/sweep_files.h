@@ -1,9 +1,12 @@
 #pragma once
-// Sweep files of a test's making: what they expand to, and what is said of those that are wrong.
+// Sweep files of a test's making: what they expand to, what their points give, and what is said of those that
+// are wrong.
 #include <fstream>
 #include <set>
 
+#include "sim/app/sweep/point_run.h"
 #include "sim/app/sweep/sweep.h"
+#include "sim/engine/child_process.h"
 #include "test/app/scratch_directory.h"
 #include "test/engine/run_in_child.h"
 
@@ -66,6 +69,23 @@ inline Json llama70b(const std::string& kind, int devices) {
   scenario["model"] = "llama3.1-70b";
   scenario["cluster"]["nodes"][0]["devices"][0] = {{"kind", kind}, {"count", devices}};
   return scenario;
+}
+
+// The summaries of all points, each run in a child process.
+inline std::vector<Json> run_all(const Sweep& sweep) {
+  std::vector<Json> summaries(sweep.points.size());
+  in_children(
+      summaries.size(), 2, [&](std::size_t i) { return run_point(sweep, sweep.points[i]).dump(); },
+      [&](std::size_t i, const ChildResult& result) {
+        REQUIRE(result.error == "");
+        summaries[i] = parse_json(result.output, "summary");
+        return true;
+      });
+  return summaries;
+}
+
+inline PointResult done(std::int64_t index, Varied varied, Json summary) {
+  return {index, std::move(varied), "done", "", std::move(summary)};
 }
 
 }  // namespace weir::test

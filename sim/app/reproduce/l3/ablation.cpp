@@ -45,7 +45,7 @@ ReproducedRow& add_lower(const Runs& runs, Rows& rows, const char* id, const cha
   return row;
 }
 
-// What one choice is worth: each by itself in the place of L3's, the last two beyond the paper.
+// Other choices, each by itself in the place of L3's; the last two go beyond the paper.
 struct Other {
   const char *id, *title;
   const char* placement = "layer_wise";

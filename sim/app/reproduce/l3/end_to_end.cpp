@@ -2,19 +2,10 @@
 #include <algorithm>
 
 #include "sim/app/output/output_file.h"
-#include "sim/app/reproduce/l3/study.h"
-#include "sim/engine/scenario.h"
+#include "sim/app/reproduce/l3/end_to_end.h"
 
 namespace weir::l3 {
 namespace {
-
-SystemRun run_of(const System& system, const ServedModel& model, const TraceLengths& trace) {
-  return {.system = system, .model = model.id, .trace = trace.id};
-}
-
-OverSeeds throughput(const Runs& runs, const SystemRun& run) {
-  return sample(runs, run, &CaseResult::output_throughput);
-}
 
 // What the paper says, in words or bars, and what an honest model gives (systems of the same setting).
 struct Judged {
@@ -42,21 +33,16 @@ const System& system_of(const std::string& id) {
   return found == baselines.end() ? l3_system : *found;
 }
 
-// NEO where the order of all is judged: it decides anew every few steps, and all traces would take a minute.
-bool runs_neo(const TraceLengths& trace) {
-  return trace.id == std::string("openr1");
-}
-
-std::vector<System> baselines_on(const TraceLengths& trace) {
-  std::vector<System> all = baselines;
-  if (runs_neo(trace)) all.push_back(neo);
-  return all;
-}
-
 std::vector<System> systems_on(const TraceLengths& trace) {
   std::vector<System> all = baselines_on(trace);
   all.push_back(l3_system);
   return all;
+}
+
+template <class Action>
+void each_workload(const Action& action) {
+  for (const TraceLengths& trace : traces)
+    for (const ServedModel& model : models) action(model, trace);
 }
 
 // The ids of the rows.
@@ -65,27 +51,6 @@ std::string ratio_id(const SystemRun& run, const SystemRun& base) {
 }
 std::string batch_id(const JudgedBatch& j) {
   return fmt::format("batch_ratio_{}_{}", j.model, j.trace);
-}
-constexpr const char *first_id = "fig8_l3_first", *last_id = "cpu_offload_last",
-                     *cpu_last_id = "cpu_attends_to_all_last";
-
-template <class Action>
-void each_workload(const Action& action) {
-  for (const TraceLengths& trace : traces)
-    for (const ServedModel& model : models) action(model, trace);
-}
-
-// Whose requests some never fit, and why; "" where all do.
-std::string refused(const Runs& runs, const SystemRun& run) {
-  const OverSeeds rejected = sample(runs, run, &CaseResult::rejected);
-  if (rejected.paper.empty() || mean(rejected.paper) == 0) return "";
-  const Scenario scenario = read_scenario(scenario_of(run, "paper"), name_of(run));
-  const ReplicaSpec& replica = scenario.replicas[0];
-  return fmt::format(
-      "{}: {:.0f} of 1,000 requests (physical {:.0f}) never fit: longer than the {} tokens of KV cache that "
-      "weights leave a replica of {} GPUs; they are left out",
-      run.system.title, mean(rejected.paper), mean(rejected.physical),
-      replica.kv_blocks * replica.kv_cache.block_tokens, replica.parallelism.tensor);
 }
 
 SystemRun without_sub_batches(const ServedModel& model, const TraceLengths& trace) {
@@ -175,84 +140,6 @@ void add_batches(const Runs& runs, Rows& rows) {
   }
 }
 
-// The orders compare all, and so does the figure.
-bool wants_all(const Runs& runs) {
-  return runs.wants_row(first_id) || runs.wants_row(last_id) || runs.wants_row(cpu_last_id);
-}
-
-// Of those that serve every request.
-struct Order {
-  bool first = true;     // L3
-  bool last = true;      // NEO
-  bool cpu_last = true;  // the CPU
-  std::string left_out;
-};
-
-Order order(const Runs& runs, std::vector<double> OverSeeds::*set, const std::vector<TraceLengths>& of) {
-  Order found;
-  for (const TraceLengths& trace : of)
-    for (const ServedModel& model : models) {
-      const auto tokens = [&](const System& system) {
-        return mean(throughput(runs, run_of(system, model, trace)).*set);
-      };
-      const double l3 = tokens(l3_system);
-      const bool with_neo = runs_neo(trace);
-      for (const System& system : baselines_on(trace)) {
-        const double other = tokens(system);
-        if (const SystemRun run = run_of(system, model, trace); !refused(runs, run).empty()) {
-          found.left_out +=
-              fmt::format("{}{} {} {} (L3 {:.2f} times as fast)",
-                          found.left_out.empty() ? "left out, as not every request fits: " : ", ",
-                          system.title, model.title, trace.title, l3 / other);
-          continue;
-        }
-        found.first = found.first && l3 > other;
-        found.last = found.last && (system.id == neo.id || !with_neo || tokens(neo) < other);
-        found.cpu_last = found.cpu_last && (system.id == cpu_offload.id || tokens(cpu_offload) < other);
-      }
-      found.last = found.last && with_neo && tokens(neo) < l3;
-      found.cpu_last = found.cpu_last && tokens(cpu_offload) < l3;
-    }
-  return found;
-}
-
-// As shares of what the GPUs alone do, by model.
-std::string of_gpu(const Runs& runs, const System& system, const TraceLengths& trace) {
-  std::string text = system.title;
-  for (const ServedModel& model : models) {
-    const OverSeeds share = ratio(runs, run_of(system, model, trace), run_of(gpu_only, model, trace));
-    text += fmt::format("{}{} {:.2f} (physical {:.2f})", &model == models.data() ? " over GPU: " : ", ",
-                        model.title, mean(share.paper), mean(share.physical));
-  }
-  return text;
-}
-
-void add_orders(const Runs& runs, Rows& rows) {
-  const std::vector<TraceLengths> reasoning(traces.begin(), traces.begin() + 3),
-      openr1(traces.begin(), traces.begin() + 1);
-  const auto add = [&](const char* id, const char* metric, const std::vector<TraceLengths>& of,
-                       bool Order::*what, bool judged_here) -> ReproducedRow& {
-    const Order paper = order(runs, &OverSeeds::paper, of), physical = order(runs, &OverSeeds::physical, of);
-    const std::optional<double> bound = judged_here ? std::optional(1.) : std::nullopt;
-    ReproducedRow& row = add_row(rows, id, metric, 1, paper.*what, physical.*what, bound, bound);
-    row.note = paper.left_out;
-    return row;
-  };
-  add(first_id, "1: L3 beats every baseline on OpenR1, Dolphin and OpenThoughts, three models", reasoning,
-      &Order::first, true);
-  add_note(
-      add(last_id, "1: CPU offloading, as NEO has it, is the slowest on OpenR1, three models", openr1,
-          &Order::last, true),
-      fmt::format("{}; {}; {}. NEO keeps in the GPUs the requests that they hold, and adds no more of the "
-                  "host's than hide behind these; for a CPU that attends to every decode see "
-                  "cpu_attends_to_all_last",
-                  of_gpu(runs, neo, openr1[0]), of_gpu(runs, rank_pim, openr1[0]),
-                  of_gpu(runs, cpu_offload, openr1[0])));
-  add(cpu_last_id,
-      "1: CPU offloading of all decodes, as FastDecode has it, is the slowest on OpenR1, three models",
-      openr1, &Order::cpu_last, false);
-}
-
 void write(const Runs& runs, const Folder& folder) {
   OutputFile file(folder / "end_to_end.csv");
   file.text(
@@ -277,7 +164,7 @@ void write(const Runs& runs, const Folder& folder) {
 }  // namespace
 
 void want_end_to_end(Runs& runs) {
-  if (wants_all(runs))
+  if (wants_orders(runs))
     each_workload([&](const ServedModel& model, const TraceLengths& trace) {
       for (const System& system : systems_on(trace)) want_seeds(runs, run_of(system, model, trace));
     });
@@ -295,7 +182,7 @@ void want_end_to_end(Runs& runs) {
 void add_end_to_end(const Runs& runs, const Folder& folder, Rows& rows) {
   add_ratios(runs, rows);
   add_batches(runs, rows);
-  if (!wants_all(runs)) return;
+  if (!wants_orders(runs)) return;
   add_orders(runs, rows);
   write(runs, folder);
 }

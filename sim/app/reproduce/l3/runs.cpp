@@ -59,8 +59,9 @@ Json devices(const SystemRun& run) {
 
 Json batching(const SystemRun& run) {
   Json policy = {{"kind", run.system.batching}, {"max_batch_tokens", 65536}};
-  // What L3 adds to its sub-batches is far below 65,536: the reserve for activations is smaller. Section 5.3:
-  // step 2 divides the decodes of every iteration; a linear model and random forests say how long parts take.
+  // L3 adds far fewer prompt tokens than 65,536 to a step, so its reserve for activations is smaller. Section
+  // 5.3: step 2 divides the decodes of every iteration; a linear model and random forests say how long parts
+  // take.
   if (policy["kind"] == "adaptive_chunk_interleaving")
     policy.update({{"max_batch_tokens", 8192}, {"interleave", "on"}, {"predictor", "learned"}});
   // The stronger GPUs: vLLM's default since v1. The paper does not say.

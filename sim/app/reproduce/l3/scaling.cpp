@@ -36,7 +36,7 @@ OverSeeds gain(const Runs& runs, const char* model, const Scaling& how, int fact
   return ratio(runs, scaled(model, how, factor), scaled_run(model, 1, 1));
 }
 
-// What Section 6.2 says in words, of GPT-175B.
+// The factors that Section 6.2 gives in words, for GPT-175B.
 struct JudgedScaling {
   const char *id, *title;
   const Scaling& how;

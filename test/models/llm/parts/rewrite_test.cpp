@@ -27,7 +27,7 @@ OperatorGraph random_graph(std::mt19937& random, std::size_t size) {
 
 using Pairs = std::set<std::pair<std::string, std::string>>;
 
-// Who comes before whom, by name.
+// All pairs of names of which the first comes before the second.
 Pairs orders(const OperatorGraph& graph) {
   std::vector<std::set<std::size_t>> before(boost::num_vertices(graph));
   Pairs pairs;

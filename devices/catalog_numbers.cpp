@@ -1,0 +1,152 @@
+// The numbers that rows of devices have in common, and how a scenario's take their place.
+#include <algorithm>
+#include <array>
+
+#include "devices/catalog_rows.h"
+
+namespace weir {
+
+namespace {
+
+std::function<FlopsPerSecond(DataType)> peaks(const std::map<std::string, double>& values) {
+  std::array<FlopsPerSecond, 6> by_type{};  // as DataType counts
+  for (const DataType type : {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8})
+    if (const auto it = values.find(to_string(type) + "_tflops"); it != values.end())
+      by_type[static_cast<std::size_t>(type)] = FlopsPerSecond(it->second * 1e12);
+  return [by_type](DataType type) { return by_type[static_cast<std::size_t>(type)]; };
+}
+
+double largest_of_catalog(const char* key) {
+  double largest = 0;
+  for (const std::string& kind : device_names()) {
+    const Json& row = embedded_json(*text_of(device_catalog, kind), kind);
+    if (const auto number = row.find(key); number != row.end() && number->is_number())
+      largest = std::max(largest, number->get<double>());
+  }
+  return largest;
+}
+
+// Puts the scenario's number in the place of the row's.
+template <class Number>
+void give(Json& row, const char* key, std::optional<Number> given, Params& params) {
+  if (!given || !row.is_object()) return;
+  row[key] = *given;
+  params.note_if_beyond(key, static_cast<double>(*given), largest_of_catalog(key));
+}
+
+}  // namespace
+
+const CatalogNumbers& common_numbers() {
+  static const CatalogNumbers all = {
+      {{"host_bandwidth_gb_per_s", "PCIe to the host, per direction."}},
+      {{"tdp_w", "Thermal design power."}},
+      {{"idle_w", "Power of a device that does nothing."}, not_negative},
+      {{"compute_pj_per_flop", "Energy of a 16-bit flop above idle."}, not_negative},
+      {{"memory_pj_per_byte", "Energy of a byte of device memory moved."}, not_negative},
+      {{"link_pj_per_byte", "Energy of a byte sent to another device."}, not_negative},
+      {{"price_per_hour", "Dollars an hour of one device."}, not_negative},
+  };
+  return all;
+}
+
+const CatalogNumbers& memory_and_peak_numbers() {
+  static const CatalogNumbers all = {
+      {{"memory_capacity_gib", "Device memory as the driver reports it; more of it holds more KV cache."}},
+      {{"memory_bandwidth_gb_per_s", "Of the device memory; decode steps follow it."}},
+      {{"fp32_tflops", "Dense peak in 32-bit floating point."}, positive, true},
+      {{"bf16_tflops", "Dense tensor-core peak in bfloat16; prefill follows it."}, positive, true},
+      {{"fp16_tflops", "Dense tensor-core peak in 16-bit floating point."}, positive, true},
+      {{"fp8_tflops", "Dense tensor-core peak in 8-bit floating point."}, positive, true},
+      {{"int8_tflops", "Dense tensor-core peak in 8-bit integers."}, positive, true},
+  };
+  return all;
+}
+
+const CatalogNumbers& cache_numbers() {
+  static const CatalogNumbers all = {
+      {{"l2_mb",
+        "Second-level cache of a GPU or an L2 NPU, in 10^6 bytes; more of it holds more of what is "
+        "prefetched."},
+       not_negative},
+      {{"l2_bandwidth_gb_per_s", "Reads that hit the second-level cache. A GPU without it cannot prefetch."},
+       positive,
+       true},
+  };
+  return all;
+}
+
+void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params) {
+  for (const CatalogNumber& n : numbers)
+    give(row, n.key.name, params.number_if_given(n.key, n.range), params);
+}
+
+void override_counts(Json& row, std::span<const CatalogCount> counts, Params& params) {
+  for (const CatalogCount& count : counts)
+    give(row, count.key.name, params.integer_or_null(count.key, {1, count.most}), params);
+}
+
+void override_choices(Json& row, std::span<const CatalogChoice> choices, Params& params) {
+  for (const auto& [key, known] : choices) {
+    Json allowed = Json::array({nullptr});
+    for (const std::string& name : known) allowed.push_back(name);
+    const Json* given = params.value(key, {{"enum", allowed}}, Json(nullptr));
+    if (!given || given->is_null()) continue;
+    if (std::find(allowed.begin(), allowed.end(), *given) == allowed.end())
+      params.fail(key.name,
+                  no_such(key.name, given->is_string() ? given->get<std::string>() : given->dump(), known));
+    else if (row.is_object())
+      row[key.name] = *given;
+  }
+}
+
+std::map<std::string, std::int64_t> read_counts(Params& row, std::span<const CatalogCount> counts) {
+  std::map<std::string, std::int64_t> values;
+  for (const CatalogCount& c : counts) values[c.key.name] = row.integer(c.key, {1, c.most});
+  return values;
+}
+
+std::map<std::string, std::string> read_choices(Params& row, std::span<const CatalogChoice> choices) {
+  std::map<std::string, std::string> values;
+  for (const CatalogChoice& c : choices) values[c.key.name] = row.choice(c.key, c.known);
+  return values;
+}
+
+std::map<std::string, double> read_numbers(Params& row, const CatalogNumbers& numbers) {
+  std::map<std::string, double> values;
+  for (const CatalogNumber& n : numbers)
+    if (!n.optional || row.has(n.key.name)) values[n.key.name] = row.number(n.key, n.range);
+  return values;
+}
+
+DeviceSpec common_spec(const std::string& kind, Params& row) {
+  const std::map<std::string, double> value = read_numbers(row, common_numbers());
+  const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
+  DeviceSpec spec;
+  spec.kind = kind;
+  spec.title = row.text({"title", ""}, kind);
+  spec.host_bandwidth = BytesPerSecond(si("host_bandwidth_gb_per_s"));
+  spec.power = {.idle = Watts(si("idle_w")),
+                .tdp = Watts(si("tdp_w")),
+                .per_flop = JoulesPerFlop(si("compute_pj_per_flop")),
+                .per_byte = JoulesPerByte(si("memory_pj_per_byte")),
+                .per_link_byte = JoulesPerByte(si("link_pj_per_byte"))};
+  spec.dollars_per_hour = value.at("price_per_hour");
+  spec.assumed = row.flag({"assumed", ""}, false);
+  return spec;
+}
+
+void read_memory_and_peaks(DeviceSpec& spec, Params& row) {
+  const std::map<std::string, double> value = read_numbers(row, memory_and_peak_numbers());
+  const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
+  spec.memory = Bytes(si("memory_capacity_gib"));
+  spec.memory_bandwidth = BytesPerSecond(si("memory_bandwidth_gb_per_s"));
+  spec.peak = peaks(value);
+}
+
+void close_row(Params& row) {
+  row.value({"class", ""}, {}, Json(gpu_class.name));
+  row.value({"sources", ""}, {}, Json::object());
+  row.close();
+}
+
+}  // namespace weir
