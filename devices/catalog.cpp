@@ -141,10 +141,10 @@ Json device_kind_schema() {
   return name_or_path_schema(device_rows("physical"));
 }
 
-std::vector<std::string> DeviceSpec::unit_names() const {
-  std::vector<std::string> names;
-  for (const DeviceUnit& unit : units) names.push_back(unit.name);
-  return names;
+std::vector<Resource> DeviceSpec::resources(BytesPerSecond interconnect_bandwidth) const {
+  std::vector<Resource> all = {{"memory", reached_bandwidth()}, {"link", interconnect_bandwidth}};
+  all.insert(all.end(), more_resources.begin(), more_resources.end());
+  return all;
 }
 
 std::vector<std::string> device_names() {

@@ -19,7 +19,7 @@ bool is_elsewhere(const Operator& op) {
 DecodesElsewhere::DecodesElsewhere(std::shared_ptr<const Device> device, DeviceSpec spec)
     : device_(std::move(device)), spec_(std::move(spec)) {
   // What is cached would be what a decode on the device reads next.
-  std::erase_if(spec_.units, [](const DeviceUnit& unit) { return unit.name == "prefetch"; });
+  std::erase_if(spec_.units, [](const Unit& unit) { return unit.runs(OperatorKind::prefetch); });
   spec_.cache.reset();
 }
 

@@ -21,12 +21,6 @@
 
 namespace weir {
 
-struct DeviceUnit {            // a part of a device that works by itself
-  std::string name;            // "gpu", "link", "systolic", "pim"
-  int members = 1;             // alike, side by side, each with its own share of an operator (PIM channels)
-  double slowed_by_reads = 0;  // its operators take so much longer, as a share, beside a full stream of reads
-};
-
 struct CacheSpec {  // on the chip, shared by all units
   Bytes capacity;
   BytesPerSecond bandwidth;  // of reads that hit it
@@ -51,13 +45,14 @@ struct DeviceSpec {
   BytesPerSecond host_bandwidth;                           // PCIe, per direction
   PowerSpec power;
   double dollars_per_hour = 0;
-  std::optional<double> die_mm2;     // where the catalog says what it is made of
-  bool assumed = false;              // its row has the scenario's named set of constants
-  std::string kernels = {};          // whose efficiencies a GPU's are, devices/kernels
-  std::string foreign_kernels = {};  // how far they are another generation's; "" if they are not
-  std::vector<DeviceUnit> units;     // a partitioning policy places operators on them
+  std::optional<double> die_mm2;              // where the catalog says what it is made of
+  bool assumed = false;                       // its row has the scenario's named set of constants
+  std::string kernels = {};                   // whose efficiencies a GPU's are, devices/kernels
+  std::string foreign_kernels = {};           // how far they are another generation's; "" if they are not
+  std::vector<Unit> units;                    // a partitioning policy places operators on them
+  std::vector<Resource> more_resources = {};  // that they draw from, but for own_memory and interconnect
   int kv_channels = 1;             // more than 1: a request's KV cache lies in one of so many, of equal size
-  std::optional<CacheSpec> cache;  // last level; a unit "prefetch" fills it where there is one
+  std::optional<CacheSpec> cache;  // last level; a unit that runs prefetches fills it
   bool is_host_memory = false;     // of a node: it runs no model, it holds KV caches beside devices that do
   std::optional<HostKv> host_kv = {};  // with_host_memory (dimm_pim/dimm_pim.h)
   bool without_lm_head = false;        // in the `paper` assumptions: what follows the layers takes no time
@@ -68,7 +63,8 @@ struct DeviceSpec {
   // The channel that is the device's own memory beside its host's; -1: there is none.
   int own_channel() const { return placed_channels() < kv_channels ? placed_channels() : -1; }
   BytesPerSecond reached_bandwidth() const { return sustained_bandwidth.value_or(memory_bandwidth); }
-  std::vector<std::string> unit_names() const;
+  // As ports of its units number them.
+  std::vector<Resource> resources(BytesPerSecond interconnect_bandwidth) const;
 };
 
 class Device {

@@ -61,7 +61,10 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   std::optional<GpuPimShape> pim = read_pim(row);
   close_row(row);
   reading.finish();
-  spec.units = {{"gpu"}, {"link"}};
+  spec.units = {
+      {"gpu",
+       {OperatorKind::gemm, OperatorKind::grouped_gemm, OperatorKind::attention, OperatorKind::elementwise}},
+      link_unit()};
   const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mb")),
                        value.at("sustained_compute")};
   const KernelEfficiencies efficiencies = kernels_of(*kernels, shape);
@@ -71,7 +74,7 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
         fmt::format("kernel efficiencies of {} ({}) on a GPU whose own generation ({}) was not measured",
                     spec.kernels, efficiencies.generation, generation);
   if (value.contains("l2_bandwidth_gb_per_s")) {
-    spec.units.push_back({"prefetch"});
+    spec.units.push_back({"prefetch", {OperatorKind::prefetch}});
     // ESTIMATE: a stream of prefetches reaches what a matrix's weights reach.
     spec.cache = CacheSpec{shape.l2, BytesPerSecond(si("l2_bandwidth_gb_per_s")),
                            efficiencies.gemm_16bit.memory * spec.memory_bandwidth};

@@ -71,10 +71,10 @@ KernelCost collective_cost(const Operator& op, double rows, const CollectiveMode
   // start is paid once. Where more goes faster (measured: another protocol from some size on) it takes none.
   if (op.begin > 0)
     cost.time = std::max(Seconds(0), cost.time - links.time(kind, op.begin * payload, op.devices));
-  cost.link = (op.end - op.begin) * links.sent(kind, payload, op.devices);
-  cost.memory = 2 * cost.link;
+  cost.moved[interconnect] = (op.end - op.begin) * links.sent(kind, payload, op.devices);
+  cost.moved[own_memory] = 2 * cost.moved[interconnect];
   cost.traffic = cost.time;
-  cost.energy = device.power.dynamic(cost.flops, cost.memory, cost.link);
+  cost.energy = device.power.dynamic(cost.flops, cost.moved[own_memory], cost.moved[interconnect]);
   return cost;
 }
 
@@ -82,7 +82,7 @@ KernelCost with_energy(const DeviceSpec& device, KernelCost cost, DataType type)
   const FlopsPerSecond peak = device.peak(type),
                        peak_16bit = std::max(device.peak(DataType::bf16), device.peak(DataType::fp16));
   const double half = peak > FlopsPerSecond(0) ? peak_16bit / peak : 1;
-  cost.energy = device.power.dynamic(half * cost.flops, cost.memory, cost.link);
+  cost.energy = device.power.dynamic(half * cost.flops, cost.moved[own_memory], cost.moved[interconnect]);
   return cost;
 }
 

@@ -11,6 +11,9 @@
 namespace weir {
 namespace {
 
+// Resources beside the device's own two.
+enum { to_host = interconnect + 1, from_host, host_memory };
+
 struct Decodes {  // whose KV cache lies in one channel (rankset), or in all
   double count = 0, tokens = 0;
 };
@@ -80,7 +83,7 @@ class BesideDevice final : public DecodesElsewhere {
     cost.energy = heads * (decodes.count * head.fixed_energy + decodes.tokens * head.energy_per_token);
     cost.flops = Flops(attention_shape(op).flops_per_pair() * decodes.tokens);
     if (memory_.level == DimmLevel::channel)
-      cost.host = attention_shape(op).bytes_per_token() * Bytes(decodes.tokens);
+      cost.moved[host_memory] = attention_shape(op).bytes_per_token() * Bytes(decodes.tokens);
     return cost;
   }
 
@@ -99,14 +102,15 @@ class BesideDevice final : public DecodesElsewhere {
 
   KernelCost transfer(const Operator& op, const BatchShape& batch) const {
     const double decodes = decodes_of(batch, -1, memory_.ranksets).count;
+    const Bytes moved = op.kind == OperatorKind::offload ? decodes * offload_bytes(op)
+                        : op.kind == OperatorKind::onload
+                            ? decodes * result_bytes(op)
+                            : Bytes(even_share(op) * attention_shape(op).bytes_per_token() *
+                                    prompt_tokens_of(batch, op.channel, memory_.ranksets));
     KernelCost cost;
-    cost.host = op.kind == OperatorKind::offload ? decodes * offload_bytes(op)
-                : op.kind == OperatorKind::onload
-                    ? decodes * result_bytes(op)
-                    : Bytes(even_share(op) * attention_shape(op).bytes_per_token() *
-                            prompt_tokens_of(batch, op.channel, memory_.ranksets));
-    cost.time = cost.traffic = cost.host / std::min(spec().host_bandwidth, memory_.channels * memory_.stored);
-    cost.energy = spec().power.per_link_byte * cost.host;
+    cost.moved[op.kind == OperatorKind::onload ? from_host : to_host] = cost.moved[host_memory] = moved;
+    cost.time = cost.traffic = moved / std::min(spec().host_bandwidth, memory_.channels * memory_.stored);
+    cost.energy = spec().power.per_link_byte * moved;
     return cost;
   }
 
@@ -129,11 +133,16 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
   DimmShape share = dimm.shape();
   share.channels /= devices;
   DeviceSpec spec = device->spec();
+  const BytesPerSecond bus = static_cast<double>(share.channels) * share.channel_bandwidth;
+  spec.more_resources = {
+      {"to host", spec.host_bandwidth}, {"from host", spec.host_bandwidth}, {"host memory", bus}};
+  const std::vector<Port> ports = {{to_host}, {from_host}, {host_memory}};
   spec.units.push_back(whole.units.front());
-  spec.units.push_back({"host_link", 2});  // there, and back
+  spec.units.back().ports = ports;
+  spec.units.push_back(
+      {"host_link", {OperatorKind::offload, OperatorKind::onload}, ports, 2});  // there, and back
   spec.kv_channels = share.ranksets + (beside_device ? 1 : 0);
-  spec.host_kv = HostKv{whole.kind, whole.memory / devices, beside_device, share.even_loads,
-                        static_cast<double>(share.channels) * share.channel_bandwidth};
+  spec.host_kv = HostKv{whole.kind, whole.memory / devices, beside_device, share.even_loads, bus};
   spec.power.idle += whole.power.idle / devices;
   spec.power.tdp += whole.power.tdp / devices;
   spec.dollars_per_hour += whole.dollars_per_hour / devices;

@@ -141,7 +141,11 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
   spec.peak = [](DataType) { return FlopsPerSecond(0); };
   spec.memory = Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"));
   spec.memory_bandwidth = static_cast<double>(shape.channels) * memory.peak();
-  spec.units = {{shape.level == DimmLevel::channel ? "host_cpu" : "ranksets", shape.ranksets}};
+  spec.units = {
+      {shape.level == DimmLevel::channel ? "host_cpu" : "ranksets",
+       {OperatorKind::decode_attention, OperatorKind::store, OperatorKind::offload, OperatorKind::onload},
+       {},
+       shape.ranksets}};
   spec.kv_channels = shape.ranksets;
   return make_dimm(std::move(spec), std::move(shape));
 }

@@ -13,9 +13,7 @@ namespace {
 class GpuPim final : public DecodesElsewhere {
  public:
   GpuPim(std::shared_ptr<const Device> gpu, DeviceSpec spec, GpuPimShape pim)
-      : DecodesElsewhere(std::move(gpu), std::move(spec)), pim_(std::move(pim)) {
-    if (pim_.banks) withheld_ = 1 - pim_.banks->beside_reads().reads_kept;
-  }
+      : DecodesElsewhere(std::move(gpu), std::move(spec)), pim_(std::move(pim)) {}
 
  private:
   // As many heads as a page of queries holds are worked on together (models/memory/pim/gemv.h).
@@ -48,7 +46,6 @@ class GpuPim final : public DecodesElsewhere {
     cost.time = cost.traffic = heads * tokens * head.time;
     cost.energy = heads * tokens * head.energy;
     cost.flops = Flops(attention_shape(op).flops_per_pair() * tokens);
-    cost.withheld = withheld_ * spec().memory_bandwidth;
     return cost;
   }
 
@@ -79,7 +76,6 @@ class GpuPim final : public DecodesElsewhere {
   }
 
   GpuPimShape pim_;
-  double withheld_ = 0;  // of the memory's bandwidth, while the PIM runs
   mutable std::mutex mutex_;
   mutable std::map<std::int64_t, Head> heads_;  // by head dimension
 };
@@ -88,7 +84,12 @@ class GpuPim final : public DecodesElsewhere {
 
 std::shared_ptr<const Device> with_hbm_pim(std::shared_ptr<const Device> gpu, GpuPimShape pim) {
   DeviceSpec spec = gpu->spec();
-  spec.units.push_back({"pim", 1, pim.banks ? pim.banks->beside_reads().pim_slowdown - 1 : 0});
+  Port memory;
+  if (pim.banks) {
+    const auto& beside = pim.banks->beside_reads();
+    memory = {own_memory, 1 - beside.reads_kept, beside.pim_slowdown - 1};
+  }
+  spec.units.push_back({"pim", {OperatorKind::decode_attention}, {memory}});
   return std::make_shared<GpuPim>(std::move(gpu), std::move(spec), std::move(pim));
 }
 

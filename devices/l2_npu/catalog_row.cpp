@@ -49,7 +49,11 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
     return half && given(type) <= FlopsPerSecond(0) ? 0.5 * given(DataType::int8) : given(type);
   };
   spec.without_lm_head = without_lm_head;
-  spec.units = {{"npu"}, {"prefetch"}, {"link"}};
+  spec.units = {
+      {"npu",
+       {OperatorKind::gemm, OperatorKind::grouped_gemm, OperatorKind::attention, OperatorKind::elementwise}},
+      {"prefetch", {OperatorKind::prefetch}},
+      link_unit()};
   spec.sustained_bandwidth = value.at("memory_efficiency") * spec.memory_bandwidth;
   spec.cache =
       CacheSpec{Bytes(si("l2_mb")), BytesPerSecond(si("l2_bandwidth_gb_per_s")), *spec.sustained_bandwidth};

@@ -98,7 +98,7 @@ KernelCost L2Npu::attention_cost_of(const Operator& op, const AttentionWork& wor
   const double contiguous = op.kv_heads > 1 ? shape_.strided_kv : 1;
   KernelCost cost;
   cost.flops = work.flops;
-  cost.memory = work.kv + work.rest;
+  cost.moved[own_memory] = work.kv + work.rest;
   cost.compute = work.flops / spec_.peak(op.activations);
   cost.traffic = (work.kv / contiguous + work.rest) / stream;
   cost.time = std::max(cost.compute, cost.traffic);

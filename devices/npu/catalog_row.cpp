@@ -10,6 +10,11 @@
 namespace weir {
 namespace {
 
+// Share of the bandwidth that PIM with dual row buffers takes from normal reads, in the `paper` assumptions:
+// reads keep 0.70 to 0.80 of the peak in NeuPIMs' simulator (models/memory/pim/beside.h;
+// docs/memory_models.md).
+constexpr double fitted_withheld = 0.22;
+
 const CatalogNumbers& numbers() {
   static const CatalogNumbers all = {
       {{"clock_ghz", "Of an NPU's arrays and vector units."}},
@@ -87,8 +92,14 @@ void add_pim(DeviceSpec& spec, NpuShape& shape, const MemorySpec& memory, const 
              std::int64_t channels, const std::optional<FittedPim>& fitted) {
   shape.pim = PimGemvs::shared(memory, options, fitted);
   const bool dual = options.buffers == RowBuffers::dual;  // with single ones nothing runs beside it
-  spec.units.push_back(
-      {dual ? "pim" : "pim_blocked", static_cast<int>(channels), dual ? shape.pim->slowed_by_reads() : 0});
+  // What a stream of reads reaches beside the PIM is left to it.
+  const double withheld = shape.fitted ? (dual ? fitted_withheld : 1)
+                                       : 1 - shape.arrays.memory_efficiency * shape.pim->reads_kept();
+  const Port memory_port{own_memory, withheld, dual ? shape.pim->slowed_by_reads() : 0};
+  spec.units.push_back({dual ? "pim" : "pim_blocked",
+                        {OperatorKind::logit, OperatorKind::attend},
+                        {memory_port},
+                        static_cast<int>(channels)});
   spec.kv_channels = static_cast<int>(channels);
   spec.mha = MhaParameters{
       .embedding = 0, .heads = 0, .page = shape.pim->page_elements(), .banks = memory.organisation.banks()};
@@ -131,9 +142,12 @@ std::shared_ptr<const Device> read_npu(const std::string& kind, const Json& json
   spec.peak = [peak](DataType t) {
     return t == DataType::bf16 || t == DataType::fp16 ? peak : FlopsPerSecond(0);
   };
-  spec.units = {{"systolic"}, {"vector"}};
+  spec.units = {
+      {"systolic", {OperatorKind::gemm, OperatorKind::grouped_gemm, OperatorKind::attention}},
+      {"vector", {OperatorKind::elementwise, OperatorKind::softmax}},
+  };
   if (with_pim) add_pim(spec, shape, memory, options, channels, fitted);
-  spec.units.push_back({"link"});
+  spec.units.push_back(link_unit());
   return make_npu(std::move(spec), std::move(shape));
 }
 

@@ -37,10 +37,10 @@ double fill_and_drain(const SystolicArrays& a) {
 KernelCost plain_roofline(const NpuShape& shape, const GemmShape& s, double count) {
   KernelCost cost;
   cost.flops = Flops(2 * count * s.rows * s.in * s.out);
-  cost.memory = Bytes(count * (s.in * s.out * s.weight_bytes +
-                               s.rows * (s.in * s.activation_bytes + s.out * s.output_bytes)));
+  cost.moved[own_memory] = Bytes(count * (s.in * s.out * s.weight_bytes +
+                                          s.rows * (s.in * s.activation_bytes + s.out * s.output_bytes)));
   cost.compute = cost.flops / peak(shape.arrays);
-  cost.traffic = cost.memory / bandwidth(shape);
+  cost.traffic = cost.moved[own_memory] / bandwidth(shape);
   cost.time = std::max(cost.compute, cost.traffic);
   return cost;
 }
@@ -61,8 +61,8 @@ KernelCost npu_grouped_gemm_cost(const NpuShape& shape, const GemmShape& s, cons
   GemmShape all = s;
   all.rows = rows;
   KernelCost cost = plain_roofline(shape, all, 1);  // one matrix's weights: the other experts' follow
-  cost.memory += Bytes((busy - 1) * s.in * s.out * s.weight_bytes);
-  cost.traffic = cost.memory / bandwidth(shape);
+  cost.moved[own_memory] += Bytes((busy - 1) * s.in * s.out * s.weight_bytes);
+  cost.traffic = cost.moved[own_memory] / bandwidth(shape);
   if (!shape.fitted) {
     const auto per_expert = static_cast<double>(tiles(s.in, a.rows) * tiles(s.out, a.columns));
     const double used = std::min(static_cast<double>(a.arrays), per_expert * busy);
@@ -89,19 +89,20 @@ KernelCost prefill_attention_cost(const NpuShape& shape, const Operator& op, con
     const GemmShape scores{group * tokens, heads.head_dim, keys, heads.kv_bytes, 2, 0};
     const GemmShape values{group * tokens, keys, heads.head_dim, heads.kv_bytes, 0, 2};
     KernelCost cost;  // what is masked of the chunk's own K and V crosses the bus too
-    cost.memory = (static_cast<double>(chunk.context) + tokens - keys) * Bytes(heads.bytes_per_token());
-    cost.time = cost.traffic = cost.memory / bandwidth(shape);
+    cost.moved[own_memory] =
+        (static_cast<double>(chunk.context) + tokens - keys) * Bytes(heads.bytes_per_token());
+    cost.time = cost.traffic = cost.moved[own_memory] / bandwidth(shape);
     for (const GemmShape& gemm : {scores, values}) {
       const KernelCost one = npu_gemm_cost(shape, gemm, op.kv_heads);
       cost.time += one.time, cost.compute += one.compute, cost.traffic += one.traffic;
-      cost.flops += one.flops, cost.memory += one.memory;
+      cost.flops += one.flops, cost.moved[own_memory] += one.moved[own_memory];
     }
     const Seconds softmax(cycles_to_seconds(
         shape, shape.softmax_cycles * heads.query_heads * tokens * keys / shape.vector_lanes));
     sum.time += std::max(cost.time, softmax);
     sum.compute += std::max(cost.compute, softmax);
     sum.traffic += cost.traffic;
-    sum.flops += cost.flops, sum.memory += cost.memory;
+    sum.flops += cost.flops, sum.moved[own_memory] += cost.moved[own_memory];
   }
   return sum;
 }

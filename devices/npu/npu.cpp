@@ -12,21 +12,12 @@
 namespace weir {
 namespace {
 
-// Of the bandwidth that PIM with dual row buffers takes from normal reads, in the `paper` assumptions: reads
-// keep 0.70 to 0.80 of the peak in NeuPIMs' simulator (models/memory/pim/beside.h; docs/memory_models.md).
-constexpr double fitted_withheld = 0.22;
 // ESTIMATE: a lane takes one 16-bit element in and puts one out a cycle.
 constexpr double lane_bytes = 4;
 
 class Npu final : public Device {
  public:
-  Npu(DeviceSpec spec, NpuShape shape) : spec_(std::move(spec)), shape_(std::move(shape)) {
-    if (!shape_.pim) return;
-    const bool dual = shape_.pim->buffers() == RowBuffers::dual;
-    // What a stream of reads reaches beside the PIM is left; with single row buffers nothing.
-    withheld_ = shape_.fitted ? (dual ? fitted_withheld : 1)
-                              : 1 - shape_.arrays.memory_efficiency * shape_.pim->reads_kept();
-  }
+  Npu(DeviceSpec spec, NpuShape shape) : spec_(std::move(spec)), shape_(std::move(shape)) {}
 
   const DeviceSpec& spec() const override { return spec_; }
   KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override;
@@ -45,13 +36,12 @@ class Npu final : public Device {
   Seconds fill_and_drain(const Operator& op, double requests) const;
 
   KernelCost with_energy(KernelCost cost) const {
-    cost.energy = spec_.power.dynamic(cost.flops, cost.memory, cost.link);
+    cost.energy = spec_.power.dynamic(cost.flops, cost.moved[own_memory], cost.moved[interconnect]);
     return cost;
   }
 
   DeviceSpec spec_;
   NpuShape shape_;
-  double withheld_ = 0;  // of the bandwidth, while the PIM runs
 };
 
 KernelCost Npu::cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const {
@@ -80,7 +70,7 @@ KernelCost Npu::cost(const Operator& op, const BatchShape& batch, const Collecti
 
 KernelCost Npu::elementwise(Bytes bytes) const {
   KernelCost cost;
-  cost.memory = bytes;
+  cost.moved[own_memory] = bytes;
   cost.compute = Seconds(bytes.value() / (shape_.vector_lanes * lane_bytes * shape_.arrays.clock_hz));
   cost.traffic = bytes / (shape_.arrays.memory_efficiency * spec_.memory_bandwidth);
   cost.time = std::max(cost.compute, cost.traffic);
@@ -119,7 +109,7 @@ KernelCost Npu::decodes(const Operator& op, double requests, double tokens) cons
   cost.traffic = work.traffic;
   cost.time = std::max(cost.compute, cost.traffic) + fill_and_drain(op, requests);
   cost.flops = work.flops;
-  cost.memory = work.memory;
+  cost.moved[own_memory] = work.memory;
   return cost;
 }
 
@@ -129,7 +119,7 @@ KernelCost Npu::attention(const Operator& op, const BatchShape& batch) const {
   const KernelCost more =
       decodes(op, static_cast<double>(batch.decodes), static_cast<double>(batch.decode_context_sum));
   cost.time += more.time, cost.compute += more.compute, cost.traffic += more.traffic;
-  cost.flops += more.flops, cost.memory += more.memory;
+  cost.flops += more.flops, cost.moved[own_memory] += more.moved[own_memory];
   return cost;
 }
 
@@ -154,13 +144,12 @@ KernelCost Npu::cost_by_member(const Operator& op, const BatchShape& batch,
     const PimGemv gemv = gemvs.at(request.tokens);
     channels[static_cast<std::size_t>(request.channel)] += gemv.time;
     cost.energy += gemv.energy;
-    cost.memory += gemv.bus;
+    cost.moved[own_memory] += gemv.bus;
   }
   cost.time = cost.compute = *std::ranges::max_element(channels);
-  cost.traffic = cost.memory / spec_.memory_bandwidth;
+  cost.traffic = cost.moved[own_memory] / spec_.memory_bandwidth;
   cost.flops = Flops(2 * static_cast<double>(op.query_heads * op.head_dim * batch.decode_context_sum));
-  cost.energy += spec_.power.dynamic(Flops(0), cost.memory, Bytes(0));
-  cost.withheld = withheld_ * spec_.memory_bandwidth;
+  cost.energy += spec_.power.dynamic(Flops(0), cost.moved[own_memory], Bytes(0));
   return cost;
 }
 
@@ -178,7 +167,7 @@ AffineKernelCost Npu::decode_attention(const Operator& op, const BatchShape& bat
   AffineKernelCost affine;
   affine.first = with_energy(attention(op, batch));
   affine.slope.flops = more.flops;
-  affine.slope.memory = more.memory;
+  affine.slope.moved[own_memory] = more.memory;
   affine.slope = with_energy(affine.slope);
   const std::pair<Seconds, Seconds> lines[] = {
       {now.arrays, more.arrays}, {now.vectors, more.vectors}, {now.traffic, more.traffic}};

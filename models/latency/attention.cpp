@@ -61,9 +61,9 @@ KernelCost decode_counts(const AttentionEfficiency& e, const Roof& roof, const A
                          double tokens) {
   KernelCost cost;
   cost.flops = Flops(s.flops_per_pair() * tokens);
-  cost.memory = Bytes(s.bytes_per_token() * tokens);
+  cost.moved[own_memory] = Bytes(s.bytes_per_token() * tokens);
   cost.compute = cost.flops / (e.prefill.context * roof.peak);
-  cost.traffic = cost.memory / (e.decode.memory * roof.bandwidth);
+  cost.traffic = cost.moved[own_memory] / (e.decode.memory * roof.bandwidth);
   return cost;
 }
 
@@ -109,15 +109,15 @@ KernelCost prefill_counts(const AttentionEfficiency& e, const Roof& roof, const 
                           const PrefillWork& work) {
   KernelCost cost;
   cost.flops = Flops(work.flops);
-  cost.memory = Bytes(s.bytes_per_token() * work.tokens);
+  cost.moved[own_memory] = Bytes(s.bytes_per_token() * work.tokens);
   cost.compute = Seconds(work.seconds);
-  cost.traffic = cost.memory / (e.decode.memory * roof.bandwidth);
+  cost.traffic = cost.moved[own_memory] / (e.decode.memory * roof.bandwidth);
   return cost;
 }
 
 void add_counts(KernelCost& to, const KernelCost& more) {
   to.flops += more.flops;
-  to.memory += more.memory;
+  to.moved[own_memory] += more.moved[own_memory];
   to.compute += more.compute;
   to.traffic += more.traffic;
 }
@@ -168,7 +168,7 @@ KernelCost in_waves(const AttentionEfficiency& e, const Roof& roof, Bytes l2, co
   const bool lost =
       keys * s.bytes_per_token() / s.kv_heads > l2.value() && n * group > 2 * roof.multiprocessors;
   if (lost) {
-    more.memory = group * more.memory;
+    more.moved[own_memory] = group * more.moved[own_memory];
     more.traffic = group * more.traffic;
   }
   add_counts(cost, more);

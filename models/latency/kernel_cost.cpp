@@ -21,9 +21,9 @@ double smooth_maximum(double a, double b, double knee) {
 KernelCost reading_from_cache(KernelCost cost, Bytes hits, BytesPerSecond cache) {
   if (!(hits > Bytes(0))) return cost;
   const Seconds rest = cost.time - overlapped(cost);
-  cost.traffic = cost.traffic * ((cost.memory - hits) / cost.memory) + hits / cache;
+  cost.traffic = cost.traffic * ((cost.moved[own_memory] - hits) / cost.moved[own_memory]) + hits / cache;
   cost.time = rest + overlapped(cost);
-  cost.memory = cost.memory - hits;
+  cost.moved[own_memory] = cost.moved[own_memory] - hits;
   return cost;
 }
 

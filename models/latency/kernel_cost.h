@@ -1,23 +1,24 @@
 #pragma once
 // What one operator costs on one unit, alone: the result of every latency model, for the step timeline, the
 // usage counters and the energy.
+#include <array>
 #include <cstdint>
 #include <limits>
 
-#include "sim/core/units.h"
+#include "models/latency/machine.h"
 
 namespace weir {
 
+// Over each resource of the machine, by its index (machine.h).
+using Moved = std::array<Bytes, most_resources>;
+
 struct KernelCost {
-  Seconds time;             // on its unit, alone
-  Flops flops;              // done by this rank
-  Bytes memory;             // moved to and from device memory
-  Bytes link;               // sent over the interconnect
-  Bytes host;               // sent over the link to the host, or over its memory's bus
-  BytesPerSecond withheld;  // of the memory's bandwidth, from others while it runs, beside its own bytes
-  Seconds compute;          // part of `time` when only arithmetic would count ...
-  Seconds traffic;          // ... and only memory traffic: the larger says what bounds the kernel
-  Joules energy;            // above idle
+  Seconds time;     // on its unit, alone
+  Flops flops;      // done by this rank
+  Moved moved{};    // drawn from the resources that its unit has a port to
+  Seconds compute;  // part of `time` when only arithmetic would count ...
+  Seconds traffic;  // ... and only memory traffic: the larger says what bounds the kernel
+  Joules energy;    // above idle
   // How well the two overlap: as smooth_maximum has it. What `time` has beyond that depends on neither.
   double knee = std::numeric_limits<double>::infinity();
 };
@@ -26,7 +27,7 @@ struct KernelCost {
 double smooth_maximum(double a, double b, double knee);
 
 // With so many of its bytes in a cache of that bandwidth; what is neither arithmetic nor traffic stays. At
-// most cost.memory of them.
+// most as many as it moves.
 KernelCost reading_from_cache(KernelCost cost, Bytes hits, BytesPerSecond cache);
 
 // Decode attention while every request grows by one token a step: affine in the step number until `steps` are

@@ -13,7 +13,7 @@ KernelCost roofline(const GemmEfficiency& e, const Roof& roof, double flops, dou
   KernelCost cost;
   cost.time = Seconds(smooth_maximum(compute, traffic, e.knee)) + e.launch;
   cost.flops = Flops(flops);
-  cost.memory = Bytes(bytes);
+  cost.moved[own_memory] = Bytes(bytes);
   cost.compute = Seconds(compute);
   cost.traffic = Seconds(traffic);
   cost.knee = e.knee;
@@ -62,7 +62,7 @@ KernelCost grouped_gemm_cost(const GemmEfficiency& e, const Roof& roof, const Ge
 KernelCost elementwise_cost(const ElementwiseEfficiency& e, BytesPerSecond bandwidth, Bytes bytes) {
   const Bytes cached = std::min(bytes, e.cache), rest = bytes - cached;
   KernelCost cost;
-  cost.memory = rest;
+  cost.moved[own_memory] = rest;
   cost.traffic = rest / (e.memory * bandwidth);
   if (cached > Bytes(0)) cost.traffic += cached / e.cache_bandwidth;
   cost.time = cost.traffic + e.launch;

@@ -45,9 +45,9 @@ KernelCost systolic_gemm_cost(const SystolicArrays& a, const GemmShape& s, std::
   const BytesPerSecond bandwidth = a.memory_efficiency * a.bandwidth;
   KernelCost cost;
   cost.flops = Flops(2 * times * s.rows * s.in * s.out);
-  cost.memory = Bytes(times * (bytes_read(a, s) + s.rows * s.out * s.output_bytes));
+  cost.moved[own_memory] = Bytes(times * (bytes_read(a, s) + s.rows * s.out * s.output_bytes));
   cost.compute = Seconds(static_cast<double>(cycles_of_tiles(a, whole(s.rows), all)) / a.clock_hz);
-  cost.traffic = cost.memory / bandwidth;
+  cost.traffic = cost.moved[own_memory] / bandwidth;
   cost.time = std::max(cost.compute, cost.traffic) + Bytes(first) / bandwidth;
   return cost;
 }

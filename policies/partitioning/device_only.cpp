@@ -1,31 +1,27 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "models/llm/parts/rewrite.h"
 #include "policies/partitioning/partitioning.h"
+#include "policies/partitioning/units.h"
 
 namespace weir {
 namespace {
 
+// Between GEMMs a kernel of the same unit runs: a device where that is another one is an NPU.
+bool has_one_unit_for_kernels(std::span<const Unit> units) {
+  return unit_running(units, OperatorKind::gemm) == unit_running(units, OperatorKind::elementwise);
+}
+
 class DeviceOnly final : public PartitioningPolicy {
  public:
-  StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
-    if (std::ranges::find(units, "systolic") != units.end())
+  StageGraph place(StageGraph stage, std::span<const Unit> units) const override {
+    if (!has_one_unit_for_kernels(units))
       throw std::invalid_argument(
           "device_only runs one kernel after another on one unit, and an NPU has several: its partitioning "
           "is npu_units, or npu_pim where it has PIM");
-    const auto link = std::ranges::find(units, "link");
-    return rewrite(std::move(stage), [&](const OperatorGraph& from, std::size_t v) -> Replacement {
-      Operator op = from[v];
-      const bool collective = is_collective(op.kind);
-      if (collective && link == units.end())
-        throw std::invalid_argument(
-            fmt::format("device_only: {} needs a unit \"link\", which the device has not", op.name));
-      op.unit = collective ? static_cast<int>(link - units.begin()) : 0;
-      return op;
-    });
+    return each_on_its_unit(std::move(stage), units, "device_only");
   }
 };
 

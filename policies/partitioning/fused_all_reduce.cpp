@@ -33,9 +33,10 @@ class FusedAllReduce final : public PartitioningPolicy {
   FusedAllReduce(std::shared_ptr<const PartitioningPolicy> policy, std::int64_t chunks)
       : policy_(std::move(policy)), chunks_(chunks) {}
 
-  StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
-    if (std::ranges::find(units, "link") == units.end())
-      throw UnfitKey(key, "a unit \"link\" is needed beside which GEMMs can run, and the device has none");
+  StageGraph place(StageGraph stage, std::span<const Unit> units) const override {
+    if (unit_running(units, OperatorKind::all_reduce) < 0)
+      throw UnfitKey(key,
+                     "a unit for collectives is needed beside which GEMMs can run, and the device has none");
     return rewrite(policy_->place(std::move(stage), units),
                    [this](const OperatorGraph& from, std::size_t v) { return in_chunks(from, v); });
   }

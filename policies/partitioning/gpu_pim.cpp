@@ -24,8 +24,19 @@ struct Host {        // units
   int memory, link;  // none where the memory is the device's own
 };
 
-int unit_or_none(std::span<const std::string> units, const char* name) {
-  const auto found = std::ranges::find(units, name);
+// Behind PIM in the device comes that of its host, which then holds the KV cache.
+int attending_memory(std::span<const Unit> units) {
+  int memory = -1;
+  for (std::size_t u = 0; u < units.size(); ++u)
+    if (units[u].runs(OperatorKind::decode_attention)) memory = static_cast<int>(u);
+  return memory;
+}
+
+// What crosses the link to the host may stop its memory, or run beside it on a unit that does nothing else.
+int host_link(std::span<const Unit> units) {
+  const auto found = std::ranges::find_if(units, [](const Unit& unit) {
+    return unit.runs(OperatorKind::offload) && !unit.runs(OperatorKind::decode_attention);
+  });
   return found == units.end() ? -1 : static_cast<int>(found - units.begin());
 }
 
@@ -34,17 +45,15 @@ class GpuPim final : public PartitioningPolicy {
   GpuPim(std::shared_ptr<const PartitioningPolicy> rest, Transfers transfers, bool spare_memory)
       : rest_(std::move(rest)), transfers_(transfers), spare_memory_(spare_memory) {}
 
-  StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
+  StageGraph place(StageGraph stage, std::span<const Unit> units) const override {
     StageGraph placed = rest_->place(std::move(stage), units);
-    for (const char* host : {"ranksets", "host_cpu"})
-      if (const int unit = unit_or_none(units, host); unit >= 0)
-        return split(placed, {unit, unit_or_none(units, "host_link")});
-    if (const int unit = unit_or_none(units, "pim"); unit >= 0) return split(placed, {unit, -1});
-    throw std::invalid_argument(
-        fmt::format("gpu_pim needs a memory that attends to decodes: PIM in the device, or among the devices "
-                    "of the node host "
-                    "memory such as dimm_pim (the device has {})",
-                    fmt::join(units, ", ")));
+    const int memory = attending_memory(units);
+    if (memory < 0)
+      throw std::invalid_argument(fmt::format(
+          "gpu_pim needs a memory that attends to decodes: PIM in the device, or among the devices "
+          "of the node host memory such as dimm_pim (the device has {})",
+          unit_names(units)));
+    return split(placed, {memory, host_link(units)});
   }
 
   bool keeps_kv_in_host_memory() const override { return true; }

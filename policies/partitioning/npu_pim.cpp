@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "models/llm/parts/rewrite.h"
-#include "policies/partitioning/npu_units.h"
 #include "policies/partitioning/partitioning.h"
+#include "policies/partitioning/units.h"
 
 namespace weir {
 namespace {
@@ -15,16 +15,21 @@ struct NpuPimParams {
   std::int64_t page_elements;
 };
 
+// With single row buffers nothing is read while the PIM works: it cannot hand partial scores over.
+bool stops_reads(const Unit& pim) {
+  return std::ranges::any_of(
+      pim.ports, [](const Port& port) { return port.resource == own_memory && port.withheld >= 1; });
+}
+
 class NpuPim final : public PartitioningPolicy {
  public:
   explicit NpuPim(NpuPimParams params) : params_(params) {}
 
-  StageGraph place(StageGraph stage, std::span<const std::string> units) const override {
-    StageGraph placed = place_on_npu(std::move(stage), units, "npu_pim");
-    const bool blocked = std::ranges::find(units, "pim_blocked") != units.end();
-    const int pim = unit_named(units, blocked ? "pim_blocked" : "pim", "npu_pim");
-    const int vector = unit_named(units, "vector", "npu_pim");
-    const bool overlap = params_.head_overlap.value_or(!blocked);
+  StageGraph place(StageGraph stage, std::span<const Unit> units) const override {
+    StageGraph placed = each_on_its_unit(std::move(stage), units, "npu_pim");
+    const int pim = unit_for(units, OperatorKind::logit, "logit", "npu_pim");
+    const int vector = unit_for(units, OperatorKind::softmax, "softmax", "npu_pim");
+    const bool overlap = params_.head_overlap.value_or(!stops_reads(units[static_cast<std::size_t>(pim)]));
     return rewrite(std::move(placed), [&](const OperatorGraph& from, std::size_t v) {
       return from[v].kind == OperatorKind::attention ? split(from[v], pim, vector, overlap)
                                                      : Replacement(from[v]);

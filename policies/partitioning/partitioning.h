@@ -1,13 +1,13 @@
 #pragma once
 // Which unit of a device runs which operator of a model. Called by the engine once per pipeline stage and
 // configuration, before the run: a placed graph's structure stays, only its operators' times follow the
-// batch. Pure: no clock, no device; it knows the device's units by name only.
+// batch. Pure: no clock, no device; it knows the device's units by what they run.
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "models/llm/operator_graph.h"
+#include "models/latency/machine.h"
 #include "sim/core/catalog.h"
 
 namespace weir {
@@ -21,9 +21,9 @@ struct UnfitKey : std::invalid_argument {
 class PartitioningPolicy {
  public:
   virtual ~PartitioningPolicy() = default;
-  // Sets Operator::unit, an index into `units`, everywhere; may split operators or add some. Throws
-  // std::invalid_argument if the device lacks a unit it needs.
-  virtual StageGraph place(StageGraph stage, std::span<const std::string> units) const = 0;
+  // Sets Operator::unit, an index into `units` of one that runs it, everywhere; may split operators or add
+  // some. Throws std::invalid_argument if the device lacks a unit it needs.
+  virtual StageGraph place(StageGraph stage, std::span<const Unit> units) const = 0;
   // Decodes attend to a KV cache in the memory of the node's host, if there is one that can.
   virtual bool keeps_kv_in_host_memory() const { return false; }
   // But those for whose KV cache the device's own memory has room.

@@ -8,10 +8,12 @@
 namespace weir {
 namespace {
 
-int prefetch_unit(std::span<const std::string> units) {
-  for (std::size_t u = 0; u < units.size(); ++u)
-    if (units[u] == "prefetch") return static_cast<int>(u);
-  throw std::invalid_argument("prefetches need a unit \"prefetch\", which a device without a cache has not");
+int prefetch_unit(std::span<const Unit> units) {
+  const int unit = unit_running(units, OperatorKind::prefetch);
+  if (unit < 0)
+    throw std::invalid_argument(
+        "prefetches need a unit \"prefetch\", which a device without a cache has not");
+  return unit;
 }
 
 std::vector<std::size_t> predecessors(const OperatorGraph& graph, std::size_t v) {
@@ -66,7 +68,7 @@ void add(StageGraph& stage, const CommunicationWindow& window, const Communicati
 
 }  // namespace
 
-StageGraph insert_prefetches(StageGraph stage, std::span<const std::string> units,
+StageGraph insert_prefetches(StageGraph stage, std::span<const Unit> units,
                              std::vector<CommunicationWindow> windows) {
   const int unit = prefetch_unit(units);
   leave_out_what_one_layer_fetches(stage, windows);

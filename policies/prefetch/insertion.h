@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "models/latency/machine.h"
 #include "policies/prefetch/windows.h"
 
 namespace weir {
 
-// Of all that these windows of the stage reach, on the unit "prefetch"; std::invalid_argument without one.
-StageGraph insert_prefetches(StageGraph stage, std::span<const std::string> units,
+// Adds one for all that these windows of the stage reach; throws std::invalid_argument where no unit
+// prefetches.
+StageGraph insert_prefetches(StageGraph stage, std::span<const Unit> units,
                              std::vector<CommunicationWindow> windows);
 
 }  // namespace weir

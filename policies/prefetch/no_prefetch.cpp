@@ -7,7 +7,7 @@ namespace {
 
 class NoPrefetch final : public PrefetchPolicy {
  public:
-  StageGraph add_prefetches(StageGraph placed, std::span<const std::string>) const override { return placed; }
+  StageGraph add_prefetches(StageGraph placed, std::span<const Unit>) const override { return placed; }
   void choose(const PrefetchView&, std::span<Bytes> fetched) const override {
     std::ranges::fill(fetched, Bytes(0));
   }

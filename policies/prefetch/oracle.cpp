@@ -26,7 +26,7 @@ std::size_t prefetches(const StageGraph& stage) {
 
 class Oracle final : public PrefetchPolicy {
  public:
-  StageGraph add_prefetches(StageGraph stage, std::span<const std::string> units) const override {
+  StageGraph add_prefetches(StageGraph stage, std::span<const Unit> units) const override {
     std::vector<CommunicationWindow> windows = communication_windows(stage);
     stage = insert_prefetches(std::move(stage), units, std::move(windows));
     if (const std::size_t count = prefetches(stage); count > most_candidates)

@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "models/llm/operator_graph.h"
+#include "models/latency/machine.h"
 #include "sim/core/catalog.h"
 
 namespace weir {
@@ -28,9 +28,9 @@ struct PrefetchView {
 class PrefetchPolicy {
  public:
   virtual ~PrefetchPolicy() = default;
-  // An operator of kind prefetch for whatever may ever be fetched, on the unit "prefetch". Throws
+  // Adds an operator of kind prefetch for whatever may ever be fetched, on the unit that runs these. Throws
   // std::invalid_argument where the device has none.
-  virtual StageGraph add_prefetches(StageGraph placed, std::span<const std::string> units) const = 0;
+  virtual StageGraph add_prefetches(StageGraph placed, std::span<const Unit> units) const = 0;
   // How much of each is fetched in this step.
   virtual void choose(const PrefetchView& view, std::span<Bytes> fetched) const = 0;
   // Whether a prefetch leaves to its collective what that draws from memory; if not they share it.

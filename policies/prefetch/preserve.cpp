@@ -20,7 +20,7 @@ class Preserve final : public PrefetchPolicy {
  public:
   Preserve(bool window_aware, std::optional<Bytes> limit) : window_aware_(window_aware), limit_(limit) {}
 
-  StageGraph add_prefetches(StageGraph stage, std::span<const std::string> units) const override {
+  StageGraph add_prefetches(StageGraph stage, std::span<const Unit> units) const override {
     std::vector<CommunicationWindow> windows = communication_windows(stage);
     if (window_aware_) std::erase_if(windows, [](const CommunicationWindow& w) { return !w.alone; });
     return insert_prefetches(std::move(stage), units, std::move(windows));

@@ -46,6 +46,7 @@ class GapHistogram {
 struct UnitUsage {
   std::string name;
   std::size_t index;  // in the device's units, of which the idle stream of prefetches is left out
+  bool attends;       // to decodes, beside the unit of the other kernels
   Seconds busy = {};
 };
 

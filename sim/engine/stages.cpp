@@ -6,8 +6,13 @@ namespace weir {
 namespace {
 
 // The stream of prefetches only where there are any.
-bool shown(const DeviceUnit& unit, const StepModel& model) {
-  return unit.name != "prefetch" || model.prefetches();
+bool shown(const Unit& unit, const StepModel& model) {
+  return !unit.runs(OperatorKind::prefetch) || model.prefetches();
+}
+
+// A unit beside those of the other kernels.
+bool attends_to_decodes(const Unit& unit) {
+  return unit.runs(OperatorKind::decode_attention) || unit.runs(OperatorKind::attend);
 }
 
 DeviceUsage nothing_used_yet(const Scenario& scenario, const ReplicaSpec& spec, const StepModel& model,
@@ -25,7 +30,8 @@ DeviceUsage nothing_used_yet(const Scenario& scenario, const ReplicaSpec& spec, 
   usage.memory_bandwidth = device.memory_bandwidth;
   usage.link_bandwidth = spec.links.bandwidth;
   for (std::size_t u = 0; u < device.units.size(); ++u)
-    if (shown(device.units[u], model)) usage.units.push_back({device.units[u].name, u});
+    if (shown(device.units[u], model))
+      usage.units.push_back({device.units[u].name, u, attends_to_decodes(device.units[u])});
   return usage;
 }
 
@@ -65,7 +71,7 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaS
          .unit_tracks = {},
          .activation_per_token = activation_per_token(scenario, spec)});
     if (recorder.wants_spans() && first_of_its_kind)
-      for (const DeviceUnit& unit : spec.on->spec().units)
+      for (const Unit& unit : spec.on->spec().units)
         stages.back().unit_tracks.push_back(
             shown(unit, *model) ? recorder.add_track(fmt::format("{} {}", name, unit.name)) : -1);
   }

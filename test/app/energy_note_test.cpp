@@ -14,7 +14,7 @@ TEST_CASE("energy: of the catalog's devices, GPUs alone have a note, and it fits
     INFO(name);
     const auto device = catalog_device(name);
     REQUIRE(device);
-    const bool gpu = device->spec().unit_names().front() == "gpu";
+    const bool gpu = device->spec().units.front().name == "gpu";
     CHECK(device->spec().power.note == (gpu ? gpu_energy_note : ""));
     ++(gpu ? gpus : others);
   }

@@ -95,7 +95,8 @@ TEST_CASE("device catalog: 8-bit weights halve the bytes, 8-bit activations rais
   const auto time = [&](DataType weights, DataType activations, const BatchShape& batch) {
     return h100->cost(gemm_operator(8192, 8192, weights, activations), batch, no_links());
   };
-  CHECK(time(DataType::fp8, DataType::bf16, one).memory / time(DataType::bf16, DataType::bf16, one).memory ==
+  CHECK(time(DataType::fp8, DataType::bf16, one).moved[own_memory] /
+            time(DataType::bf16, DataType::bf16, one).moved[own_memory] ==
         Approx(0.5).epsilon(0.01));
   // Weight-only quantisation calculates at the 16-bit peak: no faster where arithmetic counts.
   CHECK(time(DataType::fp8, DataType::bf16, many).compute ==
@@ -128,7 +129,7 @@ TEST_CASE("collectives on a device: timed by the links, their bytes and energy c
   const auto links = make_collectives(find_interconnect("nvlink4_switch"), "vllm");
   const KernelCost cost = h100->cost(op, decode_batch(32, 100), *links);
   CHECK(cost.time == links->time(Collective::all_reduce, Bytes(32 * 16384), 4));
-  CHECK(cost.link == links->sent(Collective::all_reduce, Bytes(32 * 16384), 4));
+  CHECK(cost.moved[interconnect] == links->sent(Collective::all_reduce, Bytes(32 * 16384), 4));
   CHECK(cost.energy > Joules(0));
 }
 

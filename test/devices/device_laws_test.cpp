@@ -95,7 +95,7 @@ TEST_CASE("device catalog: on every row nothing beats its roofline or draws more
       const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
       const FlopsPerSecond peak = matrix ? device->spec().peak(op.activations) : best_peak(*device);
       REQUIRE(cost.time >= cost.flops / peak);
-      REQUIRE(cost.time >= cost.memory / device->spec().memory_bandwidth);
+      REQUIRE(cost.time >= cost.moved[own_memory] / device->spec().memory_bandwidth);
       REQUIRE((power.idle * cost.time + cost.energy).value() <= power.tdp.value() * cost.time.value() * 1.01);
     }
   }
@@ -172,7 +172,8 @@ TEST_CASE(
     const CacheSpec cache = *device->spec().cache;
     CHECK(cache.fill <= device->spec().memory_bandwidth);
     CHECK(cache.bandwidth >= device->spec().memory_bandwidth);
-    CHECK(std::ranges::count(device->spec().units, "prefetch", &DeviceUnit::name) == 1);
+    CHECK(std::ranges::count_if(device->spec().units,
+                                [](const Unit& unit) { return unit.runs(OperatorKind::prefetch); }) == 1);
     for (int i = 0; i < 300; ++i) {
       const Operator op = random_operator(random, *device);
       const RandomBatch batch(random);
@@ -180,7 +181,8 @@ TEST_CASE(
       const Bytes stored = asked_for(op, batch.shape) * stored_bytes(op, batch.shape);
       if (!(stored > Bytes(0))) continue;
       INFO(op.name << " " << static_cast<int>(op.kind));
-      REQUIRE(stored.value() <= cost.memory.value() * (1 + 1e-12));  // what may hit is part of what is read
+      REQUIRE(stored.value() <=
+              cost.moved[own_memory].value() * (1 + 1e-12));  // what may hit is part of what is read
       const auto overhead = [](const KernelCost& c) {
         return c.time.value() - smooth_maximum(c.compute.value(), c.traffic.value(), c.knee);
       };
@@ -193,12 +195,13 @@ TEST_CASE(
         REQUIRE(with.time >= cost.compute);
         REQUIRE(with.time >= share * stored / cache.bandwidth);
         REQUIRE(overhead(with) == Approx(overhead(cost)).margin(1e-9 * cost.time.value()));
-        REQUIRE(with.memory.value() == Approx((cost.memory - share * stored).value()).margin(1));
+        REQUIRE(with.moved[own_memory].value() ==
+                Approx((cost.moved[own_memory] - share * stored).value()).margin(1));
         REQUIRE(with.flops == cost.flops);
         before = with.time;
       }
       // A cache as fast as the kernel reads memory changes nothing.
-      REQUIRE(reading_from_cache(cost, stored, cost.memory / cost.traffic).time.value() ==
+      REQUIRE(reading_from_cache(cost, stored, cost.moved[own_memory] / cost.traffic).time.value() ==
               Approx(cost.time.value()));
     }
   }
@@ -221,8 +224,8 @@ TEST_CASE(
       if (op.kind != OperatorKind::gemm && op.kind != OperatorKind::grouped_gemm) continue;
       const RandomBatch batch(random);
       const KernelCost cost = device->cost(op, batch.shape, no_links());
-      if (!(cost.memory > Bytes(0))) continue;
-      REQUIRE(reading_from_cache(cost, cost.memory, BytesPerSecond(1e21)).time.value() ==
+      if (!(cost.moved[own_memory] > Bytes(0))) continue;
+      REQUIRE(reading_from_cache(cost, cost.moved[own_memory], BytesPerSecond(1e21)).time.value() ==
               Approx(endless->cost(op, batch.shape, no_links()).time.value()).epsilon(1e-9));
     }
   }

@@ -50,13 +50,13 @@ TEST_CASE(
   const DeviceSpec h100 = catalog_device("h100_sxm")->spec();
   REQUIRE(h100.cache);
   CHECK(h100.cache->capacity == Bytes(50. * (1 << 20)));
-  CHECK(h100.unit_names() == std::vector<std::string>{"gpu", "link", "prefetch"});
+  CHECK(unit_names(h100.units) == "gpu, link, prefetch");
   const auto other = catalog_device("h100_sxm", {{"l2_mb", 128}, {"l2_bandwidth_gb_per_s", 20000}});
   CHECK(other->spec().cache->capacity == Bytes(128e6));
   CHECK(other->spec().cache->bandwidth == BytesPerSecond(20e12));
   CHECK(other->spec().cache->fill == h100.cache->fill);
   CHECK_FALSE(catalog_device("t4")->spec().cache);
-  CHECK(catalog_device("t4")->spec().unit_names() == std::vector<std::string>{"gpu", "link"});
+  CHECK(unit_names(catalog_device("t4")->spec().units) == "gpu, link");
   CHECK(catalog_device("t4", {{"l2_bandwidth_gb_per_s", 1000}})->spec().cache->capacity ==
         Bytes(4. * (1 << 20)));
 }

@@ -78,8 +78,9 @@ TEST_CASE("fused step: flops, weights and what the links carry stay, and the tim
           const RandomBatch batch(random);
           const StepCost a = one.step({batch.shape}), b = many.step({batch.shape});
           check_near(a.flops, b.flops);
-          check_near(a.link, b.link);
-          CHECK(b.memory.value() == Approx(a.memory.value() + read_again(placed, batch.shape)));
+          check_near(a.moved[interconnect], b.moved[interconnect]);
+          CHECK(b.moved[own_memory].value() ==
+                Approx(a.moved[own_memory].value() + read_again(placed, batch.shape)));
           CHECK(b.busy[0] >= a.busy[0] * (1 - 1e-12));  // chunks gain nothing by themselves
           CHECK(b.time >= b.busy[0] * (1 - 1e-12));
           CHECK(b.time >= b.busy.at(whole.on->spec().units.size() - 1) * (1 - 1e-12));
@@ -179,13 +180,13 @@ TEST_CASE("fused step: chunks of a collective add up to it, on every interconnec
               op.end = static_cast<double>(i + 1) / chunks;
               const KernelCost chunk = device->cost(op, batch, *links);
               REQUIRE(chunk.time >= Seconds(0));
-              REQUIRE(chunk.link >= Bytes(0));
+              REQUIRE(chunk.moved[interconnect] >= Bytes(0));
               falls = falls || chunk.time == Seconds(0);
               time += chunk.time;
-              sent += chunk.link;
+              sent += chunk.moved[interconnect];
             }
             fell += falls;
-            REQUIRE(sent.value() == Approx(whole.link.value()));
+            REQUIRE(sent.value() == Approx(whole.moved[interconnect].value()));
             REQUIRE(time.value() >= whole.time.value() * (1 - 1e-12));
             if (!falls) REQUIRE(time.value() == Approx(whole.time.value()));
           }
@@ -210,8 +211,9 @@ TEST_CASE("fused step: with prefetches as well every byte is counted once, and b
   check_near(c.step(batch, 4, "preserve").prefetch.fetched, c.step(batch, 1, "preserve").prefetch.fetched);
   CHECK(both.prefetch.used + both.prefetch.evicted <= both.prefetch.fetched * (1 + 1e-12));
   check_near(both.flops, none.flops);
-  check_near(both.link, none.link);
-  CHECK(both.memory.value() == Approx((fused.memory + both.prefetch.fetched - both.prefetch.used).value()));
+  check_near(both.moved[interconnect], none.moved[interconnect]);
+  CHECK(both.moved[own_memory].value() ==
+        Approx((fused.moved[own_memory] + both.prefetch.fetched - both.prefetch.used).value()));
   CHECK(both.time <= std::max(fused.time, preserve.time));
   CHECK(both.time < none.time);
 }

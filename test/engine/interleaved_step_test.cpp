@@ -59,11 +59,11 @@ TEST_CASE("interleaved step: it costs the same whatever was asked before, and th
     for (std::size_t way = 0; way < again.size(); ++way) {
       CHECK(again[way].time == fresh[way].time);
       CHECK(again[way].flops == fresh[way].flops);
-      CHECK(again[way].memory == fresh[way].memory);
+      CHECK(again[way].moved[own_memory] == fresh[way].moved[own_memory]);
       CHECK(again[way].energy == fresh[way].energy);
     }
     CHECK(again[2].time == std::min(again[0].time, again[1].time));
-    CHECK(again[1].memory > again[0].memory);  // weights twice
+    CHECK(again[1].moved[own_memory] > again[0].moved[own_memory]);  // weights twice
     CHECK(again[1].flops.value() == Approx(again[0].flops.value()));
   }
 }
@@ -94,7 +94,7 @@ TEST_CASE("interleaved step: the PIM is slower beside the other sub-batch's weig
           "[engine]") {
   const NeuPims neupims;
   const StepModel model = neupims.model();
-  const double most = neupims.replica.on->spec().units[2].slowed_by_reads;
+  const double most = neupims.replica.on->spec().units[2].ports[0].slowed;
   CHECK((most > 0.05 && most < 0.2));  // docs/memory_models.md: 12 %
   std::mt19937_64 random(5);
   const Decodes decodes(random, 256);

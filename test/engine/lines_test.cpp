@@ -15,7 +15,7 @@ using namespace weir::test;
 namespace {
 
 PlayedCost of_time(double seconds) {
-  return {{.time = Seconds(seconds), .memory = Bytes(7)}};
+  return {{.time = Seconds(seconds), .moved = {Bytes(7)}}};
 }
 
 struct Cut {
@@ -188,7 +188,7 @@ TEST_CASE("lines: steps with prefetches, across the moment when the KV cache no 
       }
       check_near(lines.time, one_by_one.time);
       check_near(lines.energy, one_by_one.energy);
-      check_near(lines.memory, one_by_one.memory);
+      check_near(lines.moved[own_memory], one_by_one.moved[own_memory]);
       check_near(lines.prefetch.fetched, one_by_one.prefetch.fetched);
       check_near(lines.prefetch.used, one_by_one.prefetch.used);
       check_near(lines.busy[0], one_by_one.busy[0]);

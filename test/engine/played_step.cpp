@@ -33,7 +33,7 @@ ReplicaSpec replica_on(const std::string& kind, const std::string& interconnect,
 }
 
 StageGraph place(const ReplicaSpec& replica, StageGraph stage) {
-  const std::vector<std::string> units = replica.on->spec().unit_names();
+  const std::vector<Unit>& units = replica.on->spec().units;
   return replica.prefetch->add_prefetches(replica.partitioning->place(std::move(stage), units), units);
 }
 
@@ -73,8 +73,7 @@ RandomBatch::RandomBatch(std::mt19937_64& random) {
 
 Played play(const ReplicaSpec& replica, const StageGraph& placed, const BatchShape& batch, bool fold) {
   const DeviceSpec& spec = replica.on->spec();
-  const StepGraph graph =
-      stage_step({&placed, 1}, spec.units, {spec.reached_bandwidth(), replica.links.bandwidth}).graph;
+  const StepGraph graph = stage_step({&placed, 1}, spec.units, spec.resources(replica.links.bandwidth)).graph;
   Timeline timeline(graph);
   std::vector<KernelCost> costs;
   for (const OperatorGraph* part : graphs_of(placed))
@@ -88,8 +87,8 @@ Played play(const ReplicaSpec& replica, const StageGraph& placed, const BatchSha
   for (const OperatorRecord& record : records) {
     const KernelCost& cost = costs[static_cast<std::size_t>(record.op)];
     played.sum.flops += cost.flops;
-    played.sum.memory += cost.memory;
-    played.sum.link += cost.link;
+    played.sum.moved[own_memory] += cost.moved[own_memory];
+    played.sum.moved[interconnect] += cost.moved[interconnect];
     played.sum.energy += cost.energy;
   }
   played.result = timeline.evaluate({.fold = fold});
@@ -101,9 +100,9 @@ void check_same(const StepCost& summed, const Played& played, Seconds host) {
   check_near(summed.host_bound, host);
   check_near(summed.compute_bound + summed.memory_bound + summed.link_bound + summed.host_bound, summed.time);
   check_near(summed.flops, played.sum.flops);
-  check_near(summed.memory, played.sum.memory);
-  check_near(summed.link, played.sum.link);
-  check_near(played.result.bytes[0], played.sum.memory);  // no kernel is faster than the memory
+  check_near(summed.moved[own_memory], played.sum.moved[own_memory]);
+  check_near(summed.moved[interconnect], played.sum.moved[interconnect]);
+  check_near(played.result.bytes[0], played.sum.moved[own_memory]);  // no kernel is faster than the memory
   check_near(summed.energy, played.sum.energy);
   for (std::size_t unit = 0; unit < played.result.busy.size(); ++unit)
     check_near(summed.busy[unit], played.result.busy[unit][0]);

@@ -17,13 +17,14 @@ struct Spared {
   bool units = false;   // and every other operator a unit, on links with bandwidth for all
 };
 
-StageGraph on_units_of_their_own(StageGraph placed, const Spared& spared, std::vector<DeviceUnit>& units) {
+StageGraph on_units_of_their_own(StageGraph placed, const Spared& spared, std::vector<Unit>& units) {
   for (Part& part : placed.parts)
     for (const auto v : boost::make_iterator_range(boost::vertices(part.operators))) {
       Operator& op = part.operators[v];
       if (!(op.kind == OperatorKind::prefetch ? spared.stream : spared.units)) continue;
+      const int placed_on = op.unit;
       op.unit = static_cast<int>(units.size());
-      units.push_back({"its own"});
+      units.push_back({"its own", {op.kind}, units[static_cast<std::size_t>(placed_on)].ports});
     }
   return placed;
 }
@@ -37,11 +38,12 @@ Seconds played(Case c, unsigned set, const Spared& spared) {
   replica.prefetch = told;
   const StageGraph placed = place(replica, c.stage);
   const DeviceSpec& device = replica.on->spec();
-  std::vector<DeviceUnit> units = device.units;
+  std::vector<Unit> units = device.units;
   const StageGraph spread = on_units_of_their_own(placed, spared, units);
-  const StageStep step = stage_step(
-      {&spread, 1}, units,
-      {(spared.sharing ? 1e9 : 1) * device.cache->fill, (spared.units ? 1e9 : 1) * replica.links.bandwidth});
+  const StageStep step =
+      stage_step({&spread, 1}, units,
+                 std::vector<Resource>{{"memory", (spared.sharing ? 1e9 : 1) * device.cache->fill},
+                                       {"link", (spared.units ? 1e9 : 1) * replica.links.bandwidth}});
   Timeline timeline(step.graph);
   const auto fill = [&](const OperatorGraph& part, int first) {
     const std::vector<bool> elsewhere = Prefetched::covered(part);

@@ -27,7 +27,7 @@ const Json algorithm_1 = {{"kind", "preserve"}},
 class Told final : public PrefetchPolicy {
  public:
   explicit Told(const Json& json) : policy_(policy(json)) {}
-  StageGraph add_prefetches(StageGraph placed, std::span<const std::string> units) const override {
+  StageGraph add_prefetches(StageGraph placed, std::span<const Unit> units) const override {
     return policy_->add_prefetches(std::move(placed), units);
   }
   void choose(const PrefetchView& view, std::span<Bytes> fetched) const override {

@@ -27,7 +27,7 @@ std::shared_ptr<const PrefetchPolicy> prefetch(const Json& json) {
 // What Algorithm 1 never does.
 class Everything final : public PrefetchPolicy {
  public:
-  StageGraph add_prefetches(StageGraph placed, std::span<const std::string> units) const override {
+  StageGraph add_prefetches(StageGraph placed, std::span<const Unit> units) const override {
     return prefetch({{"kind", "preserve"}})->add_prefetches(std::move(placed), units);
   }
   void choose(const PrefetchView& view, std::span<Bytes> fetched) const override {
@@ -92,7 +92,8 @@ TEST_CASE("prefetch step: every byte still crosses the memory's bus, those of ev
          {npu.preserve(batch), npu.aware(batch), npu.step(std::make_shared<Everything>(), batch)}) {
       const PrefetchBytes& bytes = with.prefetch;
       CHECK((bytes.used + bytes.evicted + bytes.left).value() == Approx(bytes.fetched.value()));
-      CHECK(with.memory.value() == Approx((none.memory + bytes.evicted + bytes.left).value()));
+      CHECK(with.moved[own_memory].value() ==
+            Approx((none.moved[own_memory] + bytes.evicted + bytes.left).value()));
       CHECK(with.flops == none.flops);
       CHECK(with.energy.value() >= none.energy.value() * (1 - 1e-12));
     }
@@ -112,7 +113,7 @@ TEST_CASE("prefetch step: an LM head fetched for a step in which no prompt ends 
   const StepCost none = npu.none(batch), with = npu.preserve(batch);
   const double head = 128256. / 8 * 4096 * 2;  // not quantised
   CHECK(with.prefetch.left.value() == Approx(head));
-  CHECK(with.memory.value() == Approx(none.memory.value() + head));
+  CHECK(with.moved[own_memory].value() == Approx(none.moved[own_memory].value() + head));
   batch.sequences = 1;
   CHECK(npu.preserve(batch).prefetch.left == Bytes(0));
 }

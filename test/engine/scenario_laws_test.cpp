@@ -129,7 +129,7 @@ TEST_CASE("scenario: a partitioning that lacks a unit of the device is what is w
   };
   CHECK(error("neupims_npu", "npu_pim") == "");
   CHECK_THAT(error("npu_only", "npu_pim"),
-             Catch::Contains("/serving/replicas/0/partitioning: npu_pim needs a unit \"pim\""));
+             Catch::Contains("/serving/replicas/0/partitioning: npu_pim needs a unit that runs logit"));
   CHECK_THAT(error("neupims_npu", "device_only"),
              Catch::Contains("/serving/replicas/0/partitioning: device_only runs one kernel after another"));
 }

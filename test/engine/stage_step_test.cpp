@@ -1,17 +1,23 @@
 #include "sim/engine/timeline/stage_step.h"
 #include "test/models/llm/parts.h"
 
+#include "test/policies/units.h"
+
 #include <catch2/catch.hpp>
 
 using namespace weir;
+using test::units;
 
 namespace {
+
+const std::vector<Resource> resources = {{"memory", BytesPerSecond(100)}, {"link", BytesPerSecond(50)}};
 
 void add_in_a_row(OperatorGraph& graph, const std::vector<std::pair<std::string, int>>& operators) {
   for (const auto& [name, unit] : operators) {
     Operator op;
     op.name = name;
     op.unit = unit;
+    if (unit == 1) op.kind = OperatorKind::all_reduce;
     const auto vertex = boost::add_vertex(op, graph);
     if (vertex > 0) boost::add_edge(vertex - 1, vertex, graph);
   }
@@ -29,8 +35,8 @@ StageGraph small_stage(std::int64_t layers) {
 KernelCost cost(double seconds, double memory, double link = 0) {
   KernelCost cost;
   cost.time = Seconds(seconds);
-  cost.memory = Bytes(memory);
-  cost.link = Bytes(link);
+  cost.moved[own_memory] = Bytes(memory);
+  cost.moved[interconnect] = Bytes(link);
   return cost;
 }
 
@@ -44,8 +50,7 @@ void set_block(Timeline& timeline, const StepGraph& graph, int first) {
 
 TEST_CASE("stage step: a model on one GPU takes the sum of its kernels and moves their bytes", "[timeline]") {
   const StageGraph stage = small_stage(10);
-  const StageStep step =
-      stage_step({&stage, 1}, {{"gpu"}, {"link"}}, {BytesPerSecond(100), BytesPerSecond(50)});
+  const StageStep step = stage_step({&stage, 1}, units({"gpu", "link"}), resources);
   Timeline timeline(step.graph);
   set_cost(timeline, step.graph, step.chains[0][0], cost(1, 10));
   set_block(timeline, step.graph, step.chains[0][1]);
@@ -68,8 +73,7 @@ TEST_CASE("stage step: what an early prefetch is for starts without it, and what
   const auto early = boost::add_vertex(fetch, part(stage, "block"));
   boost::add_edge(early, 0, part(stage, "block"));
   stage.early.push_back({1, static_cast<std::size_t>(early), 1, 1});  // starts with the all-reduce
-  const StageStep step =
-      stage_step({&stage, 1}, {{"gpu"}, {"link"}, {"prefetch"}}, {BytesPerSecond(100), BytesPerSecond(50)});
+  const StageStep step = stage_step({&stage, 1}, units({"gpu", "link", "prefetch"}), resources);
   const auto total = [&](double seconds) {
     Timeline timeline(step.graph);
     set_cost(timeline, step.graph, step.chains[0][0], cost(1, 0));
@@ -93,8 +97,7 @@ TEST_CASE("stage step: a prefetch for what ends a layer ends it too", "[timeline
   fetch.kind = OperatorKind::prefetch;
   fetch.unit = 2;
   boost::add_edge(boost::add_vertex(fetch, part(stage, "block")), 1, part(stage, "block"));
-  const StageStep step =
-      stage_step({&stage, 1}, {{"gpu"}, {"link"}, {"prefetch"}}, {BytesPerSecond(100), BytesPerSecond(50)});
+  const StageStep step = stage_step({&stage, 1}, units({"gpu", "link", "prefetch"}), resources);
   const auto total = [&](double seconds) {
     Timeline timeline(step.graph);
     set_cost(timeline, step.graph, step.chains[0][0], cost(1, 0));
@@ -110,7 +113,7 @@ TEST_CASE("stage step: a prefetch for what ends a layer ends it too", "[timeline
 
 TEST_CASE("stage step: of two sub-batches one computes while the other communicates", "[timeline]") {
   const std::vector<StageGraph> stages{small_stage(10), small_stage(10)};
-  const StageStep step = stage_step(stages, {{"gpu"}, {"link"}}, {BytesPerSecond(100), BytesPerSecond(50)});
+  const StageStep step = stage_step(stages, units({"gpu", "link"}), resources);
   Timeline timeline(step.graph);
   for (const auto& chain : step.chains) set_block(timeline, step.graph, chain[1]);
   // The GPU is the busier: 2 x 5 s a layer. It idles from 10 s until the first all-reduce ends at 12; the
@@ -121,18 +124,18 @@ TEST_CASE("stage step: of two sub-batches one computes while the other communica
 TEST_CASE("stage step: a stage in the middle of a pipeline has only its block", "[timeline]") {
   StageGraph stage = small_stage(7);
   std::erase_if(stage.parts, [](const Part& part) { return part.name != "block"; });
-  const StageStep step =
-      stage_step({&stage, 1}, {{"gpu"}, {"link"}}, {BytesPerSecond(100), BytesPerSecond(50)});
+  const StageStep step = stage_step({&stage, 1}, units({"gpu", "link"}), resources);
   Timeline timeline(step.graph);
   set_block(timeline, step.graph, step.chains[0][0]);
   CHECK(timeline.evaluate().total.value() == Approx(7 * 9));
 }
 
-TEST_CASE("stage step: sub-batches of different depth and unknown units are refused", "[timeline]") {
+TEST_CASE(
+    "stage step: sub-batches of different depth and units that are not there or run other kinds are refused",
+    "[timeline]") {
   const std::vector<StageGraph> stages{small_stage(10), small_stage(9)};
-  CHECK_THROWS_AS(stage_step(stages, {{"gpu"}, {"link"}}, {BytesPerSecond(1), BytesPerSecond(1)}),
-                  std::invalid_argument);
+  CHECK_THROWS_AS(stage_step(stages, units({"gpu", "link"}), resources), std::invalid_argument);
   const StageGraph stage = small_stage(2);
-  CHECK_THROWS_AS(Timeline(stage_step({&stage, 1}, {{"gpu"}}, {BytesPerSecond(1), BytesPerSecond(1)}).graph),
-                  std::invalid_argument);
+  CHECK_THROWS_AS(stage_step({&stage, 1}, units({"gpu"}), resources), std::invalid_argument);
+  CHECK_THROWS_AS(stage_step({&stage, 1}, units({"gpu", "prefetch"}), resources), std::invalid_argument);
 }

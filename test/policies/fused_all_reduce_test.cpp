@@ -8,14 +8,15 @@
 #include "test/models/llm/models.h"
 #include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
+#include "test/policies/units.h"
 
 using namespace weir;
 using namespace weir::test;
 
 namespace {
 
-const std::vector<std::string> gpu = {"gpu", "prefetch", "link"};
-const std::vector<std::string> npu = {"systolic", "vector", "pim", "link"};
+const std::vector<Unit> gpu = test::units({"gpu", "prefetch", "link"});
+const std::vector<Unit> npu = test::units({"systolic", "vector", "pim", "link"});
 
 std::shared_ptr<const PartitioningPolicy> chunked(const Json& chunks, const char* kind = "device_only") {
   const Json json = {{"kind", kind}, {"fused_all_reduce_chunks", chunks}};
@@ -157,7 +158,7 @@ TEST_CASE("fused all-reduce: every kind takes it, and the rest of its output col
 }
 
 TEST_CASE("fused all-reduce: what cannot be is told at its key", "[partitioning]") {
-  const auto refused = [](int chunks, std::int64_t hidden, const std::vector<std::string>& units) {
+  const auto refused = [](int chunks, std::int64_t hidden, const std::vector<Unit>& units) {
     Architecture model = catalog_model("llama3-8b");
     model.hidden = hidden;
     try {
@@ -169,7 +170,8 @@ TEST_CASE("fused all-reduce: what cannot be is told at its key", "[partitioning]
   };
   CHECK(refused(32, 32, gpu) == "");
   CHECK_THAT(refused(33, 32, gpu), Catch::StartsWith("fused_all_reduce_chunks: o_proj has 32 columns"));
-  CHECK_THAT(refused(2, 4096, {"gpu"}), Catch::StartsWith("fused_all_reduce_chunks: a unit \"link\""));
+  CHECK_THAT(refused(2, 4096, test::units({"gpu"})),
+             Catch::StartsWith("fused_all_reduce_chunks: a unit for collectives"));
   CHECK_THROWS_WITH(chunked(0), Catch::Contains("/fused_all_reduce_chunks"));
   CHECK_THROWS_WITH(chunked(65), Catch::Contains("/fused_all_reduce_chunks"));
   CHECK_THROWS_WITH(chunked(2.5), Catch::Contains("/fused_all_reduce_chunks"));

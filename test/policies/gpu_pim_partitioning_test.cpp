@@ -8,15 +8,16 @@
 #include "test/models/llm/models.h"
 #include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
+#include "test/policies/units.h"
 
 using namespace weir;
 
 namespace {
 
-const std::vector<std::string> beside_dimms = {"gpu", "link", "ranksets", "host_link"};
-const std::vector<std::string> beside_cpu = {"gpu", "link", "host_cpu", "host_link"};
-const std::vector<std::string> with_pim = {"gpu", "link", "pim"};
-enum Unit { gpu, link, memory, host_link };
+const std::vector<Unit> beside_dimms = test::units({"gpu", "link", "ranksets", "host_link"});
+const std::vector<Unit> beside_cpu = test::units({"gpu", "link", "host_cpu", "host_link"});
+const std::vector<Unit> with_pim = test::units({"gpu", "link", "gpu's pim"});
+enum Index { gpu, link, memory, host_link };
 
 std::shared_ptr<const PartitioningPolicy> gpu_pim(bool concurrent = true, bool asynchronous = true) {
   const Json json = {
@@ -98,7 +99,7 @@ TEST_CASE("gpu_pim: all that is no attention is where the device alone would hav
     const StageGraph whole = stage("mixtral-8x7b", 2);
     const StageGraph alone = test::make_policy(partitioning_policies(), "device_only")->place(whole, units),
                      placed = gpu_pim()->place(whole, units);
-    const std::size_t more = units == with_pim ? 1 : 4;
+    const std::size_t more = units.size() == with_pim.size() ? 1 : 4;
     CHECK(boost::num_vertices(part(placed, "block")) == boost::num_vertices(part(alone, "block")) + more);
     const auto no_attention = [](const StageGraph& of) {
       std::vector<Operator> ops;
@@ -168,7 +169,7 @@ TEST_CASE("gpu_pim: PIM in the device attends beside the prompts and sends nothi
 }
 
 TEST_CASE("gpu_pim: a device without memory that computes is refused in words", "[partitioning]") {
-  const std::vector<std::string> plain = {"gpu", "link"};
+  const std::vector<Unit> plain = test::units({"gpu", "link"});
   CHECK_THROWS_WITH(gpu_pim()->place(stage("gpt3-175b", 8), plain),
                     Catch::Contains("dimm_pim") && Catch::Contains("gpu, link"));
   CHECK_THROWS_AS(gpu_pim()->place(stage("gpt3-175b", 8), plain), std::invalid_argument);

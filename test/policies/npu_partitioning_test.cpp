@@ -5,15 +5,16 @@
 #include "policies/partitioning/partitioning.h"
 #include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
+#include "test/policies/units.h"
 
 using namespace weir;
 using test::make_policy;
 
 namespace {
 
-const std::vector<std::string> plain = {"systolic", "vector", "link"};
-const std::vector<std::string> dual = {"systolic", "vector", "pim", "link"};
-const std::vector<std::string> single = {"systolic", "vector", "pim_blocked", "link"};
+const std::vector<Unit> plain = test::units({"systolic", "vector", "link"});
+const std::vector<Unit> dual = test::units({"systolic", "vector", "pim", "link"});
+const std::vector<Unit> single = test::units({"systolic", "vector", "pim_blocked", "link"});
 
 StageGraph stage(const char* model, int tensor = 1) {
   Reading reading("test");
@@ -52,11 +53,11 @@ TEST_CASE(
       CHECK(op.unit == (is_collective(op.kind) ? 2 : op.kind == OperatorKind::elementwise ? 1 : 0));
     }
   CHECK(seen.size() >= 5);
-  const std::vector<std::string> gpu = {"gpu", "link"};
-  CHECK_THROWS_WITH(make_policy(partitioning_policies(), "npu_units")->place(stage("gpt3-7b"), gpu),
-                    Catch::Contains("vector") && Catch::Contains("gpu, link"));
+  const std::vector<Unit> gpu = test::units({"gpu", "link"});
+  CHECK_THROWS_WITH(make_policy(partitioning_policies(), "npu_pim")->place(stage("gpt3-7b"), gpu),
+                    Catch::Contains("npu_pim needs a unit that runs logit") && Catch::Contains("gpu, link"));
   CHECK_THROWS_WITH(make_policy(partitioning_policies(), "npu_pim")->place(stage("gpt3-7b"), plain),
-                    Catch::Contains("\"pim\""));
+                    Catch::Contains("runs logit"));
   CHECK_THROWS_WITH(make_policy(partitioning_policies(), "device_only")->place(stage("gpt3-7b"), plain),
                     Catch::Contains("npu_units"));
 }
@@ -105,7 +106,7 @@ TEST_CASE("npu_pim: heads go in groups of a page, every one once, each group on 
 
 TEST_CASE("npu_pim: single row buffers and head_overlap false leave one way for all heads",
           "[partitioning]") {
-  const auto groups = [](const Json& keys, const std::vector<std::string>& units) {
+  const auto groups = [](const Json& keys, const std::vector<Unit>& units) {
     return of_kind(part(npu_pim(keys)->place(stage("gpt3-13b"), units), "block"), OperatorKind::logit).size();
   };
   CHECK(groups(Json::object(), dual) == 10);

@@ -4,6 +4,7 @@
 #include "policies/prefetch/prefetch.h"
 #include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
+#include "test/policies/units.h"
 
 using namespace weir;
 using test::make_policy;
@@ -32,7 +33,7 @@ OperatorGraph every_kind() {
 }  // namespace
 
 TEST_CASE("device_only: kernels run on the device's first unit, collectives on its link", "[partitioning]") {
-  const std::vector<std::string> units = {"gpu", "copy", "link"};
+  const std::vector<Unit> units = test::units({"gpu", "copy", "link"});
   const StageGraph stage = stage_of(every_kind(), every_kind(), every_kind(), 12);
   const StageGraph placed = make_policy(partitioning_policies(), "device_only")->place(stage, units);
   CHECK(layers_of(placed) == 12);
@@ -46,7 +47,7 @@ TEST_CASE("device_only: kernels run on the device's first unit, collectives on i
 
 TEST_CASE("device_only: a collective on a device without a link is refused, kernels alone are not",
           "[partitioning]") {
-  const std::vector<std::string> units = {"gpu"};
+  const std::vector<Unit> units = test::units({"gpu"});
   const auto policy = make_policy(partitioning_policies(), "device_only");
   CHECK_THROWS_WITH(policy->place(stage_of(every_kind(), {}, {}, 1), units), Catch::Contains("link"));
   OperatorGraph kernels;

@@ -9,13 +9,14 @@
 #include "test/models/llm/models.h"
 #include "test/models/llm/parts.h"
 #include "test/policies/make_policy.h"
+#include "test/policies/units.h"
 
 using namespace weir;
 using namespace weir::test;
 
 namespace {
 
-const std::vector<std::string> units = {"npu", "link", "prefetch"};
+const std::vector<Unit> npu_units = test::units({"npu", "link", "prefetch"});
 
 StageGraph stage_of(const char* model, int tensor) {
   return rewrite(build_stage(catalog_model(model), {}, {tensor, 1, 1}, 0),
@@ -93,7 +94,7 @@ TEST_CASE(
       CAPTURE(model.name, to_string(cut));
       for (int s = 0; s < cut.pipeline; ++s) {
         const StageGraph before = build_stage(model, {}, cut, s);
-        const StageGraph after = preserve()->add_prefetches(before, units);
+        const StageGraph after = preserve()->add_prefetches(before, npu_units);
         int fetches = 0;
         REQUIRE(after.parts.size() == before.parts.size());
         for (std::size_t part = 0; part < after.parts.size(); ++part) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 
 #include "sim/app/output/metrics.h"
 #include "sim/engine/child_process.h"
@@ -14,7 +13,6 @@ namespace weir {
 namespace {
 
 constexpr std::size_t figures = 13;
-constexpr std::string_view attending[] = {"pim", "pim_blocked", "ranksets", "host_cpu"};
 
 struct Utilisation {
   double flops = 0, memory = 0, pim = 0, watts = 0;
@@ -30,8 +28,7 @@ Utilisation utilisation(const RunResult& result) {
     mean.memory += share * (device.memory / window / device.memory_bandwidth);
     mean.watts += share * device.energy.value() / device.devices / window.value();
     for (const UnitUsage& unit : device.units)
-      if (std::ranges::find(attending, unit.name) != std::end(attending))
-        mean.pim += share * (unit.busy / window);
+      if (unit.attends) mean.pim += share * (unit.busy / window);
   }
   return mean;
 }

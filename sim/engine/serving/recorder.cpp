@@ -127,13 +127,13 @@ void Recorder::busy(std::size_t device, Seconds from, Seconds to, const StepCost
   usage.link_bound += share.link_bound;
   usage.host_bound += share.host_bound;
   usage.flops += share.flops;
-  usage.memory += share.memory;
-  usage.link += share.link;
+  usage.memory += share.moved[own_memory];
+  usage.link += share.moved[interconnect];
   usage.prefetch += share.prefetch;
   usage.energy += usage.devices * share.energy;
   for (UnitUsage& unit : usage.units) unit.busy += share.busy[unit.index];
   device_busy_[device].add(from, to, cost.time.value());
-  link_bytes_[device].add(from, to, cost.link.value());
+  link_bytes_[device].add(from, to, cost.moved[interconnect].value());
 }
 
 void Recorder::carried(std::size_t link, Seconds from, Seconds to, Bytes bytes) {

@@ -25,7 +25,7 @@ bool on_line(const PlayedAt& from, const StepCost& slope, const PlayedAt& played
   StepCost expected = from.cost;
   expected += static_cast<double>(played.step - from.step) * slope;
   return played.causes == from.causes && same(expected.time.value(), played.cost.time.value()) &&
-         same(expected.memory.value(), played.cost.memory.value()) &&
+         same(expected.moved[own_memory].value(), played.cost.moved[own_memory].value()) &&
          same(expected.energy.value(), played.cost.energy.value()) &&
          std::ranges::equal(expected.busy, played.cost.busy,
                             [](Seconds a, Seconds b) { return same(a.value(), b.value()); }) &&

@@ -9,13 +9,6 @@
 namespace weir {
 namespace {
 
-StepBandwidths bandwidths_of(const ReplicaSpec& replica) {
-  const DeviceSpec& device = replica.on->spec();
-  StepBandwidths all{device.reached_bandwidth(), replica.links.bandwidth};
-  if (device.host_kv) all.host = device.host_bandwidth, all.host_memory = device.host_kv->bandwidth;
-  return all;
-}
-
 // Whichever member runs them.
 bool cost_alike(const Operator& a, Operator b) {
   b.member = a.member;
@@ -35,7 +28,7 @@ PlayedStep::PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int
     throw std::invalid_argument(fmt::format("{} has {} units; a step counts {} at most", device.kind,
                                             device.units.size(), StepCost::most_units));
   const std::vector<StageGraph> alike(static_cast<std::size_t>(chains), placed);
-  StageStep step = stage_step(alike, device.units, bandwidths_of(replica));
+  StageStep step = stage_step(alike, device.units, device.resources(replica.links.bandwidth));
   place(step, placed);
   prefetched_.emplace(replica, step, placed);
   graph_ = std::move(step.graph);

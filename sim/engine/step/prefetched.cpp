@@ -55,7 +55,8 @@ BytesPerSecond Prefetched::beside_a(const KernelCost& communication) const {
   const DeviceSpec& spec = device_->spec();
   if (!policy_->yields() || !(communication.time > Seconds(0))) return spec.cache->fill;
   const BytesPerSecond reached = spec.reached_bandwidth();
-  return std::min(spec.cache->fill, reached - std::min(communication.memory / communication.time, reached));
+  return std::min(spec.cache->fill,
+                  reached - std::min(communication.moved[own_memory] / communication.time, reached));
 }
 
 void Prefetched::offer(Offered& offered, const BatchShape& batch) const {
@@ -83,7 +84,7 @@ void Prefetched::offer(Offered& offered, const BatchShape& batch) const {
 KernelCost Prefetched::fetch_cost(Bytes bytes, BytesPerSecond stream) const {
   if (!(bytes > Bytes(0))) return {};
   KernelCost cost;
-  cost.memory = bytes;
+  cost.moved[own_memory] = bytes;
   cost.time = cost.traffic = bytes / stream;
   cost.energy = device_->spec().power.dynamic(Flops(0), bytes, Bytes(0));
   return cost;

@@ -9,8 +9,7 @@ StepCost& StepCost::operator+=(const StepCost& o) {
   link_bound += o.link_bound;
   host_bound += o.host_bound;
   flops += o.flops;
-  memory += o.memory;
-  link += o.link;
+  for (std::size_t resource = 0; resource < most_resources; ++resource) moved[resource] += o.moved[resource];
   prefetch += o.prefetch;
   energy += o.energy;
   for (std::size_t unit = 0; unit < most_units; ++unit) busy[unit] += o.busy[unit];
@@ -24,11 +23,12 @@ StepCost operator*(double k, const StepCost& c) {
                   .link_bound = k * c.link_bound,
                   .host_bound = k * c.host_bound,
                   .flops = k * c.flops,
-                  .memory = k * c.memory,
-                  .link = k * c.link,
+                  .moved = {},
                   .prefetch = k * c.prefetch,
                   .energy = k * c.energy,
                   .busy = {}};
+  for (std::size_t resource = 0; resource < most_resources; ++resource)
+    scaled.moved[resource] = k * c.moved[resource];
   for (std::size_t unit = 0; unit < StepCost::most_units; ++unit) scaled.busy[unit] = k * c.busy[unit];
   return scaled;
 }
@@ -52,8 +52,8 @@ StepCost attributed(const KernelCost& kernel, const Operator& op, double times) 
    : kernel.compute > kernel.traffic ? cost.compute_bound
                                      : cost.memory_bound) = cost.time;
   cost.flops = times * kernel.flops;
-  cost.memory = times * kernel.memory;
-  cost.link = times * kernel.link;
+  for (std::size_t resource = 0; resource < most_resources; ++resource)
+    cost.moved[resource] = times * kernel.moved[resource];
   cost.energy = times * kernel.energy;
   cost.busy[static_cast<std::size_t>(op.unit)] = cost.time;
   return cost;

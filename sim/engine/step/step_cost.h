@@ -15,8 +15,8 @@ struct StepCost {
   Seconds time{};  // the four below, added up
   // Of the kernels' time; scaled to what the step takes where kernels overlap.
   Seconds compute_bound{}, memory_bound{}, link_bound{}, host_bound{};
-  Flops flops{};  // of one rank, like the bytes
-  Bytes memory{}, link{};
+  Flops flops{};  // of one rank, like what is moved
+  Moved moved{};
   PrefetchBytes prefetch{};
   Joules energy{};                         // of one rank, above idle
   std::array<Seconds, most_units> busy{};  // by unit of the device; the mean of its members

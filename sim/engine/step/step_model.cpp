@@ -85,15 +85,15 @@ StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replic
   StageGraph graph = build_stage(scenario.model, scenario.precision, replica.parallelism, stage);
   if (replica.on->spec().without_lm_head)
     std::erase_if(graph.parts, [](const Part& part) { return part.name == "epilogue"; });
-  const std::vector<DeviceUnit>& units = replica.on->spec().units;
+  const std::vector<Unit>& units = replica.on->spec().units;
   std::vector<int> members;
-  for (const DeviceUnit& unit : units) members.push_back(unit.members);
-  return spread_over_members(replica.partitioning->place(std::move(graph), replica.on->spec().unit_names()),
-                             members, member_channels(replica));
+  for (const Unit& unit : units) members.push_back(unit.members);
+  return spread_over_members(replica.partitioning->place(std::move(graph), replica.on->spec().units), members,
+                             member_channels(replica));
 }
 
 StageGraph with_prefetches(const ReplicaSpec& replica, StageGraph partitioned) {
-  return replica.prefetch->add_prefetches(std::move(partitioned), replica.on->spec().unit_names());
+  return replica.prefetch->add_prefetches(std::move(partitioned), replica.on->spec().units);
 }
 
 StageGraph placed_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {

@@ -1,13 +1,13 @@
 #include "sim/engine/timeline/stage_step.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/range/iterator_range.hpp>
 #include <stdexcept>
 
 namespace weir {
 namespace {
-
-enum Resource { memory, link, to_host, from_host, host_memory };
 
 struct Ends {
   std::vector<int> first, last;  // operators that wait for none of their part; for which none of it waits
@@ -48,27 +48,56 @@ bool add_prefetch(StepGraph& step, const OperatorGraph& part, int first, std::si
   return boost::out_degree(reader, part) == 0;
 }
 
-std::vector<StepGraph::Draw> draws_of(OperatorKind kind) {
-  const BytesPerSecond none(0);
-  if (kind == OperatorKind::onload) return {{from_host, none}, {host_memory, none}};
-  if (is_host_transfer(kind)) return {{to_host, none}, {host_memory, none}};
-  if (kind == OperatorKind::decode_attention) return {{memory, none}, {host_memory, none}};
-  return {{memory, none}, {link, none}};
+// Until costs are set each draws what its unit withholds from others.
+std::vector<StepGraph::Draw> draws_of(const Unit& unit, std::span<const Resource> resources) {
+  std::vector<StepGraph::Draw> draws;
+  for (const Port& port : unit.ports)
+    draws.push_back(
+        {port.resource, port.withheld * resources[static_cast<std::size_t>(port.resource)].bandwidth});
+  return draws;
 }
 
-Ends add_operators(StepGraph& step, const StageGraph& stage, std::size_t part) {
+// A step counts so many at most (KernelCost::moved).
+void check_ports(std::span<const Unit> units, std::span<const Resource> resources) {
+  if (resources.size() > most_resources)
+    throw std::invalid_argument(fmt::format("a machine has {} resources; a step counts {} at most",
+                                            resources.size(), most_resources));
+  for (const Unit& unit : units)
+    for (const Port& port : unit.ports)
+      if (port.resource < 0 || port.resource >= std::ssize(resources))
+        throw std::invalid_argument(unit.name + " has a port to a resource that is not there");
+}
+
+const Unit& unit_of(const Operator& op, std::span<const Unit> units) {
+  if (op.unit < 0 || op.unit >= std::ssize(units))
+    throw std::invalid_argument(op.name + " is placed on a unit that is not there");
+  const Unit& unit = units[static_cast<std::size_t>(op.unit)];
+  if (!unit.runs(op.kind))
+    throw std::invalid_argument(
+        fmt::format("{} is placed on unit {}, which does not run it", op.name, unit.name));
+  return unit;
+}
+
+// What a unit loses beside a full stream of others on one of its resources.
+Disturbance disturbance_of(const Unit& unit) {
+  for (const Port& port : unit.ports)
+    if (port.slowed > 0) return {port.resource, port.slowed};
+  return {};
+}
+
+Ends add_operators(StepGraph& step, const StageGraph& stage, std::size_t part, std::span<const Unit> units,
+                   std::span<const Resource> resources) {
   const OperatorGraph& source = stage.parts[part].operators;
   Ends ends;
   const int first = static_cast<int>(step.operators.size());
   for (const auto vertex : boost::make_iterator_range(boost::vertices(source))) {
-    StepGraph::Alternative way{source[vertex].unit,   {}, draws_of(source[vertex].kind), 0, 0,
-                               source[vertex].rotates};
-    const auto unit = static_cast<std::size_t>(way.unit);
-    const int members = unit < step.units.size() ? step.units[unit].members : 1;  // else: for problems()
-    const int only = source[vertex].member;
-    for (int member = std::max(only, 0); member < (only < 0 ? members : only + 1); ++member)
+    const Operator& placed = source[vertex];
+    const Unit& unit = unit_of(placed, units);
+    StepGraph::Alternative way{placed.unit, {}, draws_of(unit, resources), 0, 0, placed.rotates};
+    const int only = placed.member;
+    for (int member = std::max(only, 0); member < (only < 0 ? unit.members : only + 1); ++member)
       way.portions.push_back({member, Seconds(0)});
-    const int op = step.add_operator(source[vertex].name, {std::move(way)});
+    const int op = step.add_operator(placed.name, {std::move(way)});
     if (is_first(stage, part, vertex)) ends.first.push_back(op);
     if (boost::out_degree(vertex, source) == 0) ends.last.push_back(op);
   }
@@ -84,18 +113,13 @@ Ends add_operators(StepGraph& step, const StageGraph& stage, std::size_t part) {
 
 }  // namespace
 
-StageStep stage_step(std::span<const StageGraph> chains, const std::vector<DeviceUnit>& units,
-                     const StepBandwidths& bandwidths) {
+StageStep stage_step(std::span<const StageGraph> chains, std::span<const Unit> units,
+                     std::span<const Resource> resources) {
+  check_ports(units, resources);
   StageStep step;
   step.chains.resize(chains.size());
-  for (const DeviceUnit& unit : units)
-    step.graph.add_unit(unit.name, unit.members,
-                        unit.slowed_by_reads > 0 ? Disturbance{memory, unit.slowed_by_reads} : Disturbance{});
-  step.graph.add_resource("memory", bandwidths.memory);
-  step.graph.add_resource("link", bandwidths.link);
-  step.graph.add_resource("to host", bandwidths.host);
-  step.graph.add_resource("from host", bandwidths.host);
-  step.graph.add_resource("host memory", bandwidths.host_memory);
+  for (const Unit& unit : units) step.graph.add_unit(unit.name, unit.members, disturbance_of(unit));
+  for (const Resource& resource : resources) step.graph.add_resource(resource.name, resource.bandwidth);
   const std::span<const Part> parts = chains.empty() ? std::span<const Part>() : chains[0].parts;
   for (const StageGraph& chain : chains)
     if (!std::ranges::equal(chain.parts, parts, {}, &Part::times, &Part::times))
@@ -106,7 +130,7 @@ StageStep stage_step(std::span<const StageGraph> chains, const std::vector<Devic
     step.graph.add_part(parts[part].name, parts[part].times);
     for (std::size_t c = 0; c < chains.size(); ++c) {
       step.chains[c].push_back(static_cast<int>(step.graph.operators.size()));
-      const Ends ends = add_operators(step.graph, chains[c], part);
+      const Ends ends = add_operators(step.graph, chains[c], part, units, resources);
       for (const int to : ends.first) {
         for (const int from : before[c]) step.graph.add_edge(from, to);
         for (const int from : ends.last) step.graph.add_carry(from, to);
@@ -120,16 +144,14 @@ StageStep stage_step(std::span<const StageGraph> chains, const std::vector<Devic
 
 void set_cost(Timeline& timeline, const StepGraph& graph, int op, const KernelCost& cost) {
   std::ranges::fill(timeline.times(op), cost.time);
-  const auto rate = [&](int resource) {
-    if (cost.time <= Seconds(0)) return BytesPerSecond(0);
-    const Bytes bytes = resource == memory ? cost.memory : resource == link ? cost.link : cost.host;
-    const BytesPerSecond withheld = resource == memory ? cost.withheld : BytesPerSecond(0);
-    return std::min(bytes / cost.time + withheld,
-                    graph.resources[static_cast<std::size_t>(resource)].capacity);
-  };
   const auto& draws = graph.operators[static_cast<std::size_t>(op)].alternatives[0].draws;
   const std::span<BytesPerSecond> rates = timeline.rates(op);
-  for (std::size_t i = 0; i < draws.size(); ++i) rates[i] = rate(draws[i].resource);
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    const auto resource = static_cast<std::size_t>(draws[i].resource);
+    rates[i] = cost.time > Seconds(0) ? std::min(cost.moved[resource] / cost.time + draws[i].rate,
+                                                 graph.resources[resource].capacity)
+                                      : BytesPerSecond(0);
+  }
 }
 
 }  // namespace weir

@@ -74,7 +74,7 @@ BatchShape random_decodes(Random& random) {
 void require_same(const KernelCost& a, const KernelCost& b) {
   REQUIRE(a.time.value() == Approx(b.time.value()).epsilon(1e-12));
   REQUIRE(a.flops.value() == Approx(b.flops.value()).epsilon(1e-12));
-  REQUIRE(a.memory.value() == Approx(b.memory.value()).epsilon(1e-12));
+  REQUIRE(a.moved[own_memory].value() == Approx(b.moved[own_memory].value()).epsilon(1e-12));
   REQUIRE(a.compute.value() == Approx(b.compute.value()).epsilon(1e-12));
   REQUIRE(a.traffic.value() == Approx(b.traffic.value()).epsilon(1e-12));
 }
@@ -84,7 +84,7 @@ KernelCost after(const AffineKernelCost& affine, std::int64_t step) {
   KernelCost cost = affine.first;
   cost.time += k * affine.slope.time;
   cost.flops += k * affine.slope.flops;
-  cost.memory += k * affine.slope.memory;
+  cost.moved[own_memory] += k * affine.slope.moved[own_memory];
   cost.compute += k * affine.slope.compute;
   cost.traffic += k * affine.slope.traffic;
   return cost;
@@ -130,7 +130,7 @@ TEST_CASE("attention: nothing beats its roofline, whatever the batch") {
     batch.prefill = chunks;
     const KernelCost cost = attention_cost(e, roof, l2, s, batch);
     REQUIRE(cost.time >= cost.flops / roof.peak);
-    REQUIRE(cost.time >= cost.memory / roof.bandwidth);
+    REQUIRE(cost.time >= cost.moved[own_memory] / roof.bandwidth);
     if (chunks.empty()) continue;
     // More context, another prompt, another decode: never faster.
     std::vector<PrefillChunk> deeper = chunks;

@@ -63,7 +63,7 @@ TEST_CASE(
     const GemmShape s = random_shape(random);
     const KernelCost cost = gemm_cost(e, roof, s);
     REQUIRE(cost.time >= cost.flops / roof.peak);
-    REQUIRE(cost.time >= cost.memory / roof.bandwidth);
+    REQUIRE(cost.time >= cost.moved[own_memory] / roof.bandwidth);
     REQUIRE(cost.time >= std::max(cost.compute, cost.traffic));
     REQUIRE(cost.flops.value() == 2 * s.rows * s.in * s.out);
     GemmShape more = s;
@@ -104,9 +104,9 @@ TEST_CASE("experts: all on one rank take the time of their rows and of the weigh
   const Roof roof{FlopsPerSecond(1e15), BytesPerSecond(1e12), 100};
   const GemmShape shape{.rows = 1, .in = 1024, .out = 2048};
   const KernelCost cost = grouped_gemm_cost(sharp, roof, shape, {8, 2, 8});
-  CHECK(cost.memory.value() == Approx(2 * 1024. * 2048 * 2 + 2 * (1024 + 2048) * 2));
+  CHECK(cost.moved[own_memory].value() == Approx(2 * 1024. * 2048 * 2 + 2 * (1024 + 2048) * 2));
   CHECK(cost.flops.value() == Approx(2. * 2 * 1024 * 2048));
-  CHECK(cost.time.value() == Approx(cost.memory.value() / 1e12));
+  CHECK(cost.time.value() == Approx(cost.moved[own_memory].value() / 1e12));
 }
 
 TEST_CASE("experts: the busiest rank has more than its share, and never more than every row") {
@@ -124,8 +124,8 @@ TEST_CASE("elementwise: what fits the cache moves at its speed, the rest at the 
       .memory = 0.5, .cache_bandwidth = BytesPerSecond(4e12), .cache = Bytes(1e6), .launch = Seconds(2e-6)};
   const BytesPerSecond bandwidth(1e12);
   CHECK(elementwise_cost(e, bandwidth, Bytes(1e6)).time.value() == Approx(2e-6 + 1e6 / 4e12));
-  CHECK(elementwise_cost(e, bandwidth, Bytes(1e6)).memory == Bytes(0));
+  CHECK(elementwise_cost(e, bandwidth, Bytes(1e6)).moved[own_memory] == Bytes(0));
   const KernelCost big = elementwise_cost(e, bandwidth, Bytes(5e6));
   CHECK(big.time.value() == Approx(2e-6 + 1e6 / 4e12 + 4e6 / 0.5e12));
-  CHECK(big.memory == Bytes(4e6));
+  CHECK(big.moved[own_memory] == Bytes(4e6));
 }

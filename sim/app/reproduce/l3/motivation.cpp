@@ -32,7 +32,8 @@ class OneGpu {
       if (op.name == "gate_up_proj" || op.name == "down_proj") add(sum, cost(op, rows), times);
     });
     const DeviceSpec& gpu = replica_.on->spec();
-    return {sum.flops / gpu.peak(DataType::fp16) / sum.time, sum.memory / sum.time / gpu.memory_bandwidth};
+    return {sum.flops / gpu.peak(DataType::fp16) / sum.time,
+            sum.moved[own_memory] / sum.time / gpu.memory_bandwidth};
   }
 
   struct StepTime {
@@ -68,7 +69,7 @@ class OneGpu {
   static void add(KernelCost& sum, const KernelCost& one, double times) {
     sum.time += times * one.time;
     sum.flops += times * one.flops;
-    sum.memory += times * one.memory;
+    sum.moved[own_memory] += times * one.moved[own_memory];
   }
   KernelCost cost(const Operator& op, const BatchShape& shape) const {
     return replica_.on->cost(op, shape, *replica_.collectives);
