@@ -9,7 +9,7 @@
 #include "sim/app/command_line.h"
 #include "sim/app/document.h"
 #include "sim/app/sweep/time_estimate.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 
 namespace weir {
 namespace {
@@ -19,7 +19,8 @@ void tell(std::span<const std::string> notes) {
 }
 
 int check_scenario(const Json& document, const std::string& file) {
-  const Scenario scenario = read_scenario(document, file);
+  const Plan plan = read_plan(document, file);
+  const Scenario& scenario = plan.scenario;
   tell(scenario.notes);
   tell(scenario.workload.notes);
   int replicas = 0;
@@ -27,7 +28,7 @@ int check_scenario(const Json& document, const std::string& file) {
   fmt::print("{}: ok ({}, {} replica{}, {} requests)\n", file, scenario.model.name, replicas,
              replicas == 1 ? "" : "s", scenario.workload.requests.size());
   std::fflush(stdout);
-  const TimeEstimate estimate = estimate_time(scenario);
+  const TimeEstimate estimate = estimate_time(plan);
   fmt::print("{}\n", in_words(estimate));
   if (scenario.collective_flows) tell(flows_warning(estimate));
   return exit_done;

@@ -12,7 +12,7 @@
 #include "sim/app/key_help.h"
 #include "sim/app/wrap.h"
 #include "sim/core/embedded.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 
 namespace weir {
 

@@ -32,12 +32,12 @@ struct RunArguments {
 // About 160 MB of gaps in memory, and 240 MB of JSON.
 constexpr std::int64_t most_detailed_tokens = 20'000'000;
 
-Scenario scenario_of(const RunArguments& arguments) {
+Plan plan_of(const RunArguments& arguments) {
   auto [file, document] = read_document(arguments.file);
   if (is_sweep(document)) throw ConfigError(file, "", fmt::format("this is a sweep: weir sweep {}", file));
   for (const std::string& assignment : arguments.assignments) set_pointer(document, assignment);
   if (arguments.seed) set_pointer(document, "/seed=" + *arguments.seed);
-  return read_scenario(document, file);
+  return read_plan(document, file);
 }
 
 void check_detailed(const Scenario& scenario) {
@@ -77,14 +77,15 @@ void tell_none_completed(const Metrics& metrics) {
 
 int run(const RunArguments& arguments) {
   const auto started = std::chrono::steady_clock::now();
-  const Scenario scenario = scenario_of(arguments);
+  const Plan plan = plan_of(arguments);
+  const Scenario& scenario = plan.scenario;
   if (arguments.detailed) check_detailed(scenario);
   const Interruption interruption;  // from here on there is something to tidy up
   const std::filesystem::path stem = std::filesystem::path(scenario.file).stem();
   ResultDirectory directory(arguments.out ? std::filesystem::path(*arguments.out) : "out" / stem);
   if (arguments.figures) require_gnuplot();
   if (!arguments.quiet) tell(scenario.notes);
-  if (scenario.collective_flows && !arguments.quiet) tell(flows_warning(estimate_time(scenario)));
+  if (scenario.collective_flows && !arguments.quiet) tell(flows_warning(estimate_time(plan)));
   Interruption::check();
 
   const RunResult result = [&] {
@@ -93,11 +94,11 @@ int run(const RunArguments& arguments) {
                              .token_gaps = arguments.detailed,
                              .progress = [&](const Progress& p) { show(bar, p); },
                              .interrupted = &interruption.flag()};
-    return simulate(scenario, options);
+    return simulate(plan, options);
   }();
   Interruption::check();
   const Metrics metrics = measure(result, scenario.slo);
-  const FinishedRun finished{scenario, result, metrics};
+  const FinishedRun finished{plan, result, metrics};
   write_results(directory, finished, arguments, started);
   Interruption::check();
   directory.commit();

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 
 namespace weir {
 

@@ -71,10 +71,11 @@ std::vector<Slot*> find_devices(std::vector<Slot>& slots, const std::optional<st
 
 class Placer {
  public:
-  Placer(Scenario& scenario, Reading& reading)
+  Placer(const Scenario& scenario, Reading& reading)
       : s_(scenario), reading_(reading), slots_(slots_of(scenario.nodes)) {}
 
-  void place(ReplicaSpec& spec, const std::string& pointer) {
+  void place(ReplicaPlan& replica, const std::string& pointer) {
+    const ReplicaSpec& spec = replica.spec;
     const Sharding& cut = spec.parallelism;
     const std::vector<std::string> problems = sharding_problems(s_.model, cut);
     for (const std::string& problem : problems) reading_.problem(pointer + "/parallelism", problem);
@@ -103,10 +104,10 @@ class Placer {
                                      i + 1, spec.count, what));
         return;
       }
-      take(spec, devices);
+      take(replica, devices);
     }
-    if (!join_host_memory(spec, *first[0]->node, pointer)) return;
-    fit(spec, pointer);
+    if (!join_host_memory(replica, *first[0]->node, pointer)) return;
+    fit(replica, pointer);
   }
 
   std::size_t free_devices(const std::optional<std::string>& kind) const {
@@ -140,61 +141,72 @@ class Placer {
     return devices.front()->place.node != devices.back()->place.node;
   }
 
-  void take(ReplicaSpec& spec, const std::vector<Slot*>& devices) {
-    const auto tensor = static_cast<std::size_t>(spec.parallelism.tensor);
-    ReplicaPlace place(static_cast<std::size_t>(spec.parallelism.pipeline));
+  void take(ReplicaPlan& replica, const std::vector<Slot*>& devices) {
+    const Sharding& cut = replica.spec.parallelism;
+    const auto tensor = static_cast<std::size_t>(cut.tensor);
+    ReplicaPlace place(static_cast<std::size_t>(cut.pipeline));
     for (std::size_t i = 0; i < devices.size(); ++i) {
       devices[i]->taken = true;
       place[i / tensor].push_back(devices[i]->place);
     }
-    spec.places.push_back(std::move(place));
-    if (spec.on) return;
-    spec.on = devices[0]->group->device;
-    spec.links = devices[0]->node->interconnect;
-    const bool across = std::any_of(spec.places[0].begin(), spec.places[0].end(), [](const auto& stage) {
+    if (replica.places.empty()) replica.rank = rank_on(*devices[0], place, replica.spec);
+    replica.places.push_back(std::move(place));
+  }
+
+  Rank rank_on(const Slot& slot, const ReplicaPlace& place, const ReplicaSpec& spec) const {
+    const LinkSpec links = links_of(slot, place, spec.parallelism.tensor);
+    return {.on = slot.group->device,
+            .links = links,
+            .collectives = make_collectives(links, s_.collective_flows ? "" : spec.engine.collective_library),
+            .partitioning = spec.partitioning,
+            .placement = spec.placement,
+            .prefetch = spec.prefetch,
+            .engine = spec.engine};
+  }
+
+  LinkSpec links_of(const Slot& slot, const ReplicaPlace& place, int tensor) const {
+    LinkSpec links = slot.node->interconnect;
+    const bool across = std::any_of(place.begin(), place.end(), [](const auto& stage) {
       return stage.front().node != stage.back().node;
     });
     if (across) {  // a ring through consecutive devices crosses each node's link once
-      spec.links.name = "network";
-      spec.links.shape = LinkShape::ring;
-      spec.links.bandwidth = spec.links.bandwidth > BytesPerSecond(0)
-                                 ? std::min(spec.links.bandwidth, s_.network.link_bandwidth)
-                                 : s_.network.link_bandwidth;
-      spec.links.latency = 2 * s_.network.link_latency;
-      spec.links.latency_once = false;
-    } else if (spec.links.shape == LinkShape::full_mesh && tensor > 1) {
-      // Of each device's links, one to every other of its node, a smaller group uses those between its own.
-      const double links = device_count(*devices[0]->node) - 1;
-      spec.links.bandwidth = static_cast<double>(tensor - 1) / links * spec.links.bandwidth;
+      links.name = "network";
+      links.shape = LinkShape::ring;
+      links.bandwidth = links.bandwidth > BytesPerSecond(0)
+                            ? std::min(links.bandwidth, s_.network.link_bandwidth)
+                            : s_.network.link_bandwidth;
+      links.latency = 2 * s_.network.link_latency;
+      links.latency_once = false;
+    } else if (links.shape == LinkShape::full_mesh && tensor > 1) {
+      // A group that is smaller than the node uses of each device's links those between its own.
+      const double others = device_count(*slot.node) - 1;
+      links.bandwidth = static_cast<double>(tensor - 1) / others * links.bandwidth;
     }
-    spec.collectives =
-        make_collectives(spec.links, s_.collective_flows ? "" : spec.engine.collective_library);
+    return links;
   }
 
-  bool join_host_memory(ReplicaSpec& spec, const NodeSpec& node, const std::string& pointer) {
-    if (!spec.partitioning->keeps_kv_in_host_memory() || !node.host_memory) return true;
+  bool join_host_memory(ReplicaPlan& replica, const NodeSpec& node, const std::string& pointer) {
+    const PartitioningPolicy& partitioning = *replica.spec.partitioning;
+    if (!partitioning.keeps_kv_in_host_memory() || !node.host_memory) return true;
     const int sharers = device_count(node);
     const std::string why = cannot_share(*node.host_memory, sharers);
     if (why.empty())
-      spec.on = with_host_memory(spec.on, *node.host_memory, sharers, spec.partitioning->uses_spare_memory());
+      replica.rank.on =
+          with_host_memory(replica.rank.on, *node.host_memory, sharers, partitioning.uses_spare_memory());
     else
       reading_.problem(pointer + "/partitioning", node.host_memory->spec().kind + ": " + why);
     return why.empty();
   }
 
-  bool can_run(const ReplicaSpec& spec, int stage, const std::string& pointer) {
-    if (spec.prefetch->of_one_batch() && spec.batching->interleaves()) {
-      reading_.problem(
-          pointer + "/prefetch",
-          "chooses for one batch a step, and is no bound where the batching policy interleaves two");
-      return false;
-    }
-    StageGraph placed;
+  // Places one stage, or says why it cannot run.
+  bool place_stage(ReplicaPlan& replica, int number, const std::string& pointer) {
+    const Rank& rank = replica.rank;
     const char* policy = "/partitioning";
     try {
-      placed = partitioned_stage(s_, spec, stage);
+      StageGraph stage = build_stage(s_.model, s_.precision, replica.spec.parallelism, number);
+      stage = partitioned(std::move(stage), rank);
       policy = "/prefetch";
-      placed = with_prefetches(spec, std::move(placed));
+      replica.stages.push_back(with_prefetches(std::move(stage), rank));
     } catch (const UnfitKey& refused) {
       reading_.problem(pointer + policy + "/" + refused.key, refused.what());
       return false;
@@ -202,48 +214,65 @@ class Placer {
       reading_.problem(pointer + policy, refused.what());
       return false;
     }
-    const std::string why = spec.on->cannot_run(placed);
+    const std::string why = rank.on->cannot_run(replica.stages.back());
     if (!why.empty()) reading_.problem(pointer, why);
     return why.empty();
   }
 
-  // Flows come after the kernels of a step.
-  bool overlaps(const ReplicaSpec& spec) const {
-    return spec.batching->interleaves() || !StepModel(spec, placed_stage(s_, spec, 0), false).serial();
+  bool place_stages(ReplicaPlan& replica, const std::string& pointer) {
+    if (replica.spec.prefetch->of_one_batch() && replica.spec.batching->interleaves()) {
+      reading_.problem(
+          pointer + "/prefetch",
+          "chooses for one batch a step, and is no bound where the batching policy interleaves two");
+      return false;
+    }
+    for (int stage = 0; stage < replica.spec.parallelism.pipeline; ++stage)
+      if (!place_stage(replica, stage, pointer)) return false;
+    return true;
   }
 
-  void fit(ReplicaSpec& spec, const std::string& pointer) {
-    const Sharding& cut = spec.parallelism;
-    if (cut.tensor > 1 && spec.links.bandwidth <= BytesPerSecond(0)) {
+  // Flows come after the kernels of a step.
+  bool overlaps(const ReplicaPlan& replica) const {
+    return replica.spec.batching->interleaves() ||
+           !StepModel(replica.rank, replica.stages[0], false).serial();
+  }
+
+  void fit(ReplicaPlan& replica, const std::string& pointer) {
+    const LinkSpec& links = replica.rank.links;
+    if (replica.spec.parallelism.tensor > 1 && links.bandwidth <= BytesPerSecond(0)) {
       reading_.problem(pointer + "/parallelism/tensor",
                        "the node has no interconnect between its devices (cluster "
                        "nodes interconnect is \"none\")");
       return;
     }
-    for (int stage = 0; stage < cut.pipeline; ++stage)
-      if (!can_run(spec, stage, pointer)) return;
-    if (s_.collective_flows && spec.links.latency_once)
+    if (!place_stages(replica, pointer)) return;
+    if (s_.collective_flows && links.latency_once)
       return reading_.problem(
           "/collectives", "cannot be \"flows\" over an interconnect whose latency a collective pays once");
-    if (s_.collective_flows && overlaps(spec))
+    if (s_.collective_flows && overlaps(replica))
       return reading_.problem("/collectives",
                               "cannot be \"flows\" where operators overlap, as those of " + pointer + " do");
-    fit_kv_cache(s_, spec, pointer, reading_);
+    fit_kv_cache(s_, replica, pointer, reading_);
   }
 
-  Scenario& s_;
+  const Scenario& s_;
   Reading& reading_;
   std::vector<Slot> slots_;
 };
 
 }  // namespace
 
-void place_replicas(Scenario& scenario, Reading& reading) {
+void place_replicas(Plan& plan, Reading& reading) {
+  Scenario& scenario = plan.scenario;
   Placer placer(scenario, reading);
-  for (std::size_t i = 0; i < scenario.replicas.size(); ++i)
-    placer.place(scenario.replicas[i], fmt::format("/serving/replicas/{}", i));
-  const bool holds_kv = std::ranges::any_of(
-      scenario.replicas, [](const ReplicaSpec& spec) { return spec.on && spec.on->spec().host_kv; });
+  for (const ReplicaSpec& spec : scenario.replicas) {
+    ReplicaPlan& replica = plan.replicas.emplace_back();
+    replica.spec = spec;
+    placer.place(replica, fmt::format("/serving/replicas/{}", plan.replicas.size() - 1));
+  }
+  const bool holds_kv = std::ranges::any_of(plan.replicas, [](const ReplicaPlan& replica) {
+    return replica.rank.on && replica.rank.on->spec().host_kv;
+  });
   const bool host_memory =
       std::ranges::any_of(scenario.nodes, [](const NodeSpec& node) { return node.host_memory != nullptr; });
   if (host_memory && !holds_kv && !reading.failed())

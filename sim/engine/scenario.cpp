@@ -1,11 +1,8 @@
 #include "sim/engine/scenario.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 
 #include "sim/engine/scenario_parts.h"
-#include "sim/engine/servable.h"
 
 namespace weir {
 namespace {
@@ -26,7 +23,9 @@ std::string title_of(const std::string& file) {
   return Json::parse(dumped(stem)).get<std::string>();
 }
 
-Scenario read(Params params) {
+}  // namespace
+
+Scenario read_scenario(Params params) {
   Scenario s;
   Reading& reading = params.reading();
   s.file = reading.file();
@@ -80,43 +79,10 @@ Scenario read(Params params) {
   return s;
 }
 
-void check_roles(const Scenario& s, Reading& reading) {
-  bool prefill = false, decode = false;
-  for (const ReplicaSpec& r : s.replicas) {
-    prefill = prefill || r.role == Role::prefill;
-    decode = decode || r.role == Role::decode;
-  }
-  if (prefill != decode)
-    reading.problem("/serving/replicas", prefill ? "prefill replicas need decode replicas to hand over to"
-                                                 : "decode replicas need prefill replicas to take over from");
-  for (std::size_t i = 0; i < s.replicas.size(); ++i)
-    if (prefill && s.replicas[i].role == Role::both)
-      reading.problem(fmt::format("/serving/replicas/{}/role", i),
-                      "both cannot stand beside prefill and decode");
-}
-
-}  // namespace
-
-Scenario read_scenario(const Json& document, const std::string& file) {
-  Reading reading(file);
-  Scenario s = read(Params(reading, document));
-  if (!reading.failed()) {
-    check_roles(s, reading);
-    place_replicas(s, reading);
-  }
-  if (!reading.failed()) note_what_has_no_effect(s, reading);
-  reading.finish();
-  s.notes.insert(s.notes.end(), reading.notes().begin(), reading.notes().end());
-  if (const auto why = why_none_is_served(s)) s.notes.push_back(*why);
-  s.resolved = std::move(reading.resolved);
-  s.files = reading.files();
-  return s;
-}
-
 Json scenario_schema() {
   Reading reading = Reading::describe();
   const Json nothing = Json::object();
-  read(Params(reading, nothing));
+  read_scenario(Params(reading, nothing));
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "A Weir scenario"}};
   schema.update(reading.schema);
   return schema;

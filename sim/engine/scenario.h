@@ -1,6 +1,6 @@
 #pragma once
-// A scenario, read and validated whole before anything runs: every default filled in, every name looked up,
-// the model cut and fitted onto devices. docs: `weir list`, scenarios/schema.json, scenarios/reference.json.
+// A scenario as it was typed, every default filled in and every name looked up. What follows from it is a
+// plan (plan.h). docs: `weir list`, scenarios/schema.json, scenarios/reference.json.
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -8,23 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "devices/device.h"
 #include "policies/batching/batching.h"
-#include "policies/partitioning/partitioning.h"
-#include "policies/placement/placement.h"
-#include "policies/prefetch/prefetch.h"
 #include "policies/routing/routing.h"
+#include "sim/engine/step/rank.h"
 #include "workloads/workload.h"
 
 namespace weir {
-
-struct EngineOverhead {  // host time of one step beside the kernels
-  std::string kind;
-  Seconds per_step;
-  Seconds per_sequence;            // not paid on a profiled device, whose tables time the sampler
-  std::string collective_library;  // which measured library the links are timed with; "" is plain ring
-  bool pipelined_chunks = true;    // a prompt's next chunk may follow the one before into the pipeline
-};
 
 struct DeviceGroup {  // devices of one kind in one node
   std::shared_ptr<const Device> device;
@@ -58,17 +47,6 @@ struct KvCacheSpec {
   bool prefix_caching = true;  // of a preempted request's own blocks
 };
 
-// What blocks are counted in: of a device's memory channels all together, each by itself, or some of either.
-struct KvPools {
-  std::vector<std::int64_t> blocks;  // of each
-  std::vector<int> of_channel;       // which one
-};
-
-struct DevicePlace {
-  int node = 0, slot = 0;  // nodes counted one by one, slots within a node
-};
-using ReplicaPlace = std::vector<std::vector<DevicePlace>>;  // [stage][tensor-parallel rank]
-
 struct ReplicaSpec {
   int count = 1;
   Role role = Role::both;
@@ -81,15 +59,6 @@ struct ReplicaSpec {
   KvCacheSpec kv_cache;
   EngineOverhead engine;
   std::optional<std::int64_t> max_model_len;
-
-  // Worked out by the reader:
-  std::shared_ptr<const Device> on;                    // all devices of a replica are alike
-  std::vector<ReplicaPlace> places;                    // one a replica
-  std::int64_t kv_blocks = 0;                          // one replica's, all channels': of its fullest stage
-  KvPools kv_pools;                                    // that they are in
-  MhaParameters mha{};                                 // of one rank's share of the model
-  std::shared_ptr<const CollectiveModel> collectives;  // of a stage's tensor-parallel group
-  LinkSpec links;                                      // which it runs over
 };
 
 struct Slo {
@@ -117,8 +86,6 @@ struct Scenario {
   std::set<std::filesystem::path> files;  // that it names and results depend on: traces, profiles, ...
 };
 
-// Throws ConfigError with every problem there is.
-Scenario read_scenario(const Json& document, const std::string& file);
 Json scenario_schema();
 
 // Requests that run though they are longer than what the model was made for: of the papers' systems many are.

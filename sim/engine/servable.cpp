@@ -8,12 +8,12 @@ namespace weir {
 namespace {
 
 // As the router has it: of two roles both must do their part.
-bool is_served(const Scenario& scenario, const Request& request) {
+bool is_served(const Plan& plan, const Request& request) {
   bool begins = false, ends = request.output_tokens == 1, roles = false;
-  for (const ReplicaSpec& replica : scenario.replicas) {
+  for (const ReplicaPlan& replica : plan.replicas) {
     const bool able = can_serve(replica, request);
-    (replica.role == Role::decode ? ends : begins) |= able;
-    roles = roles || replica.role != Role::both;
+    (replica.spec.role == Role::decode ? ends : begins) |= able;
+    roles = roles || replica.spec.role != Role::both;
   }
   return begins && (ends || !roles);
 }
@@ -24,24 +24,25 @@ std::int64_t tokens(const Request& request) {
 
 }  // namespace
 
-bool can_serve(const ReplicaSpec& replica, const Request& request) {
+bool can_serve(const ReplicaPlan& replica, const Request& request) {
+  const ReplicaSpec& spec = replica.spec;
   // A prefill replica hands over with the first token: the others never lie in its cache.
-  const std::int64_t output = replica.role == Role::prefill ? 1 : request.output_tokens;
-  return tokens(request) <= replica.max_model_len.value_or(tokens(request)) &&
-         replica.batching->serves({request.arrival, request.input_tokens, output},
-                                  std::ranges::max(replica.kv_pools.blocks), replica.kv_cache.block_tokens);
+  const std::int64_t output = spec.role == Role::prefill ? 1 : request.output_tokens;
+  return tokens(request) <= spec.max_model_len.value_or(tokens(request)) &&
+         spec.batching->serves({request.arrival, request.input_tokens, output},
+                               std::ranges::max(replica.kv_pools.blocks), spec.kv_cache.block_tokens);
 }
 
-std::optional<std::string> why_none_is_served(const Scenario& scenario) {
-  const auto& requests = scenario.workload.requests;
-  if (requests.empty() ||
-      std::ranges::any_of(requests, [&](const Request& r) { return is_served(scenario, r); }))
+std::optional<std::string> why_none_is_served(const Plan& plan) {
+  const auto& requests = plan.scenario.workload.requests;
+  if (requests.empty() || std::ranges::any_of(requests, [&](const Request& r) { return is_served(plan, r); }))
     return {};
   std::int64_t shortest = tokens(requests.front()), room = 0;
   for (const Request& request : requests) shortest = std::min(shortest, tokens(request));
-  for (const ReplicaSpec& replica : scenario.replicas) {
-    const std::int64_t blocks = std::ranges::max(replica.kv_pools.blocks) * replica.kv_cache.block_tokens;
-    room = std::max(room, std::min(replica.max_model_len.value_or(blocks), blocks));
+  for (const ReplicaPlan& replica : plan.replicas) {
+    const std::int64_t blocks =
+        std::ranges::max(replica.kv_pools.blocks) * replica.spec.kv_cache.block_tokens;
+    room = std::max(room, std::min(replica.spec.max_model_len.value_or(blocks), blocks));
   }
   return fmt::format(
       "no request can ever be served: the shortest of the {} has {} tokens, and a replica takes one of {} at "

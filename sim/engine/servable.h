@@ -3,14 +3,14 @@
 #include <optional>
 #include <string>
 
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 
 namespace weir {
 
 // Could a replica of this kind do its part of the request if it had nothing else to do?
-bool can_serve(const ReplicaSpec& replica, const Request& request);
+bool can_serve(const ReplicaPlan& replica, const Request& request);
 
 // Says so where every request of the workload will be rejected.
-std::optional<std::string> why_none_is_served(const Scenario& scenario);
+std::optional<std::string> why_none_is_served(const Plan& plan);
 
 }  // namespace weir

@@ -21,11 +21,11 @@ Seconds now() {
 
 class Simulation {
  public:
-  Simulation(const Scenario& scenario, const RunOptions& options);
+  Simulation(const Plan& plan, const RunOptions& options);
   RunResult run(sg4::Engine& engine);
 
  private:
-  void build_replica(const ReplicaSpec& spec, const ReplicaPlace& place);
+  void build_replica(const ReplicaPlan& plan, const ReplicaPlace& place);
   void clients();
   void open_loop();
   void submit(std::int32_t request);
@@ -66,31 +66,31 @@ class Simulation {
   std::chrono::steady_clock::time_point last_progress_;
 };
 
-Simulation::Simulation(const Scenario& scenario, const RunOptions& options)
-    : scenario_(scenario),
+Simulation::Simulation(const Plan& plan, const RunOptions& options)
+    : scenario_(plan.scenario),
       options_(options),
-      cluster_(scenario),
-      recorder_(scenario.workload, scenario.sample_period, options.timeline),
+      cluster_(scenario_),
+      recorder_(scenario_.workload, scenario_.sample_period, options.timeline),
       couriers_(cluster_.node(0), traffic_, [this] { fail(); }),
-      positions_(scenario.workload.requests.size(), -1),
-      router_(*scenario.routing),
+      positions_(scenario_.workload.requests.size(), -1),
+      router_(*scenario_.routing),
       all_done_(sg4::Semaphore::create(0)) {
   if (options.token_gaps) recorder_.keep_token_gaps();
-  for (const Request& r : scenario.workload.requests) all_tokens_ += static_cast<double>(r.output_tokens);
-  for (const ReplicaSpec& spec : scenario.replicas)
-    for (const ReplicaPlace& place : spec.places) build_replica(spec, place);
+  for (const Request& r : scenario_.workload.requests) all_tokens_ += static_cast<double>(r.output_tokens);
+  for (const ReplicaPlan& replica : plan.replicas)
+    for (const ReplicaPlace& place : replica.places) build_replica(replica, place);
 }
 
-void Simulation::build_replica(const ReplicaSpec& spec, const ReplicaPlace& place) {
+void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& place) {
   const auto index = servers_.size();
   const int number = static_cast<int>(index);
   auto replica = std::make_unique<Replica>(
-      number, spec, positions_, recorder_,
+      number, plan, positions_, recorder_,
       Replica::Events{.finished = [this](std::int32_t) { finished(); },
                       .hand_over = [this, number](std::int32_t request) { hand_over(request, number); }});
-  if (spec.batching->predictor() != Predictor::none) {
-    ExactTimes exact(spec, placed_stage(scenario_, spec, 0));
-    if (spec.batching->predictor() == Predictor::exact) {
+  if (plan.spec.batching->predictor() != Predictor::none) {
+    ExactTimes exact(plan.rank, plan.stages[0]);
+    if (plan.spec.batching->predictor() == Predictor::exact) {
       replica->expect(std::make_unique<ExactTimes>(std::move(exact)));
     } else {
       auto learned = std::make_unique<ProfiledTimes>(std::move(exact));
@@ -98,10 +98,10 @@ void Simulation::build_replica(const ReplicaSpec& spec, const ReplicaPlace& plac
       replica->expect(std::move(learned));
     }
   }
-  charged_.insert(charged_.end(), place.size(), &spec.on->spec());
+  charged_.insert(charged_.end(), place.size(), &plan.rank.on->spec());
   servers_.push_back(std::make_unique<Server>(
       std::move(replica),
-      build_stages(scenario_, spec, place, fmt::format("replica {}", index), cluster_, recorder_,
+      build_stages(scenario_, plan, place, fmt::format("replica {}", index), cluster_, recorder_,
                    step_models_),
       scenario_.fast_forward, scenario_.collective_flows, recorder_,
       Server::Cluster{
@@ -310,9 +310,9 @@ RunResult Simulation::run(sg4::Engine& engine) {
 
 }  // namespace
 
-RunResult simulate(const Scenario& scenario, const RunOptions& options) {
+RunResult simulate(const Plan& plan, const RunOptions& options) {
   const auto engine = make_engine();
-  Simulation simulation(scenario, options);
+  Simulation simulation(plan, options);
   return simulation.run(*engine);
 }
 

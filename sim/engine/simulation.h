@@ -1,10 +1,10 @@
 #pragma once
-// Runs one scenario on SimGrid. One call a process: a second Engine would start at the first one's clock.
+// Plays one plan on SimGrid. One call a process: a second Engine would start at the first one's clock.
 #include <atomic>
 #include <functional>
 
+#include "sim/engine/plan.h"
 #include "sim/engine/results.h"
-#include "sim/engine/scenario.h"
 
 namespace weir {
 
@@ -21,6 +21,6 @@ struct RunOptions {
   const std::atomic<bool>* interrupted = nullptr;  // set by a signal handler: stop soon, result.interrupted
 };
 
-RunResult simulate(const Scenario& scenario, const RunOptions& options);
+RunResult simulate(const Plan& plan, const RunOptions& options);
 
 }  // namespace weir

@@ -15,9 +15,9 @@ bool attends_to_decodes(const Unit& unit) {
   return unit.runs(OperatorKind::decode_attention) || unit.runs(OperatorKind::attend);
 }
 
-DeviceUsage nothing_used_yet(const Scenario& scenario, const ReplicaSpec& spec, const StepModel& model,
+DeviceUsage nothing_used_yet(const Scenario& scenario, const Rank& rank, const StepModel& model,
                              std::string name, std::size_t devices) {
-  const DeviceSpec& device = spec.on->spec();
+  const DeviceSpec& device = rank.on->spec();
   DeviceUsage usage;
   usage.name = std::move(name);
   usage.kind = device.kind;
@@ -28,7 +28,7 @@ DeviceUsage nothing_used_yet(const Scenario& scenario, const ReplicaSpec& spec, 
   usage.energy_note = device.power.note;
   if (device.host_kv) usage.host_memory = device.host_kv->kind;
   usage.memory_bandwidth = device.memory_bandwidth;
-  usage.link_bandwidth = spec.links.bandwidth;
+  usage.link_bandwidth = rank.links.bandwidth;
   for (std::size_t u = 0; u < device.units.size(); ++u)
     if (shown(device.units[u], model))
       usage.units.push_back({device.units[u].name, u, attends_to_decodes(device.units[u])});
@@ -44,34 +44,34 @@ Bytes activation_per_token(const Scenario& scenario, const ReplicaSpec& spec) {
 
 }  // namespace
 
-std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaSpec& spec,
+std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaPlan& replica,
                                         const ReplicaPlace& place, const std::string& replica_name,
                                         const Cluster& cluster, Recorder& recorder, StepModels& models) {
   std::vector<Server::Stage> stages;
   for (std::size_t s = 0; s < place.size(); ++s) {
     const int stage = static_cast<int>(s);
-    auto& model = models[{&spec, stage}];
+    auto& model = models[{&replica, stage}];
     const bool first_of_its_kind = !model;
     if (!model)
-      model =
-          std::make_shared<StepModel>(spec, placed_stage(scenario, spec, stage), scenario.collective_flows);
+      model = std::make_shared<StepModel>(replica.rank, replica.stages[s], scenario.collective_flows);
     const std::string name = fmt::format("{} stage {}", replica_name, s);
     std::vector<simgrid::s4u::Host*> ranks, memories;
     for (const DevicePlace& at : place[s]) {
       ranks.push_back(cluster.device(at));
       memories.push_back(cluster.node(at.node));
     }
-    stages.push_back(
-        {.model = model,
-         .ranks = std::move(ranks),
-         .memories = std::move(memories),
-         .kv_per_token = kv_bytes_per_token(scenario.model, scenario.precision, spec.parallelism, stage),
-         .device = recorder.add_device(nothing_used_yet(scenario, spec, *model, name, place[s].size())),
-         .track = recorder.add_track(name),
-         .unit_tracks = {},
-         .activation_per_token = activation_per_token(scenario, spec)});
+    stages.push_back({.model = model,
+                      .ranks = std::move(ranks),
+                      .memories = std::move(memories),
+                      .kv_per_token = kv_bytes_per_token(scenario.model, scenario.precision,
+                                                         replica.spec.parallelism, stage),
+                      .device = recorder.add_device(
+                          nothing_used_yet(scenario, replica.rank, *model, name, place[s].size())),
+                      .track = recorder.add_track(name),
+                      .unit_tracks = {},
+                      .activation_per_token = activation_per_token(scenario, replica.spec)});
     if (recorder.wants_spans() && first_of_its_kind)
-      for (const Unit& unit : spec.on->spec().units)
+      for (const Unit& unit : replica.rank.on->spec().units)
         stages.back().unit_tracks.push_back(
             shown(unit, *model) ? recorder.add_track(fmt::format("{} {}", name, unit.name)) : -1);
   }

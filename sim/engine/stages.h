@@ -11,10 +11,10 @@
 namespace weir {
 
 // One step model for each stage of each kind of replica: replicas of a kind share them.
-using StepModels = std::map<std::pair<const ReplicaSpec*, int>, std::shared_ptr<const StepModel>>;
+using StepModels = std::map<std::pair<const ReplicaPlan*, int>, std::shared_ptr<const StepModel>>;
 
 // Adds each stage's devices to the recorder, in order.
-std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaSpec& spec,
+std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaPlan& replica,
                                         const ReplicaPlace& place, const std::string& replica_name,
                                         const Cluster& cluster, Recorder& recorder, StepModels& models);
 

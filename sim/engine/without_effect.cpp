@@ -13,11 +13,11 @@ namespace {
 
 class Notes {
  public:
-  Notes(const Scenario& scenario, Reading& reading) : s_(scenario), reading_(reading) {}
+  Notes(const Plan& plan, Reading& reading) : plan_(plan), s_(plan.scenario), reading_(reading) {}
 
   void tell() {
-    for (std::size_t i = 0; i < s_.replicas.size(); ++i)
-      of_replica(s_.replicas[i], fmt::format("/serving/replicas/{}", i));
+    for (std::size_t i = 0; i < plan_.replicas.size(); ++i)
+      of_replica(plan_.replicas[i], fmt::format("/serving/replicas/{}", i));
     network();
     assumptions();
     context();
@@ -32,13 +32,14 @@ class Notes {
     return reading_.resolved.value(Json::json_pointer(pointer), Json());
   }
 
-  void of_replica(const ReplicaSpec& spec, const std::string& at) {
+  void of_replica(const ReplicaPlan& replica, const std::string& at) {
+    const ReplicaSpec& spec = replica.spec;
+    const DeviceSpec& device = replica.rank.on->spec();
     const std::string placement = given(at + "/placement/kind").get<std::string>();
-    if (placement != "round_robin" && spec.on->spec().placed_channels() == 1)
-      note(at + "/placement",
-           fmt::format("{} changes nothing: {} has all KV caches in one place", placement,
-                       spec.on->spec().host_kv ? spec.on->spec().host_kv->kind : spec.on->spec().kind));
-    if (spec.parallelism.tensor == 1) of_one_rank(spec, at);
+    if (placement != "round_robin" && device.placed_channels() == 1)
+      note(at + "/placement", fmt::format("{} changes nothing: {} has all KV caches in one place", placement,
+                                          device.host_kv ? device.host_kv->kind : device.kind));
+    if (spec.parallelism.tensor == 1) of_one_rank(replica, at);
     if (spec.kv_cache.memory_fraction != KvCacheSpec{}.memory_fraction &&
         (spec.kv_cache.blocks || spec.kv_cache.free_memory_fraction))
       note(at + "/kv_cache/memory_fraction",
@@ -47,7 +48,7 @@ class Notes {
   }
 
   // Nothing is added up over ranks, so that there is nothing to hide.
-  void of_one_rank(const ReplicaSpec& spec, const std::string& at) {
+  void of_one_rank(const ReplicaPlan& replica, const std::string& at) {
     if (const std::string prefetch = given(at + "/prefetch/kind").get<std::string>(); prefetch != "none")
       note(at + "/prefetch",
            fmt::format("{} fetches nothing: with tensor 1 there is no all-reduce to do it under", prefetch));
@@ -55,16 +56,16 @@ class Notes {
     if (chunks.is_number() && chunks > 1)
       note(at + "/partitioning/fused_all_reduce_chunks",
            fmt::format("{} changes nothing: with tensor 1 there is no all-reduce to fuse", chunks.dump()));
-    if (spec.batching->interleaves() && one_unit(spec))
+    if (replica.spec.batching->interleaves() && one_unit(replica.stages[0]))
       note(at + "/batching",
            fmt::format("two sub-batches take turns on {}, whose operators all run on one unit: nothing "
                        "overlaps",
-                       spec.on->spec().kind));
+                       replica.rank.on->spec().kind));
   }
 
-  bool one_unit(const ReplicaSpec& spec) const {
+  static bool one_unit(const StageGraph& stage) {
     std::set<int> units;
-    for_each_operator(placed_stage(s_, spec, 0), [&](const Operator& op, double) { units.insert(op.unit); });
+    for_each_operator(stage, [&](const Operator& op, double) { units.insert(op.unit); });
     return units.size() <= 1;
   }
 
@@ -102,6 +103,7 @@ class Notes {
           beyond.requests, s_.workload.requests.size(), s_.model.positions, s_.model.name, beyond.longest));
   }
 
+  const Plan& plan_;
   const Scenario& s_;
   Reading& reading_;
 };
@@ -123,8 +125,8 @@ BeyondContext beyond_context(const Scenario& s) {
   return beyond;
 }
 
-void note_what_has_no_effect(const Scenario& scenario, Reading& reading) {
-  Notes(scenario, reading).tell();
+void note_what_has_no_effect(const Plan& plan, Reading& reading) {
+  Notes(plan, reading).tell();
 }
 
 }  // namespace weir

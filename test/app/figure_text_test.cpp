@@ -215,8 +215,8 @@ TEST_CASE("figures: those of a run draw devices of any name") {
                        std::vector(result.devices.size(), 0.0)},
                       {Seconds(2), 1, 1, 10, 5, std::vector(result.devices.size(), 0.5),
                        std::vector(result.devices.size(), 0.0)}};
-    Scenario scenario;
-    scenario.replicas.emplace_back().kv_blocks = 100;
+    Plan plan;
+    plan.replicas.emplace_back().kv_blocks = 100;
     Metrics metrics;
     metrics.completed = 2;
     metrics.duration = Seconds(2);
@@ -227,7 +227,7 @@ TEST_CASE("figures: those of a run draw devices of any name") {
       const Json summary = made_summary(
           Json::object(), {{"duration", 2.0}, {"kv_cache", {{"blocks", 100}}}, {"devices", devices}});
       write_file(directory.file("summary.json"), summary.dump());
-      draw_figures(directory, {scenario, result, metrics});
+      draw_figures(directory, {plan, result, metrics});
       directory.commit();
     }
     const bool long_ones =

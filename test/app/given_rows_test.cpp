@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "models/latency/collectives.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 #include "test/app/run_weir.h"
 
 namespace weir::test {
@@ -24,7 +24,7 @@ Json run(const ScratchDirectory& scratch, const Json& scenario, const std::strin
 
 std::string problems_of(const Json& scenario, const std::string& file = "scenario.json") {
   try {
-    read_scenario(scenario, file);
+    read_plan(scenario, file);
     return "";
   } catch (const ConfigError& error) {
     std::string all;
@@ -51,7 +51,7 @@ TEST_CASE("given rows: a memory over a base is used, recorded, and run again fro
   write(scratch / "slow_memory.json", memory.dump());
   device["memory"] = "slow_memory.json";
   CHECK(run(scratch, scenario, "file")["mean_tpot_ms"] == slow["mean_tpot_ms"]);
-  const Scenario read = read_scenario(scenario, (scratch / "file.json").string());
+  const Scenario read = read_plan(scenario, (scratch / "file.json").string()).scenario;
   CHECK(read.files.contains(scratch / "slow_memory.json"));
 }
 
@@ -95,9 +95,9 @@ TEST_CASE("given rows: other links than a base's are timed by the plain algorith
     scenario["cluster"]["nodes"][0]["devices"][0]["count"] = 2;
     scenario["cluster"]["nodes"][0]["interconnect"] = interconnect;
     scenario["serving"]["replicas"][0]["parallelism"] = {{"tensor", 2}};
-    return read_scenario(scenario, "scenario.json")
+    return read_plan(scenario, "scenario.json")
         .replicas[0]
-        .collectives->time(Collective::all_reduce, Bytes(1e6), 2);
+        .rank.collectives->time(Collective::all_reduce, Bytes(1e6), 2);
   };
   const Seconds measured = time("nvlink4_switch");
   CHECK(time({{"base", "nvlink4_switch"}}) == measured);

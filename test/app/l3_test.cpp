@@ -3,7 +3,7 @@
 #include <map>
 
 #include "sim/app/reproduce/l3/study.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 #include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
 
@@ -34,12 +34,14 @@ TEST_CASE("l3: every model, trace and system of the study is a scenario that hol
       for (const TraceLengths& trace : traces)
         for (const char* set : {"ideal", "eff", "physical", "paper_gpu"}) {
           const SystemRun run{.system = system, .model = model.id, .trace = trace.id, .profile = set};
-          const Scenario s = read_scenario(scenario_of(run, "paper"), name_of(run));
+          const Plan plan = read_plan(scenario_of(run, "paper"), name_of(run));
+          const Scenario& s = plan.scenario;
+          const ReplicaPlan& replica = plan.replicas[0];
           CHECK(s.assumptions == set);
-          CHECK(s.replicas[0].on->spec().peak(DataType::fp16).value() ==
+          CHECK(replica.rank.on->spec().peak(DataType::fp16).value() ==
                 (s.assumptions == "paper_gpu" ? 19.5e12 : 312e12));
-          CHECK(s.replicas[0].on->spec().host_kv.has_value() == (system.memory != nullptr));
-          CHECK(s.replicas[0].count * s.replicas[0].parallelism.tensor == 8);
+          CHECK(replica.rank.on->spec().host_kv.has_value() == (system.memory != nullptr));
+          CHECK(replica.spec.count * replica.spec.parallelism.tensor == 8);
           REQUIRE(std::ssize(s.workload.requests) == 1000);
           for (const Request& request : s.workload.requests) {
             CHECK(request.input_tokens <= 32768);

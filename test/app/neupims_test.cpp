@@ -4,7 +4,7 @@
 
 #include "models/memory/pim/pim_costs.h"
 #include "sim/app/reproduce/neupims/study.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 #include "test/engine/run_in_child.h"
 
 using namespace weir;
@@ -25,10 +25,11 @@ TEST_CASE("neupims: every model, machine and layout of the study is a scenario t
   for (const Machine& machine : {npu_only, npu_pim, dual_buffers, balanced, interleaved, neupims::neupims})
     for (const Model& model : models)
       for (const char* assumptions : {"paper", "physical"}) {
-        const Scenario s = read_scenario(
+        const Plan plan = read_plan(
             scenario_of({machine, model.name, model.tensor, model.pipeline, "alpaca", 64}, assumptions),
             "point");
-        CHECK(s.replicas[0].on->spec().kind == machine.device);
+        const Scenario& s = plan.scenario;
+        CHECK(plan.replicas[0].rank.on->spec().kind == machine.device);
         CHECK(s.workload.in_generation);
         CHECK(std::ssize(s.workload.requests) == 10 * 64 * model.pipeline);
       }
@@ -80,18 +81,18 @@ TEST_CASE("neupims: techniques order as published where the paper's constants ar
 
 TEST_CASE("neupims: what a run charges for PIM is the energy of its commands", "[engine]") {
   const Json document = scenario_of({dual_buffers, "gpt3-7b", 1, 1, "sharegpt", 64}, "physical");
-  const Scenario scenario = read_scenario(document, "point");
+  const Plan plan = read_plan(document, "point");
   PimCosts costs(find_memory(pim_memory_name));
   Joules commands(0);
   Flops on_pim(0);  // charged by command, not by flop
-  for (const Request& request : scenario.workload.requests)
+  for (const Request& request : plan.scenario.workload.requests)
     for (int step = 0; step < steps_of_a_batch; ++step) {
       const std::int64_t tokens = request.input_tokens + step;
       commands += 32 * costs.energy({PimOp::both, tokens, 32, 128}).total();
       on_pim += Flops(32. * 2 * 2 * 4096 * static_cast<double>(tokens));
     }
   const test::Outcome run = test::run(document);
-  const PowerSpec& power = scenario.replicas[0].on->spec().power;
+  const PowerSpec& power = plan.replicas[0].rank.on->spec().power;
   const Joules rest =
       power.idle * Seconds(run.end) + power.dynamic(Flops(run.flops) - on_pim, Bytes(run.memory), Bytes(0));
   CHECK(run.energy - rest.value() == Approx(commands.value()).epsilon(0.001));
@@ -120,7 +121,8 @@ TEST_CASE("neupims: a channel of Table 5 draws what its reads, its PIM and its s
 TEST_CASE("neupims: TransPIM's estimate takes one request at a time") {
   const auto rate = [](const char* model, int tensor, int pipeline, const char* dataset, int batch) {
     return transpim_rate(
-        read_scenario(scenario_of({npu_only, model, tensor, pipeline, dataset, batch}, "physical"), "point"));
+        read_plan(scenario_of({npu_only, model, tensor, pipeline, dataset, batch}, "physical"), "point")
+            .scenario);
   };
   const double one = rate("gpt3-7b", 4, 1, "alpaca", 64);
   CHECK(rate("gpt3-7b", 4, 1, "alpaca", 256) == Approx(one).epsilon(0.01));

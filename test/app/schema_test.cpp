@@ -10,7 +10,7 @@
 #include <valijson/validator.hpp>
 
 #include "sim/core/embedded.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 #include "test/app/run_weir.h"
 
 namespace weir {
@@ -47,7 +47,7 @@ class Validator {
 
 std::vector<Problem> problems_of(const Json& scenario, const std::string& file) {
   try {
-    read_scenario(scenario, file);
+    read_plan(scenario, file);
     return {};
   } catch (const ConfigError& e) {
     return e.problems();

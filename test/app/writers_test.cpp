@@ -109,10 +109,11 @@ TEST_CASE("timeline.json: a run without tracks, spans or samples is still JSON")
 }
 
 TEST_CASE("summary.json: has every field of the contract, null where nothing defines it") {
-  Scenario scenario;
+  Plan plan;
+  Scenario& scenario = plan.scenario;
   scenario.resolved = {{"seed", 1}};
   const RunResult result = small_result();
-  const Json s = summary_json({scenario, result, measure(result, {})});
+  const Json s = summary_json({plan, result, measure(result, {})});
   for (const char* field :
        {"duration", "completed", "failed", "total_input_tokens", "total_output_tokens", "request_throughput",
         "request_goodput", "output_throughput", "total_token_throughput", "devices",
@@ -134,10 +135,10 @@ TEST_CASE("summary.json: has every field of the contract, null where nothing def
 }
 
 TEST_CASE("summaries: say what became of prefetches, where there were any") {
-  const Scenario scenario;
+  const Plan plan;
   RunResult result = small_result();
-  const auto json = [&] { return summary_json({scenario, result, measure(result, {})})["devices"][0]; };
-  const auto table = [&] { return summary_table({scenario, result, measure(result, {})}, false); };
+  const auto json = [&] { return summary_json({plan, result, measure(result, {})})["devices"][0]; };
+  const auto table = [&] { return summary_table({plan, result, measure(result, {})}, false); };
   CHECK_FALSE(json().contains("prefetch"));
   CHECK_THAT(table(), !Catch::Contains("Prefetch"));
   result.devices[0].prefetch = {Bytes(8e9), Bytes(4e9), Bytes(1e9), Bytes(3e9)};
@@ -147,16 +148,17 @@ TEST_CASE("summaries: say what became of prefetches, where there were any") {
 }
 
 TEST_CASE("summary table: shows what a reader looks for, plain unless it is for a terminal") {
-  Scenario scenario;
+  Plan plan;
+  Scenario& scenario = plan.scenario;
   scenario.name = "two requests";
   scenario.slo.ttft = Seconds(1);
   const RunResult result = small_result();
   const Metrics metrics = measure(result, scenario.slo);
-  const std::string plain = summary_table({scenario, result, metrics}, false);
+  const std::string plain = summary_table({plan, result, metrics}, false);
   for (const char* word :
        {"two requests", "2 completed", "1 rejected", "1 unfinished", "TTFT", "TPOT", "ITL", "E2E", "p99",
         "within TTFT 1000 ms", "h100_sxm", "kJ", "$", "KV cache", "Bound by"})
     CHECK_THAT(plain, Catch::Contains(word));
   CHECK(plain.find('\033') == std::string::npos);
-  CHECK(summary_table({scenario, result, metrics}, true).find('\033') != std::string::npos);
+  CHECK(summary_table({plan, result, metrics}, true).find('\033') != std::string::npos);
 }

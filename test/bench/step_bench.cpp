@@ -6,6 +6,7 @@
 #include <functional>
 #include <random>
 
+#include "sim/engine/plan.h"
 #include "sim/engine/step/step_model.h"
 #include "test/models/llm/decode_shape.h"
 
@@ -19,8 +20,8 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-Scenario neupims() {
-  return read_scenario(Json::parse(R"({
+Plan neupims() {
+  return read_plan(Json::parse(R"({
     "model": "gpt3-30b",
     "precision": {"weights": "fp16", "activations": "fp16", "kv_cache": "fp16"},
     "cluster": {"nodes": [{"devices": [{"kind": "neupims_npu", "count": 4, "memory_capacity_gib": 1024}],
@@ -29,16 +30,15 @@ Scenario neupims() {
                               "partitioning": {"kind": "npu_pim"}, "engine": {"kind": "ideal"}}]},
     "workload": {"requests": {"kind": "fixed", "count": 1, "input_tokens": 1, "output_tokens": 1},
                  "arrivals": {"kind": "all_at_once"}}})"),
-                       "step_bench");
+                   "step_bench");
 }
 
 }  // namespace
 
 int main() {
   constexpr int batch = 256, channels = 32, steps = 300;
-  const Scenario scenario = neupims();
-  const ReplicaSpec& replica = scenario.replicas.at(0);
-  const StepModel model(replica, placed_stage(scenario, replica, 0), false);
+  const ReplicaPlan replica = neupims().replicas.at(0);
+  const StepModel model(replica.rank, replica.stages[0], false);
   std::mt19937 random(1);
   std::vector<DecodeContext> whole, halves[2];
   for (int i = 0; i < batch; ++i) {

@@ -106,7 +106,7 @@ TEST_CASE("PIM attention: dual row buffers are never slower than single, nor mor
 TEST_CASE("PIM attention: single row buffers withhold the whole memory, dual ones a part") {
   const Decodes decodes(32, 40, 5);
   const auto withheld = [&](const char* kind) {
-    const std::vector<Unit>& units = catalog_device(kind)->spec().units;
+    const std::vector<Unit> units = catalog_device(kind)->spec().units;
     return units[static_cast<std::size_t>(unit_running(units, OperatorKind::logit))].ports.at(0).withheld;
   };
   CHECK(withheld("npu_pim_blocked") == 1);

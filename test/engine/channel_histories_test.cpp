@@ -23,11 +23,11 @@ class Station {
           Recorder& recorder, Replica::Events events)
       : placement_(
             std::make_shared<test::RememberedPlacement>(test::placement(dice(0, test::placements - 1)))),
-        spec_(drawn(role, dice, longest)),
-        replica_(index, spec_, positions, recorder, std::move(events)),
+        plan_(drawn(role, dice, longest)),
+        replica_(index, plan_, positions, recorder, std::move(events)),
         ledger_(replica_, *placement_, recorder),
         recorder_(recorder),
-        pipe_(static_cast<std::size_t>(spec_.parallelism.pipeline)) {}
+        pipe_(static_cast<std::size_t>(plan_.spec.parallelism.pipeline)) {}
 
   Replica& replica() { return replica_; }
   test::ChannelLedger& ledger() { return ledger_; }
@@ -72,27 +72,28 @@ class Station {
     bool used = false;
   };
 
-  ReplicaSpec drawn(Role role, Dice& dice, std::int64_t longest) const {
-    ReplicaSpec spec;
+  ReplicaPlan drawn(Role role, Dice& dice, std::int64_t longest) const {
+    ReplicaPlan plan;
+    ReplicaSpec& spec = plan.spec;
     spec.role = role;
-    spec.on = std::make_shared<test::InChannels>(static_cast<int>(dice(1, 5)));
+    plan.rank.on = std::make_shared<test::InChannels>(static_cast<int>(dice(1, 5)));
     spec.batching = dice(0, 1) ? make_policy("sub_batch_interleaving", dice(2, 12), 3000)
                                : make_policy("chunked_prefill", dice(2, 12), dice(12, 400));
     spec.placement = placement_;
-    spec.kv_pools = test::pools(dice(longest, longest * 3) / block_tokens, spec.on->spec().kv_channels,
+    plan.kv_pools = test::pools(dice(longest, longest * 3) / block_tokens, plan.rank.on->spec().kv_channels,
                                 placement_->spreads_layers());
     spec.kv_cache.block_tokens = block_tokens;
     spec.kv_cache.prefix_caching = false;
     // What is swapped out in the middle of a prompt comes back with a chunk that the ledger does not know.
     spec.kv_cache.preemption = role == Role::decode && dice(0, 1) ? Preemption::swap : Preemption::recompute;
     spec.kv_cache.admission = static_cast<Admission>(dice(0, 2));
-    spec.mha = {.embedding = 1024, .heads = 8};
+    plan.mha = {.embedding = 1024, .heads = 8};
     spec.parallelism.pipeline = static_cast<int>(std::int64_t{1} << dice(0, 2));
-    return spec;
+    return plan;
   }
 
   std::shared_ptr<test::RememberedPlacement> placement_;
-  ReplicaSpec spec_;
+  ReplicaPlan plan_;
   Replica replica_;
   test::ChannelLedger ledger_;
   Recorder& recorder_;

@@ -21,7 +21,7 @@ void ChannelLedger::see_preemptions() {
     REQUIRE_FALSE(entry.decoding);
     entry.channel = -1;
     entry.blocks = 0;
-    if (replica_.spec().kv_cache.preemption == Preemption::swap && entry.computed > 0) continue;
+    if (replica_.plan().spec.kv_cache.preemption == Preemption::swap && entry.computed > 0) continue;
     entry.computed = 0;
     entry.prefill_target = entry.known;
   }
@@ -102,7 +102,7 @@ void ChannelLedger::completed(const Iteration& it, std::int64_t steps) {
     entry.known += steps;
     entry.decoding = false;
     hold(entry, entry.computed);
-    entry.left = replica_.spec().role == Role::prefill;
+    entry.left = replica_.plan().spec.role == Role::prefill;
     if (recorder_.record(member.request).status == RequestStatus::completed) requests_.erase(member.request);
   }
   check();

@@ -65,7 +65,7 @@ class ChannelLedger {
     bool left = false;  // its request; the blocks are still held
     std::int32_t preemptions = 0;
   };
-  int channels() const { return replica_.spec().on->spec().kv_channels; }
+  int channels() const { return replica_.plan().rank.on->spec().kv_channels; }
   std::size_t pool_of(const Entry& entry) const;
   std::vector<std::int64_t> free() const;
   void check_placement() const;

@@ -29,7 +29,7 @@ Scenario scenario_of(const Case& c) {
   node["devices"][0]["count"] = c.devices;
   node["interconnect"] = {{"shape", c.shape}, {"bandwidth_gb_per_s", 120}, {"latency_us", 1.7}};
   scenario["collectives"] = "flows";
-  return read_scenario(scenario, "test.json");
+  return read_plan(scenario, "test.json").scenario;
 }
 
 // Seconds that each kind and size took, one after another.

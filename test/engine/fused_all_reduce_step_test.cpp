@@ -15,8 +15,8 @@ using namespace weir::test;
 
 namespace {
 
-ReplicaSpec replica_of(const std::string& kind, const LinkSpec& links, int chunks, const char* prefetch) {
-  ReplicaSpec replica = replica_on(kind, "hccs_mesh", "");
+Rank replica_of(const std::string& kind, const LinkSpec& links, int chunks, const char* prefetch) {
+  Rank replica = replica_on(kind, "hccs_mesh", "");
   replica.links = links;
   replica.collectives = make_collectives(links, "");
   replica.engine = {};
@@ -39,7 +39,7 @@ struct Case {
   Json given = Json::object();
 
   StepCost step(const BatchShape& batch, int chunks, const char* prefetch = "none") const {
-    ReplicaSpec replica = replica_of(device, links, chunks, prefetch);
+    Rank replica = replica_of(device, links, chunks, prefetch);
     replica.on = catalog_device(device, given);
     const StageGraph placed = place(replica, build_stage(catalog_model(model), {}, {tensor, 1, 1}, 0));
     return StepModel(replica, placed, false).step({batch});
@@ -67,8 +67,8 @@ TEST_CASE("fused step: flops, weights and what the links carry stay, and the tim
         CAPTURE(kind, model, chunks);
         const Architecture architecture = catalog_model(model);
         const LinkSpec links = find_interconnect("nvlink4_switch");
-        const ReplicaSpec whole = replica_of(kind, links, 1, "none"),
-                          fused = replica_of(kind, links, chunks, "none");
+        const Rank whole = replica_of(kind, links, 1, "none"),
+                   fused = replica_of(kind, links, chunks, "none");
         const StageGraph placed = place(fused, build_stage(architecture, {}, {4, 1, 1}, 0));
         const StepModel one(whole, place(whole, build_stage(architecture, {}, {4, 1, 1}, 0)), false);
         const StepModel many(fused, placed, false);
@@ -127,7 +127,7 @@ TEST_CASE("fused step: one GEMM and its all-reduce, by hand", "[engine]") {
   for (const double gb_per_s : {25., 150., 400.})  // the links longer, about as long, shorter
     for (const int chunks : {1, 2, 3, 4}) {
       CAPTURE(gb_per_s, chunks);
-      const ReplicaSpec replica = replica_of("l2_npu", ring(gb_per_s, 40), chunks, "none");
+      const Rank replica = replica_of("l2_npu", ring(gb_per_s, 40), chunks, "none");
       StageGraph stage;
       part(stage, "block") = block;
       set_layers(stage, 3);

@@ -6,7 +6,7 @@
 
 #include "models/memory/memory_spec.h"
 #include "sim/core/errors.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 #include "test/engine/random_scenario.h"
 
 using namespace weir;
@@ -28,7 +28,7 @@ Json l3_scenario() {
 
 std::vector<Problem> problems_of(const Json& scenario) {
   try {
-    read_scenario(scenario, "test.json");
+    read_plan(scenario, "test.json");
   } catch (const ConfigError& e) {
     return e.problems();
   }
@@ -52,7 +52,7 @@ Json with_devices(const Json& devices) {
 const Json two_gpus = {{"kind", "a100_sxm_80gb"}, {"count", 2}};
 
 std::int64_t blocks_of(const Json& scenario) {
-  return read_scenario(scenario, "test.json").replicas[0].kv_blocks;
+  return read_plan(scenario, "test.json").replicas[0].kv_blocks;
 }
 
 }  // namespace
@@ -62,14 +62,13 @@ TEST_CASE("host memory: it stands anywhere among a node's devices, and joins who
   for (const Json& devices :
        {Json{two_gpus, {{"kind", "dimm_pim"}}}, Json{{{"kind", "dimm_pim"}}, two_gpus}}) {
     Json json = with_devices(devices);
-    const Scenario scenario = read_scenario(json, "test.json");
-    const ReplicaSpec& replica = scenario.replicas[0];
-    REQUIRE(replica.on->spec().host_kv);
-    CHECK(replica.on->spec().kv_channels == 4);
+    const ReplicaPlan replica = read_plan(json, "test.json").replicas[0];
+    REQUIRE(replica.rank.on->spec().host_kv);
+    CHECK(replica.rank.on->spec().kv_channels == 4);
     CHECK(replica.kv_pools.blocks.size() == 1);
-    CHECK(replica.on->spec().kind == "a100_sxm_80gb");
+    CHECK(replica.rank.on->spec().kind == "a100_sxm_80gb");
     json["serving"]["replicas"][0]["partitioning"]["kind"] = "device_only";
-    CHECK_FALSE(read_scenario(json, "test.json").replicas[0].on->spec().host_kv);
+    CHECK_FALSE(read_plan(json, "test.json").replicas[0].rank.on->spec().host_kv);
   }
 }
 
@@ -243,9 +242,10 @@ TEST_CASE("gpu_pim: who attends to decodes beside a GPU multiplies 16-bit elemen
 
 TEST_CASE("host memory: one that holds no replica's KV cache is told of", "[engine]") {
   const auto tells = [](const Json& scenario) {
-    return std::ranges::count_if(read_scenario(scenario, "test.json").notes, [](const std::string& note) {
-      return note.starts_with("the host memory among the devices holds no KV cache");
-    });
+    return std::ranges::count_if(
+        read_plan(scenario, "test.json").scenario.notes, [](const std::string& note) {
+          return note.starts_with("the host memory among the devices holds no KV cache");
+        });
   };
   const Json one = {{"partitioning", {{"kind", "device_only"}}}},
              other = {{"partitioning", {{"kind", "gpu_pim"}}}};

@@ -6,7 +6,7 @@
 
 #include "devices/device.h"
 #include "policies/placement/placement.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 #include "test/policies/dice.h"
 #include "test/policies/make_policy.h"
 

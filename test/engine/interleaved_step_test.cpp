@@ -18,7 +18,7 @@ constexpr Precision fp16{
     .weights = DataType::fp16, .activations = DataType::fp16, .kv_cache = DataType::fp16};
 
 struct NeuPims {
-  ReplicaSpec replica = replica_on("neupims_npu", "nvlink3_switch", "");
+  Rank replica = replica_on("neupims_npu", "nvlink3_switch", "");
   StageGraph placed;
   NeuPims() {
     replica.engine = {};

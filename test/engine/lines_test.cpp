@@ -146,7 +146,7 @@ TEST_CASE("lines: what is bent between two with the same causes is cut, where it
 }
 
 TEST_CASE("lines: steps with prefetches, across the moment when the KV cache no longer fits", "[engine]") {
-  ReplicaSpec replica = replica_on("h100_sxm", "nvlink4_switch", "");
+  Rank replica = replica_on("h100_sxm", "nvlink4_switch", "");
   replica.links = {.name = "ring",
                    .shape = LinkShape::ring,
                    .bandwidth = BytesPerSecond(25e9),

@@ -73,9 +73,9 @@ TEST_CASE("npus: a request handed over waits for its KV to cross the link, then 
           "[engine]") {
   Json json = handed_over(50);
   json["workload"] = fixed(1, 700, 3);
-  const Scenario scenario = read_scenario(json, "test.json");
-  const ReplicaSpec& decoding = scenario.replicas[1];
-  const StepModel model(decoding, placed_stage(scenario, decoding, 0), false);
+  const Plan plan = read_plan(json, "test.json");
+  const ReplicaPlan& decoding = plan.replicas[1];
+  const StepModel model(decoding.rank, decoding.stages[0], false);
   const auto step = [&](std::int64_t context) {
     const DecodeContext at{context, 0};
     BatchShape shape;

@@ -29,7 +29,7 @@ class TwoBranches final : public PartitioningPolicy {
 TEST_CASE("step model: where an all-reduce hides under the other branch, the step is shorter, not cheaper",
           "[engine]") {
   std::mt19937_64 random(6);
-  const ReplicaSpec replica = replica_on("h100_sxm", "nvlink4_switch", "");
+  const Rank replica = replica_on("h100_sxm", "nvlink4_switch", "");
   const StageGraph stage =
       place(replica, build_stage(catalog_model("llama3.1-70b"), {}, {.tensor = 8, .pipeline = 1}, 0));
   const StageGraph beside = two_branches(stage, false);
@@ -55,7 +55,7 @@ TEST_CASE("step model: where an all-reduce hides under the other branch, the ste
 
 TEST_CASE("step model: a run of decodes is its steps one by one, summed or played", "[engine]") {
   std::mt19937_64 random(7);
-  const ReplicaSpec replica = replica_on("a100_sxm_80gb", "nvlink3_switch", "vllm");
+  const Rank replica = replica_on("a100_sxm_80gb", "nvlink3_switch", "vllm");
   const StageGraph stage =
       place(replica, build_stage(catalog_model("llama2-70b"), {}, {.tensor = 4, .pipeline = 1}, 0));
   for (const StageGraph& placed : {stage, two_branches(stage, false)}) {
@@ -92,7 +92,7 @@ TEST_CASE("step model: a run of decodes is its steps one by one, summed or playe
 
 TEST_CASE("step model: drawn operators fill the step, the host first", "[engine]") {
   std::mt19937_64 random(8);
-  const ReplicaSpec replica = replica_on("h100_sxm", "nvlink4_switch", "vllm");
+  const Rank replica = replica_on("h100_sxm", "nvlink4_switch", "vllm");
   const StageGraph stage =
       place(replica, build_stage(catalog_model("llama3.1-70b"), {}, {.tensor = 4, .pipeline = 2}, 1));
   for (const bool serial : {true, false}) {
@@ -119,8 +119,12 @@ TEST_CASE("step model: a policy whose operators overlap is served faster, fast-f
   scenario["serving"]["replicas"][0]["parallelism"] = {{"tensor", 4}};
   const auto served = [&](bool serial, bool fast_forward) {
     scenario["fast_forward"] = fast_forward;
-    return test::run(scenario, [serial](Scenario& read) {
-      read.replicas[0].partitioning = std::make_shared<TwoBranches>(serial);
+    return test::run(scenario, [serial](Plan& plan) {
+      ReplicaPlan& replica = plan.replicas[0];
+      replica.rank.partitioning = std::make_shared<TwoBranches>(serial);
+      const Scenario& s = plan.scenario;
+      replica.stages[0] =
+          placed(build_stage(s.model, s.precision, replica.spec.parallelism, 0), replica.rank);
     });
   };
   const test::Outcome overlapped = served(false, true), step_by_step = served(false, false),

@@ -17,8 +17,8 @@ Operator named(const OperatorGraph& graph, const std::string& name) {
 
 }  // namespace
 
-ReplicaSpec replica_on(const std::string& kind, const std::string& interconnect, const std::string& library) {
-  ReplicaSpec replica;
+Rank replica_on(const std::string& kind, const std::string& interconnect, const std::string& library) {
+  Rank replica;
   replica.on = catalog_device(kind);
   replica.links = find_interconnect(interconnect);
   replica.collectives = make_collectives(replica.links, library);
@@ -32,7 +32,7 @@ ReplicaSpec replica_on(const std::string& kind, const std::string& interconnect,
   return replica;
 }
 
-StageGraph place(const ReplicaSpec& replica, StageGraph stage) {
+StageGraph place(const Rank& replica, StageGraph stage) {
   const std::vector<Unit>& units = replica.on->spec().units;
   return replica.prefetch->add_prefetches(replica.partitioning->place(std::move(stage), units), units);
 }
@@ -71,7 +71,7 @@ RandomBatch::RandomBatch(std::mt19937_64& random) {
   shape.prefill = chunks;
 }
 
-Played play(const ReplicaSpec& replica, const StageGraph& placed, const BatchShape& batch, bool fold) {
+Played play(const Rank& replica, const StageGraph& placed, const BatchShape& batch, bool fold) {
   const DeviceSpec& spec = replica.on->spec();
   const StepGraph graph = stage_step({&placed, 1}, spec.units, spec.resources(replica.links.bandwidth)).graph;
   Timeline timeline(graph);

@@ -8,9 +8,9 @@
 
 namespace weir::test {
 
-ReplicaSpec replica_on(const std::string& kind, const std::string& interconnect, const std::string& library);
+Rank replica_on(const std::string& kind, const std::string& interconnect, const std::string& library);
 // What the replica's policies make of a stage.
-StageGraph place(const ReplicaSpec& replica, StageGraph stage);
+StageGraph place(const Rank& replica, StageGraph stage);
 // Attention and MLP side by side, each with an all-reduce of its own, which the other can compute beside; or
 // serial: one after the other.
 StageGraph two_branches(const StageGraph& stage, bool serial);
@@ -26,7 +26,7 @@ struct Played {
   StepResult result;
   KernelCost sum;
 };
-Played play(const ReplicaSpec& replica, const StageGraph& placed, const BatchShape& batch, bool fold);
+Played play(const Rank& replica, const StageGraph& placed, const BatchShape& batch, bool fold);
 
 template <class Quantity>
 void check_near(Quantity a, Quantity b) {

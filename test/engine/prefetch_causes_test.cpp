@@ -32,7 +32,7 @@ StageGraph on_units_of_their_own(StageGraph placed, const Spared& spared, std::v
 // The step with a set of Algorithm 1's prefetches.
 Seconds played(Case c, unsigned set, const Spared& spared) {
   if (spared.eviction) c.l2_mb = 1e6;
-  ReplicaSpec replica = replica_of(c);
+  Rank replica = replica_of(c);
   const auto told = std::make_shared<Told>(algorithm_1);
   told->set = set;
   replica.prefetch = told;

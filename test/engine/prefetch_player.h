@@ -72,8 +72,8 @@ struct Case {
   }
 };
 
-inline ReplicaSpec replica_of(const Case& c) {
-  ReplicaSpec replica = replica_on("h100_sxm", "nvlink4_switch", "");
+inline Rank replica_of(const Case& c) {
+  Rank replica = replica_on("h100_sxm", "nvlink4_switch", "");
   replica.on = catalog_device("l2_npu", {{"l2_mb", c.l2_mb}});
   replica.links = {.name = "ring",
                    .shape = LinkShape::ring,
@@ -89,7 +89,7 @@ class Player {
  public:
   explicit Player(const Case& c, const Json& json = algorithm_1)
       : batch_(c.batch), told_(std::make_shared<Told>(json)) {
-    ReplicaSpec replica = replica_of(c);
+    Rank replica = replica_of(c);
     without_ = std::make_unique<StepModel>(replica, place(replica, c.stage), false);
     replica.prefetch = told_;
     model_ = std::make_unique<StepModel>(replica, place(replica, c.stage), false);

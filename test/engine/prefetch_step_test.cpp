@@ -42,7 +42,7 @@ struct Accelerator {
   int tensor = 8;
 
   StepCost step(std::shared_ptr<const PrefetchPolicy> policy, const BatchShape& batch) const {
-    ReplicaSpec replica = replica_on("h100_sxm", "nvlink4_switch", "");
+    Rank replica = replica_on("h100_sxm", "nvlink4_switch", "");
     replica.on = catalog_device("l2_npu", {{"l2_mb", l2_mb}});
     replica.links = {.name = "ring",
                      .shape = LinkShape::ring,

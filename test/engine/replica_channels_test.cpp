@@ -40,31 +40,32 @@ struct Outcome {
 Outcome play(unsigned seed, bool fast_forward) {
   Dice dice(seed);
   const auto channels = static_cast<int>(dice(1, 5));
-  ReplicaSpec spec;
-  spec.on = std::make_shared<test::InChannels>(channels);
+  ReplicaPlan plan;
+  ReplicaSpec& spec = plan.spec;
+  plan.rank.on = std::make_shared<test::InChannels>(channels);
   spec.batching = make_policy(dice(0, 1) ? "sub_batch_interleaving" : "chunked_prefill", dice(1, 12), 200);
   spec.placement = test::placement(dice(0, test::placements - 1));
   spec.kv_cache.block_tokens = 4;
   spec.kv_cache.preemption = dice(0, 1) ? Preemption::swap : Preemption::recompute;
   spec.kv_cache.admission = static_cast<Admission>(dice(0, 2));
-  spec.mha = {.embedding = 1024, .heads = 8};
+  plan.mha = {.embedding = 1024, .heads = 8};
   const bool spread = spec.placement->spreads_layers();
   const std::int64_t each = dice(8, 30) * (spread ? channels : 1);
-  spec.kv_pools = test::pools(each, channels, spread);
+  plan.kv_pools = test::pools(each, channels, spread);
   Workload workload;
   for (std::int64_t n = dice(1, 40); n > 0; --n)
     workload.requests.push_back({Seconds(0), dice(1, 40), dice(1, 60)});
   std::vector<std::int32_t> positions(workload.requests.size());
   Recorder recorder(workload, {}, false);
   Outcome outcome;
-  Replica replica(0, spec, positions, recorder, {[](std::int32_t) {}, [](std::int32_t) {}});
+  Replica replica(0, plan, positions, recorder, {[](std::int32_t) {}, [](std::int32_t) {}});
   for (std::size_t r = 0; r < workload.requests.size(); ++r)
     replica.enqueue(static_cast<std::int32_t>(r), Seconds(0));
   const auto conserved = [&] {
     const auto free = replica.cache().free_by_channel();
     for (const std::int64_t blocks : free) REQUIRE((blocks >= 0 && blocks <= each));
     REQUIRE(std::accumulate(free.begin(), free.end(), replica.cache().used()) ==
-            each * std::ssize(spec.kv_pools.blocks));
+            each * std::ssize(plan.kv_pools.blocks));
   };
   Iteration it;
   while (!replica.empty()) {

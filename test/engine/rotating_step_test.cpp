@@ -24,7 +24,7 @@ constexpr Precision fp16{
     .weights = DataType::fp16, .activations = DataType::fp16, .kv_cache = DataType::fp16};
 
 struct L3 {
-  ReplicaSpec replica = replica_on("a100_sxm_80gb", "nvlink3_switch", "");
+  Rank replica = replica_on("a100_sxm_80gb", "nvlink3_switch", "");
   StageGraph rotating, fixed;
 
   explicit L3(int ranksets = 4, std::int64_t layers = 96) {

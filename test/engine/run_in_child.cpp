@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::size_t numbers = 18;
 
-std::string simulate_to_bytes(const Json& document, const std::function<void(Scenario&)>& change) {
-  Scenario scenario = read_scenario(document, "test.json");
-  change(scenario);
-  const RunResult r = simulate(scenario, {});
+std::string simulate_to_bytes(const Json& document, const std::function<void(Plan&)>& change) {
+  Plan plan = read_plan(document, "test.json");
+  change(plan);
+  const RunResult r = simulate(plan, {});
   double energy = 0, busy = 0, flops = 0, memory = 0, sampled = 0, last = 0, most_carried = 0;
   PrefetchBytes prefetch;
   for (const DeviceUsage& d : r.devices) {
@@ -53,7 +53,7 @@ std::string simulate_to_bytes(const Json& document, const std::function<void(Sce
 
 }  // namespace
 
-Outcome run(const Json& scenario, const std::function<void(Scenario&)>& change) {
+Outcome run(const Json& scenario, const std::function<void(Plan&)>& change) {
   Outcome o;
   in_children(
       1, 1, [&](std::size_t) { return simulate_to_bytes(scenario, change); },

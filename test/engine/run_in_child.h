@@ -20,7 +20,7 @@ struct Outcome {  // what laws speak about, small enough to pass through a pipe
 
 // Reads it and simulates it in a child; `change` stands for what no scenario can say yet.
 Outcome run(
-    const Json& scenario, const std::function<void(Scenario&)>& change = [](Scenario&) {});
+    const Json& scenario, const std::function<void(Plan&)>& change = [](Plan&) {});
 
 // A small valid scenario to change: llama3.1-8b on one H100, lognormal lengths, Poisson arrivals.
 Json small_scenario();

@@ -18,7 +18,7 @@ namespace {
 
 bool can_be_read(const Json& scenario) {
   try {
-    read_scenario(scenario, "test.json");
+    read_plan(scenario, "test.json");
     return true;
   } catch (const ConfigError&) {
     return false;

@@ -172,9 +172,8 @@ TEST_CASE("simulation: a warm batch decodes from its first step, at the contexts
   json["workload"] = {
       {"requests", {{"kind", "fixed"}, {"count", 1}, {"input_tokens", 700}, {"output_tokens", 2}}},
       {"arrivals", {{"kind", "warm_batch"}, {"concurrency", 40}, {"batches", 3}, {"steps", 2}}}};
-  const Scenario scenario = read_scenario(json, "warm");
-  const ReplicaSpec& replica = scenario.replicas[0];
-  const StepModel model(replica, placed_stage(scenario, replica, 0), false);
+  const Plan plan = read_plan(json, "warm");
+  const StepModel model(plan.replicas[0].rank, plan.replicas[0].stages[0], false);
   const auto step = [&](std::int64_t context) {
     BatchShape shape;
     shape.decodes = shape.sequences = 40;

@@ -34,7 +34,7 @@ TEST_CASE(
         const Architecture architecture = catalog_model(model);
         if (!sharding_problems(architecture, cut).empty()) continue;
         const bool fast = catalog_device(kind)->spec().memory_bandwidth > BytesPerSecond(1e12);
-        const ReplicaSpec replica = replica_on(
+        const Rank replica = replica_on(
             kind, fast ? interconnects[static_cast<std::size_t>(uniform_int(random, 0, 3))] : "pcie4_x16",
             uniform_int(random, 0, 1) ? "vllm" : "");
         for (int stage = 0; stage < cut.pipeline; ++stage) {
@@ -60,7 +60,7 @@ TEST_CASE(
 }
 
 TEST_CASE("step model: of every model and cut, a stage on a GPU runs one operator at a time", "[engine]") {
-  const ReplicaSpec replica = replica_on("h100_sxm", "nvlink4_switch", "");
+  const Rank replica = replica_on("h100_sxm", "nvlink4_switch", "");
   int stages = 0;
   for (const Architecture& model : catalog_and_random_models())
     for (const Sharding& cut : shardings(model)) {

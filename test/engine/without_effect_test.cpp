@@ -1,7 +1,7 @@
 // A key that a scenario gives in vain is noted; a default never is.
 #include <catch2/catch.hpp>
 
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 #include "test/app/run_weir.h"
 #include "test/engine/run_in_child.h"
 
@@ -21,7 +21,7 @@ Json one_h100() {
 }
 
 std::vector<std::string> notes_of(const Json& document) {
-  return read_scenario(document, "s.json").notes;
+  return read_plan(document, "s.json").scenario.notes;
 }
 
 // The notes of the small scenario with one value set.
@@ -44,7 +44,7 @@ void check_note(const std::vector<std::string>& notes, const std::string& what) 
 
 TEST_CASE("notes: a scenario's defaults give none, said or not") {
   CHECK(notes_of(one_h100()).empty());
-  CHECK(notes_of(read_scenario(one_h100(), "s.json").resolved).empty());
+  CHECK(notes_of(read_plan(one_h100(), "s.json").scenario.resolved).empty());
 }
 
 TEST_CASE("notes: policies where they change nothing") {
@@ -146,7 +146,7 @@ TEST_CASE("notes: requests longer than what the model was made for, counted and 
   REQUIRE(rejected.size() == 1);
   CHECK_THAT(rejected[0], Catch::StartsWith("no request can ever be served"));
   CHECK(notes_of(with_lengths(2000, 49, 2050)).size() == 1);
-  const Scenario s = read_scenario(with_lengths(2000, 49, nullptr), "s.json");
+  const Scenario s = read_plan(with_lengths(2000, 49, nullptr), "s.json").scenario;
   CHECK(beyond_context(s).requests == 7);
   CHECK(beyond_context(s).longest == 2049);
 }
@@ -158,7 +158,7 @@ TEST_CASE("notes: shipped scenarios have those that are right, and no other") {
       "estimate"};
   for (const std::filesystem::path& file : test::shipped_scenarios()) {
     if (file.string().find("bench") != std::string::npos) continue;
-    for (const std::string& note : read_scenario(read_json_file(file), file.string()).notes) {
+    for (const std::string& note : read_plan(read_json_file(file), file.string()).scenario.notes) {
       INFO(file << ": " << note);
       CHECK(std::any_of(right.begin(), right.end(),
                         [&](const std::string& part) { return note.find(part) != note.npos; }));

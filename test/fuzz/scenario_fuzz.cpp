@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 
 using namespace weir;
 
@@ -102,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     else
       for (std::size_t i = 0; i + 1 < size; i += 2) edit(document, data[i], data[i + 1]);
     shorten(document);
-    read_scenario(document, "fuzz.json");
+    read_plan(document, "fuzz.json");
   } catch (const ConfigError& e) {
     if (e.problems().empty()) std::abort();
   }

@@ -1,6 +1,6 @@
 #pragma once
-// How long a PIM channel's commands are busy at most, by which pim_channel.cpp says whether a tile is over before
-// the next refresh; nobody else needs it.
+// How long a PIM channel's commands are busy at most, by which pim_channel.cpp says whether a tile is over
+// before the next refresh; nobody else needs it.
 #include "models/memory/memory_spec.h"
 
 namespace weir {

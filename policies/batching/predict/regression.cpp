@@ -59,7 +59,8 @@ class Forest final : public Regression {
 class Line final : public Regression {
  public:
   explicit Line(const Samples& samples) {
-    const long rows = static_cast<long>(samples.work.size()), columns = static_cast<long>(samples.work.front().size());
+    const long rows = static_cast<long>(samples.work.size()),
+               columns = static_cast<long>(samples.work.front().size());
     dlib::matrix<double> relative(rows, columns);
     for (long i = 0; i < rows; ++i)
       dlib::set_rowm(relative, i) = dlib::trans(column(samples.work[static_cast<std::size_t>(i)])) /

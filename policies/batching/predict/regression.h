@@ -1,5 +1,6 @@
 #pragma once
-// Models of a time by what it depends on, fitted to samples by dlib. LearnedTimes asks; nobody else needs them.
+// Models of a time by what it depends on, fitted to samples by dlib. LearnedTimes asks; nobody else needs
+// them.
 #include <memory>
 #include <span>
 #include <vector>

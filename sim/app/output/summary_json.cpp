@@ -128,8 +128,8 @@ void add_benchmark(Json& s, const Scenario& scenario, const Metrics& m) {
 Json summary_json(const FinishedRun& run) {
   const Metrics& m = run.metrics;
   Json s;
-  s["name"] = run.scenario.name;
-  add_benchmark(s, run.scenario, m);
+  s["name"] = run.plan.scenario.name;
+  add_benchmark(s, run.plan.scenario, m);
   s["duration"] = m.duration.value();
   s["completed"] = m.completed;
   s["failed"] = m.rejected + m.unfinished;
@@ -158,17 +158,17 @@ Json summary_json(const FinishedRun& run) {
         {"batched", prediction_error(run.result, &PredictionErrors::batched)},
         {"offloaded", prediction_error(run.result, &PredictionErrors::offloaded)},
         {"decode_attention", prediction_error(run.result, &PredictionErrors::decode_attention)}};
-  const BeyondContext beyond = beyond_context(run.scenario);
+  const BeyondContext beyond = beyond_context(run.plan.scenario);
   s["beyond_context"] = {{"requests", beyond.requests},
                          {"longest", beyond.requests > 0 ? Json(beyond.longest) : Json(nullptr)},
-                         {"positions", run.scenario.model.positions}};
+                         {"positions", run.plan.scenario.model.positions}};
   s["iterations"] = run.result.iterations;
   s["simulated_s"] = run.result.end.value();
-  const Bottleneck bottleneck = find_bottleneck(run.scenario, run.result, m);
+  const Bottleneck bottleneck = find_bottleneck(run.plan.scenario, run.result, m);
   s["bound"] = {{"by", bottleneck.by}, {"reason", bottleneck.reason}};
-  s["notes"] = run.scenario.notes;
+  s["notes"] = run.plan.scenario.notes;
   for (const std::string& note : run.result.notes) s["notes"].push_back(note);
-  s["scenario"] = run.scenario.resolved;
+  s["scenario"] = run.plan.scenario.resolved;
   return s;
 }
 

@@ -57,9 +57,11 @@ void requests(Table& table, const FinishedRun& run) {
                         shown(m.output_throughput), shown(m.total_throughput)));
   if (!m.goodput) return;
   std::string slo;
-  if (run.scenario.slo.ttft) slo += fmt::format(" TTFT {:g} ms", run.scenario.slo.ttft->value() * 1e3);
-  if (run.scenario.slo.tpot)
-    slo += fmt::format("{} TPOT {:g} ms", slo.empty() ? "" : " and", run.scenario.slo.tpot->value() * 1e3);
+  if (run.plan.scenario.slo.ttft)
+    slo += fmt::format(" TTFT {:g} ms", run.plan.scenario.slo.ttft->value() * 1e3);
+  if (run.plan.scenario.slo.tpot)
+    slo +=
+        fmt::format("{} TPOT {:g} ms", slo.empty() ? "" : " and", run.plan.scenario.slo.tpot->value() * 1e3);
   table.row("Goodput", fmt::format("{} req/s within{}", shown(*m.goodput), slo));
 }
 
@@ -153,13 +155,13 @@ void totals(Table& table, const FinishedRun& run) {
 
 std::string summary_table(const FinishedRun& run, bool styled, std::size_t width) {
   Table table(styled, width);
-  table.title(run.scenario.name);
+  table.title(run.plan.scenario.name);
   requests(table, run);
   latencies(table, run.metrics);
   devices(table, run);
   prefetches(table, run.result);
   totals(table, run);
-  const Bottleneck bottleneck = find_bottleneck(run.scenario, run.result, run.metrics);
+  const Bottleneck bottleneck = find_bottleneck(run.plan.scenario, run.result, run.metrics);
   table.row("Bound by", fmt::format("{}: {}", table.bold(bottleneck.by), bottleneck.reason));
   return table.text();
 }

@@ -8,11 +8,12 @@
 
 #include "sim/app/output/metrics.h"
 #include "sim/app/wrap.h"
+#include "sim/engine/plan.h"
 
 namespace weir {
 
 struct FinishedRun {
-  const Scenario& scenario;
+  const Plan& plan;
   const RunResult& result;
   const Metrics& metrics;
 };

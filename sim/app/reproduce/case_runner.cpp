@@ -44,9 +44,9 @@ double mean_running(const RunResult& result) {
 }
 
 std::string simulate_case(const Case& c) {
-  const Scenario scenario = read_scenario(c.scenario, c.name);
-  RunResult result = simulate(scenario, {});
-  const Metrics m = measure(result, scenario.slo);
+  const Plan plan = read_plan(c.scenario, c.name);
+  RunResult result = simulate(plan, {});
+  const Metrics m = measure(result, plan.scenario.slo);
   const Utilisation used = utilisation(result);
   const double values[figures] = {m.ttft_ms.mean,      m.ttft_ms.p50,        m.tpot_ms.mean,
                                   m.tpot_ms.p50,       m.e2el_ms.mean,       m.e2el_ms.p50,

@@ -53,10 +53,10 @@ void add_ratios(Json& summary, const RunResult& result) {
 }
 
 Json simulate_point(const Json& document, const std::string& file, const SloTarget* slo) {
-  const Scenario scenario = read_scenario(document, file);
-  const RunResult result = simulate(scenario, {});
-  const Metrics metrics = measure(result, scenario.slo);
-  Json summary = summary_json({scenario, result, metrics});
+  const Plan plan = read_plan(document, file);
+  const RunResult result = simulate(plan, {});
+  const Metrics metrics = measure(result, plan.scenario.slo);
+  Json summary = summary_json({plan, result, metrics});
   add_ratios(summary, result);
   if (slo) {
     summary["keeps_up"] = keeps_up(result) ? 1 : 0;

@@ -84,20 +84,20 @@ TimeEstimate estimate_time(const Sweep& sweep) {
       sweep.limits.memory_bytes);
 }
 
-TimeEstimate estimate_time(const Scenario& scenario) {
-  return time_points(
-      1,
-      [&](std::size_t) {
-        const auto started = Clock::now();
-        std::atomic<bool> stop = false;
-        double share = 0;
-        const auto watch = [&](const Progress& progress) {
-          share = progress.share;
-          stop = seconds_since(started) > scenario_s;
-        };
-        return simulate(scenario, {.progress = watch, .interrupted = &stop}).interrupted ? share : 1;
-      },
-      {});
+TimeEstimate estimate_time(const Plan& plan) {
+  return time_points(1,
+                     [&](std::size_t) {
+                       const auto started = Clock::now();
+                       std::atomic<bool> stop = false;
+                       double share = 0;
+                       const auto watch = [&](const Progress& progress) {
+                         share = progress.share;
+                         stop = seconds_since(started) > scenario_s;
+                       };
+                       return simulate(plan, {.progress = watch, .interrupted = &stop}).interrupted ? share
+                                                                                                    : 1;
+                     },
+                     {});
 }
 
 std::string in_words(const TimeEstimate& e) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/app/sweep/sweep.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 
 namespace weir {
 
@@ -21,7 +21,7 @@ struct TimeEstimate {
 };
 
 TimeEstimate estimate_time(const Sweep& sweep);
-TimeEstimate estimate_time(const Scenario& scenario);
+TimeEstimate estimate_time(const Plan& plan);
 std::string in_words(const TimeEstimate& estimate);
 // Where collectives that are played as flows take minutes: that, and what to do; else nothing.
 std::vector<std::string> flows_warning(const TimeEstimate& estimate);

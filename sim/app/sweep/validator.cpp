@@ -1,5 +1,5 @@
 #include "sim/app/sweep/sweep_spec.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +53,7 @@ const std::vector<Problem>& ScenarioValidator::remember(const Json& scenario) {
   if (right_.contains(hash)) return none;
   if (const auto seen = wrong_.find(text); seen != wrong_.end()) return seen->second;
   try {
-    Scenario read = read_scenario(scenario, file_);
+    Scenario read = read_plan(scenario, file_).scenario;
     named_.merge(read.files);
     for (std::vector<std::string>* notes : {&read.notes, &read.workload.notes})
       for (std::string& note : *notes)

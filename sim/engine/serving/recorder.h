@@ -7,6 +7,7 @@
 
 #include "sim/engine/results.h"
 #include "sim/engine/step/step_model.h"
+#include "workloads/workload.h"
 
 namespace weir {
 

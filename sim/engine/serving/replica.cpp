@@ -44,17 +44,18 @@ void Iteration::clear() {
   repeatable = false;
 }
 
-Replica::Replica(int index, const ReplicaSpec& spec, std::vector<std::int32_t>& positions, Recorder& recorder,
+Replica::Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& positions, Recorder& recorder,
                  Events events)
     : index_(index),
-      spec_(&spec),
-      cache_(spec.kv_pools.blocks, spec.kv_cache.block_tokens),
+      plan_(&plan),
+      spec_(&plan.spec),
+      cache_(plan.kv_pools.blocks, plan.spec.kv_cache.block_tokens),
       positions_(positions),
       recorder_(recorder),
       events_(std::move(events)) {}
 
 bool Replica::fits(const Request& r) const {
-  return can_serve(*spec_, r);
+  return can_serve(*plan_, r);
 }
 
 // A prefill replica hands over with the first token: the others never lie in its cache.
@@ -153,7 +154,7 @@ void Replica::compute(const Slice& slice, Iteration& iteration) {
     live.resident = 0;
     return;
   }
-  const bool with_contexts = spec_->on->spec().kv_channels > 1;
+  const bool with_contexts = device().kv_channels > 1;
   add(view, slice.tokens, with_contexts, iteration.shape, iteration.parts);
   if (!iteration.sub_batches.empty()) {
     const auto half = static_cast<std::size_t>(slice.sub_batch);
@@ -222,7 +223,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
   iteration.clear();
   kv_limited_ = false;
   if (empty()) return false;
-  if (spec_->on->spec().kv_channels > 1) place_waiting();
+  if (device().kv_channels > 1) place_waiting();
   find_left_blocks();
   batch_.clear();
   spec_->batching->next({.running = running_,
@@ -233,7 +234,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
                          .admission = spec_->kv_cache.admission,
                          .pipeline_stages = spec_->parallelism.pipeline,
                          .times = times_.get(),
-                         .pools = spec_->kv_pools.of_channel,
+                         .pools = plan_->kv_pools.of_channel,
                          .own_channel = own_channel()},
                         batch_);
   removed_.assign(running_.size(), 0);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/engine/plan.h"
 #include "sim/engine/serving/kv_cache.h"
 #include "sim/engine/serving/recorder.h"
 #include "sim/engine/serving/waiting_queue.h"
@@ -54,7 +55,7 @@ class Replica {
     std::function<void(std::int32_t request)> hand_over;  // prefill done here, decode elsewhere
   };
 
-  Replica(int index, const ReplicaSpec& spec, std::vector<std::int32_t>& positions, Recorder& recorder,
+  Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& positions, Recorder& recorder,
           Events events);
 
   // False: it can never fit, and was recorded as rejected.
@@ -80,7 +81,7 @@ class Replica {
   std::int64_t outstanding_requests() const { return outstanding_requests_; }
   std::int64_t outstanding_tokens() const { return outstanding_tokens_; }
   const KvCache& cache() const { return cache_; }
-  const ReplicaSpec& spec() const { return *spec_; }
+  const ReplicaPlan& plan() const { return *plan_; }
   int index() const { return index_; }
   // Before the first schedule(), where the batching policy has a predictor.
   void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
@@ -101,10 +102,11 @@ class Replica {
   void move_out(std::int32_t at, Iteration& iteration);
   void move_in(std::int32_t at, Iteration& iteration);
   std::int64_t own_room(bool reserved) const;  // blocks of own_channel() that nobody has or may need
+  const DeviceSpec& device() const { return plan_->rank.on->spec(); }
   int pool(const SequenceView& view) const {
-    return spec_->kv_pools.of_channel[static_cast<std::size_t>(view.channel)];
+    return plan_->kv_pools.of_channel[static_cast<std::size_t>(view.channel)];
   }
-  std::int16_t own_channel() const { return static_cast<std::int16_t>(spec_->on->spec().own_channel()); }
+  std::int16_t own_channel() const { return static_cast<std::int16_t>(device().own_channel()); }
   void compute(const Slice& slice, Iteration& iteration);
   void preempt(const std::vector<std::int32_t>& preempted, Seconds now, Iteration& iteration);
   void find_left_blocks();
@@ -120,7 +122,8 @@ class Replica {
   }
 
   int index_;
-  const ReplicaSpec* spec_;
+  const ReplicaPlan* plan_;
+  const ReplicaSpec* spec_;  // the plan's
   KvCache cache_;
   std::vector<std::int32_t>& positions_;  // of every request of the run, in its replica's running_
   Recorder& recorder_;

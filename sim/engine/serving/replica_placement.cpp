@@ -17,7 +17,7 @@ void Replica::place_waiting() {
   std::int64_t most = std::min(seats - std::ssize(running_), (seats + stages - 1) / stages);
   most = std::min({most, cache_.total() - cache_.used(), static_cast<std::int64_t>(waiting_.size())});
   const bool reserves = spec_->kv_cache.admission == Admission::sequence;
-  const bool several = spec_->on->spec().placed_channels() > 1 && cache_.channels() > 1;
+  const bool several = device().placed_channels() > 1 && cache_.channels() > 1;
   placement_may_change_ =
       most > 0 && ((several && spec_->placement->follows_loads()) || (own_channel() >= 0 && !reserves));
   if (most <= 0) return;
@@ -44,13 +44,13 @@ void Replica::ask_placement() {
   for (const SequenceView& view : running_)
     if (!view.in_flight && view.channel != own_channel())
       placed_.push_back({view.known_tokens, view.channel});
-  for (int channel = 0; channel < spec_->on->spec().placed_channels(); ++channel)
-    free_by_channel_.push_back(cache_.free(spec_->kv_pools.of_channel[static_cast<std::size_t>(channel)]));
+  for (int channel = 0; channel < device().placed_channels(); ++channel)
+    free_by_channel_.push_back(cache_.free(plan_->kv_pools.of_channel[static_cast<std::size_t>(channel)]));
   spec_->placement->place({.placed = placed_,
                            .free_blocks = free_by_channel_,
                            .block_tokens = cache_.block_tokens(),
                            .admitted = admitted_,
-                           .mha = spec_->mha},
+                           .mha = plan_->mha},
                           to_place_);
 }
 
@@ -78,7 +78,7 @@ void Replica::move_in(std::int32_t at, Iteration& iteration) {
 std::int64_t Replica::own_room(bool reserved) const {
   const std::int16_t channel = own_channel();
   if (channel < 0) return -1;
-  std::int64_t room = cache_.free(spec_->kv_pools.of_channel[static_cast<std::size_t>(channel)]);
+  std::int64_t room = cache_.free(plan_->kv_pools.of_channel[static_cast<std::size_t>(channel)]);
   for (const SequenceView& view : running_)
     if (reserved && view.channel == channel) room -= cache_.blocks_for(view.final_tokens()) - view.blocks;
   return room;

@@ -5,7 +5,7 @@
 namespace weir {
 
 void Router::add(Server& server) {
-  (server.replica().spec().role == Role::decode ? back_ : front_).servers.push_back(&server);
+  (server.replica().plan().spec.role == Role::decode ? back_ : front_).servers.push_back(&server);
 }
 
 Server* Router::choose(const Request& request, Group& group, Seconds now) {

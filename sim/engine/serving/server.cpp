@@ -163,7 +163,7 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
     for (const auto& call : stages_[stage].model->collectives(iteration.shape)) {
       const Seconds begin = now();
       for (std::int64_t i = 0; i < call.times; ++i)
-        play_collective(call.op, call.bytes, replica_->spec().links.shape, stages_[stage].ranks,
+        play_collective(call.op, call.bytes, replica_->plan().rank.links.shape, stages_[stage].ranks,
                         cluster_.traffic);
       const Seconds played = now() - begin;
       cost.time += played;

@@ -5,8 +5,8 @@
 
 namespace weir {
 
-ExactTimes::ExactTimes(const ReplicaSpec& replica, const StageGraph& placed)
-    : device_(replica.on), links_(replica.collectives) {
+ExactTimes::ExactTimes(const Rank& rank, const StageGraph& placed)
+    : device_(rank.on), links_(rank.collectives) {
   for_each_operator(placed, [this](const Operator& op, double times) {
     auto& ops = !follows_contexts(op.kind)           ? by_rows_
                 : op.kind == OperatorKind::attention ? attention_

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "policies/batching/predict/step_times.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/step/rank.h"
 #include "sim/engine/step/step_cost.h"
 
 namespace weir {
 
 class ExactTimes final : public StepTimes {
  public:
-  ExactTimes(const ReplicaSpec& replica, const StageGraph& placed);
+  ExactTimes(const Rank& rank, const StageGraph& placed);
 
   Seconds prefill_attention(std::span<const PrefillChunk> chunks) const override;
   Seconds batched(std::int64_t prompt_tokens, std::int64_t decodes) const override;

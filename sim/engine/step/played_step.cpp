@@ -21,16 +21,16 @@ Seconds mean(const std::vector<Seconds>& members) {
 
 }  // namespace
 
-PlayedStep::PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int chains)
-    : device_(replica.on), links_(replica.collectives) {
+PlayedStep::PlayedStep(const Rank& rank, const StageGraph& placed, int chains)
+    : device_(rank.on), links_(rank.collectives) {
   const DeviceSpec& device = device_->spec();
   if (device.units.size() > StepCost::most_units)
     throw std::invalid_argument(fmt::format("{} has {} units; a step counts {} at most", device.kind,
                                             device.units.size(), StepCost::most_units));
   const std::vector<StageGraph> alike(static_cast<std::size_t>(chains), placed);
-  StageStep step = stage_step(alike, device.units, device.resources(replica.links.bandwidth));
+  StageStep step = stage_step(alike, device.units, device.resources(rank.links.bandwidth));
   place(step, placed);
-  prefetched_.emplace(replica, step, placed);
+  prefetched_.emplace(rank, step, placed);
   graph_ = std::move(step.graph);
   timeline_.emplace(graph_);  // refuses what cannot run
 }

@@ -18,7 +18,7 @@ struct OperatorSpan {
 class PlayedStep {
  public:
   // Throws std::invalid_argument where the timeline refuses the graph.
-  PlayedStep(const ReplicaSpec& replica, const StageGraph& placed, int chains);
+  PlayedStep(const Rank& rank, const StageGraph& placed, int chains);
 
   PlayedCost cost(std::span<const BatchShape> chains);  // without the host's time
   std::vector<OperatorSpan> operators(std::span<const BatchShape> chains);

@@ -15,8 +15,8 @@ std::size_t reader_of(const OperatorGraph& part, std::size_t fetch) {
 
 }  // namespace
 
-Prefetched::Prefetched(const ReplicaSpec& replica, const StageStep& step, const StageGraph& placed)
-    : device_(replica.on), links_(replica.collectives), policy_(replica.prefetch), windows_(placed.windows) {
+Prefetched::Prefetched(const Rank& rank, const StageStep& step, const StageGraph& placed)
+    : device_(rank.on), links_(rank.collectives), policy_(rank.prefetch), windows_(placed.windows) {
   for (std::size_t p = 0; p < placed.parts.size(); ++p) {
     const OperatorGraph& part = placed.parts[p].operators;
     for (const auto v : boost::make_iterator_range(boost::vertices(part))) {

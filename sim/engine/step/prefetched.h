@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/memory/cache.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/step/rank.h"
 #include "sim/engine/step/step_cost.h"
 #include "sim/engine/timeline/stage_step.h"
 
@@ -13,7 +13,7 @@ namespace weir {
 
 class Prefetched {
  public:
-  Prefetched(const ReplicaSpec& replica, const StageStep& step, const StageGraph& placed);
+  Prefetched(const Rank& rank, const StageStep& step, const StageGraph& placed);
 
   bool any() const { return !fetches_.empty(); }
 

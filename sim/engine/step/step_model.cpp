@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "models/llm/parts/spread.h"
 #include "models/llm/parts/without_prompts.h"
 #include "sim/engine/step/lines.h"
 
@@ -67,12 +66,6 @@ class GrowingWork {
   bool whole_if_faster_;
 };
 
-MemberChannels member_channels(const ReplicaSpec& replica) {
-  if (!replica.placement->spreads_layers()) return MemberChannels::own;
-  const auto& host = replica.on->spec().host_kv;
-  return host && host->even_loads ? MemberChannels::even : MemberChannels::rotating;
-}
-
 // The longer one's causes count too: once they change, it may be the shorter one.
 PlayedCost shorter(const PlayedCost& a, const PlayedCost& b) {
   const bool first = a.cost.time <= b.cost.time;
@@ -81,33 +74,14 @@ PlayedCost shorter(const PlayedCost& a, const PlayedCost& b) {
 
 }  // namespace
 
-StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
-  StageGraph graph = build_stage(scenario.model, scenario.precision, replica.parallelism, stage);
-  if (replica.on->spec().without_lm_head)
-    std::erase_if(graph.parts, [](const Part& part) { return part.name == "epilogue"; });
-  const std::vector<Unit>& units = replica.on->spec().units;
-  std::vector<int> members;
-  for (const Unit& unit : units) members.push_back(unit.members);
-  return spread_over_members(replica.partitioning->place(std::move(graph), replica.on->spec().units), members,
-                             member_channels(replica));
-}
-
-StageGraph with_prefetches(const ReplicaSpec& replica, StageGraph partitioned) {
-  return replica.prefetch->add_prefetches(std::move(partitioned), replica.on->spec().units);
-}
-
-StageGraph placed_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage) {
-  return with_prefetches(replica, partitioned_stage(scenario, replica, stage));
-}
-
-StepModel::StepModel(const ReplicaSpec& replica, const StageGraph& placed, bool collectives_elsewhere)
-    : replica_(replica),
+StepModel::StepModel(const Rank& rank, const StageGraph& placed, bool collectives_elsewhere)
+    : rank_(rank),
       placed_(placed),
-      device_(replica.on),
-      links_(replica.collectives),
-      engine_(replica.engine),
+      device_(rank.on),
+      links_(rank.collectives),
+      engine_(rank.engine),
       collectives_elsewhere_(collectives_elsewhere),
-      with_prompts_{std::make_unique<PlayedStep>(replica, placed, 1), nullptr},
+      with_prompts_{std::make_unique<PlayedStep>(rank, placed, 1), nullptr},
       serial_(with_prompts_.whole->serial()) {
   if (device_->measures_sampler()) engine_.per_sequence = Seconds(0);
   for_each_operator(placed, [this](const Operator& op, double times) {
@@ -165,7 +139,7 @@ StepCost StepModel::step(const StepWork& work) const {
 // Half of the operators of a stage beside host memory are for prompts, which few steps have.
 PlayedStep& StepModel::whole(const StepWork& work) const {
   if (!device_->spec().host_kv || work.whole.prefill_tokens > 0) return *with_prompts_.whole;
-  if (!decodes_.whole) decodes_.whole = std::make_unique<PlayedStep>(replica_, without_prompts(placed_), 1);
+  if (!decodes_.whole) decodes_.whole = std::make_unique<PlayedStep>(rank_, without_prompts(placed_), 1);
   return *decodes_.whole;
 }
 
@@ -174,7 +148,7 @@ PlayedStep& StepModel::interleaved(const StepWork& work) const {
     throw std::invalid_argument("collectives cannot be played as flows where sub-batches are interleaved");
   const bool alone = device_->spec().host_kv && work.whole.prefill_tokens == 0;
   std::unique_ptr<PlayedStep>& step = alone ? decodes_.interleaved : with_prompts_.interleaved;
-  if (!step) step = std::make_unique<PlayedStep>(replica_, alone ? without_prompts(placed_) : placed_, 2);
+  if (!step) step = std::make_unique<PlayedStep>(rank_, alone ? without_prompts(placed_) : placed_, 2);
   return *step;
 }
 

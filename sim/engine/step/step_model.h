@@ -17,17 +17,11 @@ struct StepWork {
   bool whole_if_faster = false;                  // whichever way the step is shorter
 };
 
-// A stage of the replica's model as its partitioning policy and, in the end, its prefetch policy place it.
-// Throw std::invalid_argument where the device lacks a unit that these need.
-StageGraph partitioned_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage);
-StageGraph with_prefetches(const ReplicaSpec& replica, StageGraph partitioned);
-StageGraph placed_stage(const Scenario& scenario, const ReplicaSpec& replica, int stage);
-
 class StepModel {
  public:
   // `collectives_elsewhere`: they take no time here, because they are played as flows. Throws
   // std::invalid_argument if other operators overlap with them: flows come after the kernels.
-  StepModel(const ReplicaSpec& replica, const StageGraph& placed, bool collectives_elsewhere);
+  StepModel(const Rank& rank, const StageGraph& placed, bool collectives_elsewhere);
 
   StepCost step(const StepWork& work) const;
   // Appends to `runs` what the next iterations of a batch of decodes cost, in exactly affine segments, and
@@ -66,7 +60,7 @@ class StepModel {
   PlayedStep& whole(const StepWork& work) const;
   PlayedStep& interleaved(const StepWork& work) const;
 
-  const ReplicaSpec replica_;
+  const Rank rank_;
   const StageGraph placed_;
   std::shared_ptr<const Device> device_;
   std::shared_ptr<const CollectiveModel> links_;

@@ -1,7 +1,7 @@
 // Figure 2: how far decodes fill a GPU, and how much of their time is attention; by Weir's kernels.
 #include "sim/app/output/output_file.h"
 #include "sim/app/reproduce/l3/study.h"
-#include "sim/engine/step/step_model.h"
+#include "sim/engine/plan.h"
 
 namespace weir::l3 {
 namespace {
@@ -17,9 +17,9 @@ constexpr int batch = 4;
 class OneGpu {
  public:
   explicit OneGpu(const char* assumptions)
-      : scenario_(read_scenario(scenario(assumptions), "Figure 2")),
-        replica_(scenario_.replicas[0]),
-        stage_(placed_stage(scenario_, replica_, 0)) {}
+      : plan_(read_plan(scenario(assumptions), "Figure 2")),
+        rank_(plan_.replicas[0].rank),
+        stage_(plan_.replicas[0].stages[0]) {}
 
   struct Shares {
     double arithmetic, bandwidth;
@@ -31,7 +31,7 @@ class OneGpu {
     for_each_operator(stage_, [&](const Operator& op, double times) {
       if (op.name == "gate_up_proj" || op.name == "down_proj") add(sum, cost(op, rows), times);
     });
-    const DeviceSpec& gpu = replica_.on->spec();
+    const DeviceSpec& gpu = rank_.on->spec();
     return {sum.flops / gpu.peak(DataType::fp16) / sum.time,
             sum.moved[own_memory] / sum.time / gpu.memory_bandwidth};
   }
@@ -72,12 +72,12 @@ class OneGpu {
     sum.moved[own_memory] += times * one.moved[own_memory];
   }
   KernelCost cost(const Operator& op, const BatchShape& shape) const {
-    return replica_.on->cost(op, shape, *replica_.collectives);
+    return rank_.on->cost(op, shape, *rank_.collectives);
   }
 
-  Scenario scenario_;
-  const ReplicaSpec& replica_;
-  StageGraph stage_;
+  Plan plan_;
+  const Rank& rank_;
+  const StageGraph& stage_;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Figure 8's bars in order: L3 the fastest, CPU offloading the slowest.
 #include "sim/app/reproduce/l3/end_to_end.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 
 namespace weir::l3 {
 namespace {
@@ -71,13 +71,13 @@ std::vector<System> baselines_on(const TraceLengths& trace) {
 std::string refused(const Runs& runs, const SystemRun& run) {
   const OverSeeds rejected = sample(runs, run, &CaseResult::rejected);
   if (rejected.paper.empty() || mean(rejected.paper) == 0) return "";
-  const Scenario scenario = read_scenario(scenario_of(run, "paper"), name_of(run));
-  const ReplicaSpec& replica = scenario.replicas[0];
+  const Plan plan = read_plan(scenario_of(run, "paper"), name_of(run));
+  const ReplicaPlan& replica = plan.replicas[0];
   return fmt::format(
       "{}: {:.0f} of 1,000 requests (physical {:.0f}) never fit: longer than the {} tokens of KV cache that "
       "weights leave a replica of {} GPUs; they are left out",
       run.system.title, mean(rejected.paper), mean(rejected.physical),
-      replica.kv_blocks * replica.kv_cache.block_tokens, replica.parallelism.tensor);
+      replica.kv_blocks * replica.spec.kv_cache.block_tokens, replica.spec.parallelism.tensor);
 }
 
 bool wants_orders(const Runs& runs) {

@@ -19,13 +19,13 @@ constexpr std::int64_t tile = 16, most_prompt_tokens = 8192;
 // of the memory holds; whole prompts, the last one cut at a multiple of 16, the rest of it in the next batch.
 class SubBatches {
  public:
-  SubBatches(const Scenario& scenario, unsigned seed) : requests_(scenario.workload.requests), random_(seed) {
-    const ReplicaSpec& replica = scenario.replicas[0];
-    channels_ = replica.on->spec().kv_channels;
+  SubBatches(const Plan& plan, unsigned seed) : requests_(plan.scenario.workload.requests), random_(seed) {
+    const ReplicaPlan& replica = plan.replicas[0];
+    channels_ = replica.rank.on->spec().kv_channels;
     double tokens = 0;
     for (const Request& request : requests_)
       tokens += static_cast<double>(request.input_tokens + request.output_tokens);
-    const double capacity = static_cast<double>(replica.kv_blocks * replica.kv_cache.block_tokens);
+    const double capacity = static_cast<double>(replica.kv_blocks * replica.spec.kv_cache.block_tokens);
     most_decodes_ = static_cast<std::int64_t>(capacity / 2 / tokens * static_cast<double>(requests_.size()));
   }
 
@@ -76,10 +76,9 @@ struct Errors {
 };
 
 Errors errors_of(const SystemRun& run, const char* assumptions) {
-  const Scenario scenario = read_scenario(scenario_of(run, assumptions), name_of(run));
-  const ReplicaSpec& replica = scenario.replicas[0];
-  const ExactTimes exact(replica, placed_stage(scenario, replica, 0));
-  SubBatches batches(scenario, static_cast<unsigned>(run.seed));
+  const Plan plan = read_plan(scenario_of(run, assumptions), name_of(run));
+  const ExactTimes exact(plan.replicas[0].rank, plan.replicas[0].stages[0]);
+  SubBatches batches(plan, static_cast<unsigned>(run.seed));
   const Training training{.batches = profiled_batches, .enough = profiled_batches};
   LearnedTimes learned(training), by_sums(training);
   for (int i = 0; i < profiled_batches; ++i) {

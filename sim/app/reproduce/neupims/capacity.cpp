@@ -42,7 +42,7 @@ void add_capacity(Rows& rows) {
       std::string large;
       for (const int batch : batches) {
         const StudyPoint point = throughput_point(neupims, model, dataset, batch);
-        const Scenario s = read_scenario(scenario_of(point, "physical"), "capacity");
+        const Scenario s = read_plan(scenario_of(point, "physical"), "capacity").scenario;
         const Bytes bytes = needed(s, static_cast<std::size_t>(batch * model.pipeline));
         ++points;
         if (bytes <= there) continue;

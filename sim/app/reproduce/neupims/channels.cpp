@@ -43,9 +43,9 @@ Loads loads_of(const Machine& machine, int batch, int batches, PimCosts& bank) {
   Json described = scenario_of({machine, "gpt3-7b", 4, 1, "sharegpt", batch}, "physical");
   described["/workload/arrivals/batches"_json_pointer] = batches;
   described["/workload/requests/count"_json_pointer] = std::max(10000, batches * batch);
-  const Scenario scenario = read_scenario(described, "channel loads");
+  const Plan plan = read_plan(described, "channel loads");
   Loads all;
-  for (const std::vector<PlacedRequest>& placed : placed_batches(scenario, batch)) {
+  for (const std::vector<PlacedRequest>& placed : placed_batches(plan, batch)) {
     std::vector<double> estimated(channels), played(channels);
     for (const PlacedRequest& r : placed) {
       const auto channel = static_cast<std::size_t>(r.channel);
@@ -60,16 +60,16 @@ Loads loads_of(const Machine& machine, int batch, int batches, PimCosts& bank) {
 
 }  // namespace
 
-std::vector<std::vector<PlacedRequest>> placed_batches(const Scenario& scenario, int batch) {
-  const ReplicaSpec& replica = scenario.replicas[0];
+std::vector<std::vector<PlacedRequest>> placed_batches(const Plan& plan, int batch) {
+  const ReplicaPlan& replica = plan.replicas[0];
   const std::vector<std::int64_t> room(channels, std::int64_t{1} << 40);
   std::vector<std::vector<PlacedRequest>> all;
-  for (const Request& request : scenario.workload.requests) {
+  for (const Request& request : plan.scenario.workload.requests) {
     if (all.empty() || std::ssize(all.back()) == batch) all.emplace_back();
     all.back().push_back({.tokens = request.input_tokens, .channel = 0});
   }
   for (std::vector<PlacedRequest>& placed : all)
-    replica.placement->place({{}, room, 16, 0, replica.mha}, placed);
+    replica.rank.placement->place({{}, room, 16, 0, replica.mha}, placed);
   return all;
 }
 

@@ -60,18 +60,19 @@ struct OnArrays {
   double time, traffic;
 };
 OnArrays attention_of_npu() {
-  const Scenario s = read_scenario(scenario_of(point(npu_only), "physical"), "evidence");
-  const ReplicaSpec& replica = s.replicas[0];
+  const Plan plan = read_plan(scenario_of(point(npu_only), "physical"), "evidence");
+  const Scenario& s = plan.scenario;
+  const ReplicaPlan& replica = plan.replicas[0];
   BatchShape decodes;
   decodes.decodes = decodes.sequences = batch;
   for (const Request& r : s.workload.requests) decodes.decode_context_sum += r.input_tokens;
   decodes.decode_context_sum = decodes.decode_context_sum * batch / std::ssize(s.workload.requests) +
                                batch * (steps_of_a_batch - 1) / 2;
-  const StageGraph stage = build_stage(s.model, s.precision, replica.parallelism, 0);
+  const StageGraph stage = build_stage(s.model, s.precision, replica.spec.parallelism, 0);
   OnArrays sum{0, 0};
   for_each_operator(stage, [&](const Operator& op, double times) {
     if (op.kind != OperatorKind::attention) return;
-    const KernelCost cost = replica.on->cost(op, decodes, *replica.collectives);
+    const KernelCost cost = replica.rank.on->cost(op, decodes, *replica.rank.collectives);
     sum.time += times * cost.time.value();
     sum.traffic += times * cost.traffic.value();
   });
@@ -85,10 +86,11 @@ struct OnPim {
 OnPim attention_of_pim(const Machine& machine, RowBuffers buffers) {
   const MemorySpec memory = find_memory(pim_memory_name);
   PimCosts costs(memory, {.buffers = buffers}), unrefreshed(memory, {.buffers = buffers, .refresh = false});
-  const Scenario s = read_scenario(scenario_of(point(machine), "physical"), "evidence");
-  const std::int64_t heads = s.replicas[0].mha.heads;
+  const Plan plan = read_plan(scenario_of(point(machine), "physical"), "evidence");
+  const Scenario& s = plan.scenario;
+  const std::int64_t heads = plan.replicas[0].mha.heads;
   OnPim sum{0, 0};
-  const auto all = placed_batches(s, batch);
+  const auto all = placed_batches(plan, batch);
   for (const std::vector<PlacedRequest>& placed : all)
     for (const PimOp op : {PimOp::logit, PimOp::attend}) {
       std::map<int, double> busy, commands, comps;  // cycles by channel

@@ -65,14 +65,16 @@ class PowerOfUse {
 
 // Of the PIM commands of one token, on the mean channel of a device, as its runs charge them.
 Joules pim_energy_of_token(const StudyPoint& point) {
-  const Scenario s = read_scenario(scenario_of(point, "physical"), "Table 5");
+  const Plan plan = read_plan(scenario_of(point, "physical"), "Table 5");
+  const Scenario& s = plan.scenario;
   PimCosts costs(find_memory(pim_memory_name));
   Joules sum(0);
   for (const Request& request : s.workload.requests)
     for (int step = 0; step < steps_of_a_batch; ++step)
-      sum +=
-          costs.energy({PimOp::both, request.input_tokens + step, s.replicas[0].mha.heads, s.model.head_dim})
-              .total();
+      sum += costs
+                 .energy(
+                     {PimOp::both, request.input_tokens + step, plan.replicas[0].mha.heads, s.model.head_dim})
+                 .total();
   const auto tokens = static_cast<double>(s.workload.requests.size() * steps_of_a_batch);
   return static_cast<double>(s.model.layer_count()) / point.pipeline / channels / tokens * sum;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/app/reproduce/neupims/runs.h"
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 
 namespace weir {
 
@@ -24,7 +24,7 @@ inline constexpr const char* pim_memory_name = "hbm2_neupims";
 StudyPoint throughput_point(const Machine& machine, const Model& model, const char* dataset, int batch);
 StudyPoint table4_point(const Machine& machine);
 // The warm batches of a scenario, where its policy places them.
-std::vector<std::vector<PlacedRequest>> placed_batches(const Scenario& scenario, int batch);
+std::vector<std::vector<PlacedRequest>> placed_batches(const Plan& plan, int batch);
 
 double mean(const std::vector<double>& values);
 

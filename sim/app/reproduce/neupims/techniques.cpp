@@ -28,7 +28,7 @@ Both gain(const Runs& runs, const Machine& with, const Machine& without, int bat
 }
 
 double mean_context(const StudyPoint& point) {
-  const Scenario scenario = read_scenario(scenario_of(point, "paper"), "mean context");
+  const Scenario scenario = read_plan(scenario_of(point, "paper"), "mean context").scenario;
   double sum = 0;
   for (const Request& request : scenario.workload.requests) sum += static_cast<double>(request.input_tokens);
   return sum / static_cast<double>(scenario.workload.requests.size());

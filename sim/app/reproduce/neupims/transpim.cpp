@@ -68,7 +68,7 @@ void add_transpim(const Runs& runs, const std::filesystem::path& folder, Rows& r
     for (const Model& model : models)
       for (const int batch : batches) {
         const StudyPoint point = throughput_point(neupims, model, dataset, batch);
-        const double rate = transpim_rate(read_scenario(scenario_of(point, "physical"), "TransPIM"));
+        const double rate = transpim_rate(read_plan(scenario_of(point, "physical"), "TransPIM").scenario);
         const Measured& measured = runs.at(point);
         paper.push_back(measured.paper.output_throughput / rate);
         physical.push_back(measured.physical.output_throughput / rate);

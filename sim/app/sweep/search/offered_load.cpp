@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "sim/engine/scenario.h"
+#include "sim/engine/plan.h"
 
 namespace weir {
 namespace {
 
 // Gaps of the trace as it was logged: one fewer than requests.
 double rate_of_trace(const Json& scenario, const std::string& file, double scale) {
-  const std::vector<Request> requests = read_scenario(scenario, file).workload.requests;
+  const std::vector<Request> requests = read_plan(scenario, file).scenario.workload.requests;
   const double span_s =
       requests.empty() ? 0 : (requests.back().arrival - requests.front().arrival).value() * scale;
   if (!(span_s > 0))
