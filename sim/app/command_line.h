@@ -11,7 +11,7 @@ class App;
 
 namespace weir {
 
-// `weir --help` and README.md say them, too.
+// `weir --help` says them, too.
 enum ExitCode : int {
   exit_done = 0,
   exit_failed = 1,      // the machine: no space, no memory, no gnuplot

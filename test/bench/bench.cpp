@@ -1,6 +1,6 @@
-// make bench: the budgets of docs/design.md section 9, as CPU seconds and peak memory of the whole process,
-// best of three. Plays the peer's own trace where WEIR_REFERENCE (or ../shared/reference) has it, else the
-// shipped equivalent.
+// make bench: the runs of docs/performance.md beside their budgets, in CPU seconds and peak memory of the
+// whole process, best of three. Plays the peer's own trace where WEIR_REFERENCE (or ../shared/reference) has
+// it, else the shipped equivalent.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
-// weir_bench_sweep [POINTS]: does a sweep of points of about a second each keep the cores busy
-// (docs/design.md, section 9)? 1,000 points by default. `points running` is the points' own wall time over
+// weir_bench_sweep [POINTS]: does a sweep of points of about a second each keep the cores busy?
+// 1,000 points by default. `points running` is the points' own wall time over
 // what the cores had; unlike the CPU time it does not mind who else uses the machine. Then the opposite,
 // 7,680 points of milliseconds: PRESERVE's exploration of L2 sizes.
 #include <fmt/format.h>

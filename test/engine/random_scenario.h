@@ -1,5 +1,5 @@
 #pragma once
-// Scenarios drawn at random, and the laws that every run keeps (docs/design.md, section 10). KV blocks are
+// Scenarios drawn at random, and the laws that every run keeps. KV blocks are
 // also counted by the engine itself: it throws when one is promised twice or held at the end.
 #include "test/engine/run_in_child.h"
 

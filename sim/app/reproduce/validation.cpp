@@ -116,8 +116,8 @@ void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& ro
     row.metric = "mean |error| of mean TPOT, %";
     if (failures.empty()) row.simulated = error.mean();  // of the survivors alone it would be another figure
 
-    // What the project promises of all measured servers (README.md, "How accurate"); a sample of them has an
-    // error of its own.
+    // What the project promises of all measured servers (docs/accuracy.md); a sample of them has an error of
+    // its own.
     if (group == "all" && options.reference) row.accept_max = 8;
     row.note = error.note() + (options.reference ? "" : error.sampling_note()) +
                (group == "all" && !failures.empty() ? "; failed: " + failures : "");

@@ -5,7 +5,7 @@
 
 namespace weir {
 
-// summary.json of the point, and what sweeps add to it (README, "Sweeps"). Throws what went wrong.
+// summary.json of the point, and what sweeps add to it (docs/results.md). Throws what went wrong.
 Json run_point(const Sweep& sweep, const Point& point);
 
 }  // namespace weir
