@@ -39,7 +39,7 @@ demo: weir
 test: all
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
 
-# Every study in full; fails where a judged row is not as test/app/reproduced_rows.json has it.
+# Every study in full; fails where a judged row is not as test/studies/reproduced_rows.json has it.
 reproduce: all
 	$(BUILD)/test/weir_tests "[.reproduce]"
 

@@ -18,8 +18,16 @@ const std::map<std::string, std::set<std::string>> may_include = {
     {"workloads", {"sim/core"}},
     {"policies", {"sim/core", "models"}},
     {"devices", {"sim/core", "models", "simgrid"}},
-    {"sim/engine", {"sim/core", "models", "workloads", "policies", "devices", "simgrid"}},
-    {"sim/app", {"sim/core", "models", "workloads", "policies", "devices", "sim/engine"}},
+    {"sim/step", {"sim/core", "models", "policies", "devices"}},
+    {"sim/plan", {"sim/core", "models", "policies", "devices", "workloads", "sim/step"}},
+    {"sim/serving",
+     {"sim/core", "models", "policies", "devices", "workloads", "sim/step", "sim/plan", "simgrid"}},
+    {"sim/app",
+     {"sim/core", "models", "policies", "devices", "workloads", "sim/step", "sim/plan", "sim/serving",
+      "sim/studies"}},
+    {"sim/studies",
+     {"sim/core", "models", "policies", "devices", "workloads", "sim/step", "sim/plan", "sim/serving",
+      "sim/app"}},
 };
 
 // The same within sim/app, of its folders. What lies beside them (sim/app/*.h) is everyone's.
@@ -33,7 +41,7 @@ const std::map<std::string, std::set<std::string>> app_may_include = {
     {"report", {"output", "results", "ranking"}},
     {"memory", {"output"}},
     {"shell", {}},
-    {"reproduce", {"output", "results", "memory"}},  // memory: reads the recorded requests of DRAM cases
+    {"reproduce", {"output"}},
     {"mpi", {"sweep"}},
 };
 
@@ -114,8 +122,9 @@ TEST_CASE("layering: a forbidden, relative or indirect include is seen") {
   CHECK(complaint("models", "#include <simgrid/s4u.hpp>") == "models may not include simgrid");
   CHECK(complaint("policies", "  #  include \"devices/device.h\"") == "policies may not include devices");
   CHECK(complaint("sim/core", "#include \"models/llm/architecture.h\"") == "sim/core may not include models");
-  CHECK(complaint("sim/engine", "#include \"sim/app/command_line.h\"") ==
-        "sim/engine may not include sim/app");
+  CHECK(complaint("sim/serving", "#include \"sim/app/command_line.h\"") ==
+        "sim/serving may not include sim/app");
+  CHECK(complaint("sim/step", "#include \"sim/plan/scenario.h\"") == "sim/step may not include sim/plan");
   CHECK(complaint("sim/app", "#include <simgrid/s4u.hpp>") == "sim/app may not include simgrid");
   CHECK(complaint("devices", "#include \"device.h\"") == "a quoted include that names no room");
   CHECK(complaint("devices", "#include <simgrid/s4u.hpp>") == "");

@@ -1,6 +1,6 @@
 #pragma once
 // Closed forms of the collectives a sharded model needs, on the links of one node or between nodes. Pure;
-// used by devices/ for the step timeline and by sim/engine to lay out the same algorithm as SimGrid flows.
+// used by devices/ for the step timeline and by sim/serving to lay out the same algorithm as SimGrid flows.
 #include <memory>
 #include <string>
 #include <vector>

@@ -9,7 +9,7 @@
 #include "sim/app/command_line.h"
 #include "sim/app/document.h"
 #include "sim/app/sweep/time_estimate.h"
-#include "sim/engine/plan.h"
+#include "sim/plan/plan.h"
 
 namespace weir {
 namespace {

@@ -12,7 +12,7 @@
 #include "sim/app/key_help.h"
 #include "sim/app/wrap.h"
 #include "sim/core/embedded.h"
-#include "sim/engine/plan.h"
+#include "sim/plan/plan.h"
 
 namespace weir {
 

@@ -17,7 +17,7 @@
 #include "sim/app/progress_bar.h"
 #include "sim/app/sweep/sweep.h"
 #include "sim/app/sweep/time_estimate.h"
-#include "sim/engine/simulation.h"
+#include "sim/serving/simulation.h"
 
 namespace weir {
 namespace {

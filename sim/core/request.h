@@ -1,5 +1,5 @@
 #pragma once
-// What a user of the served model asks: made by workloads/, moved by sim/engine, never changed on the way.
+// What a user of the served model asks: made by workloads/, moved by sim/serving, never changed on the way.
 #include <cstdint>
 #include <vector>
 

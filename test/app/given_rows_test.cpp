@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "models/latency/collectives.h"
-#include "sim/engine/plan.h"
+#include "sim/plan/plan.h"
 #include "test/app/run_weir.h"
 
 namespace weir::test {

@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "sim/app/child_process.h"
 #include "sim/app/results/sqlite.h"
-#include "sim/engine/child_process.h"
 #include "test/app/scratch_directory.h"
 #include "test/app/sweep/small_sweep.h"
 

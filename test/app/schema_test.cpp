@@ -10,7 +10,7 @@
 #include <valijson/validator.hpp>
 
 #include "sim/core/embedded.h"
-#include "sim/engine/plan.h"
+#include "sim/plan/plan.h"
 #include "test/app/run_weir.h"
 
 namespace weir {

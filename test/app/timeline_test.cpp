@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "sim/engine/serving/recorder.h"
+#include "sim/serving/record/recorder.h"
 #include "test/app/run_weir.h"
 
 using namespace weir;

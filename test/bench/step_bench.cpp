@@ -6,8 +6,8 @@
 #include <functional>
 #include <random>
 
-#include "sim/engine/plan.h"
-#include "sim/engine/step/step_model.h"
+#include "sim/plan/plan.h"
+#include "sim/step/step_model.h"
 #include "test/models/llm/decode_shape.h"
 
 using namespace weir;

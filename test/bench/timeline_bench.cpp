@@ -7,7 +7,7 @@
 #include <ctime>
 #include <functional>
 
-#include "sim/engine/timeline/timeline.h"
+#include "sim/step/timeline/timeline.h"
 
 using namespace weir;
 

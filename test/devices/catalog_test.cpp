@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
-#include "sim/app/reproduce/kernels.h"
 #include "sim/core/embedded.h"
+#include "sim/studies/validation/kernels.h"
 #include "test/devices/rows.h"
 #include "test/devices/sixteen_bit.h"
 

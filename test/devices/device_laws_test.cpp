@@ -6,8 +6,8 @@
 
 #include "devices/operator_shapes.h"
 #include "models/llm/stored_bytes.h"
-#include "sim/app/reproduce/kernels.h"
 #include "sim/core/embedded.h"
+#include "sim/studies/validation/kernels.h"
 #include "test/devices/rows.h"
 #include "test/devices/sixteen_bit.h"
 

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "models/memory/memory_row.h"
-#include "sim/app/reproduce/kernels.h"
+#include "sim/studies/validation/kernels.h"
 #include "test/app/run_weir.h"
 
 namespace weir {

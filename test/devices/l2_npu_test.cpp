@@ -5,7 +5,7 @@
 #include <random>
 
 #include "models/latency/matrix.h"
-#include "sim/app/reproduce/kernels.h"
+#include "sim/studies/validation/kernels.h"
 
 namespace weir::test {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "models/latency/systolic.h"
 #include "models/memory/dram/channel.h"
-#include "sim/app/reproduce/kernels.h"
 #include "sim/core/embedded.h"
+#include "sim/studies/validation/kernels.h"
 
 namespace weir {
 extern const EmbeddedFiles device_catalog;

@@ -1,8 +1,8 @@
 // A scenario's numbers in place of the catalog's.
 #include <catch2/catch.hpp>
 
-#include "sim/app/reproduce/kernels.h"
 #include "sim/core/embedded.h"
+#include "sim/studies/validation/kernels.h"
 
 namespace weir {
 extern const EmbeddedFiles device_catalog;

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "models/memory/pim/pim_costs.h"
-#include "sim/app/reproduce/kernels.h"
+#include "sim/studies/validation/kernels.h"
 #include "test/models/llm/decode_shape.h"
 #include "test/models/llm/parts.h"
 

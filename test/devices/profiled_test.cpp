@@ -6,8 +6,8 @@
 #include <random>
 
 #include "policies/partitioning/partitioning.h"
-#include "sim/app/reproduce/kernels.h"
-#include "sim/app/reproduce/measured.h"
+#include "sim/studies/validation/kernels.h"
+#include "sim/studies/validation/measured.h"
 #include "test/reference_folder.h"
 
 namespace weir::test {

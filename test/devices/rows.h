@@ -1,6 +1,6 @@
 #pragma once
 // The rows of the catalog by what they are: those that run models, and those that are memory of a host.
-#include "sim/app/reproduce/kernels.h"
+#include "sim/studies/validation/kernels.h"
 
 namespace weir::test {
 

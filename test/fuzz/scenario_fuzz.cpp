@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/engine/plan.h"
+#include "sim/plan/plan.h"
 
 using namespace weir;
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "sim/engine/plan.h"
-#include "sim/engine/results.h"
+#include "sim/plan/plan.h"
+#include "sim/serving/record/results.h"
 
 namespace weir {
 

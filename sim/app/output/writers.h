@@ -8,7 +8,7 @@
 
 #include "sim/app/output/metrics.h"
 #include "sim/app/wrap.h"
-#include "sim/engine/plan.h"
+#include "sim/plan/plan.h"
 
 namespace weir {
 

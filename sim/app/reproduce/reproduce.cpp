@@ -14,12 +14,12 @@
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
 #include "sim/app/progress_bar.h"
-#include "sim/app/reproduce/l3/study.h"
-#include "sim/app/reproduce/neupims/study.h"
-#include "sim/app/reproduce/preserve/study.h"
-#include "sim/app/reproduce/validation.h"
 #include "sim/app/wrap.h"
 #include "sim/core/catalog.h"
+#include "sim/studies/l3/study.h"
+#include "sim/studies/neupims/study.h"
+#include "sim/studies/preserve/study.h"
+#include "sim/studies/validation/validation.h"
 
 namespace weir {
 

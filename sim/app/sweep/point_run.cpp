@@ -7,12 +7,12 @@
 #include <limits>
 #include <stdexcept>
 
+#include "sim/app/child_process.h"
 #include "sim/app/output/metrics.h"
 #include "sim/app/output/writers.h"
 #include "sim/app/sweep/search/capacity.h"
 #include "sim/app/sweep/search/offered_load.h"
-#include "sim/engine/child_process.h"
-#include "sim/engine/simulation.h"
+#include "sim/serving/simulation.h"
 
 namespace weir {
 namespace {

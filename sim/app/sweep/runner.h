@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/app/child_process.h"
 #include "sim/app/sweep/sweep.h"
 #include "sim/app/wrap.h"
-#include "sim/engine/child_process.h"
 
 namespace CLI {
 class App;

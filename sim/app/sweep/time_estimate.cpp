@@ -9,9 +9,9 @@
 #include <set>
 #include <thread>
 
+#include "sim/app/child_process.h"
 #include "sim/app/sweep/point_run.h"
-#include "sim/engine/child_process.h"
-#include "sim/engine/simulation.h"
+#include "sim/serving/simulation.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/app/sweep/sweep.h"
-#include "sim/engine/plan.h"
+#include "sim/plan/plan.h"
 
 namespace weir {
 

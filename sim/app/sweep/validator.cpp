@@ -1,5 +1,5 @@
 #include "sim/app/sweep/sweep_spec.h"
-#include "sim/engine/plan.h"
+#include "sim/plan/plan.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
-#include "sim/engine/plan.h"
+#include "sim/plan/plan.h"
 #include "test/app/run_weir.h"
 #include "test/app/sweep/sweep_files.h"
 

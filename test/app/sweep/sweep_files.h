@@ -4,11 +4,11 @@
 #include <fstream>
 #include <set>
 
+#include "sim/app/child_process.h"
 #include "sim/app/sweep/point_run.h"
 #include "sim/app/sweep/sweep.h"
-#include "sim/engine/child_process.h"
 #include "test/app/scratch_directory.h"
-#include "test/engine/run_in_child.h"
+#include "test/serving/run_in_child.h"
 
 namespace weir::test {
 

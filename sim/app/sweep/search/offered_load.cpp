@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/engine/plan.h"
+#include "sim/plan/plan.h"
 
 namespace weir {
 namespace {

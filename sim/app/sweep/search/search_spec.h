@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/core/params.h"
-#include "sim/engine/results.h"
+#include "sim/serving/record/results.h"
 
 namespace weir {
 

@@ -1,0 +1,158 @@
+// How many KV blocks a replica has, in which pools: in its devices' memory beside the weights, or in its
+// host's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "sim/plan/scenario_parts.h"
+
+namespace weir {
+namespace {
+
+constexpr std::int64_t endless = std::int64_t{1} << 50;
+
+std::string gib(Bytes b) {
+  return fmt::format("{:.2f} GiB", b.value() / 1073741824.);
+}
+
+KvPools pools_of(const Rank& rank, std::int64_t each, std::int64_t own) {
+  const DeviceSpec& device = rank.on->spec();
+  const bool spread = rank.placement->spreads_layers();
+  const auto placed = static_cast<std::size_t>(device.placed_channels());
+  KvPools pools{std::vector(spread ? 1 : placed, each), std::vector(placed, 0)};
+  if (!spread) std::iota(pools.of_channel.begin(), pools.of_channel.end(), 0);
+  if (device.kv_channels > device.placed_channels()) {
+    pools.of_channel.push_back(static_cast<int>(pools.blocks.size()));
+    pools.blocks.push_back(own);
+  }
+  return pools;
+}
+
+// Where the layers of a request go round the channels and do not divide by them, one holds a layer more than
+// another: all are as full as that one.
+Bytes host_room(const Rank& rank, std::int64_t layers) {
+  const std::int64_t channels = rank.on->spec().placed_channels();
+  const std::int64_t most = (layers + channels - 1) / channels * channels;
+  const double used = static_cast<double>(layers) / static_cast<double>(most);
+  return (rank.placement->spreads_layers() ? used : 1) * rank.on->spec().host_kv->capacity;
+}
+
+bool one_host_pool(const Rank& rank) {
+  const DeviceSpec& device = rank.on->spec();
+  return device.own_channel() >= 0 && (device.placed_channels() == 1 || rank.placement->spreads_layers());
+}
+
+// What a cache in the host's memory cannot be combined with.
+bool host_memory_serves(const Scenario& s, const ReplicaPlan& replica, const std::string& pointer,
+                        Reading& reading) {
+  const ReplicaSpec& spec = replica.spec;
+  const DeviceSpec& device = replica.rank.on->spec();
+  const bool in_host = device.host_kv.has_value(), channels = device.kv_channels > 1;
+  bool serves = true;
+  const auto refuse = [&](bool unfit, const char* key, const std::string& why) {
+    if (unfit) reading.problem(pointer + key, why);
+    serves = serves && !unfit;
+  };
+  refuse(!in_host && channels && spec.placement->spreads_layers(), "/placement",
+         fmt::format("layers go round the ranksets of a host memory (gpu_pim, dimm_pim); in {} a request's "
+                     "are all in one channel",
+                     device.kind));
+  refuse(in_host && spec.kv_cache.preemption == Preemption::swap, "/kv_cache/preemption",
+         "cannot be \"swap\" where the KV cache lies in the host's memory already");
+  refuse(in_host && spec.role != Role::both, "/role",
+         "cannot hand over or take over a KV cache that lies in a host's memory");
+  refuse(spec.batching->moves_kv_caches() && !one_host_pool(replica.rank), "/batching",
+         "moves KV caches between the GPU's own memory and its host's: expected gpu_pim with spare_memory as "
+         "partitioning, and beside the GPUs a host memory of one rankset, or of several and layer_wise as "
+         "placement");
+  refuse(spec.batching->moves_kv_caches() && s.workload.in_generation, "/batching",
+         "cannot take over requests in the middle of their generation (warm_batch arrivals)");
+  return serves;
+}
+
+struct Room {  // of every stage, the least: what a device's share of the KV cache has, in blocks
+  std::int64_t blocks, own;  // where placement puts them; beside the weights, if the others are the host's
+};
+
+std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::int64_t pools,
+                            const std::string& pointer, Reading& reading) {
+  const ReplicaSpec& spec = replica.spec;
+  const DeviceSpec& device = replica.rank.on->spec();
+  const Sharding& cut = spec.parallelism;
+  const KvCacheSpec& cache = spec.kv_cache;
+  const Bytes memory = device.memory, reserve = activation_reserve(s, spec);
+  Room room{cache.blocks.value_or(endless), endless};
+  for (int stage = 0; stage < cut.pipeline; ++stage) {
+    const Bytes weights = weight_bytes(s.model, s.precision, cut, stage);
+    const Bytes block =
+        static_cast<double>(cache.block_tokens) * kv_bytes_per_token(s.model, s.precision, cut, stage);
+    const Bytes beside = cache.blocks                 ? memory - weights
+                         : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
+                                                      : cache.memory_fraction * memory - weights - reserve;
+    const bool in_host = device.host_kv && beside > Bytes(0);
+    const Bytes bytes = in_host ? host_room(replica.rank, stage_layers(s.model, cut, stage)) : beside;
+    const auto whole_blocks = [&](Bytes b) {
+      return static_cast<std::int64_t>(std::floor(std::max(0.0, b / block)));
+    };
+    const std::int64_t fits = whole_blocks(bytes);
+    if (cache.blocks ? fits < room.blocks : fits < pools) {
+      reading.misfit(
+          pointer + (cache.blocks ? "/kv_cache/blocks" : ""),
+          cache.blocks
+              ? fmt::format("{} KV blocks of {:.2f} MiB do not fit: stage {} of {} leaves room for {}",
+                            room.blocks, block.value() / 1048576., stage, s.model.name, fits)
+              : fmt::format(
+                    "{} does not fit on {}: stage {} has {} of weights a device and {} of activations and "
+                    "runtime, {} of {} may be used",
+                    s.model.name, device.kind, stage, gib(weights), gib(reserve),
+                    gib(cache.memory_fraction * memory), gib(memory)));
+      return {};
+    }
+    if (!cache.blocks) room.blocks = std::min(room.blocks, fits);
+    room.own = std::min(room.own, whole_blocks(beside));
+  }
+  return room;
+}
+
+// As vLLM does at its start: whoever allows a length must be able to serve it.
+void check_longest(const ReplicaPlan& replica, const std::string& pointer, Reading& reading) {
+  const ReplicaSpec& spec = replica.spec;
+  const std::int64_t channel_blocks = std::ranges::max(replica.kv_pools.blocks);
+  const auto serves = [&](std::int64_t length) {
+    return spec.batching->serves({Seconds(0), length - 1, 1}, channel_blocks, spec.kv_cache.block_tokens);
+  };
+  if (!spec.max_model_len || serves(*spec.max_model_len)) return;
+  std::int64_t fits = 0, too_long = *spec.max_model_len;
+  while (too_long - fits > 1) (serves((fits + too_long) / 2) ? fits : too_long) = (fits + too_long) / 2;
+  reading.misfit(pointer + "/max_model_len",
+                 fmt::format("a request of {} tokens could not run even alone: the longest that {} KV "
+                             "blocks of {} tokens{} and the batching serve is {}",
+                             *spec.max_model_len, channel_blocks, spec.kv_cache.block_tokens,
+                             channel_blocks < replica.kv_blocks ? " (of one memory channel)" : "", fits));
+}
+
+}  // namespace
+
+void fit_kv_cache(const Scenario& s, ReplicaPlan& replica, const std::string& pointer, Reading& reading) {
+  if (!host_memory_serves(s, replica, pointer, reading)) return;
+  const DeviceSpec& device = replica.rank.on->spec();
+  const std::int64_t pools = replica.rank.placement->spreads_layers() ? 1 : device.placed_channels();
+  const std::optional<Room> room = room_of(s, replica, pools, pointer, reading);
+  if (!room) return;
+  if (replica.spec.kv_cache.blocks && room->blocks % pools != 0)
+    return reading.problem(pointer + "/kv_cache/blocks",
+                           fmt::format("expected a multiple of the {} memory channels of {}, which share "
+                                       "the KV cache evenly (got {})",
+                                       pools, device.kind, room->blocks));
+  KvPools& of = replica.kv_pools = pools_of(replica.rank, room->blocks / pools, room->own);
+  replica.kv_blocks = std::accumulate(of.blocks.begin(), of.blocks.end(), std::int64_t{0});
+  const std::int64_t heads = heads_of_rank(s.model, replica.spec.parallelism).query;
+  replica.mha = device.mha.value_or(MhaParameters{});
+  replica.mha.heads = heads;
+  replica.mha.embedding = heads * s.model.head_dim;
+  check_longest(replica, pointer, reading);
+}
+
+}  // namespace weir

@@ -1,0 +1,288 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "devices/dimm_pim/dimm_pim.h"
+#include "sim/plan/scenario_parts.h"
+#include "sim/step/step_model.h"
+
+namespace weir {
+namespace {
+
+struct Slot {
+  DevicePlace place;
+  const DeviceGroup* group;
+  const NodeSpec* node;
+  Json::json_pointer described;  // the group in the resolved scenario
+  bool taken = false;
+};
+
+std::vector<Slot> slots_of(const std::vector<NodeSpec>& nodes) {
+  std::vector<Slot> slots;
+  int node = 0;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const NodeSpec& spec = nodes[n];
+    for (int i = 0; i < spec.count; ++i, ++node) {
+      int slot = 0;
+      for (std::size_t g = 0; g < spec.devices.size(); ++g)
+        for (int d = 0; d < spec.devices[g].count; ++d)
+          slots.push_back(
+              {{node, slot++},
+               &spec.devices[g],
+               &spec,
+               Json::json_pointer(fmt::format("/cluster/nodes/{}/devices/{}", n, spec.devices[g].index)),
+               false});
+    }
+  }
+  return slots;
+}
+
+int device_count(const NodeSpec& node) {
+  int count = 0;
+  for (const DeviceGroup& group : node.devices) count += group.count;
+  return count;
+}
+
+// The first free devices of the wanted kind, all of one group. A replica no larger than a node stays inside
+// one: the first node with enough of them left.
+std::vector<Slot*> find_devices(std::vector<Slot>& slots, const std::optional<std::string>& kind,
+                                std::size_t count) {
+  const auto usable = [&](const Slot& s) {
+    return !s.taken && (!kind || s.group->device->spec().kind == *kind);
+  };
+  std::vector<Slot*> found;
+  for (Slot& first : slots) {
+    if (!usable(first)) continue;
+    std::vector<Slot*> inside, anywhere;
+    for (Slot& s : slots) {
+      if (!usable(s) || s.group != first.group) continue;
+      anywhere.push_back(&s);
+      if (s.place.node == first.place.node) inside.push_back(&s);
+    }
+    if (inside.size() >= count) return {inside.begin(), inside.begin() + static_cast<std::ptrdiff_t>(count)};
+    if (found.empty() && anywhere.size() >= count &&
+        inside.size() == static_cast<std::size_t>(first.group->count))
+      found.assign(anywhere.begin(), anywhere.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  return found;
+}
+
+class Placer {
+ public:
+  Placer(const Scenario& scenario, Reading& reading)
+      : s_(scenario), reading_(reading), slots_(slots_of(scenario.nodes)) {}
+
+  void place(ReplicaPlan& replica, const std::string& pointer) {
+    const ReplicaSpec& spec = replica.spec;
+    const Sharding& cut = spec.parallelism;
+    const std::vector<std::string> problems = sharding_problems(s_.model, cut);
+    for (const std::string& problem : problems) reading_.problem(pointer + "/parallelism", problem);
+    if (!problems.empty() || !spec.batching || !spec.partitioning || !spec.placement || !spec.prefetch)
+      return;
+    if (const auto kinds = device_kinds(); spec.device && !kinds.contains(*spec.device))
+      return reading_.problem(pointer + "/device",
+                              no_such("device in the cluster", *spec.device, {kinds.begin(), kinds.end()}));
+    const auto per_replica = static_cast<std::size_t>(cut.tensor) * static_cast<std::size_t>(cut.pipeline);
+    std::vector<Slot*> first;
+    for (int i = 0; i < spec.count; ++i) {
+      const std::vector<Slot*> devices = find_devices(slots_, spec.device, per_replica);
+      if (devices.empty()) {
+        reading_.problem(
+            pointer, fmt::format("no room for replica {} of {}: it needs {} {} (tensor {} x "
+                                 "pipeline {}), the cluster has {} left",
+                                 i + 1, spec.count, per_replica, spec.device.value_or("devices of one kind"),
+                                 cut.tensor, cut.pipeline, free_devices(spec.device)));
+        return;
+      }
+      if (first.empty()) first = devices;
+      if (const std::string what = differs(first, devices); !what.empty()) {
+        reading_.problem(pointer,
+                         fmt::format("replica {} of {} would have {} than the first: give it an entry of its "
+                                     "own in replicas, with \"device\" where kinds differ",
+                                     i + 1, spec.count, what));
+        return;
+      }
+      take(replica, devices);
+    }
+    if (!join_host_memory(replica, *first[0]->node, pointer)) return;
+    fit(replica, pointer);
+  }
+
+  std::size_t free_devices(const std::optional<std::string>& kind) const {
+    return static_cast<std::size_t>(std::count_if(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+      return !slot.taken && (!kind || slot.group->device->spec().kind == *kind);
+    }));
+  }
+
+ private:
+  std::set<std::string> device_kinds() const {
+    std::set<std::string> kinds;
+    for (const Slot& slot : slots_) kinds.insert(slot.group->device->spec().kind);
+    return kinds;
+  }
+
+  // The replicas of a group are simulated with one model of their steps, so that their machines must be
+  // alike.
+  std::string differs(const std::vector<Slot*>& first, const std::vector<Slot*>& other) const {
+    const auto device = [&](const Slot* slot) {
+      Json json = reading_.resolved[slot->described];
+      json.erase("count");
+      return json;
+    };
+    if (first[0]->group != other[0]->group && device(first[0]) != device(other[0])) return "other devices";
+    if (first[0]->node->interconnect != other[0]->node->interconnect) return "another interconnect";
+    if (first[0]->node->host_memory != other[0]->node->host_memory) return "another host memory";
+    if (crosses_nodes(first) != crosses_nodes(other)) return "more or fewer nodes";
+    return "";
+  }
+  static bool crosses_nodes(const std::vector<Slot*>& devices) {
+    return devices.front()->place.node != devices.back()->place.node;
+  }
+
+  void take(ReplicaPlan& replica, const std::vector<Slot*>& devices) {
+    const Sharding& cut = replica.spec.parallelism;
+    const auto tensor = static_cast<std::size_t>(cut.tensor);
+    ReplicaPlace place(static_cast<std::size_t>(cut.pipeline));
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      devices[i]->taken = true;
+      place[i / tensor].push_back(devices[i]->place);
+    }
+    if (replica.places.empty()) replica.rank = rank_on(*devices[0], place, replica.spec);
+    replica.places.push_back(std::move(place));
+  }
+
+  Rank rank_on(const Slot& slot, const ReplicaPlace& place, const ReplicaSpec& spec) const {
+    const LinkSpec links = links_of(slot, place, spec.parallelism.tensor);
+    return {.on = slot.group->device,
+            .links = links,
+            .collectives = make_collectives(links, s_.collective_flows ? "" : spec.engine.collective_library),
+            .partitioning = spec.partitioning,
+            .placement = spec.placement,
+            .prefetch = spec.prefetch,
+            .engine = spec.engine};
+  }
+
+  LinkSpec links_of(const Slot& slot, const ReplicaPlace& place, int tensor) const {
+    LinkSpec links = slot.node->interconnect;
+    const bool across = std::any_of(place.begin(), place.end(), [](const auto& stage) {
+      return stage.front().node != stage.back().node;
+    });
+    if (across) {  // a ring through consecutive devices crosses each node's link once
+      links.name = "network";
+      links.shape = LinkShape::ring;
+      links.bandwidth = links.bandwidth > BytesPerSecond(0)
+                            ? std::min(links.bandwidth, s_.network.link_bandwidth)
+                            : s_.network.link_bandwidth;
+      links.latency = 2 * s_.network.link_latency;
+      links.latency_once = false;
+    } else if (links.shape == LinkShape::full_mesh && tensor > 1) {
+      // A group that is smaller than the node uses of each device's links those between its own.
+      const double others = device_count(*slot.node) - 1;
+      links.bandwidth = static_cast<double>(tensor - 1) / others * links.bandwidth;
+    }
+    return links;
+  }
+
+  bool join_host_memory(ReplicaPlan& replica, const NodeSpec& node, const std::string& pointer) {
+    const PartitioningPolicy& partitioning = *replica.spec.partitioning;
+    if (!partitioning.keeps_kv_in_host_memory() || !node.host_memory) return true;
+    const int sharers = device_count(node);
+    const std::string why = cannot_share(*node.host_memory, sharers);
+    if (why.empty())
+      replica.rank.on =
+          with_host_memory(replica.rank.on, *node.host_memory, sharers, partitioning.uses_spare_memory());
+    else
+      reading_.problem(pointer + "/partitioning", node.host_memory->spec().kind + ": " + why);
+    return why.empty();
+  }
+
+  // Places one stage, or says why it cannot run.
+  bool place_stage(ReplicaPlan& replica, int number, const std::string& pointer) {
+    const Rank& rank = replica.rank;
+    const char* policy = "/partitioning";
+    try {
+      StageGraph stage = build_stage(s_.model, s_.precision, replica.spec.parallelism, number);
+      stage = partitioned(std::move(stage), rank);
+      policy = "/prefetch";
+      replica.stages.push_back(with_prefetches(std::move(stage), rank));
+    } catch (const UnfitKey& refused) {
+      reading_.problem(pointer + policy + "/" + refused.key, refused.what());
+      return false;
+    } catch (const std::invalid_argument& refused) {
+      reading_.problem(pointer + policy, refused.what());
+      return false;
+    }
+    const std::string why = rank.on->cannot_run(replica.stages.back());
+    if (!why.empty()) reading_.problem(pointer, why);
+    return why.empty();
+  }
+
+  bool place_stages(ReplicaPlan& replica, const std::string& pointer) {
+    if (replica.spec.prefetch->of_one_batch() && replica.spec.batching->interleaves()) {
+      reading_.problem(
+          pointer + "/prefetch",
+          "chooses for one batch a step, and is no bound where the batching policy interleaves two");
+      return false;
+    }
+    for (int stage = 0; stage < replica.spec.parallelism.pipeline; ++stage)
+      if (!place_stage(replica, stage, pointer)) return false;
+    return true;
+  }
+
+  // Flows come after the kernels of a step.
+  bool overlaps(const ReplicaPlan& replica) const {
+    return replica.spec.batching->interleaves() ||
+           !StepModel(replica.rank, replica.stages[0], false).serial();
+  }
+
+  void fit(ReplicaPlan& replica, const std::string& pointer) {
+    const LinkSpec& links = replica.rank.links;
+    if (replica.spec.parallelism.tensor > 1 && links.bandwidth <= BytesPerSecond(0)) {
+      reading_.problem(pointer + "/parallelism/tensor",
+                       "the node has no interconnect between its devices (cluster "
+                       "nodes interconnect is \"none\")");
+      return;
+    }
+    if (!place_stages(replica, pointer)) return;
+    if (s_.collective_flows && links.latency_once)
+      return reading_.problem(
+          "/collectives", "cannot be \"flows\" over an interconnect whose latency a collective pays once");
+    if (s_.collective_flows && overlaps(replica))
+      return reading_.problem("/collectives",
+                              "cannot be \"flows\" where operators overlap, as those of " + pointer + " do");
+    fit_kv_cache(s_, replica, pointer, reading_);
+  }
+
+  const Scenario& s_;
+  Reading& reading_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace
+
+void place_replicas(Plan& plan, Reading& reading) {
+  Scenario& scenario = plan.scenario;
+  Placer placer(scenario, reading);
+  for (const ReplicaSpec& spec : scenario.replicas) {
+    ReplicaPlan& replica = plan.replicas.emplace_back();
+    replica.spec = spec;
+    placer.place(replica, fmt::format("/serving/replicas/{}", plan.replicas.size() - 1));
+  }
+  const bool holds_kv = std::ranges::any_of(plan.replicas, [](const ReplicaPlan& replica) {
+    return replica.rank.on && replica.rank.on->spec().host_kv;
+  });
+  const bool host_memory =
+      std::ranges::any_of(scenario.nodes, [](const NodeSpec& node) { return node.host_memory != nullptr; });
+  if (host_memory && !holds_kv && !reading.failed())
+    scenario.notes.push_back(
+        "the host memory among the devices holds no KV cache (\"partitioning\": {\"kind\": \"gpu_pim\"} puts "
+        "it "
+        "there); it is neither powered nor paid for");
+  if (const std::size_t idle = placer.free_devices({}); idle > 0 && !reading.failed())
+    scenario.notes.push_back(fmt::format(
+        "{} devices of the cluster serve no replica; they are neither powered nor paid for", idle));
+}
+
+}  // namespace weir

@@ -1,0 +1,39 @@
+#pragma once
+// What follows from a scenario before anything runs: replicas on devices, links found, stages placed, KV
+// pools sized. Steps are asked of it without SimGrid (StepModel of a stage on its rank); serving plays it
+// (simulation.h).
+#include "sim/plan/scenario.h"
+
+namespace weir {
+
+struct DevicePlace {
+  int node = 0, slot = 0;  // nodes counted one by one, slots within a node
+};
+using ReplicaPlace = std::vector<std::vector<DevicePlace>>;  // [stage][tensor-parallel rank]
+
+// What blocks are counted in: of a device's memory channels all together, each by itself, or some of either.
+struct KvPools {
+  std::vector<std::int64_t> blocks;  // of each
+  std::vector<int> of_channel;       // which one
+};
+
+// Alike replicas: an entry of serving.replicas.
+struct ReplicaPlan {
+  ReplicaSpec spec;  // as it was typed
+  Rank rank;
+  std::vector<ReplicaPlace> places;  // one a replica
+  std::vector<StageGraph> stages;    // placed on a rank
+  std::int64_t kv_blocks = 0;        // one replica's, all channels': of its fullest stage
+  KvPools kv_pools;                  // that they are in
+  MhaParameters mha{};               // of one rank's share of the model
+};
+
+struct Plan {
+  Scenario scenario;
+  std::vector<ReplicaPlan> replicas;  // in the scenario's order
+};
+
+// Reads a scenario and plans it. Throws ConfigError with every problem there is.
+Plan read_plan(const Json& document, const std::string& file);
+
+}  // namespace weir

@@ -1,0 +1,103 @@
+#pragma once
+// A scenario as it was typed, every default filled in and every name looked up. What follows from it is a
+// plan (plan.h). docs: `weir list`, scenarios/schema.json, scenarios/reference.json.
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policies/batching/batching.h"
+#include "policies/routing/routing.h"
+#include "sim/step/rank.h"
+#include "workloads/workload.h"
+
+namespace weir {
+
+struct DeviceGroup {  // devices of one kind in one node
+  std::shared_ptr<const Device> device;
+  int count = 0;
+  std::size_t index = 0;  // in the node's list
+};
+
+struct NodeSpec {
+  int count = 1;                              // nodes like this one
+  std::vector<DeviceGroup> devices;           // that run models
+  std::shared_ptr<const Device> host_memory;  // that holds KV caches beside them, if any
+  LinkSpec interconnect;
+};
+
+struct NetworkSpec {
+  std::string topology;  // star, fat_tree, dragonfly, torus, full_mesh
+  BytesPerSecond link_bandwidth;
+  Seconds link_latency;
+};
+
+enum class Role { both, prefill, decode };
+enum class Preemption { recompute, swap };
+
+struct KvCacheSpec {
+  std::int64_t block_tokens = 16;
+  double memory_fraction = 0.9;                // of device memory, weights and reserve included
+  std::optional<double> free_memory_fraction;  // of what weights leave
+  std::optional<std::int64_t> blocks;          // exact
+  Admission admission = Admission::chunk;
+  Preemption preemption = Preemption::recompute;
+  bool prefix_caching = true;  // of a preempted request's own blocks
+};
+
+struct ReplicaSpec {
+  int count = 1;
+  Role role = Role::both;
+  std::optional<std::string> device;  // kind to place it on; otherwise the next free devices
+  Sharding parallelism;
+  std::shared_ptr<const BatchingPolicy> batching;
+  std::shared_ptr<const PartitioningPolicy> partitioning;
+  std::shared_ptr<const ChannelPlacementPolicy> placement;
+  std::shared_ptr<const PrefetchPolicy> prefetch;
+  KvCacheSpec kv_cache;
+  EngineOverhead engine;
+  std::optional<std::int64_t> max_model_len;
+};
+
+struct Slo {
+  std::optional<Seconds> ttft, tpot;
+};
+
+struct Scenario {
+  std::string file, name;
+  std::uint64_t seed = 0;
+  Architecture model;
+  Precision precision;
+  std::vector<NodeSpec> nodes;
+  NetworkSpec network;
+  std::vector<ReplicaSpec> replicas;
+  std::shared_ptr<const RoutingPolicy> routing;
+  Workload workload;
+  Slo slo;
+  std::string assumptions;
+  bool collective_flows = false;
+  bool fast_forward = true;
+  std::optional<Seconds> time_limit;
+  std::optional<Seconds> sample_period;  // of timeseries.csv; null: 200 to 400 samples
+  Json resolved;                         // the whole input with its defaults
+  std::vector<std::string> notes;
+  std::set<std::filesystem::path> files;  // that it names and results depend on: traces, profiles, ...
+};
+
+Json scenario_schema();
+
+// Requests that run though they are longer than what the model was made for: of the papers' systems many are.
+struct BeyondContext {
+  std::int64_t requests = 0, longest = 0;  // input and output tokens together
+};
+BeyondContext beyond_context(const Scenario& scenario);
+
+struct NamedSummary {
+  std::string name, summary;
+};
+std::vector<NamedSummary> topologies();
+std::vector<NamedSummary> engines();
+
+}  // namespace weir

@@ -1,0 +1,27 @@
+#pragma once
+// The reader of a scenario and the maker of its plan in parts, one a file: what read_plan (plan.cpp) calls,
+// and nobody else.
+#include "sim/plan/plan.h"
+
+namespace weir {
+
+Scenario read_scenario(Params params);                                              // scenario.cpp
+std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions);  // cluster_spec.cpp
+NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);       // cluster_spec.cpp
+std::vector<ReplicaSpec> read_replicas(Params& serving);                            // serving_spec.cpp
+EngineOverhead read_engine(Params engine);                                          // engine_presets.cpp
+
+Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica);  // activation_reserve.cpp
+
+// Sizes the KV cache of a replica that stands on its devices (kv_room.cpp), and reports what does not fit.
+void fit_kv_cache(const Scenario& scenario, ReplicaPlan& replica, const std::string& pointer,
+                  Reading& reading);
+
+// Puts every replica on devices, in order, and works out what depends on them (placement.cpp). Reports what
+// does not fit at /serving/replicas/N.
+void place_replicas(Plan& plan, Reading& reading);
+
+// Notes every key that has no effect, or another than its words say (without_effect.cpp).
+void note_what_has_no_effect(const Plan& plan, Reading& reading);
+
+}  // namespace weir

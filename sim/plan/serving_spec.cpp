@@ -1,0 +1,103 @@
+#include "policies/partitioning/partitioning.h"
+#include "policies/prefetch/prefetch.h"
+#include "sim/plan/scenario_parts.h"
+
+namespace weir {
+namespace {
+
+Sharding read_parallelism(Params params) {
+  Sharding sharding;
+  const Range<std::int64_t> degree{1, 4096};
+  sharding.tensor = static_cast<int>(params.integer({"tensor", "Ranks that share every layer."}, degree, 1));
+  sharding.pipeline =
+      static_cast<int>(params.integer({"pipeline", "Stages that share the layers."}, degree, 1));
+  sharding.expert = static_cast<int>(params.integer(
+      {"expert", "Groups of the tensor ranks that hold different experts; divides tensor."}, degree, 1));
+  sharding.pad_heads = params.flag(
+      {"pad_heads",
+       "Heads that do not divide over the tensor ranks, or are fewer, are padded with idle ones: every rank "
+       "has its share of query heads and of KV heads, rounded up. A rank whose query heads belong to one "
+       "group more than that would need another KV head. Otherwise such a cut is refused, as vLLM does."},
+      false);
+  params.close();
+  return sharding;
+}
+
+KvCacheSpec read_kv_cache(Params params) {
+  KvCacheSpec cache;
+  cache.block_tokens = params.integer({"block_tokens", "Tokens a block; vLLM's block_size."}, {1, 4096}, 16);
+  cache.memory_fraction = params.number(
+      {"memory_fraction", "vLLM's gpu_memory_utilization: of device memory, for weights, reserve and cache."},
+      fraction, 0.9);
+  cache.free_memory_fraction = params.number_or_null(
+      {"free_memory_fraction", "TensorRT-LLM's: of what weights leave; instead of memory_fraction."},
+      fraction);
+  cache.blocks = params.integer_or_null({"blocks", "Exact number of blocks; instead of the fractions."},
+                                        {1, std::int64_t{1} << 40});
+  if (cache.blocks && cache.free_memory_fraction)
+    params.fail("blocks", "cannot stand beside free_memory_fraction, which is another way to say it");
+  const std::string admission = params.choice(
+      {"admission", "A waiting request joins when its next chunk, its prompt, or prompt and output fit."},
+      {"chunk", "prompt", "sequence"}, "chunk");
+  cache.admission = admission == "prompt"     ? Admission::prompt
+                    : admission == "sequence" ? Admission::sequence
+                                              : Admission::chunk;
+  const std::string preemption =
+      params.choice({"preemption",
+                     "What happens to the KV of a request that must make room: computed again, or "
+                     "moved to host memory and back."},
+                    {"recompute", "swap"}, "recompute");
+  cache.preemption = preemption == "swap" ? Preemption::swap : Preemption::recompute;
+  cache.prefix_caching = params.flag({"prefix_caching",
+                                      "What a preempted request computed is found again in the blocks that "
+                                      "nobody took meanwhile, as vLLM v1 "
+                                      "does by default. Prefixes that requests share are not modelled."},
+                                     true);
+  params.close();
+  return cache;
+}
+
+ReplicaSpec read_replica(Params params) {
+  ReplicaSpec spec;
+  spec.count = static_cast<int>(
+      params.integer({"count", "Replicas like this one (data parallelism)."}, {1, 65536}, 1));
+  const std::string role = params.choice(
+      {"role",
+       "both, or prompts only (prefill) and generation only (decode) with the KV cache sent between."},
+      {"both", "prefill", "decode"}, "both");
+  spec.role = role == "prefill" ? Role::prefill : role == "decode" ? Role::decode : Role::both;
+  spec.device = params.text_or_null({"device", "Kind of device to run on; null: the next free ones."});
+  spec.parallelism = read_parallelism(params.object({"parallelism", "How the model is cut."}));
+  spec.batching =
+      make_from(batching_policies(), params.object({"batching", "Which tokens the next step computes."}),
+                {"kind", "See `weir list policies`."}, "chunked_prefill");
+  spec.kv_cache = read_kv_cache(params.object({"kv_cache", "The paged KV cache."}));
+  spec.partitioning = make_from(partitioning_policies(),
+                                params.object({"partitioning", "Which unit of a device runs an operator."}),
+                                {"kind", "See `weir list policies`."}, "device_only");
+  spec.placement = make_from(
+      placement_policies(),
+      params.object({"placement", "Which memory channel holds a request's KV cache, on devices with PIM."}),
+      {"kind", "See `weir list policies`."}, "round_robin");
+  spec.prefetch =
+      make_from(prefetch_policies(), params.object({"prefetch", "What is fetched before it is needed."}),
+                {"kind", "See `weir list policies`."}, "none");
+  spec.engine = read_engine(params.object({"engine", "The serving engine around the kernels."}));
+  spec.max_model_len = params.integer_or_null(
+      {"max_model_len", "Longest prompt and output together; longer requests are rejected."},
+      {1, std::int64_t{1} << 40});
+  params.close();
+  return spec;
+}
+
+}  // namespace
+
+std::vector<ReplicaSpec> read_replicas(Params& serving) {
+  std::vector<ReplicaSpec> replicas;
+  for (Params& params : serving.list({"replicas", "Groups of alike replicas; by default one on one device."},
+                                     1, Params::Presence::optional))
+    replicas.push_back(read_replica(std::move(params)));
+  return replicas;
+}
+
+}  // namespace weir

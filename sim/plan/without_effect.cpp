@@ -1,0 +1,132 @@
+// Notes on what a scenario asks for in vain. By values, never by whether a key is there: a resolved scenario,
+// which has every default, gets the same ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sim/plan/scenario_parts.h"
+#include "sim/step/step_model.h"
+
+namespace weir {
+namespace {
+
+class Notes {
+ public:
+  Notes(const Plan& plan, Reading& reading) : plan_(plan), s_(plan.scenario), reading_(reading) {}
+
+  void tell() {
+    for (std::size_t i = 0; i < plan_.replicas.size(); ++i)
+      of_replica(plan_.replicas[i], fmt::format("/serving/replicas/{}", i));
+    network();
+    assumptions();
+    context();
+  }
+
+ private:
+  void note(const std::string& pointer, const std::string& what) {
+    reading_.note(fmt::format("{}: {}", pointer, what));
+  }
+
+  Json given(const std::string& pointer) const {
+    return reading_.resolved.value(Json::json_pointer(pointer), Json());
+  }
+
+  void of_replica(const ReplicaPlan& replica, const std::string& at) {
+    const ReplicaSpec& spec = replica.spec;
+    const DeviceSpec& device = replica.rank.on->spec();
+    const std::string placement = given(at + "/placement/kind").get<std::string>();
+    if (placement != "round_robin" && device.placed_channels() == 1)
+      note(at + "/placement", fmt::format("{} changes nothing: {} has all KV caches in one place", placement,
+                                          device.host_kv ? device.host_kv->kind : device.kind));
+    if (spec.parallelism.tensor == 1) of_one_rank(replica, at);
+    if (spec.kv_cache.memory_fraction != KvCacheSpec{}.memory_fraction &&
+        (spec.kv_cache.blocks || spec.kv_cache.free_memory_fraction))
+      note(at + "/kv_cache/memory_fraction",
+           fmt::format("{} is not used: {} says how large the cache is", spec.kv_cache.memory_fraction,
+                       spec.kv_cache.blocks ? "blocks" : "free_memory_fraction"));
+  }
+
+  // Nothing is added up over ranks, so that there is nothing to hide.
+  void of_one_rank(const ReplicaPlan& replica, const std::string& at) {
+    if (const std::string prefetch = given(at + "/prefetch/kind").get<std::string>(); prefetch != "none")
+      note(at + "/prefetch",
+           fmt::format("{} fetches nothing: with tensor 1 there is no all-reduce to do it under", prefetch));
+    const Json chunks = given(at + "/partitioning/fused_all_reduce_chunks");
+    if (chunks.is_number() && chunks > 1)
+      note(at + "/partitioning/fused_all_reduce_chunks",
+           fmt::format("{} changes nothing: with tensor 1 there is no all-reduce to fuse", chunks.dump()));
+    if (replica.spec.batching->interleaves() && one_unit(replica.stages[0]))
+      note(at + "/batching",
+           fmt::format("two sub-batches take turns on {}, whose operators all run on one unit: nothing "
+                       "overlaps",
+                       replica.rank.on->spec().kind));
+  }
+
+  static bool one_unit(const StageGraph& stage) {
+    std::set<int> units;
+    for_each_operator(stage, [&](const Operator& op, double) { units.insert(op.unit); });
+    return units.size() <= 1;
+  }
+
+  void network() {
+    int nodes = 0;
+    for (const NodeSpec& node : s_.nodes) nodes += node.count;
+    if (nodes > 1) return;
+    Reading nothing("");
+    const Json none = Json::object();
+    const NetworkSpec usual = read_network(Params(nothing, none), s_.nodes);
+    if (s_.network.topology != usual.topology || s_.network.link_bandwidth != usual.link_bandwidth ||
+        s_.network.link_latency != usual.link_latency)
+      note("/cluster/network", "is not used: it joins nodes, and there is one");
+  }
+
+  void assumptions() {
+    if (s_.assumptions == "physical") return;
+    for (const NodeSpec& node : s_.nodes) {
+      if (node.host_memory && node.host_memory->spec().assumed) return;
+      for (const DeviceGroup& group : node.devices)
+        if (group.device->spec().assumed) return;
+    }
+    note("/assumptions",
+         fmt::format("\"{}\" changes nothing: no device of the cluster has such a set of constants",
+                     s_.assumptions));
+  }
+
+  void context() {
+    const BeyondContext beyond = beyond_context(s_);
+    if (beyond.requests > 0)
+      reading_.note(fmt::format(
+          "{} of {} requests are longer than the {} tokens that {} was made for (the longest has {}); they "
+          "run "
+          "all the same: max_model_len rejects them",
+          beyond.requests, s_.workload.requests.size(), s_.model.positions, s_.model.name, beyond.longest));
+  }
+
+  const Plan& plan_;
+  const Scenario& s_;
+  Reading& reading_;
+};
+
+}  // namespace
+
+BeyondContext beyond_context(const Scenario& s) {
+  BeyondContext beyond;
+  std::int64_t allowed = 0;  // by the most generous replica
+  for (const ReplicaSpec& spec : s.replicas)
+    allowed = std::max(allowed, spec.max_model_len.value_or(std::numeric_limits<std::int64_t>::max()));
+  if (s.model.positions == 0 || allowed <= s.model.positions) return beyond;
+  for (const Request& r : s.workload.requests) {
+    const std::int64_t tokens = r.input_tokens + r.output_tokens;
+    if (tokens <= s.model.positions || tokens > allowed) continue;
+    ++beyond.requests;
+    beyond.longest = std::max(beyond.longest, tokens);
+  }
+  return beyond;
+}
+
+void note_what_has_no_effect(const Plan& plan, Reading& reading) {
+  Notes(plan, reading).tell();
+}
+
+}  // namespace weir

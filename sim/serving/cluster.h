@@ -1,0 +1,37 @@
+#pragma once
+// The scenario's hardware as a SimGrid platform: a zone a node with a host for its CPU and one a device,
+// NVLink (or its like) between devices, PCIe to the host and to the network, and the network's topology
+// between nodes. Built once, before the engine runs; gives out hosts, and the flows between them.
+#include <simgrid/forward.h>
+#include <memory>
+#include <vector>
+
+#include "sim/plan/plan.h"
+
+namespace weir {
+
+// SimGrid with the network model that Weir means; one a process. Before any Cluster.
+std::unique_ptr<simgrid::s4u::Engine> make_engine();
+Seconds now();  // on its clock
+
+class Cluster {
+ public:
+  explicit Cluster(const Scenario& scenario);  // needs a SimGrid Engine
+  simgrid::s4u::Host* device(DevicePlace place) const;
+  simgrid::s4u::Host* node(int node) const;  // its CPU and memory
+
+ private:
+  struct Node {
+    simgrid::s4u::Host* host = nullptr;
+    std::vector<simgrid::s4u::Host*> devices;
+  };
+  std::vector<Node> nodes_;
+};
+
+struct LinkFlow {
+  simgrid::s4u::Host* from;
+  simgrid::s4u::Host* to;
+  Bytes bytes;
+};
+
+}  // namespace weir

@@ -1,0 +1,55 @@
+#pragma once
+// Moves data over SimGrid links on behalf of actors that do not wait for it. Jobs of one Courier go one after
+// another, as a communication stream does; a CourierPool sends as many at once as asked.
+#include <deque>
+#include <functional>
+#include <memory>
+#include <simgrid/s4u/Semaphore.hpp>
+#include <string>
+#include <vector>
+
+#include "models/latency/collectives.h"
+#include "sim/serving/link_traffic.h"
+
+namespace weir {
+
+// Blocks the calling actor until all have arrived; `traffic`, if any, hears of them.
+void send_and_wait(const std::vector<LinkFlow>& flows, LinkTraffic* traffic);
+
+// Plays the plain algorithm on links of that shape round by round over its ranks; blocks. The oracle of the
+// closed forms, and slow.
+void play_collective(Collective op, Bytes bytes, LinkShape shape,
+                     const std::vector<simgrid::s4u::Host*>& ranks, LinkTraffic* traffic = nullptr);
+
+class Courier {
+ public:
+  // Starts its actor; failed: called while an exception of arrived() is being handled.
+  Courier(const std::string& name, simgrid::s4u::Host* host, LinkTraffic& traffic,
+          std::function<void()> failed);
+  void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
+  bool idle() const { return !busy_ && jobs_.empty(); }
+
+ private:
+  struct Job {
+    std::vector<LinkFlow> flows;
+    std::function<void()> arrived;
+  };
+  std::deque<Job> jobs_;
+  bool busy_ = false;
+  simgrid::s4u::SemaphorePtr work_;
+};
+
+class CourierPool {
+ public:
+  CourierPool(simgrid::s4u::Host* host, LinkTraffic& traffic, std::function<void()> failed)
+      : host_(host), traffic_(traffic), failed_(std::move(failed)) {}
+  void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
+
+ private:
+  simgrid::s4u::Host* host_;
+  LinkTraffic& traffic_;
+  std::function<void()> failed_;
+  std::vector<std::unique_ptr<Courier>> couriers_;
+};
+
+}  // namespace weir

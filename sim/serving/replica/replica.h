@@ -1,0 +1,151 @@
+#pragma once
+// One serving engine's state: its queues and its KV cache, and how a batching policy's decision changes them.
+// It knows no SimGrid: a serving actor asks schedule() what to compute, lets the time pass, and reports
+// complete(). Requests are int32 indices into the run's records.
+#include <array>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sim/plan/plan.h"
+#include "sim/serving/record/recorder.h"
+#include "sim/serving/replica/kv_cache.h"
+#include "sim/serving/replica/waiting_queue.h"
+
+namespace weir {
+
+// KV that must cross a link before its sequence can go on; its blocks are held on both sides until then.
+struct KvTransfer {
+  enum class Kind { handover, swap_out, swap_in } kind;
+  std::int32_t request;
+  std::int64_t tokens;
+  int from_replica;  // handover: the prefill replica
+};
+
+// A batch on its way through the pipeline.
+struct Iteration {
+  // What a shape points to.
+  struct Parts {
+    std::vector<PrefillChunk> chunks;
+    std::vector<DecodeContext> contexts;  // only where the KV cache has several channels
+  };
+  BatchShape shape;
+  Parts parts;
+  std::vector<BatchShape> sub_batches;  // of the same slices: two, or none
+  std::array<Parts, 2> sub_batch_parts;
+  bool whole_if_faster = false;  // see Batch
+  struct Member {
+    std::int32_t request;
+    bool yields;  // a token when the iteration ends: a decode, or a prompt's last chunk
+  };
+  std::vector<Member> members;
+  std::vector<KvTransfer> transfers;  // to be started before it
+  bool repeatable = false;            // decodes alone, and nothing would change the decision: see Batch
+  std::int64_t same_steps = 1;        // for so long
+
+  StepWork work() const { return {shape, sub_batches, whole_if_faster}; }
+  void clear();
+};
+
+class Replica {
+ public:
+  // What the rest of the cluster must hear of. Called inside complete(), at the time given to it.
+  struct Events {
+    std::function<void(std::int32_t request)> finished;
+    std::function<void(std::int32_t request)> hand_over;  // prefill done here, decode elsewhere
+  };
+
+  Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& positions, Recorder& recorder,
+          Events events);
+
+  // False: it can never fit, and was recorded as rejected.
+  bool enqueue(std::int32_t request, Seconds now);
+  // The same for one whose input is in the KV cache, all but the last token: it decodes from its first step.
+  bool enqueue_in_generation(std::int32_t request, Seconds now);
+  void enqueue_handover(std::int32_t request, int from_replica, Seconds now);
+  bool fits(const Request& request) const;
+
+  // Asks the policy and carries its decision out. False if there is nothing to compute and nothing to
+  // transfer.
+  bool schedule(Seconds now, Iteration& iteration);
+  // How many more times a repeatable iteration can run before a request ends or the blocks run out; >= 1.
+  std::int64_t longest_run(const Iteration& iteration) const;
+  // The iteration ran once, or `runs` covers its `steps` repetitions; it ended at `end`.
+  void complete(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
+                std::int64_t steps);
+  void transfer_done(const KvTransfer& transfer, Seconds now);
+  void release_held(std::int32_t request, Seconds now);
+
+  bool empty() const { return running_.empty() && waiting_.empty(); }
+  bool arrival_matters() const { return waiting_.empty() || batch_.arrivals_matter; }
+  std::int64_t outstanding_requests() const { return outstanding_requests_; }
+  std::int64_t outstanding_tokens() const { return outstanding_tokens_; }
+  const KvCache& cache() const { return cache_; }
+  const ReplicaPlan& plan() const { return *plan_; }
+  int index() const { return index_; }
+  // Before the first schedule(), where the batching policy has a predictor.
+  void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
+
+ private:
+  struct Held {  // for a KV cache that goes elsewhere, until it has arrived
+    std::int32_t request;
+    std::int64_t blocks;
+    int pool;
+  };
+  bool enqueue(std::int32_t request, std::int64_t computed, Seconds now);
+  std::int64_t generated_here(const Request& request) const;
+  static const char* doing(const SequenceView& view) { return view.prefilling() ? "prefill" : "decode"; }
+  void account(Seconds now);  // what the queue looked like since the last call
+  void admit(std::int32_t count, Seconds now);
+  void place_waiting();
+  void ask_placement();  // for to_place_
+  void move_out(std::int32_t at, Iteration& iteration);
+  void move_in(std::int32_t at, Iteration& iteration);
+  std::int64_t own_room(bool reserved) const;  // blocks of own_channel() that nobody has or may need
+  const DeviceSpec& device() const { return plan_->rank.on->spec(); }
+  int pool(const SequenceView& view) const {
+    return plan_->kv_pools.of_channel[static_cast<std::size_t>(view.channel)];
+  }
+  std::int16_t own_channel() const { return static_cast<std::int16_t>(device().own_channel()); }
+  void compute(const Slice& slice, Iteration& iteration);
+  void preempt(const std::vector<std::int32_t>& preempted, Seconds now, Iteration& iteration);
+  void find_left_blocks();
+  void remove_marked();
+  void extend_blocks(const Iteration& iteration, std::int64_t more_tokens);
+  void record_gaps(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
+                   std::int64_t steps);
+  void record_token_gaps(const Iteration& iteration, Seconds start, Seconds first,
+                         const std::vector<StepRun>& runs, std::int64_t steps);
+  bool advance(std::size_t at, std::int64_t tokens, Seconds now);  // true: the sequence leaves this replica
+  std::size_t position(std::int32_t request) const {
+    return static_cast<std::size_t>(positions_[static_cast<std::size_t>(request)]);
+  }
+
+  int index_;
+  const ReplicaPlan* plan_;
+  const ReplicaSpec* spec_;  // the plan's
+  KvCache cache_;
+  std::vector<std::int32_t>& positions_;  // of every request of the run, in its replica's running_
+  Recorder& recorder_;
+  Events events_;
+
+  std::unique_ptr<StepTimes> times_;
+  std::vector<SequenceView> running_;
+  std::vector<Live> live_;  // beside running_
+  WaitingQueue waiting_;
+  std::vector<Held> held_;
+  Batch batch_;
+  std::vector<char> removed_;
+  std::vector<std::int32_t> left_;
+  std::int64_t admitted_ = 0;
+  std::vector<PlacedRequest> placed_, to_place_;
+  std::vector<std::int64_t> free_by_channel_;
+  bool placement_may_change_ = false;  // of somebody who waits, from one step to the next
+  std::int64_t outstanding_requests_ = 0, outstanding_tokens_ = 0;
+  Seconds accounted_{0};
+  double blocks_then_ = 0;
+  bool kv_limited_ = false;
+  std::int32_t refused_ = -1;  // the head of those that wait, if it lacked KV blocks
+};
+
+}  // namespace weir

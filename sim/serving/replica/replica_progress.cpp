@@ -1,0 +1,172 @@
+// How far a replica's batch can run on unchanged, and what the end of an iteration changes: tokens, gaps
+// between them, blocks, who leaves.
+#include <limits>
+#include <numeric>
+
+#include "sim/serving/replica/replica.h"
+
+namespace weir {
+
+std::int64_t Replica::longest_run(const Iteration& iteration) const {
+  std::int64_t steps = iteration.same_steps;
+  const std::int64_t block = cache_.block_tokens();
+  // After this iteration a sequence has computed_tokens; step j > 1 needs a new block whenever that count
+  // crosses a block's end, so sequences are counted by the room left in their last block.
+  thread_local std::vector<std::int64_t> by_room;  // of one channel after the other
+  by_room.assign(static_cast<std::size_t>(block * cache_.channels()), 0);
+  for (const auto& member : iteration.members) {
+    const SequenceView& view = running_[position(member.request)];
+    steps = std::min(steps, view.output_tokens - (view.known_tokens - view.input_tokens));
+    ++by_room[static_cast<std::size_t>((pool(view) + view.blocks) * block - view.computed_tokens)];
+  }
+  // Extra steps beyond the first: whole blocks' worth first, then the residues one by one.
+  auto rooms = by_room.begin();
+  for (int channel = 0; channel < cache_.channels(); ++channel, rooms += block) {
+    const std::int64_t n = std::accumulate(rooms, rooms + block, std::int64_t{0});
+    if (n == 0) continue;
+    std::int64_t extra = cache_.free(channel) / n * block;
+    std::int64_t left = cache_.free(channel) % n;
+    for (auto room = rooms; room < rooms + block && left >= *room; ++room) {
+      left -= *room;
+      ++extra;
+    }
+    steps = std::min(steps, 1 + extra);
+  }
+  return steps;
+}
+
+void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens) {
+  for (const auto& member : iteration.members) {
+    SequenceView& view = running_[position(member.request)];
+    view.computed_tokens += more_tokens;
+    const std::int64_t blocks = cache_.blocks_for(view.computed_tokens);
+    cache_.take(blocks - view.blocks, pool(view));
+    view.blocks = blocks;
+  }
+}
+
+void Replica::record_gaps(const Iteration& iteration, Seconds start, Seconds end,
+                          const std::vector<StepRun>& runs, std::int64_t steps) {
+  const Seconds first = steps > 1 ? runs.front().first.time : end - start;
+  if (recorder_.keeps_token_gaps()) record_token_gaps(iteration, start, first, runs, steps);
+  double in_step =
+      0;  // kept members whose last token came just when this began: all their gaps are step times
+  for (const auto& member : iteration.members) {
+    if (!member.yields || !recorder_.kept(member.request)) continue;
+    const Seconds last = live_[position(member.request)].last_token;
+    if (last < Seconds(0)) continue;  // its first token: no gap before it
+    if (last == start || steps > 1) ++in_step;
+    if (last == start) continue;
+    if (steps > 1) recorder_.gaps().add(first, -1);  // counted below with the others
+    recorder_.gaps().add(start + first - last, 1);
+  }
+  if (in_step == 0) return;
+  if (steps == 1) {
+    recorder_.gaps().add(first, in_step);
+    return;
+  }
+  for (const StepRun& run : runs) {
+    const std::int64_t n = std::min(steps, run.steps);
+    if (n > 0) recorder_.gaps().add_run(run.first.time, run.slope.time, n, in_step);
+    steps -= n;
+  }
+}
+
+// Each request's own, for detailed.json: in a run of steps all of them have the same gaps but the first.
+void Replica::record_token_gaps(const Iteration& iteration, Seconds start, Seconds first,
+                                const std::vector<StepRun>& runs, std::int64_t steps) {
+  thread_local std::vector<double> times;  // of the steps
+  times.clear();
+  for (const StepRun& run : runs)
+    for (std::int64_t i = 0; i < run.steps && std::ssize(times) < steps; ++i)
+      times.push_back((run.first.time + static_cast<double>(i) * run.slope.time).value());
+  for (const auto& member : iteration.members) {
+    if (!member.yields || !recorder_.kept(member.request)) continue;
+    const Seconds last = live_[position(member.request)].last_token;
+    if (last >= Seconds(0)) recorder_.token_gap(member.request, (start + first - last).value());
+    for (std::int64_t i = 1; i < steps; ++i)
+      recorder_.token_gap(member.request, times[static_cast<std::size_t>(i)]);
+  }
+}
+
+bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
+  SequenceView& view = running_[at];
+  RequestRecord& record = recorder_.record(view.request);
+  view.in_flight = false;
+  view.known_tokens += tokens;
+  live_[at].last_token = now;
+  outstanding_tokens_ -= tokens;
+  recorder_.phase(view.request, now, "decode");
+  const bool first = record.first_token < Seconds(0);
+  if (first) {
+    record.first_token = now;
+    outstanding_tokens_ -= view.input_tokens;
+  }
+  const std::int64_t left = record.request.output_tokens - (view.known_tokens - view.input_tokens);
+  if (left > 0 && !(first && spec_->role == Role::prefill)) return false;
+  --outstanding_requests_;
+  outstanding_tokens_ -= left;
+  if (left > 0) {
+    held_.push_back({view.request, view.blocks, pool(view)});
+  } else {
+    cache_.give(view.blocks, pool(view));
+    record.finished = now;
+    recorder_.phase(view.request, now, nullptr);
+    record.status = RequestStatus::completed;
+  }
+  return true;
+}
+
+void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
+                       const std::vector<StepRun>& runs, std::int64_t steps) {
+  if (steps > 1) extend_blocks(iteration, steps - 1);
+  if (times_ && iteration.shape.prefill_tokens > 0)
+    times_->observe(iteration.sub_batches.empty() ? std::span(&iteration.shape, 1) : iteration.sub_batches);
+  account(end);
+  recorder_.result().iterations += steps;
+  recorder_.tokens(start, end, static_cast<double>(iteration.shape.sequences * steps));
+  record_gaps(iteration, start, end, runs, steps);
+  removed_.assign(running_.size(), 0);
+  left_.clear();
+  for (const auto& member : iteration.members) {
+    if (!member.yields && spec_->engine.pipelined_chunks) continue;
+    const std::size_t at = position(member.request);
+    if (!member.yields) {
+      running_[at].in_flight = false;
+      continue;
+    }
+    if (!advance(at, steps, end)) continue;
+    removed_[at] = 1;
+    left_.push_back(member.request);
+  }
+  if (left_.empty()) return;
+  remove_marked();
+  blocks_then_ = static_cast<double>(cache_.used());
+  for (const std::int32_t request : left_) {
+    const bool done = recorder_.record(request).status == RequestStatus::completed;
+    (done ? events_.finished : events_.hand_over)(request);
+  }
+}
+
+void Replica::transfer_done(const KvTransfer& transfer, Seconds now) {
+  account(now);
+  if (transfer.kind == KvTransfer::Kind::swap_out) return;
+  SequenceView& view = running_[position(transfer.request)];
+  view.in_flight = false;
+  recorder_.phase(transfer.request, now, doing(view));
+  if (transfer.kind == KvTransfer::Kind::swap_in) release_held(transfer.request, now);
+}
+
+void Replica::release_held(std::int32_t request, Seconds now) {
+  account(now);
+  for (auto& held : held_) {
+    if (held.request != request) continue;
+    cache_.give(held.blocks, held.pool);
+    held = held_.back();
+    held_.pop_back();
+    break;
+  }
+  blocks_then_ = static_cast<double>(cache_.used());
+}
+
+}  // namespace weir

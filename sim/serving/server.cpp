@@ -1,0 +1,248 @@
+#include "sim/serving/server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <simgrid/s4u.hpp>
+#include <utility>
+
+namespace weir {
+namespace sg4 = simgrid::s4u;
+Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward,
+               bool collective_flows, Recorder& recorder, Cluster cluster)
+    : replica_(std::move(replica)),
+      stages_(std::move(stages)),
+      fast_forward_(fast_forward && !collective_flows && stages_.size() == 1),
+      collective_flows_(collective_flows),
+      recorder_(recorder),
+      cluster_(std::move(cluster)),
+      wake_(sg4::Semaphore::create(0)),
+      pipe_(stages_.size()),
+      inboxes_(stages_.size()),
+      drawn_(stages_.size()) {}
+
+void Server::start() {
+  const auto name = [this](std::size_t stage) {
+    return fmt::format("replica {} stage {}", replica_->index(), stage);
+  };
+  for (std::size_t s = 1; s < stages_.size(); ++s) {
+    inboxes_[s].ready = sg4::Semaphore::create(0);
+    inboxes_[s].from_previous = std::make_unique<Courier>(name(s) + " in", stages_[s - 1].ranks[0],
+                                                          *cluster_.traffic, cluster_.failed);
+    sg4::Actor::create(name(s), stages_[s].ranks[0], [this, s] {
+      guard([this, s] { serve_stage(s); });
+    })->daemonize();
+  }
+  sg4::Actor::create(name(0), stages_[0].ranks[0], [this] { guard([this] { serve(); }); })->daemonize();
+}
+
+// An exception must not leave an actor: SimGrid would end the process.
+void Server::guard(const std::function<void()>& body) const {
+  try {
+    body();
+  } catch (const std::exception&) {
+    cluster_.failed();
+  }
+}
+
+void Server::wait() {
+  sleeping_ = true;
+  wake_->acquire();
+}
+
+void Server::wake() {
+  if (!sleeping_) return;
+  sleeping_ = false;
+  wake_->release();
+}
+
+void Server::arrival(bool mattered) {
+  if (mattered || !in_run_) wake();
+}
+
+void Server::serve() {
+  while (!cluster_.stopping()) {
+    const auto slot = std::find_if(pipe_.begin(), pipe_.end(), [](const InPipe& p) { return !p.used; });
+    if (slot == pipe_.end() || !replica_->schedule(now(), slot->iteration)) {
+      wait();
+      continue;
+    }
+    Iteration& iteration = slot->iteration;
+    for (const KvTransfer& transfer : iteration.transfers) {
+      if (transfer.kind == KvTransfer::Kind::swap_out) {
+        cluster_.swap_out(transfer);
+        continue;
+      }
+      cluster_.transfer(*this, transfer, [this, transfer] {
+        replica_->transfer_done(transfer, now());
+        wake();
+      });
+    }
+    if (iteration.members.empty()) continue;
+    if (stages_.size() == 1) {
+      run_alone(iteration);
+      continue;
+    }
+    slot->used = true;
+    slot->start = now();
+    occupy(0, iteration);
+    forward(0, &iteration);
+  }
+}
+
+std::int64_t Server::steps_done(Seconds elapsed) const {
+  std::int64_t low = 0, high = run_steps_;
+  while (low < high) {  // the largest count whose time is not beyond `elapsed`
+    const std::int64_t middle = (low + high + 1) / 2;
+    if (run_time(middle) <= elapsed)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+Seconds Server::run_time(std::int64_t steps) const {
+  Seconds sum(0);
+  for (const StepRun& run : runs_) {
+    const std::int64_t n = std::min(steps, run.steps);
+    sum += run.time(n);
+    steps -= n;
+    if (steps == 0) break;
+  }
+  return sum;
+}
+
+void Server::run_alone(Iteration& iteration) {
+  const Seconds start = now();
+  run_steps_ = fast_forward_ && iteration.repeatable ? replica_->longest_run(iteration) : 1;
+  if (run_steps_ == 1) {
+    occupy(0, iteration);
+    replica_->complete(iteration, start, now(), runs_, 1);
+    return;
+  }
+  runs_.clear();
+  run_start_ = start;
+  run_steps_ = stages_[0].model->decode_run(iteration.work(), run_steps_, runs_);
+  in_run_ = sleeping_ = true;
+  const bool timed_out = wake_->acquire_timeout(run_time(run_steps_).value());
+  if (!timed_out) {  // cut at the next step boundary
+    run_steps_ = std::min(run_steps_, steps_done(now() - start) + 1);
+    sg4::this_actor::sleep_until((start + run_time(run_steps_)).value());
+  }
+  sleeping_ = false;
+  if (!std::exchange(in_run_, false)) return;  // the time limit came at this instant and committed it
+  commit_run(iteration, now(), run_steps_);
+}
+
+void Server::commit_run(const Iteration& iteration, Seconds end, std::int64_t steps) {
+  StepCost cost;
+  std::int64_t left = steps;
+  for (const StepRun& run : runs_) {
+    const std::int64_t n = std::min(left, run.steps);
+    cost += run.total(n);
+    left -= n;
+  }
+  note(0, iteration, run_start_, end, cost, steps);
+  replica_->complete(iteration, run_start_, end, runs_, steps);
+}
+
+void Server::occupy(std::size_t stage, const Iteration& iteration) {
+  const Seconds start = now();
+  StepCost cost = stages_[stage].model->step(iteration.work());
+  sg4::this_actor::sleep_for(cost.time.value());
+  if (collective_flows_) {
+    for (const auto& call : stages_[stage].model->collectives(iteration.shape)) {
+      const Seconds begin = now();
+      for (std::int64_t i = 0; i < call.times; ++i)
+        play_collective(call.op, call.bytes, replica_->plan().rank.links.shape, stages_[stage].ranks,
+                        cluster_.traffic);
+      const Seconds played = now() - begin;
+      cost.time += played;
+      cost.link_bound += played;
+      cost.busy[call.unit] += played;
+    }
+  }
+  note(stage, iteration, start, now(), cost, 1);
+}
+
+void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end,
+                  const StepCost& cost, std::int64_t steps) {
+  recorder_.busy(stages_[stage].device, start, end, cost);
+  if (!recorder_.wants_spans()) return;
+  const char* kind = iteration.shape.prefill_tokens == 0 ? "decode"
+                     : iteration.shape.decodes == 0      ? "prefill"
+                                                         : "mixed";
+  recorder_.span({.track = stages_[stage].track,
+                  .start = start,
+                  .duration = end - start,
+                  .name = kind,
+                  .requests = static_cast<std::int64_t>(iteration.members.size()),
+                  .tokens = iteration.shape.tokens(),
+                  .steps = steps});
+  if (stage == 0)
+    for (const auto& member : iteration.members) recorder_.arrow(member.request, stages_[0].track, start);
+  if (!stages_[stage].unit_tracks.empty() && drawn_[stage].insert(kind).second)
+    draw_operators(stage, iteration, start);
+}
+
+// Of the first step of each kind: all of them would be a thousand boxes a step.
+void Server::draw_operators(std::size_t stage, const Iteration& iteration, Seconds start) {
+  for (const auto& op : stages_[stage].model->operators(iteration.work()))
+    recorder_.span({.track = stages_[stage].unit_tracks[static_cast<std::size_t>(op.unit)],
+                    .start = start + op.start,
+                    .duration = op.finish - op.start,
+                    .name = std::string(op.name),
+                    .requests = static_cast<std::int64_t>(iteration.members.size()),
+                    .tokens = iteration.shape.tokens(),
+                    .category = "operator"});
+}
+
+void Server::forward(std::size_t stage, Iteration* iteration) {
+  const auto slot =
+      std::find_if(pipe_.begin(), pipe_.end(), [&](InPipe& p) { return &p.iteration == iteration; });
+  if (stage + 1 == stages_.size()) {
+    slot->used = false;
+    replica_->complete(slot->iteration, slot->start, now(), runs_, 1);
+    wake();
+    return;
+  }
+  const Stage& from = stages_[stage];
+  const Stage& to = stages_[stage + 1];
+  std::vector<LinkFlow> flows;
+  const Bytes bytes = static_cast<double>(iteration->shape.tokens()) * from.activation_per_token;
+  for (std::size_t rank = 0; rank < from.ranks.size(); ++rank)
+    flows.push_back({from.ranks[rank], to.ranks[rank], bytes});
+  Inbox& inbox = inboxes_[stage + 1];
+  inbox.from_previous->send(std::move(flows), [&inbox, in_pipe = &*slot] {
+    inbox.arrived.push_back(in_pipe);
+    inbox.ready->release();
+  });
+}
+
+void Server::serve_stage(std::size_t stage) {
+  Inbox& inbox = inboxes_[stage];
+  while (true) {
+    inbox.ready->acquire();
+    InPipe* in_pipe = inbox.arrived.front();
+    inbox.arrived.pop_front();
+    occupy(stage, in_pipe->iteration);
+    forward(stage, &in_pipe->iteration);
+  }
+}
+
+std::int64_t Server::outstanding_tokens(Seconds at) const {
+  std::int64_t tokens = replica_->outstanding_tokens();
+  if (in_run_) tokens -= steps_done(at - run_start_) * pipe_[0].iteration.shape.decodes;
+  return tokens;
+}
+
+void Server::commit_until(Seconds at) {
+  if (!in_run_) return;
+  const std::int64_t steps = steps_done(at - run_start_);
+  if (steps == 0) return;
+  in_run_ = false;
+  commit_run(pipe_[0].iteration, run_start_ + run_time(steps), steps);
+}
+
+}  // namespace weir

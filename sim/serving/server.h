@@ -1,0 +1,89 @@
+#pragma once
+// A replica in SimGrid: one actor a pipeline stage, on the host of the stage's first device (the ranks of a
+// tensor-parallel group move in lockstep, so one actor stands for the group). The first stage's actor runs
+// the scheduler as well, as vLLM's engine core drives its workers.
+#include <memory>
+#include <set>
+#include <simgrid/s4u/Semaphore.hpp>
+#include <vector>
+
+#include "sim/serving/courier.h"
+#include "sim/serving/replica/replica.h"
+
+namespace weir {
+
+class Server {
+ public:
+  struct Stage {
+    std::shared_ptr<const StepModel> model;
+    std::vector<simgrid::s4u::Host*> ranks;
+    std::vector<simgrid::s4u::Host*> memories;  // the node each rank is in: where swapped KV goes
+    Bytes kv_per_token;                         // of one rank
+    std::size_t device;                         // in the recorder
+    std::int32_t track;
+    std::vector<std::int32_t> unit_tracks;  // empty: its operators are not drawn
+    Bytes activation_per_token;             // each rank sends this to the next stage
+  };
+  struct Cluster {  // what it needs of the rest of the run
+    std::function<bool()> stopping;
+    std::function<void()> failed;  // called while an exception is being handled
+    std::function<void(Server& to, const KvTransfer&, std::function<void()> arrived)> transfer;
+    std::function<void(const KvTransfer&)> swap_out;  // blocks
+    LinkTraffic* traffic;
+  };
+
+  Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward,
+         bool collective_flows, Recorder& recorder, Cluster cluster);
+  void start();
+
+  Replica& replica() { return *replica_; }
+  const std::vector<Stage>& stages() const { return stages_; }
+  void arrival(
+      bool mattered);  // a request was put in the queue; mattered: Replica::arrival_matters() before it
+  void wake();         // a transfer ended
+  std::int64_t outstanding_tokens(Seconds now) const;  // counting the steps of a run that are over by now
+  void commit_until(Seconds now);                      // the run is over: counts the steps that ended in time
+
+ private:
+  void serve();
+  void guard(const std::function<void()>& body) const;
+  void wait();
+  void run_alone(Iteration& iteration);
+  void commit_run(const Iteration& iteration, Seconds end, std::int64_t steps);
+  void occupy(std::size_t stage, const Iteration& iteration);  // sleeps for the stage's time
+  void forward(std::size_t stage, Iteration* iteration);
+  void serve_stage(std::size_t stage);
+  void note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end, const StepCost& cost,
+            std::int64_t steps);
+  void draw_operators(std::size_t stage, const Iteration& iteration, Seconds start);
+  std::int64_t steps_done(Seconds elapsed) const;  // of runs_, whole ones
+  Seconds run_time(std::int64_t steps) const;
+
+  std::unique_ptr<Replica> replica_;
+  std::vector<Stage> stages_;
+  bool fast_forward_, collective_flows_;
+  Recorder& recorder_;
+  Cluster cluster_;
+
+  simgrid::s4u::SemaphorePtr wake_;
+  bool sleeping_ = false, in_run_ = false;
+  std::vector<StepRun> runs_;  // the run that goes on, if in_run_
+  std::int64_t run_steps_ = 0;
+  Seconds run_start_{0};
+
+  struct InPipe {
+    Iteration iteration;
+    Seconds start{0};
+    bool used = false;
+  };
+  std::vector<InPipe> pipe_;  // one a stage
+  struct Inbox {
+    std::deque<InPipe*> arrived;
+    simgrid::s4u::SemaphorePtr ready;
+    std::unique_ptr<Courier> from_previous;
+  };
+  std::vector<Inbox> inboxes_;
+  std::vector<std::set<std::string>> drawn_;  // by stage: kinds of steps whose operators were
+};
+
+}  // namespace weir

@@ -1,0 +1,315 @@
+#include "sim/serving/simulation.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+#include <map>
+#include <simgrid/s4u.hpp>
+
+#include "sim/serving/router.h"
+#include "sim/serving/stages.h"
+#include "sim/step/predict/profiled_times.h"
+
+namespace weir {
+namespace sg4 = simgrid::s4u;
+namespace {
+
+class Simulation {
+ public:
+  Simulation(const Plan& plan, const RunOptions& options);
+  RunResult run(sg4::Engine& engine);
+
+ private:
+  void build_replica(const ReplicaPlan& plan, const ReplicaPlace& place);
+  void clients();
+  void open_loop();
+  void submit(std::int32_t request);
+  void submit_next();
+  void finished();
+  void hand_over(std::int32_t request, int from);
+  void transfer(Server& to, const KvTransfer& transfer, std::function<void()> arrived);
+  bool stopping();
+  void stop();
+  double share_done() const;
+  void fail();  // remembers the exception being handled, and stops
+  [[noreturn]] void rethrow() const;
+  void charge(RunResult& result) const;
+  void tell_predictions(RunResult& result) const;
+
+  const Scenario& scenario_;
+  const RunOptions& options_;
+  Cluster cluster_;
+  Recorder recorder_;
+  LinkTraffic traffic_{recorder_};
+  CourierPool couriers_;
+  std::vector<std::int32_t> positions_;
+  std::vector<std::unique_ptr<Server>> servers_;
+  std::vector<const ProfiledTimes*> learners_;  // of the replicas with a learned predictor
+  Router router_;
+  StepModels step_models_;
+  std::map<std::pair<int, int>, std::int32_t> transfer_tracks_;
+  std::vector<const DeviceSpec*> charged_;  // in the order of the recorder's devices
+  sg4::SemaphorePtr all_done_;
+  std::int32_t next_ = 0;  // closed loop: the next request to send
+  std::int64_t owed_ = 0;  // and how many places are free
+  bool submitting_ = false;
+  std::int64_t done_ = 0;
+  double all_tokens_ = 0, rejected_tokens_ = 0;  // of output
+  bool stopping_ = false;
+  std::exception_ptr failure_;
+  std::int64_t ticks_ = 0;
+  std::chrono::steady_clock::time_point last_progress_;
+};
+
+Simulation::Simulation(const Plan& plan, const RunOptions& options)
+    : scenario_(plan.scenario),
+      options_(options),
+      cluster_(scenario_),
+      recorder_(scenario_.workload, scenario_.sample_period, options.timeline),
+      couriers_(cluster_.node(0), traffic_, [this] { fail(); }),
+      positions_(scenario_.workload.requests.size(), -1),
+      router_(*scenario_.routing),
+      all_done_(sg4::Semaphore::create(0)) {
+  if (options.token_gaps) recorder_.keep_token_gaps();
+  for (const Request& r : scenario_.workload.requests) all_tokens_ += static_cast<double>(r.output_tokens);
+  for (const ReplicaPlan& replica : plan.replicas)
+    for (const ReplicaPlace& place : replica.places) build_replica(replica, place);
+}
+
+void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& place) {
+  const auto index = servers_.size();
+  const int number = static_cast<int>(index);
+  auto replica = std::make_unique<Replica>(
+      number, plan, positions_, recorder_,
+      Replica::Events{.finished = [this](std::int32_t) { finished(); },
+                      .hand_over = [this, number](std::int32_t request) { hand_over(request, number); }});
+  if (plan.spec.batching->predictor() != Predictor::none) {
+    ExactTimes exact(plan.rank, plan.stages[0]);
+    if (plan.spec.batching->predictor() == Predictor::exact) {
+      replica->expect(std::make_unique<ExactTimes>(std::move(exact)));
+    } else {
+      auto learned = std::make_unique<ProfiledTimes>(std::move(exact));
+      learners_.push_back(learned.get());
+      replica->expect(std::move(learned));
+    }
+  }
+  charged_.insert(charged_.end(), place.size(), &plan.rank.on->spec());
+  servers_.push_back(std::make_unique<Server>(
+      std::move(replica),
+      build_stages(scenario_, plan, place, fmt::format("replica {}", index), cluster_, recorder_,
+                   step_models_),
+      scenario_.fast_forward, scenario_.collective_flows, recorder_,
+      Server::Cluster{
+          .stopping = [this] { return stopping(); },
+          .failed = [this] { fail(); },
+          .transfer = [this](Server& to, const KvTransfer& t,
+                             std::function<void()> arrived) { transfer(to, t, std::move(arrived)); },
+          .swap_out =
+              [this, index](const KvTransfer& t) {
+                send_and_wait(swap_flows(servers_[index]->stages(), t.tokens, true), &traffic_);
+              },
+          .traffic = &traffic_}));
+  router_.add(*servers_.back());
+}
+
+void Simulation::submit(std::int32_t request) {
+  RequestRecord& record = recorder_.record(request);
+  // An open loop's actor may wake a rounding of the clock early.
+  if (scenario_.workload.closed_loop || record.request.arrival > now()) record.request.arrival = now();
+  if (request == scenario_.workload.warmup_requests) recorder_.measure_from(now());
+  Server* server = router_.for_prompt(record.request, now());
+  if (!server) {
+    record.status = RequestStatus::rejected;
+    rejected_tokens_ += static_cast<double>(record.request.output_tokens);
+    finished();
+    return;
+  }
+  const bool mattered = server->replica().arrival_matters();
+  if (scenario_.workload.in_generation)
+    server->replica().enqueue_in_generation(request, now());
+  else
+    server->replica().enqueue(request, now());
+  server->arrival(mattered);
+}
+
+// A rejected request frees its place at once: a loop, not a recursion as deep as the trace.
+void Simulation::submit_next() {
+  ++owed_;
+  if (submitting_) return;
+  submitting_ = true;
+  for (; owed_ > 0 && next_ < static_cast<std::int32_t>(positions_.size()); --owed_) submit(next_++);
+  submitting_ = false;
+}
+
+void Simulation::finished() {
+  ++done_;
+  if (scenario_.workload.closed_loop) submit_next();
+  if (done_ == static_cast<std::int64_t>(positions_.size())) all_done_->release();
+}
+
+void Simulation::hand_over(std::int32_t request, int from) {
+  Server& to = router_.for_handover(recorder_.record(request).request, now());
+  const bool mattered = to.replica().arrival_matters();
+  to.replica().enqueue_handover(request, from, now());
+  to.arrival(mattered);
+}
+
+void Simulation::transfer(Server& to, const KvTransfer& t, std::function<void()> arrived) {
+  if (t.kind == KvTransfer::Kind::swap_in)
+    return couriers_.send(swap_flows(to.stages(), t.tokens, false), std::move(arrived));
+  Server* from = servers_[static_cast<std::size_t>(t.from_replica)].get();
+  const Seconds start = now();
+  const Bytes kv = Bytes(static_cast<double>(scenario_.model.kv_elements_per_token() * t.tokens) *
+                         bytes_per_element(scenario_.precision.kv_cache));
+  couriers_.send(handover_flows(from->stages(), to.stages(), kv), [this, from, &to, t, start,
+                                                                   done = std::move(arrived)] {
+    from->replica().release_held(t.request, now());
+    from->wake();
+    if (recorder_.wants_spans()) {
+      auto [track, added] = transfer_tracks_.try_emplace({t.from_replica, to.replica().index()}, 0);
+      if (added)
+        track->second = recorder_.add_track(fmt::format("KV {} to {}", t.from_replica, to.replica().index()));
+      recorder_.span({track->second, start, now() - start, "KV transfer", 1, t.tokens, 1, "transfer"});
+    }
+    done();
+  });
+}
+
+double Simulation::share_done() const {
+  const double tokens = (recorder_.generated() + rejected_tokens_) / std::max(1.0, all_tokens_);
+  return std::min(1.0, scenario_.time_limit ? std::max(tokens, now() / *scenario_.time_limit) : tokens);
+}
+
+bool Simulation::stopping() {
+  const std::int64_t between = scenario_.collective_flows ? 7 : 1023;  // a step of flows takes milliseconds
+  if ((++ticks_ & between) == 0) {
+    if (options_.interrupted && options_.interrupted->load()) stop();
+    const auto wall = std::chrono::steady_clock::now();
+    if (options_.progress && wall - last_progress_ > std::chrono::milliseconds(100)) {
+      last_progress_ = wall;
+      options_.progress(
+          {static_cast<double>(done_), static_cast<double>(positions_.size()), now(), share_done()});
+    }
+  }
+  return stopping_;
+}
+
+void Simulation::stop() {
+  if (stopping_) return;
+  stopping_ = true;
+  all_done_->release();
+}
+
+void Simulation::fail() {
+  if (!failure_) failure_ = std::current_exception();
+  stop();
+}
+
+void Simulation::charge(RunResult& result) const {
+  const Seconds window = result.end - result.start;
+  for (std::size_t i = 0; i < charged_.size(); ++i) {
+    DeviceUsage& usage = result.devices[i];
+    const DeviceSpec& spec = *charged_[i];
+    usage.energy +=
+        usage.devices * (spec.power.idle * window);  // what the kernels drew above idle is there already
+    usage.dollars_per_hour = usage.devices * spec.dollars_per_hour;
+    usage.cost_dollars = usage.dollars_per_hour * window.value() / 3600;
+  }
+}
+
+void Simulation::open_loop() {
+  const auto& requests = scenario_.workload.requests;
+  for (std::size_t i = 0; i < requests.size() && !stopping(); ++i) {
+    if (requests[i].arrival > now()) {
+      Seconds until = requests[i].arrival;
+      if (scenario_.time_limit) until = std::min(until, *scenario_.time_limit);
+      sg4::this_actor::sleep_until(until.value());
+      if (until < requests[i].arrival) return;
+    }
+    submit(static_cast<std::int32_t>(i));
+  }
+}
+
+void Simulation::clients() {
+  last_progress_ = std::chrono::steady_clock::now();
+  if (const auto& closed = scenario_.workload.closed_loop) {
+    for (std::int64_t i = 0; i < closed->concurrency; ++i) submit_next();
+  } else {
+    open_loop();
+  }
+  const Seconds limit = scenario_.time_limit.value_or(Seconds(0)) - now();
+  const bool timed_out = !scenario_.time_limit ? (all_done_->acquire(), false)
+                         : limit <= Seconds(0) ? true
+                                               : all_done_->acquire_timeout(limit.value());
+  RunResult& result = recorder_.result();
+  result.out_of_time = timed_out;
+  result.interrupted = stopping_;
+  if (timed_out)
+    for (const auto& server : servers_) server->commit_until(now());
+}
+
+void Simulation::rethrow() const try {
+  std::rethrow_exception(failure_);
+} catch (const ConfigError& e) {  // of a key whose value only the run could tell to be wrong
+  throw ConfigError(scenario_.file, e.problems());
+}
+
+// The first replica's reason stands for all of them.
+void Simulation::tell_predictions(RunResult& result) const {
+  std::string why;
+  std::size_t untrained = 0;
+  for (const ProfiledTimes* learner : learners_) {
+    result.predictions.push_back(learner->errors());
+    const std::string lacking = learner->lacking();
+    if (!lacking.empty()) ++untrained;
+    if (why.empty()) why = lacking;
+  }
+  if (untrained > 0)
+    result.notes.push_back(fmt::format(
+        "predictor learned: {} of {} replicas never trained and asked the kernels to the end; only "
+        "steps with prompts are learned from, and batches seen were {}",
+        untrained, learners_.size(), why));
+}
+
+RunResult Simulation::run(sg4::Engine& engine) {
+  sg4::Actor::create("clients", cluster_.node(0), [this] {
+    try {
+      clients();
+    } catch (const std::exception&) {
+      fail();
+    }
+  });
+  for (const auto& server : servers_) server->start();
+  engine.run();
+  if (failure_) rethrow();
+  RunResult& result = recorder_.result();
+  Seconds end(0);
+  for (const RequestRecord& r : result.requests) end = std::max({end, r.finished, r.first_token});
+  tell_predictions(result);
+  for (const auto& server : servers_) {
+    const KvCache& cache = server->replica().cache();
+    if (cache.used() != 0 && !result.out_of_time && !result.interrupted)
+      throw std::logic_error(fmt::format("{} KV blocks are held when nothing runs", cache.used()));
+    if (cache.total() > 0 && cache.peak() * std::max<std::int64_t>(1, result.kv_blocks_total) >=
+                                 result.kv_blocks_peak * cache.total()) {
+      result.kv_blocks_total = cache.total();
+      result.kv_blocks_peak = cache.peak();
+      result.kv_block_tokens = cache.block_tokens();
+    }
+  }
+  RunResult finished = recorder_.finish(result.out_of_time ? now() : end);
+  finished.events = ticks_;
+  charge(finished);
+  return finished;
+}
+
+}  // namespace
+
+RunResult simulate(const Plan& plan, const RunOptions& options) {
+  const auto engine = make_engine();
+  Simulation simulation(plan, options);
+  return simulation.run(*engine);
+}
+
+}  // namespace weir

@@ -1,0 +1,26 @@
+#pragma once
+// Plays one plan on SimGrid. One call a process: a second Engine would start at the first one's clock.
+#include <atomic>
+#include <functional>
+
+#include "sim/plan/plan.h"
+#include "sim/serving/record/results.h"
+
+namespace weir {
+
+struct Progress {
+  double finished_requests, total_requests;
+  Seconds simulated;
+  double share;  // of the work that is done: of tokens, or of the time limit
+};
+
+struct RunOptions {
+  bool timeline = false;                           // fill RunResult::spans and those beside them
+  bool token_gaps = false;                         // fill RunResult::token_gaps
+  std::function<void(const Progress&)> progress;   // about ten times a wall second
+  const std::atomic<bool>* interrupted = nullptr;  // set by a signal handler: stop soon, result.interrupted
+};
+
+RunResult simulate(const Plan& plan, const RunOptions& options);
+
+}  // namespace weir

@@ -1,0 +1,106 @@
+#include "sim/serving/stages.h"
+
+#include <fmt/format.h>
+
+namespace weir {
+namespace {
+
+// The stream of prefetches only where there are any.
+bool shown(const Unit& unit, const StepModel& model) {
+  return !unit.runs(OperatorKind::prefetch) || model.prefetches();
+}
+
+// A unit beside those of the other kernels.
+bool attends_to_decodes(const Unit& unit) {
+  return unit.runs(OperatorKind::decode_attention) || unit.runs(OperatorKind::attend);
+}
+
+DeviceUsage nothing_used_yet(const Scenario& scenario, const Rank& rank, const StepModel& model,
+                             std::string name, std::size_t devices) {
+  const DeviceSpec& device = rank.on->spec();
+  DeviceUsage usage;
+  usage.name = std::move(name);
+  usage.kind = device.kind;
+  usage.devices = static_cast<int>(devices);
+  usage.peak = device.peak(scenario.precision.activations);
+  usage.die_mm2 = device.die_mm2;
+  usage.kernels = device.kernels;
+  usage.energy_note = device.power.note;
+  if (device.host_kv) usage.host_memory = device.host_kv->kind;
+  usage.memory_bandwidth = device.memory_bandwidth;
+  usage.link_bandwidth = rank.links.bandwidth;
+  for (std::size_t u = 0; u < device.units.size(); ++u)
+    if (shown(device.units[u], model))
+      usage.units.push_back({device.units[u].name, u, attends_to_decodes(device.units[u])});
+  return usage;
+}
+
+// vLLM sends hidden states and residual, each rank its share (distributed/parallel_state.py,
+// send_tensor_dict with all_gather_group).
+Bytes activation_per_token(const Scenario& scenario, const ReplicaSpec& spec) {
+  return Bytes(2 * static_cast<double>(scenario.model.hidden) *
+               bytes_per_element(scenario.precision.hidden()) / spec.parallelism.tensor);
+}
+
+}  // namespace
+
+std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaPlan& replica,
+                                        const ReplicaPlace& place, const std::string& replica_name,
+                                        const Cluster& cluster, Recorder& recorder, StepModels& models) {
+  std::vector<Server::Stage> stages;
+  for (std::size_t s = 0; s < place.size(); ++s) {
+    const int stage = static_cast<int>(s);
+    auto& model = models[{&replica, stage}];
+    const bool first_of_its_kind = !model;
+    if (!model)
+      model = std::make_shared<StepModel>(replica.rank, replica.stages[s], scenario.collective_flows);
+    const std::string name = fmt::format("{} stage {}", replica_name, s);
+    std::vector<simgrid::s4u::Host*> ranks, memories;
+    for (const DevicePlace& at : place[s]) {
+      ranks.push_back(cluster.device(at));
+      memories.push_back(cluster.node(at.node));
+    }
+    stages.push_back({.model = model,
+                      .ranks = std::move(ranks),
+                      .memories = std::move(memories),
+                      .kv_per_token = kv_bytes_per_token(scenario.model, scenario.precision,
+                                                         replica.spec.parallelism, stage),
+                      .device = recorder.add_device(
+                          nothing_used_yet(scenario, replica.rank, *model, name, place[s].size())),
+                      .track = recorder.add_track(name),
+                      .unit_tracks = {},
+                      .activation_per_token = activation_per_token(scenario, replica.spec)});
+    if (recorder.wants_spans() && first_of_its_kind)
+      for (const Unit& unit : replica.rank.on->spec().units)
+        stages.back().unit_tracks.push_back(
+            shown(unit, *model) ? recorder.add_track(fmt::format("{} {}", name, unit.name)) : -1);
+  }
+  return stages;
+}
+
+std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from,
+                                     const std::vector<Server::Stage>& to, Bytes kv) {
+  std::vector<simgrid::s4u::Host*> sources, sinks;
+  for (const auto& stage : from) sources.insert(sources.end(), stage.ranks.begin(), stage.ranks.end());
+  for (const auto& stage : to) sinks.insert(sinks.end(), stage.ranks.begin(), stage.ranks.end());
+  // Layers and heads lie in the same order on both sides, so equal shares of them meet.
+  const std::size_t shares = std::max(sources.size(), sinks.size());
+  const Bytes share = kv / static_cast<double>(shares);
+  std::vector<LinkFlow> flows;
+  for (std::size_t i = 0; i < shares; ++i)
+    flows.push_back({sources[i * sources.size() / shares], sinks[i * sinks.size() / shares], share});
+  return flows;
+}
+
+std::vector<LinkFlow> swap_flows(const std::vector<Server::Stage>& stages, std::int64_t tokens, bool out) {
+  std::vector<LinkFlow> flows;
+  for (const auto& stage : stages)
+    for (std::size_t i = 0; i < stage.ranks.size(); ++i) {
+      LinkFlow flow{stage.ranks[i], stage.memories[i], static_cast<double>(tokens) * stage.kv_per_token};
+      if (!out) std::swap(flow.from, flow.to);
+      flows.push_back(flow);
+    }
+  return flows;
+}
+
+}  // namespace weir

@@ -1,0 +1,25 @@
+#pragma once
+// The pipeline stages of a replica where they stand in the cluster, and the flows that its KV takes: to the
+// replica that goes on with a request, or to host memory and back.
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/serving/server.h"
+
+namespace weir {
+
+// One step model for each stage of each kind of replica: replicas of a kind share them.
+using StepModels = std::map<std::pair<const ReplicaPlan*, int>, std::shared_ptr<const StepModel>>;
+
+// Adds each stage's devices to the recorder, in order.
+std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaPlan& replica,
+                                        const ReplicaPlace& place, const std::string& replica_name,
+                                        const Cluster& cluster, Recorder& recorder, StepModels& models);
+
+std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from,
+                                     const std::vector<Server::Stage>& to, Bytes kv);
+std::vector<LinkFlow> swap_flows(const std::vector<Server::Stage>& stages, std::int64_t tokens, bool out);
+
+}  // namespace weir

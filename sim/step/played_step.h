@@ -1,0 +1,53 @@
+#pragma once
+// A stage's operators on the step timeline, where they overlap: one chain of them, or one for each
+// sub-batch. StepModel asks; nobody else needs it. Not thread-safe.
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sim/step/prefetched.h"
+
+namespace weir {
+
+struct OperatorSpan {
+  std::string_view name;  // as long as the model lives
+  int unit;
+  Seconds start, finish;  // from the start of the step, in which the host comes first
+};
+
+class PlayedStep {
+ public:
+  // Throws std::invalid_argument where the timeline refuses the graph.
+  PlayedStep(const Rank& rank, const StageGraph& placed, int chains);
+
+  PlayedCost cost(std::span<const BatchShape> chains);  // without the host's time
+  std::vector<OperatorSpan> operators(std::span<const BatchShape> chains);
+
+  bool serial() const { return graph_.serial(); }
+
+ private:
+  struct Copies {  // of an operator, all of one cost: those of groups of heads, say
+    Operator op;
+    double times = 0;                     // a step, all of them
+    std::vector<std::vector<int>> index;  // in graph_, by chain
+  };
+  struct RowsFilled {  // of a chain: what the timeline has of the operators that depend on these alone
+    std::int64_t tokens = -1, sequences = -1;
+    StepCost sum;
+  };
+  void place(const StageStep& step, const StageGraph& placed);
+  // Both return the sum of what they fill in.
+  StepCost fill_timeline(std::span<const BatchShape> chains);
+  StepCost fill(const Copies& copies, std::size_t chain, const BatchShape& batch);
+
+  std::shared_ptr<const Device> device_;
+  std::shared_ptr<const CollectiveModel> links_;
+  StepGraph graph_;
+  std::vector<Copies> by_rows_, by_contexts_;
+  std::optional<Prefetched> prefetched_;
+  std::vector<RowsFilled> filled_;  // by chain
+  std::vector<Seconds> members_;    // scratch
+  std::optional<Timeline> timeline_;
+};
+
+}  // namespace weir

@@ -1,0 +1,83 @@
+#include "sim/step/predict/exact_times.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weir {
+
+ExactTimes::ExactTimes(const Rank& rank, const StageGraph& placed)
+    : device_(rank.on), links_(rank.collectives) {
+  for_each_operator(placed, [this](const Operator& op, double times) {
+    auto& ops = !follows_contexts(op.kind)           ? by_rows_
+                : op.kind == OperatorKind::attention ? attention_
+                                                     : offloaded_;
+    ops.push_back({op, times});
+  });
+}
+
+Seconds ExactTimes::prefill_attention(std::span<const PrefillChunk> chunks) const {
+  BatchShape batch;
+  batch.prefill = chunks;
+  for (const PrefillChunk& chunk : chunks) batch.prefill_tokens += chunk.tokens;
+  Seconds sum(0);
+  for (const auto& [op, times] : attention_) sum += times * device_->cost(op, batch, *links_).time;
+  return sum;
+}
+
+Seconds ExactTimes::decode_attention(std::span<const DecodeContext> own) const {
+  BatchShape batch;
+  batch.contexts = own;
+  batch.decodes = std::ssize(own);
+  for (const DecodeContext& decode : own) {
+    batch.decode_context_sum += decode.tokens;
+    batch.decode_context_max = std::max(batch.decode_context_max, decode.tokens);
+  }
+  Seconds sum(0);
+  if (own.empty()) return sum;
+  for (const auto& [op, times] : attention_) sum += times * device_->cost(op, batch, *links_).time;
+  return sum;
+}
+
+// Prompts count as not ending: one row of the LM head is nothing beside the layers.
+Seconds ExactTimes::batched(std::int64_t prompt_tokens, std::int64_t decodes) const {
+  constexpr std::size_t most_kept = 1 << 16;
+  if (batched_.size() == most_kept) batched_.clear();
+  const auto [known, is_new] = batched_.try_emplace({prompt_tokens, decodes}, 0);
+  if (!is_new) return known->second;
+  BatchShape batch;
+  batch.prefill_tokens = prompt_tokens;
+  batch.decodes = batch.sequences = decodes;
+  Seconds sum(0);
+  for (const auto& [op, times] : by_rows_) sum += times * device_->cost(op, batch, *links_).time;
+  return known->second = sum;
+}
+
+Seconds ExactTimes::offloaded(const OffloadedWork& work) const {
+  const int channels = device_->spec().placed_channels();
+  BatchShape batch;
+  batch.decodes = work.decodes;
+  batch.decode_context_sum = work.context_sum;
+  batch.contexts = work.contexts;
+  if (work.contexts.empty() && work.decodes > 0) {
+    contexts_.resize(static_cast<std::size_t>(work.decodes));
+    for (std::size_t i = 0; i < contexts_.size(); ++i)
+      contexts_[i] = {work.context_sum / work.decodes, static_cast<int>(i) % channels};
+    batch.contexts = contexts_;
+  }
+  std::vector<Seconds> by_channel(static_cast<std::size_t>(channels));
+  Seconds all(0);
+  for (const auto& [op, times] : offloaded_) {
+    const PrefillChunk stored{work.prompt_tokens, 0, std::max(op.channel, 0)};
+    batch.prefill = {&stored, 1};
+    const Seconds time = times * device_->cost(op, batch, *links_).time;
+    // A prompt goes to one channel a layer, whichever: a share of each.
+    const bool shared = op.kind == OperatorKind::store && op.channel >= 0;
+    if (op.channel < 0)  // of members that do alike, one
+      all += op.each_member ? time / channels : time;
+    else
+      by_channel[static_cast<std::size_t>(op.channel)] += shared ? time / channels : time;
+  }
+  return all + *std::ranges::max_element(by_channel);
+}
+
+}  // namespace weir

@@ -1,0 +1,39 @@
+#pragma once
+// One rank of a replica as its steps need it: the device, the links to the other ranks of its group, the
+// policies that place operators, and the serving engine around them. All ranks of a replica are alike. A plan
+// has one for each group of replicas (sim/plan/plan.h); studies and tests may put their own together.
+#include <memory>
+#include <string>
+
+#include "devices/device.h"
+#include "policies/partitioning/partitioning.h"
+#include "policies/placement/placement.h"
+#include "policies/prefetch/prefetch.h"
+
+namespace weir {
+
+struct EngineOverhead {  // host time of one step beside the kernels
+  std::string kind;
+  Seconds per_step;
+  Seconds per_sequence;            // not paid on a profiled device, whose tables time the sampler
+  std::string collective_library;  // which measured library the links are timed with; "" is plain ring
+  bool pipelined_chunks = true;    // a prompt's next chunk may follow the one before into the pipeline
+};
+
+struct Rank {
+  std::shared_ptr<const Device> on;
+  LinkSpec links;  // of its tensor-parallel group
+  std::shared_ptr<const CollectiveModel> collectives;
+  std::shared_ptr<const PartitioningPolicy> partitioning;
+  std::shared_ptr<const ChannelPlacementPolicy> placement;
+  std::shared_ptr<const PrefetchPolicy> prefetch;
+  EngineOverhead engine;
+};
+
+// A stage of a model (build_stage) as the rank's partitioning policy and, in the end, its prefetch policy
+// place it. Throw std::invalid_argument where the device lacks a unit that these need.
+StageGraph partitioned(StageGraph stage, const Rank& rank);
+StageGraph with_prefetches(StageGraph partitioned, const Rank& rank);
+StageGraph placed(StageGraph stage, const Rank& rank);
+
+}  // namespace weir

@@ -1,0 +1,251 @@
+#include "sim/step/step_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "models/llm/parts/without_prompts.h"
+#include "sim/step/lines.h"
+
+namespace weir {
+namespace {
+
+// Whoever plays steps one by one decides anew after so many: an arrival then wastes few that were played.
+constexpr std::int64_t most_played_steps = 32;
+// So many are played at most to find the lines of a run; what is left of it comes with the next.
+constexpr std::int64_t most_played_for_lines = 256;
+constexpr std::int64_t shortest_line = 8;  // a shorter run is played in as many steps
+// Steps of more rows than this (whole prompts of large batches) are rare: their cost is not remembered.
+constexpr std::int64_t most_remembered_rows = 1 << 14;
+
+// So many steps later; `contexts` not included.
+BatchShape grown(BatchShape batch, std::int64_t steps) {
+  batch.decode_context_sum += steps * batch.decodes;
+  batch.decode_context_max += steps;
+  return batch;
+}
+
+// A batch of decodes, each of which grows by a token a step.
+class GrowingWork {
+ public:
+  explicit GrowingWork(const StepWork& work) : whole_(work.whole), whole_if_faster_(work.whole_if_faster) {
+    for (const BatchShape& half : work.sub_batches) halves_.emplace_back(half);
+  }
+
+  // Valid until the next call.
+  StepWork after(std::int64_t steps) {
+    shapes_.clear();
+    for (GrowingBatch& half : halves_) shapes_.push_back(half.after(steps));
+    return {whole_now_ = whole_.after(steps), shapes_, whole_if_faster_};
+  }
+
+ private:
+  class GrowingBatch {
+   public:
+    explicit GrowingBatch(const BatchShape& batch)
+        : first_(batch), contexts_(batch.contexts.begin(), batch.contexts.end()) {}
+    BatchShape after(std::int64_t steps) {
+      for (DecodeContext& context : contexts_) context.tokens += steps - grown_;
+      grown_ = steps;
+      BatchShape shape = grown(first_, steps);
+      shape.contexts = contexts_;
+      return shape;
+    }
+
+   private:
+    BatchShape first_;
+    std::vector<DecodeContext> contexts_;
+    std::int64_t grown_ = 0;
+  };
+
+  GrowingBatch whole_;
+  std::vector<GrowingBatch> halves_;
+  BatchShape whole_now_;
+  std::vector<BatchShape> shapes_;
+  bool whole_if_faster_;
+};
+
+// The longer one's causes count too: once they change, it may be the shorter one.
+PlayedCost shorter(const PlayedCost& a, const PlayedCost& b) {
+  const bool first = a.cost.time <= b.cost.time;
+  return {first ? a.cost : b.cost, a.causes + 3 * b.causes + first, std::max(a.between, b.between)};
+}
+
+}  // namespace
+
+StepModel::StepModel(const Rank& rank, const StageGraph& placed, bool collectives_elsewhere)
+    : rank_(rank),
+      placed_(placed),
+      device_(rank.on),
+      links_(rank.collectives),
+      engine_(rank.engine),
+      collectives_elsewhere_(collectives_elsewhere),
+      with_prompts_{std::make_unique<PlayedStep>(rank, placed, 1), nullptr},
+      serial_(with_prompts_.whole->serial()) {
+  if (device_->measures_sampler()) engine_.per_sequence = Seconds(0);
+  for_each_operator(placed, [this](const Operator& op, double times) {
+    auto& ops = follows_contexts(op.kind)    ? attention_ops_
+                : op.rows == Rows::sequences ? sequence_ops_
+                                             : token_ops_;
+    ops.push_back({op, times});
+    serial_ = serial_ && (!follows_contexts(op.kind) || op.kind == OperatorKind::attention);
+  });
+  if (collectives_elsewhere_ && !serial_)
+    throw std::invalid_argument("collectives cannot be played as flows where operators overlap");
+}
+
+KernelCost StepModel::kernel(const Operator& op, const BatchShape& batch) const {
+  KernelCost cost = device_->cost(op, batch, *links_);
+  if (collectives_elsewhere_ && is_collective(op.kind)) cost.time = Seconds(0);
+  return cost;
+}
+
+const StepCost& StepModel::by_rows(std::vector<StepCost>& memo, const PlacedOps& ops, std::int64_t rows,
+                                   const BatchShape& batch) const {
+  const auto sum_up = [&] {
+    StepCost sum;
+    for (const Placed& placed : ops) sum += attributed(kernel(placed.op, batch), placed.op, placed.times);
+    return sum;
+  };
+  if (rows > most_remembered_rows) return forgotten_ = sum_up();
+  const auto at = static_cast<std::size_t>(rows);
+  if (at >= memo.size()) memo.resize(std::max(at + 1, 2 * memo.size()), StepCost{.time = Seconds(-1)});
+  if (memo[at].time < Seconds(0)) memo[at] = sum_up();
+  return memo[at];
+}
+
+StepCost StepModel::without_attention(const BatchShape& batch) const {
+  StepCost cost = by_rows(token_memo_, token_ops_, batch.tokens(), batch);
+  cost += by_rows(sequence_memo_, sequence_ops_, batch.sequences, batch);
+  const Seconds host = host_time(batch);
+  cost.host_bound += host;
+  cost.time += host;
+  return cost;
+}
+
+Seconds StepModel::host_time(const BatchShape& batch) const {
+  return engine_.per_step + static_cast<double>(batch.sequences) * engine_.per_sequence;
+}
+
+StepCost StepModel::step(const StepWork& work) const {
+  if (!serial_ || !work.sub_batches.empty()) return played(work).cost;
+  StepCost cost = without_attention(work.whole);
+  for (const Placed& placed : attention_ops_)
+    cost += attributed(kernel(placed.op, work.whole), placed.op, placed.times);
+  return cost;
+}
+
+// Half of the operators of a stage beside host memory are for prompts, which few steps have.
+PlayedStep& StepModel::whole(const StepWork& work) const {
+  if (!device_->spec().host_kv || work.whole.prefill_tokens > 0) return *with_prompts_.whole;
+  if (!decodes_.whole) decodes_.whole = std::make_unique<PlayedStep>(rank_, without_prompts(placed_), 1);
+  return *decodes_.whole;
+}
+
+PlayedStep& StepModel::interleaved(const StepWork& work) const {
+  if (collectives_elsewhere_)
+    throw std::invalid_argument("collectives cannot be played as flows where sub-batches are interleaved");
+  const bool alone = device_->spec().host_kv && work.whole.prefill_tokens == 0;
+  std::unique_ptr<PlayedStep>& step = alone ? decodes_.interleaved : with_prompts_.interleaved;
+  if (!step) step = std::make_unique<PlayedStep>(rank_, alone ? without_prompts(placed_) : placed_, 2);
+  return *step;
+}
+
+PlayedCost StepModel::played(const StepWork& work) const {
+  PlayedCost played;
+  if (!work.sub_batches.empty()) played = interleaved(work).cost(work.sub_batches);
+  if (work.sub_batches.empty() || work.whole_if_faster) {
+    const PlayedCost one = whole(work).cost({&work.whole, 1});
+    if (work.sub_batches.empty())
+      played = one;
+    else
+      played = shorter(played, one);
+  }
+  played.cost.host_bound = host_time(work.whole);
+  played.cost.time += played.cost.host_bound;
+  return played;
+}
+
+std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
+  bool split = !work.sub_batches.empty();
+  if (split && work.whole_if_faster)
+    split =
+        interleaved(work).cost(work.sub_batches).cost.time <= whole(work).cost({&work.whole, 1}).cost.time;
+  std::vector<OperatorSpan> spans =
+      split ? interleaved(work).operators(work.sub_batches) : whole(work).operators({&work.whole, 1});
+  const Seconds host = host_time(work.whole);
+  for (OperatorSpan& span : spans) {
+    span.start += host;
+    span.finish += host;
+  }
+  return spans;
+}
+
+std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
+                                   std::vector<StepRun>& runs) const {
+  if (!serial_ || !work.sub_batches.empty()) {
+    std::int64_t lines = steps_of_lines(work.whole, steps);
+    for (const BatchShape& half : work.sub_batches) lines = steps_of_lines(half, lines);
+    if (lines < shortest_line) return play_run(work, std::min(steps, most_played_steps), runs);
+    GrowingWork growing(work);
+    return append_lines([&](std::int64_t step) { return played(growing.after(step)); }, lines,
+                        most_played_for_lines, runs);
+  }
+  BatchShape shape = work.whole;
+  for (std::int64_t left = steps; left > 0;) {
+    const StepRun run = affine_run(shape, left);
+    runs.push_back(run);
+    left -= run.steps;
+    shape = grown(shape, run.steps);
+  }
+  return steps;
+}
+
+// How many of the next steps every operator's time is a line over: 0 where one follows each request's
+// context.
+std::int64_t StepModel::steps_of_lines(const BatchShape& batch, std::int64_t steps) const {
+  if (!device_->affine_over_steps()) return 0;
+  for (const Placed& placed : attention_ops_)
+    if (placed.op.kind == OperatorKind::attention)
+      steps = std::min(steps, device_->decode_attention(placed.op, batch).steps);
+  return steps;
+}
+
+std::int64_t StepModel::play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const {
+  GrowingWork growing(work);
+  for (std::int64_t step = 0; step < steps; ++step) runs.push_back({played(growing.after(step)).cost, {}, 1});
+  return steps;
+}
+
+StepRun StepModel::affine_run(const BatchShape& batch, std::int64_t steps) const {
+  StepRun run{.first = without_attention(batch), .slope = {}, .steps = steps};
+  for (const Placed& placed : attention_ops_) {
+    const AffineKernelCost attention = device_->decode_attention(placed.op, batch);
+    run.first += attributed(attention.first, placed.op, placed.times);
+    // The slope follows the first step's bound, so that time stays the sum of its parts.
+    KernelCost slope = attention.slope;
+    slope.compute = attention.first.compute;
+    slope.traffic = attention.first.traffic;
+    run.slope += attributed(slope, placed.op, placed.times);
+    run.steps = std::min(run.steps, attention.steps);
+  }
+  return run;
+}
+
+std::vector<StepModel::CollectiveCall> StepModel::collectives(const BatchShape& batch) const {
+  std::vector<CollectiveCall> calls;
+  for (const PlacedOps* ops : {&token_ops_, &sequence_ops_})
+    for (const auto& [op, times] : *ops) {
+      if (!is_collective(op.kind)) continue;
+      const std::int64_t rows = op.rows == Rows::sequences ? batch.sequences : batch.tokens();
+      const Collective kind = op.kind == OperatorKind::all_reduce   ? Collective::all_reduce
+                              : op.kind == OperatorKind::all_gather ? Collective::all_gather
+                                                                    : Collective::all_to_all;
+      calls.push_back({kind, static_cast<double>(rows) * op.bytes_per_row, static_cast<std::int64_t>(times),
+                       static_cast<std::size_t>(op.unit)});
+    }
+  return calls;
+}
+
+}  // namespace weir

@@ -1,0 +1,80 @@
+#pragma once
+// What one iteration costs one pipeline stage: the kernels of its placed operators, plus the host's share.
+// Where only one operator ever runs at a time (StepGraph::serial: all GPU stages today) the time is a sum;
+// operators that depend on the number of rows alone are then asked of the device once per row count and
+// remembered. Where operators overlap, the step timeline plays them. The stage's actor asks, every step.
+#include <memory>
+#include <vector>
+
+#include "sim/step/played_step.h"
+
+namespace weir {
+
+// A batch as the policy decided: whole, or as two sub-batches whose operators are independent chains.
+struct StepWork {
+  const BatchShape& whole;
+  std::span<const BatchShape> sub_batches = {};  // two, or none
+  bool whole_if_faster = false;                  // whichever way the step is shorter
+};
+
+class StepModel {
+ public:
+  // `collectives_elsewhere`: they take no time here, because they are played as flows. Throws
+  // std::invalid_argument if other operators overlap with them: flows come after the kernels.
+  StepModel(const Rank& rank, const StageGraph& placed, bool collectives_elsewhere);
+
+  StepCost step(const StepWork& work) const;
+  // Appends to `runs` what the next iterations of a batch of decodes cost, in exactly affine segments, and
+  // returns how many it covered: all of `steps`, or fewer where each must be played.
+  std::int64_t decode_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
+
+  struct CollectiveCall {  // for `"collectives": "flows"`
+    Collective op;
+    Bytes bytes;
+    std::int64_t times;
+    std::size_t unit;
+  };
+  std::vector<CollectiveCall> collectives(const BatchShape& batch) const;
+
+  std::vector<OperatorSpan> operators(const StepWork& work) const;
+
+  bool serial() const { return serial_; }
+  bool prefetches() const { return !placed_.windows.empty(); }
+  const Device& device() const { return *device_; }
+
+ private:
+  struct Placed {
+    Operator op;
+    double times;  // a step
+  };
+  using PlacedOps = std::vector<Placed>;
+  KernelCost kernel(const Operator& op, const BatchShape& batch) const;
+  const StepCost& by_rows(std::vector<StepCost>& memo, const PlacedOps& ops, std::int64_t rows,
+                          const BatchShape& batch) const;
+  StepCost without_attention(const BatchShape& batch) const;
+  Seconds host_time(const BatchShape& batch) const;
+  StepRun affine_run(const BatchShape& batch, std::int64_t steps) const;
+  PlayedCost played(const StepWork& work) const;
+  std::int64_t play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
+  std::int64_t steps_of_lines(const BatchShape& batch, std::int64_t steps) const;
+  PlayedStep& whole(const StepWork& work) const;
+  PlayedStep& interleaved(const StepWork& work) const;
+
+  const Rank rank_;
+  const StageGraph placed_;
+  std::shared_ptr<const Device> device_;
+  std::shared_ptr<const CollectiveModel> links_;
+  EngineOverhead engine_;
+  bool collectives_elsewhere_;
+  struct Played {  // one batch, and two side by side: made when the first of them come
+    std::unique_ptr<PlayedStep> whole, interleaved;
+  };
+  mutable Played with_prompts_;
+  mutable Played decodes_;  // alone, where that leaves something out
+  bool serial_;
+  PlacedOps token_ops_, sequence_ops_, attention_ops_;        // collectives among the first two
+  mutable std::vector<StepCost> token_memo_, sequence_memo_;  // index: rows; time < 0: not asked yet
+  mutable StepCost forgotten_;                                // the last that had too many rows for these
+};
+
+}  // namespace weir

@@ -1,0 +1,80 @@
+#include "sim/studies/validation/measured.h"
+
+#include <fmt/format.h>
+
+#include "sim/core/embedded.h"
+#include "sim/core/params.h"
+
+namespace weir {
+
+extern const EmbeddedFiles measured_files;
+
+namespace {
+
+// The names that AIConfigurator's table uses.
+std::string weir_name(const std::string& model) {
+  if (model == "Qwen/Qwen3-32B") return "qwen3-32b";
+  if (model == "meta-llama/Llama-3.1-8B-Instruct") return "llama3.1-8b";
+  if (model == "meta-llama/Llama-3.1-70B") return "llama3.1-70b";
+  return model;
+}
+
+}  // namespace
+
+std::string MeasuredServer::group() const {
+  return fmt::format("{}_{}_{}_{}_tp{}", device, engine, model, weights, tensor);
+}
+
+std::vector<MeasuredServer> reference_servers(const std::filesystem::path& reference) {
+  const Table table = Table::read(reference / "serving" / "datacenter_gpus.csv");
+  std::vector<MeasuredServer> servers;
+  for (std::size_t i = 0; i < table.rows(); ++i)
+    servers.push_back({.device = table.text(i, "system"),
+                       .engine = table.text(i, "engine") == "trtllm" ? "trtllm" : "vllm_v1",
+                       .model = weir_name(table.text(i, "model")),
+                       .weights = table.text(i, "weights"),
+                       .tensor = static_cast<int>(table.integer(i, "tp")),
+                       .input_tokens = table.integer(i, "input_tokens"),
+                       .output_tokens = table.integer(i, "output_tokens"),
+                       .concurrency = table.integer(i, "concurrency"),
+                       .ttft_ms = table.number(i, "ttft_ms"),
+                       .tpot_ms = table.number(i, "tpot_ms"),
+                       .source = "AIConfigurator silicon_sample.csv"});
+  return servers;
+}
+
+Json shipped_table(const std::string& stem) {
+  if (const auto text = text_of(measured_files, stem))
+    return embedded_json(*text, "measured/" + stem + ".json");
+  throw ConfigError("measured/" + stem + ".json", "", "is not embedded");
+}
+
+std::vector<MeasuredServer> shipped_servers() {
+  Reading reading("measured/servers.json");
+  const Json document = shipped_table("servers");
+  Params table(reading, document);
+  const std::string source = table.text({"source", "Where the figures were published."});
+  const Range<std::int64_t> count{1};
+  std::vector<MeasuredServer> servers;
+  for (Params& row : table.list({"servers", "One row a measured case."}, 1)) {
+    MeasuredServer s;
+    s.device = row.text({"device", "Kind."});
+    s.engine = row.text({"engine", "Engine preset."});
+    s.model = row.text({"model", "Catalog name."});
+    s.weights = row.text({"weights", "Number format."});
+    s.tensor = static_cast<int>(row.integer({"tensor", "Tensor-parallel ranks."}, count));
+    s.input_tokens = row.integer({"input_tokens", "Of every request."}, count);
+    s.output_tokens = row.integer({"output_tokens", "Of every request."}, count);
+    s.concurrency = row.integer({"concurrency", "Requests in flight."}, count);
+    s.ttft_ms = row.number({"ttft_ms", "Mean."}, positive);
+    s.tpot_ms = row.number({"tpot_ms", "Mean."}, positive);
+    s.source = source;
+    row.close();
+    servers.push_back(std::move(s));
+  }
+  table.close();
+  reading.finish();
+  return servers;
+}
+
+}  // namespace weir

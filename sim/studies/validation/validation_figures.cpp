@@ -1,0 +1,143 @@
+// Figures of the validation study: tpot.svg (each server, measured against simulated) and kernels.svg (the
+// error of each group of kernels).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "sim/app/output/gnuplot.h"
+#include "sim/app/output/output_file.h"
+#include "sim/studies/validation/measured.h"
+#include "sim/studies/validation/validation.h"
+
+namespace weir {
+namespace {
+
+constexpr const char* tpot = R"gp(set xlabel "Measured TPOT (ms)"
+set ylabel "Simulated TPOT (ms)"
+set logscale xy 10
+set xrange [low:high]
+set yrange [low:high]
+set xtics (1, 2, 5, 10, 20, 50, 100, 200, 500)
+set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500)
+set size ratio -1
+set key top left reverse Left samplen 1
+set samples 200
+set style fill solid 1.0 noborder
+)gp";
+
+constexpr const char* kernels = R"gp(set xlabel "Mean |error| of kernel time (%)"
+set xrange [0:*]
+set yrange [kernels-0.5:-0.5]
+set xtics 5
+set ytics scale 0
+set tmargin 3.6
+set key at screen 0.02, screen 1-10.0/height left top horizontal maxrows 2 samplen 0.6 width -1
+)gp";
+
+// Okabe and Ito's colours, each with a shape of its own.
+struct Look {
+  int shape;  // gnuplot's point type
+  const char* colour;
+};
+constexpr Look looks[] = {{6, "#0072B2"}, {8, "#D55E00"}, {4, "#009E73"}, {12, "#CC79A7"}, {10, "#E69F00"}};
+
+std::size_t place_of(std::vector<std::string>& names, const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  names.push_back(name);
+  return names.size() - 1;
+}
+
+// "h100_sxm", "trtllm" -> "H100, TensorRT-LLM"
+std::string server_title(const std::string& device, const std::string& engine) {
+  std::string name = device.substr(0, device.find('_'));
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name + ", " + (engine == "trtllm" ? "TensorRT-LLM" : "vLLM");
+}
+
+Figure tpot_figure(ResultDirectory& directory) {
+  const Table servers = Table::read(directory.file("servers.csv"));
+  OutputFile data(directory.file("figures/tpot.csv"));
+  data.text("kind,measured_tpot_ms,simulated_tpot_ms\n");
+  double low = 1e300, high = 0;
+  std::vector<std::string> kinds;
+  for (std::size_t i = 0; i < servers.rows(); ++i) {
+    const double measured = servers.number(i, "measured_tpot_ms"),
+                 simulated = servers.number(i, "simulated_tpot_ms");
+    for (const double value : {measured, simulated}) {
+      if (value <= 0) continue;  // failed
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+    const std::string kind = server_title(servers.text(i, "device"), servers.text(i, "engine"));
+    data.print("{},{},{}\n", place_of(kinds, kind), measured, simulated);
+  }
+  data.close();
+  if (high <= 0) low = 1, high = 100;  // every case failed; the rows say so
+  std::string plot =
+      "plot '+' using 1:($1*0.9):($1*1.1) with filledcurves lc rgb \"#e4e4e4\" title \"within 10 %\", \\\n"
+      "     x with lines lw 1.5 lc rgb \"#404040\" notitle";
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const Look& look = looks[i % std::size(looks)];
+    plot += fmt::format(
+        ", \\\n     \"tpot.csv\" using ($1 == {} ? $2 : NaN):3 skip 1 with points pt {} lc rgb \"{}\" lw 1.8 "
+        "ps 0.8 title {}",
+        i, look.shape, look.colour, gnuplot_text(kinds[i]));
+  }
+  return {.name = "tpot",
+          .height = 640,
+          .settings = fmt::format("low = {}\nhigh = {}\n", low / 1.2, high * 1.2),
+          .body = tpot + plot + "\n"};
+}
+
+// One line a kernel, one mark a machine; a bar where the error is accepted up to.
+Figure kernels_figure(ResultDirectory& directory) {
+  const Table groups = Table::read(directory.file("kernels.csv"));
+  OutputFile data(directory.file("figures/kernels.csv"));
+  data.text("kernel,machine,error_percent,accept_max_percent\n");
+  std::vector<std::string> kinds, machines;
+  std::set<std::size_t> bounded;  // machines with an accepted error
+  for (std::size_t i = 0; i < groups.rows(); ++i) {
+    if (groups.text(i, "kernel").empty()) continue;
+    const std::size_t machine = place_of(machines, groups.text(i, "machine"));
+    const std::string& accepted = groups.text(i, "accept_max_percent");
+    if (!accepted.empty()) bounded.insert(machine);
+    data.print("{},{},{},{}\n", place_of(kinds, groups.text(i, "kernel")), machine,
+               groups.text(i, "error_percent"), accepted);
+  }
+  data.close();
+  std::string labels, plot;
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    labels += fmt::format("{}{} {}", i ? ", " : "", gnuplot_tic(kinds[i]), i);
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    const Look& look = looks[i % std::size(looks)];
+    plot += fmt::format(
+        "{} \"kernels.csv\" using ($2 == {} ? $3 : NaN):1 skip 1 with points pt {} lc rgb \"{}\" lw 2.2 ps "
+        "1.1 "
+        "title {}",
+        i ? ", \\\n    " : "plot", i, look.shape, look.colour, gnuplot_text(machines[i]));
+    if (bounded.contains(i))
+      plot += fmt::format(
+          ", \\\n     \"\" using ($2 == {} ? $4 : NaN):1 skip 1 with points pt \"|\" lc rgb \"{}\" font "
+          "\",26\" "
+          "notitle",
+          i, look.colour);
+  }
+  if (!bounded.empty())
+    plot += ", \\\n     keyentry with points pt \"|\" lc rgb \"#404040\" font \",26\" title \"accepted\"";
+  return {.name = "kernels",
+          .height = 180 + 32 * static_cast<int>(kinds.size()),
+          .settings = fmt::format("kernels = {}\nset ytics ({})\n", kinds.size(), labels),
+          .body = kernels + plot + "\n"};
+}
+
+}  // namespace
+
+void draw_validation(ResultDirectory& directory, const std::vector<ReproducedRow>&) {
+  draw(directory, tpot_figure(directory));
+  draw(directory, kernels_figure(directory));
+}
+
+}  // namespace weir

@@ -1,0 +1,168 @@
+#include "test/serving/random_scenario.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+namespace weir::test {
+namespace {
+
+using Random = std::mt19937;
+
+template <class T>
+T pick(Random& random, std::initializer_list<T> from) {
+  return *(from.begin() + std::uniform_int_distribution<std::size_t>(0, from.size() - 1)(random));
+}
+
+// With so many KV blocks, one of these.
+Json random_cache(Random& random, std::initializer_list<int> blocks) {
+  return {{"blocks", pick(random, blocks)},
+          {"admission", pick<std::string>(random, {"chunk", "prompt", "sequence"})},
+          {"preemption", pick<std::string>(random, {"recompute", "swap"})},
+          {"prefix_caching", pick(random, {true, false})}};
+}
+
+Json random_arrivals(Random& random) {
+  return pick<Json>(
+      random, {Json{{"kind", "poisson"}, {"rate_per_s", 15}}, Json{{"kind", "poisson"}, {"rate_per_s", 200}},
+               Json{{"kind", "all_at_once"}}, Json{{"kind", "closed_loop"}, {"concurrency", 7}},
+               Json{{"kind", "gamma"}, {"rate_per_s", 30}, {"cv", 3}}});
+}
+
+}  // namespace
+
+Json random_scenario(unsigned seed, bool one_stage) {
+  Random random(seed);
+  Json s = small_scenario();
+  s["seed"] = seed;
+  Json replica = Json::object();
+  const std::string batching =
+      pick<std::string>(random, {"static", "orca", "prefill_first", "chunked_prefill"});
+  replica["batching"] = {{"kind", batching}, {"max_batch_requests", pick(random, {4, 16, 64})}};
+  if (batching == "chunked_prefill") replica["batching"]["max_batch_tokens"] = pick(random, {64, 512, 2048});
+  if (batching == "prefill_first") replica["batching"]["max_batch_tokens"] = 8192;
+  replica["kv_cache"] = random_cache(random, {320, 600, 20000});
+  replica["parallelism"] = {{"tensor", pick(random, {1, 2})},
+                            {"pipeline", one_stage ? 1 : pick(random, {2, 4})}};
+  replica["engine"] = {{"kind", pick<std::string>(random, {"vllm_v1", "vllm_v0", "ideal", "trtllm"})}};
+  s["serving"]["routing"] = {
+      {"kind", pick<std::string>(random, {"round_robin", "least_outstanding", "join_shortest_queue"})}};
+  const int shape = pick(random, {0, 0, 1, 2});
+  if (shape == 1 && one_stage) replica["count"] = 2;
+  Json replicas = Json::array({replica});
+  if (shape == 2 && one_stage) {
+    replicas.push_back(replica);
+    replicas[0]["role"] = "prefill";
+    replicas[1]["role"] = "decode";
+  }
+  s["serving"]["replicas"] = replicas;
+  s["workload"]["arrivals"] = random_arrivals(random);
+  return s;
+}
+
+namespace {
+
+Json random_npu_replica(Random& random, const std::string& device, bool one_stage) {
+  const bool channels = device != "npu_only";
+  Json replica = {{"device", device}};
+  const std::string batching = pick<std::string>(
+      random, {"static", "orca", "prefill_first", "chunked_prefill", "sub_batch_interleaving",
+               "sub_batch_interleaving", "sub_batch_interleaving"});
+  replica["batching"] = {{"kind", batching}, {"max_batch_requests", pick(random, {4, 16, 64})}};
+  if (batching == "chunked_prefill") replica["batching"]["max_batch_tokens"] = pick(random, {64, 512});
+  if (batching == "sub_batch_interleaving")
+    replica["batching"]["interleave"] = pick<std::string>(random, {"on", "off", "best"});
+  replica["kv_cache"] =
+      channels ? random_cache(random, {32 * 24, 32 * 40, 32 * 64}) : random_cache(random, {100, 300, 2000});
+  replica["partitioning"]["kind"] =
+      channels ? pick<std::string>(random, {"npu_pim", "npu_pim", "npu_units"}) : "npu_units";
+  replica["placement"]["kind"] = pick<std::string>(random, {"round_robin", "greedy_min_load"});
+  replica["parallelism"] = {{"tensor", pick(random, {1, 2})},
+                            {"pipeline", one_stage ? 1 : pick(random, {2, 4})}};
+  replica["engine"] = {{"kind", pick<std::string>(random, {"vllm_v1", "ideal"})}};
+  return replica;
+}
+
+}  // namespace
+
+Json random_npu_scenario(unsigned seed, bool one_stage) {
+  Random random(seed);
+  Json s = small_scenario();
+  s["seed"] = seed;
+  s["model"] = "gpt3-7b";
+  s["precision"] = {{"weights", "fp16"}, {"activations", "fp16"}, {"kv_cache", "fp16"}};
+  Json node = {{"interconnect", {{"bandwidth_gb_per_s", 50}, {"latency_us", 1}}}};
+  for (const char* kind : {"neupims_npu", "npu_pim_blocked", "npu_only"})
+    node["devices"].push_back({{"kind", kind}, {"count", 16}});
+  s["cluster"]["nodes"] = Json::array({node});
+  const auto replica = [&](std::initializer_list<std::string> devices) {
+    return random_npu_replica(random, pick(random, devices), one_stage);
+  };
+  Json& replicas = s["serving"]["replicas"];
+  if (pick(random, {true, false})) {
+    replicas = Json::array({replica({"neupims_npu", "npu_pim_blocked", "npu_only"})});
+  } else {
+    replicas =
+        Json::array({replica({"npu_only", "neupims_npu"}), replica({"neupims_npu", "npu_pim_blocked"})});
+    replicas[0]["role"] = "prefill";
+    replicas[1]["role"] = "decode";
+  }
+  s["workload"]["requests"]["count"] = 80;
+  s["workload"]["arrivals"] = random_arrivals(random);
+  for (Json& one : replicas) one["partitioning"]["fused_all_reduce_chunks"] = pick(random, {1, 1, 3});
+  return s;
+}
+
+void check_laws(const Json& scenario, const Outcome& o) {
+  INFO(scenario.dump());
+  REQUIRE(o.error == "");
+  CHECK(o.requests.size() == scenario["workload"]["requests"]["count"].get<std::size_t>());
+  double tokens = 0, gaps = 0;
+  for (const RequestRecord& r : o.requests) {
+    REQUIRE(r.status != RequestStatus::unfinished);
+    if (r.status == RequestStatus::rejected) {
+      CHECK(r.first_token < Seconds(0));
+      continue;
+    }
+    CHECK(r.scheduled >= r.request.arrival);  // no effect before its cause
+    CHECK(r.first_token > r.scheduled);
+    CHECK((r.request.output_tokens == 1 ? r.finished == r.first_token : r.finished > r.first_token));
+    tokens += static_cast<double>(r.request.output_tokens);
+    gaps += static_cast<double>(r.request.output_tokens - 1);
+  }
+  CHECK(o.gap_count == Approx(gaps));  // every token came out once
+  CHECK(o.sampled_tokens == Approx(tokens));
+  CHECK(o.peak_blocks <= o.total_blocks);
+  CHECK(o.energy >= 0);  // nothing, where every request was rejected
+  CHECK((o.energy > 0) == (tokens > 0));
+}
+
+void check_same(const Outcome& fast, const Outcome& slow) {
+  REQUIRE(fast.error == "");
+  REQUIRE(fast.requests.size() == slow.requests.size());
+  for (std::size_t i = 0; i < fast.requests.size(); ++i) {
+    const RequestRecord &a = fast.requests[i], &b = slow.requests[i];
+    INFO("request " << i);
+    REQUIRE(a.scheduled.value() == Approx(b.scheduled.value()).epsilon(1e-9));
+    REQUIRE(a.first_token.value() == Approx(b.first_token.value()).epsilon(1e-9));
+    REQUIRE(a.finished.value() == Approx(b.finished.value()).epsilon(1e-9));
+    REQUIRE(a.replica == b.replica);
+    REQUIRE(a.preemptions == b.preemptions);
+  }
+  CHECK(fast.iterations == slow.iterations);
+  CHECK(fast.energy == Approx(slow.energy).epsilon(1e-9));
+  CHECK(fast.gap_mean == Approx(slow.gap_mean).epsilon(1e-9));
+  CHECK(fast.gap_p99 == Approx(slow.gap_p99).epsilon(2e-3));
+  CHECK(fast.busy == Approx(slow.busy).epsilon(1e-9));
+}
+
+void check_same_bits(const Json& scenario) {
+  const Outcome a = run(scenario), b = run(scenario);
+  REQUIRE(a.requests.size() == b.requests.size());
+  for (std::size_t i = 0; i < a.requests.size(); ++i) {
+    REQUIRE(a.requests[i].first_token.value() == b.requests[i].first_token.value());
+    REQUIRE(a.requests[i].finished.value() == b.requests[i].finished.value());
+  }
+  CHECK(a.energy == b.energy);
+}
+
+}  // namespace weir::test

@@ -1,0 +1,91 @@
+#include "test/serving/run_in_child.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/app/child_process.h"
+
+namespace weir::test {
+namespace {
+
+constexpr std::size_t numbers = 18;
+
+std::string simulate_to_bytes(const Json& document, const std::function<void(Plan&)>& change) {
+  Plan plan = read_plan(document, "test.json");
+  change(plan);
+  const RunResult r = simulate(plan, {});
+  double energy = 0, busy = 0, flops = 0, memory = 0, sampled = 0, last = 0, most_carried = 0;
+  PrefetchBytes prefetch;
+  for (const DeviceUsage& d : r.devices) {
+    energy += d.energy.value();
+    busy += d.busy.value();
+    flops += d.flops.value();
+    memory += d.memory.value();
+    prefetch += d.prefetch;
+  }
+  for (const LinkUsage& link : r.links) most_carried = std::max(most_carried, link.carried.value());
+  for (const Sample& s : r.samples) {
+    sampled += s.tokens_per_s * (s.time.value() - last);
+    last = s.time.value();
+  }
+  const double values[numbers] = {static_cast<double>(r.iterations),
+                                  static_cast<double>(r.preemptions),
+                                  r.gaps.count(),
+                                  r.gaps.mean().value(),
+                                  r.gaps.percentile(99).value(),
+                                  r.end.value(),
+                                  energy,
+                                  busy,
+                                  flops,
+                                  memory,
+                                  static_cast<double>(r.kv_blocks_peak),
+                                  static_cast<double>(r.kv_blocks_total),
+                                  sampled,
+                                  most_carried,
+                                  prefetch.fetched.value(),
+                                  prefetch.used.value(),
+                                  prefetch.evicted.value(),
+                                  prefetch.left.value()};
+  std::string bytes(reinterpret_cast<const char*>(values), sizeof values);
+  bytes.append(reinterpret_cast<const char*>(r.requests.data()), r.requests.size() * sizeof(RequestRecord));
+  return bytes;
+}
+
+}  // namespace
+
+Outcome run(const Json& scenario, const std::function<void(Plan&)>& change) {
+  Outcome o;
+  in_children(
+      1, 1, [&](std::size_t) { return simulate_to_bytes(scenario, change); },
+      [&](std::size_t, ChildResult result) {
+        o.error = result.error;
+        if (!o.error.empty()) return true;
+        double v[numbers];
+        std::memcpy(v, result.output.data(), sizeof v);
+        o.requests.resize((result.output.size() - sizeof v) / sizeof(RequestRecord));
+        std::memcpy(o.requests.data(), result.output.data() + sizeof v, result.output.size() - sizeof v);
+        double* const into[numbers] = {
+            &o.iterations,     &o.preemptions,  &o.gap_count, &o.gap_mean, &o.gap_p99,     &o.end,
+            &o.energy,         &o.busy,         &o.flops,     &o.memory,   &o.peak_blocks, &o.total_blocks,
+            &o.sampled_tokens, &o.most_carried, &o.fetched,   &o.used,     &o.evicted,     &o.left};
+        for (std::size_t i = 0; i < numbers; ++i) *into[i] = v[i];
+        return true;
+      });
+  return o;
+}
+
+Json small_scenario() {
+  return parse_json(R"({
+    "model": "llama3.1-8b",
+    "cluster": {"nodes": [{"devices": [{"kind": "h100_sxm", "count": 8}], "interconnect": "nvlink4_switch"}]},
+    "serving": {"replicas": [{}]},
+    "workload": {
+      "requests": {"kind": "lognormal", "count": 60, "input": {"mean": 300, "std": 300, "max": 4000},
+                   "output": {"mean": 60, "std": 60, "max": 1000}},
+      "arrivals": {"kind": "poisson", "rate_per_s": 20}
+    }
+  })",
+                    "small");
+}
+
+}  // namespace weir::test

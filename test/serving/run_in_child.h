@@ -1,0 +1,28 @@
+#pragma once
+// Runs scenarios in child processes: a second SimGrid Engine in one process starts at the first one's clock.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/serving/simulation.h"
+
+namespace weir::test {
+
+struct Outcome {  // what laws speak about, small enough to pass through a pipe
+  std::vector<RequestRecord> requests;
+  double iterations = 0, preemptions = 0, gap_count = 0, gap_mean = 0, gap_p99 = 0, end = 0, energy = 0,
+         busy = 0;
+  double flops = 0, memory = 0, peak_blocks = 0, total_blocks = 0, sampled_tokens = 0;
+  double most_carried = 0;                              // bytes, over one link
+  double fetched = 0, used = 0, evicted = 0, left = 0;  // bytes of prefetches
+  std::string error;                                    // what was thrown, if anything
+};
+
+// Reads it and simulates it in a child; `change` stands for what no scenario can say yet.
+Outcome run(
+    const Json& scenario, const std::function<void(Plan&)>& change = [](Plan&) {});
+
+// A small valid scenario to change: llama3.1-8b on one H100, lognormal lengths, Poisson arrivals.
+Json small_scenario();
+
+}  // namespace weir::test

@@ -1,0 +1,130 @@
+// Rows of `weir reproduce` are held against what is known of them (reproduced_rows.json): a few of each study
+// on every test run; all of them by `make reproduce`, which runs the hidden case.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+
+#include "sim/app/reproduce/reproduce.h"
+#include "sim/core/params.h"
+#include "test/app/run_weir.h"
+#include "test/app/scratch_directory.h"
+
+namespace weir::test {
+namespace {
+
+const Json& known() {
+  static const Json file = read_json_file(WEIR_SOURCE_DIR "/test/studies/reproduced_rows.json");
+  return file;
+}
+
+std::string shown(const Json& row) {
+  return fmt::format("{} ({}): {} in {} .. {}, physical {} in {} .. {}; {}", row["id"].get<std::string>(),
+                     row["metric"].get<std::string>(), row["simulated"].dump(), row["accept_min"].dump(),
+                     row["accept_max"].dump(), row["physical"].dump(), row["physical_accept_min"].dump(),
+                     row["physical_accept_max"].dump(), row["note"].get<std::string>());
+}
+
+// Rows whose verdict is not what the list has.
+std::vector<std::string> news(const Json& rows, const Json& known_outside) {
+  std::vector<std::string> all;
+  for (const Json& row : rows) {
+    const bool expected = known_outside.contains(row["id"].get<std::string>());
+    if (row["within"] == false && !expected) all.push_back("outside: " + shown(row));
+    if (row["within"] != false && expected) all.push_back("known to be outside, and is not: " + shown(row));
+  }
+  return all;
+}
+
+Json reproduced(const std::string& study, const std::filesystem::path& out, const Json& only) {
+  std::vector<std::string> arguments = {"reproduce", study, "--out", out.string()};
+  for (const Json& id : only) arguments.insert(arguments.end(), {"--only", id.get<std::string>()});
+  const HowToRun without_reference{.environment = {"WEIR_REFERENCE="}};
+  const Ended ended = run_weir(arguments, only.empty() ? HowToRun() : without_reference);
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  return read_json_file(out / "reproduce.json");
+}
+
+void check_some(const std::string& study) {
+  const ScratchDirectory scratch;
+  const Json& ids = known()["on_every_test_run"][study];
+  const Json rows = reproduced(study, scratch.path() / study, ids);
+  for (const Json& id : ids) {
+    INFO(id);
+    const auto row = std::ranges::find_if(rows, [&](const Json& r) { return r["id"] == id; });
+    REQUIRE(row != rows.end());
+    CHECK((*row)["simulated"].is_number());
+  }
+  for (const std::string& one : news(rows, known()["known_outside"])) FAIL_CHECK(one);
+}
+
+}  // namespace
+
+TEST_CASE("reproduce: the rows of validation that every test run checks are as known") {
+  check_some("validation");
+}
+TEST_CASE("reproduce: the rows of neupims that every test run checks are as known") {
+  check_some("neupims");
+}
+TEST_CASE("reproduce: the rows of preserve that every test run checks are as known") {
+  check_some("preserve");
+}
+TEST_CASE("reproduce: the rows of l3 that every test run checks are as known") {
+  check_some("l3");
+}
+
+TEST_CASE("reproduce: every study has rows that every test run checks, every row outside its reason") {
+  for (const Study& study : studies()) {
+    INFO(study.name);
+    REQUIRE(known()["on_every_test_run"].contains(study.name));
+    CHECK(known()["on_every_test_run"][study.name].size() >= 3);
+  }
+  CHECK(known()["on_every_test_run"].size() == studies().size());
+  for (const auto& [id, reason] : known()["known_outside"].items()) {
+    INFO(id);
+    CHECK(reason.get<std::string>().size() > 20);
+  }
+}
+
+TEST_CASE("reproduce: a row that leaves its bounds is news, and so is one that comes back") {
+  const auto row = [](const char* id, const Json& within) {
+    return Json{{"id", id},
+                {"metric", "m"},
+                {"simulated", 3},
+                {"accept_min", 1},
+                {"accept_max", 2},
+                {"within", within},
+                {"physical", {}},
+                {"physical_accept_min", {}},
+                {"physical_accept_max", {}},
+                {"note", "why"}};
+  };
+  const Json rows = {row("a", true), row("b", false), row("c", Json())};
+  CHECK(news(rows, {{"b", "reason"}}).empty());
+  const std::vector<std::string> unknown = news(rows, Json::object());
+  REQUIRE(unknown.size() == 1);
+  CHECK_THAT(unknown[0], Catch::StartsWith("outside: b (m): 3 in 1 .. 2") && Catch::Contains("why"));
+  const std::vector<std::string> back = news(rows, {{"a", "reason"}, {"b", "reason"}, {"c", "reason"}});
+  REQUIRE(back.size() == 2);
+  CHECK_THAT(back[0], Catch::Contains("is not: a"));
+  CHECK_THAT(back[1], Catch::Contains("is not: c"));
+}
+
+TEST_CASE("reproduce: every judged row of every study is within its bounds or known to be outside",
+          "[.reproduce]") {
+  for (const Study& study : studies()) {
+    const auto began = std::chrono::steady_clock::now();
+    const Json rows = reproduced(study.name, "out/reproduce-" + study.name, Json::array());
+    const auto judged = std::ranges::count_if(rows, [](const Json& r) { return !r["within"].is_null(); });
+    const std::vector<std::string> all = news(rows, known()["known_outside"]);
+    fmt::print(
+        stderr, "{}: {} rows, {} judged, {} not as known ({} s)\n", study.name, rows.size(), judged,
+        all.size(),
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - began).count());
+    for (const std::string& one : all) FAIL_CHECK(one);
+  }
+}
+
+}  // namespace weir::test
