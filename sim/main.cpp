@@ -1,5 +1,7 @@
 #include "sim/app/command_line.h"
+#include "sim/studies/studies.h"
 
 int main(int argc, char** argv) {
+  weir::offer_studies(weir::studies());
   return weir::run_command_line(argc, argv);
 }

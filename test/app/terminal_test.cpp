@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "sim/app/output/text_grid.h"
-#include "sim/app/reproduce/reproduce.h"
+#include "sim/studies/studies.h"
 #include "test/app/on_terminal.h"
 
 using namespace weir;

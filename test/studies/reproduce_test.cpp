@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "sim/studies/studies.h"
 #include "sim/studies/validation/kernels.h"
 #include "sim/studies/validation/measured.h"
 #include "sim/studies/validation/validation.h"

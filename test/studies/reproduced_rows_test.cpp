@@ -6,8 +6,8 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 
-#include "sim/app/reproduce/reproduce.h"
 #include "sim/core/params.h"
+#include "sim/studies/studies.h"
 #include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
 

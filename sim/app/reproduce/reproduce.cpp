@@ -16,26 +16,8 @@
 #include "sim/app/progress_bar.h"
 #include "sim/app/wrap.h"
 #include "sim/core/catalog.h"
-#include "sim/studies/l3/study.h"
-#include "sim/studies/neupims/study.h"
-#include "sim/studies/preserve/study.h"
-#include "sim/studies/validation/validation.h"
 
 namespace weir {
-
-const std::vector<Study>& studies() {
-  static const std::vector<Study> table = {
-      {"validation", "measured servers, kernels and traces beside their simulation", reproduce_validation,
-       draw_validation},
-      {"neupims", "NPU + HBM-PIM: Figures 12 to 15, Tables 4 and 5, Algorithms 1 and 2", reproduce_neupims,
-       draw_neupims},
-      {"preserve", "L2 prefetching NPU: Figures 2, 4 to 8 and 10, Table 1", reproduce_preserve,
-       draw_preserve},
-      {"l3", "GPU + DIMM-PIM: Figures 2 and 8 to 11, Table 5", reproduce_l3, draw_l3},
-  };
-  return table;
-}
-
 namespace {
 
 bool inside(std::optional<double> value, std::optional<double> low, std::optional<double> high) {
@@ -81,7 +63,7 @@ struct Arguments {
 
 std::string what_studies_are() {
   std::string text;
-  for (const Study& study : studies())
+  for (const Study& study : offered_studies())
     text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", study.name, study.summary);
   return text;
 }
@@ -96,10 +78,10 @@ std::optional<std::filesystem::path> reference_of(const Arguments& a) {
 }
 
 int reproduce(const Arguments& a) {
-  const auto study =
-      std::find_if(studies().begin(), studies().end(), [&](const Study& s) { return s.name == a.study; });
-  if (study == studies().end())
-    throw ConfigError("weir reproduce", "", no_such("study", a.study, names_of(studies())));
+  const auto study = std::find_if(offered_studies().begin(), offered_studies().end(),
+                                  [&](const Study& s) { return s.name == a.study; });
+  if (study == offered_studies().end())
+    throw ConfigError("weir reproduce", "", no_such("study", a.study, names_of(offered_studies())));
   if (a.figures && !study->draw) throw ConfigError("--figures", "", "the study " + a.study + " has none");
   if (a.figures) require_gnuplot();
   const Interruption interruption;
@@ -132,7 +114,20 @@ int reproduce(const Arguments& a) {
   return exit_done;
 }
 
+std::vector<Study>& offered() {
+  static std::vector<Study> studies;
+  return studies;
+}
+
 }  // namespace
+
+void offer_studies(std::vector<Study> studies) {
+  offered() = std::move(studies);
+}
+
+const std::vector<Study>& offered_studies() {
+  return offered();
+}
 
 bool ReproducedRow::within() const {
   return inside(simulated, accept_min, accept_max) &&
@@ -160,7 +155,7 @@ void add_part(ReproducedRows& rows, const char* id, const std::function<void(Rep
 }
 
 std::vector<std::string> reproduce_values(const std::string& argument, const std::vector<std::string>&) {
-  return argument == "STUDY" ? names_of(studies()) : std::vector<std::string>();
+  return argument == "STUDY" ? names_of(offered_studies()) : std::vector<std::string>();
 }
 
 std::function<int()> declare_reproduce(CLI::App& app) {

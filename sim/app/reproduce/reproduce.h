@@ -1,6 +1,6 @@
 #pragma once
-// `weir reproduce X`: measured or published figures beside simulated ones, row by row. One file and one row
-// of the table in reproduce.cpp a study; a study simulates, the command prints, judges and writes.
+// `weir reproduce X`: measured or published figures beside simulated ones, row by row. A study (sim/studies)
+// simulates, the command prints, judges and writes.
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -47,6 +47,9 @@ struct Study {
   // --figures: draws what rows() left in the directory, or the rows themselves; null: this study has none.
   void (*draw)(ResultDirectory& directory, const std::vector<ReproducedRow>& rows) = nullptr;
 };
-const std::vector<Study>& studies();
+
+// Those that the command knows: what main() hands over, once, before any command runs.
+void offer_studies(std::vector<Study> studies);
+const std::vector<Study>& offered_studies();
 
 }  // namespace weir

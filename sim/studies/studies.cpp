@@ -1,0 +1,23 @@
+#include "sim/studies/studies.h"
+
+#include "sim/studies/l3/study.h"
+#include "sim/studies/neupims/study.h"
+#include "sim/studies/preserve/study.h"
+#include "sim/studies/validation/validation.h"
+
+namespace weir {
+
+const std::vector<Study>& studies() {
+  static const std::vector<Study> table = {
+      {"validation", "measured servers, kernels and traces beside their simulation", reproduce_validation,
+       draw_validation},
+      {"neupims", "NPU + HBM-PIM: Figures 12 to 15, Tables 4 and 5, Algorithms 1 and 2", reproduce_neupims,
+       draw_neupims},
+      {"preserve", "L2 prefetching NPU: Figures 2, 4 to 8 and 10, Table 1", reproduce_preserve,
+       draw_preserve},
+      {"l3", "GPU + DIMM-PIM: Figures 2 and 8 to 11, Table 5", reproduce_l3, draw_l3},
+  };
+  return table;
+}
+
+}  // namespace weir

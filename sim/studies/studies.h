@@ -1,0 +1,9 @@
+#pragma once
+// What `weir reproduce` knows: one folder and one row of the table a study.
+#include "sim/app/reproduce/reproduce.h"
+
+namespace weir {
+
+const std::vector<Study>& studies();
+
+}  // namespace weir
