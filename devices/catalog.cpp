@@ -142,7 +142,7 @@ Json device_kind_schema() {
 }
 
 std::vector<Resource> DeviceSpec::resources(BytesPerSecond interconnect_bandwidth) const {
-  std::vector<Resource> all = {{"memory", reached_bandwidth()}, {"link", interconnect_bandwidth}};
+  std::vector<Resource> all = {{"memory", own().reached()}, {"link", interconnect_bandwidth}};
   all.insert(all.end(), more_resources.begin(), more_resources.end());
   return all;
 }

@@ -122,7 +122,7 @@ DeviceSpec common_spec(const std::string& kind, Params& row) {
   const std::map<std::string, double> value = read_numbers(row, common_numbers());
   const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
   DeviceSpec spec;
-  spec.kind = kind;
+  spec.kind = spec.own().name = kind;
   spec.title = row.text({"title", ""}, kind);
   spec.host_bandwidth = BytesPerSecond(si("host_bandwidth_gb_per_s"));
   spec.power = {.idle = Watts(si("idle_w")),
@@ -138,8 +138,8 @@ DeviceSpec common_spec(const std::string& kind, Params& row) {
 void read_memory_and_peaks(DeviceSpec& spec, Params& row) {
   const std::map<std::string, double> value = read_numbers(row, memory_and_peak_numbers());
   const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
-  spec.memory = Bytes(si("memory_capacity_gib"));
-  spec.memory_bandwidth = BytesPerSecond(si("memory_bandwidth_gb_per_s"));
+  spec.own().capacity = Bytes(si("memory_capacity_gib"));
+  spec.own().bandwidth = BytesPerSecond(si("memory_bandwidth_gb_per_s"));
   spec.peak = peaks(value);
 }
 

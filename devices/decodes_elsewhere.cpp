@@ -20,7 +20,7 @@ DecodesElsewhere::DecodesElsewhere(std::shared_ptr<const Device> device, DeviceS
     : device_(std::move(device)), spec_(std::move(spec)) {
   // What is cached would be what a decode on the device reads next.
   std::erase_if(spec_.units, [](const Unit& unit) { return unit.runs(OperatorKind::prefetch); });
-  spec_.cache.reset();
+  spec_.cache_memory = -1;
 }
 
 // Where decodes are attended to elsewhere the partitioning policy says so, and there are channels where some
@@ -60,7 +60,7 @@ std::string DecodesElsewhere::cannot_run(const StageGraph& stage) const {
   for (const Operator* op : operators_of(stage))
     if (op->kind == OperatorKind::decode_attention && !sixteen_bits(op->kv_cache))
       return fmt::format("{} attends to decodes' KV cache in bf16 and fp16 alone, not in {}",
-                         spec_.host_kv ? spec_.host_kv->kind : spec_.kind, to_string(op->kv_cache));
+                         attending_memory().name, to_string(op->kv_cache));
   return device_->cannot_run(stage);
 }
 

@@ -19,6 +19,7 @@ class DecodesElsewhere : public Device {
   std::string cannot_run(const StageGraph& stage) const override;
 
  protected:
+  virtual const Memory& attending_memory() const { return spec_.own(); }
   // Decodes that the device attends to all the same.
   virtual bool has(const DecodeContext&) const { return false; }
   // Of decode_attention and what crosses the link to the host; a line over the steps of a decode.

@@ -21,28 +21,13 @@
 
 namespace weir {
 
-struct CacheSpec {  // on the chip, shared by all units
-  Bytes capacity;
-  BytesPerSecond bandwidth;  // of reads that hit it
-  BytesPerSecond fill;       // of prefetches: a stream from memory
-};
-
-struct HostKv {                // a device's share of its host's memory, which holds all of the KV cache
-  std::string kind;            // of the host memory
-  Bytes capacity;              // in as many channels (ranksets) as kv_channels has, alike
-  bool beside_device = false;  // the last channel is the device's own memory, what weights leave of it
-  bool even_loads = false;  // layers in turn leave every channel an equal share of each layer (an assumption)
-  BytesPerSecond bandwidth;  // of its bus, in both directions together
-};
-
 struct DeviceSpec {
-  std::string kind;   // catalog name, h100_sxm
-  std::string title;  // NVIDIA H100 SXM 80GB
-  Bytes memory;       // usable capacity, as the driver reports it
-  BytesPerSecond memory_bandwidth;
-  std::optional<BytesPerSecond> sustained_bandwidth = {};  // what all that runs reaches together, if less
-  std::function<FlopsPerSecond(DataType)> peak;            // dense; 0: it cannot calculate in that type
-  BytesPerSecond host_bandwidth;                           // PCIe, per direction
+  std::string kind;                     // catalog name, h100_sxm
+  std::string title;                    // NVIDIA H100 SXM 80GB
+  std::vector<Memory> memories = {{}};  // its own first
+  int cache_memory = -1;                // that of them which a unit that runs prefetches fills, if any
+  std::function<FlopsPerSecond(DataType)> peak;  // dense; 0: it cannot calculate in that type
+  BytesPerSecond host_bandwidth;                 // PCIe, per direction
   PowerSpec power;
   double dollars_per_hour = 0;
   std::optional<double> die_mm2;              // where the catalog says what it is made of
@@ -51,18 +36,17 @@ struct DeviceSpec {
   std::string foreign_kernels = {};           // how far they are another generation's; "" if they are not
   std::vector<Unit> units;                    // a partitioning policy places operators on them
   std::vector<Resource> more_resources = {};  // that they draw from, but for own_memory and interconnect
-  int kv_channels = 1;             // more than 1: a request's KV cache lies in one of so many, of equal size
-  std::optional<CacheSpec> cache;  // last level; a unit that runs prefetches fills it
-  bool is_host_memory = false;     // of a node: it runs no model, it holds KV caches beside devices that do
-  std::optional<HostKv> host_kv = {};  // with_host_memory (dimm_pim/dimm_pim.h)
-  bool without_lm_head = false;        // in the `paper` assumptions: what follows the layers takes no time
-  std::optional<MhaParameters> mha;    // what placement policies estimate a channel's load with; heads unset
+  bool without_lm_head = false;      // in the `paper` assumptions: what follows the layers takes no time
+  std::optional<MhaParameters> mha;  // what placement policies estimate a channel's load with; heads unset
 
-  // Memory channels that a placement policy deals out: all but the device's own memory beside its host's.
-  int placed_channels() const { return kv_channels - (host_kv && host_kv->beside_device ? 1 : 0); }
-  // The channel that is the device's own memory beside its host's; -1: there is none.
-  int own_channel() const { return placed_channels() < kv_channels ? placed_channels() : -1; }
-  BytesPerSecond reached_bandwidth() const { return sustained_bandwidth.value_or(memory_bandwidth); }
+  Memory& own() { return memories[own_memory]; }
+  const Memory& own() const { return memories[own_memory]; }
+  const Memory* cache() const {
+    return cache_memory < 0 ? nullptr : &memories[static_cast<std::size_t>(cache_memory)];
+  }
+  bool runs_models() const {
+    return unit_running(units, OperatorKind::gemm) >= 0;
+  }  // else it is a host's memory
   // As ports of its units number them.
   std::vector<Resource> resources(BytesPerSecond interconnect_bandwidth) const;
 };
@@ -83,7 +67,7 @@ class Device {
   virtual AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const = 0;
   // While every decode's context grows by a token a step, each operator takes a line's time over the steps,
   // as far as decode_attention says, however contexts lie in channels.
-  virtual bool affine_over_steps() const { return spec().kv_channels == 1; }
+  virtual bool affine_over_steps() const { return spec().own().members == 1; }
   // True if its sampler was measured as the server ran it, so that the engine preset adds nothing for
   // sampling.
   virtual bool measures_sampler() const { return false; }

@@ -38,7 +38,7 @@ class Gpu final : public Device {
             DataType::bf16);
       case OperatorKind::elementwise:
         return with_energy(spec_,
-                           elementwise_cost(layer(op.name), spec_.memory_bandwidth, rows * op.bytes_per_row),
+                           elementwise_cost(layer(op.name), spec_.own().bandwidth, rows * op.bytes_per_row),
                            DataType::bf16);
       default:
         return collective_cost(op, rows, links, spec_);
@@ -57,10 +57,10 @@ class Gpu final : public Device {
 
  private:
   Roof roof(DataType type) const {
-    return {shape_.sustained_compute * spec_.peak(type), spec_.memory_bandwidth, shape_.multiprocessors};
+    return {shape_.sustained_compute * spec_.peak(type), spec_.own().bandwidth, shape_.multiprocessors};
   }
   Roof half_roof() const {
-    return {shape_.sustained_compute * peak_16bit_, spec_.memory_bandwidth, shape_.multiprocessors};
+    return {shape_.sustained_compute * peak_16bit_, spec_.own().bandwidth, shape_.multiprocessors};
   }
   const GemmEfficiency& gemm(const Operator& op) const {
     return eight_bit(op.activations) ? kernels_.gemm_8bit : kernels_.gemm_16bit;

@@ -76,8 +76,11 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   if (value.contains("l2_bandwidth_gb_per_s")) {
     spec.units.push_back({"prefetch", {OperatorKind::prefetch}});
     // ESTIMATE: a stream of prefetches reaches what a matrix's weights reach.
-    spec.cache = CacheSpec{shape.l2, BytesPerSecond(si("l2_bandwidth_gb_per_s")),
-                           efficiencies.gemm_16bit.memory * spec.memory_bandwidth};
+    spec.cache_memory = static_cast<int>(spec.memories.size());
+    spec.memories.push_back({.name = "L2",
+                             .capacity = shape.l2,
+                             .bandwidth = BytesPerSecond(si("l2_bandwidth_gb_per_s")),
+                             .sustained = efficiencies.gemm_16bit.memory * spec.own().bandwidth});
   }
   std::shared_ptr<const Device> gpu = make_gpu(std::move(spec), shape, efficiencies);
   return pim ? with_hbm_pim(std::move(gpu), std::move(*pim)) : gpu;

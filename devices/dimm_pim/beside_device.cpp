@@ -44,6 +44,8 @@ class BesideDevice final : public DecodesElsewhere {
       : DecodesElsewhere(std::move(device), std::move(spec)), memory_(std::move(memory)) {}
 
  private:
+  const Memory& attending_memory() const override { return spec().memories.back(); }
+
   // A head's columns beside the banks and the row of a memory that a scenario gives.
   std::string cannot_run(const StageGraph& stage) const override {
     for (const Operator* op : operators_of(stage)) {
@@ -51,7 +53,7 @@ class BesideDevice final : public DecodesElsewhere {
       try {
         memory_.head(std::max<std::int64_t>(1, op->query_heads / op->kv_heads), op->head_dim);
       } catch (const std::invalid_argument& error) {
-        return fmt::format("{} with heads of {}: {}", spec().host_kv->kind, op->head_dim, error.what());
+        return fmt::format("{} with heads of {}: {}", attending_memory().name, op->head_dim, error.what());
       }
     }
     return DecodesElsewhere::cannot_run(stage);
@@ -127,7 +129,7 @@ std::string cannot_share(const Device& memory, int devices) {
 }
 
 std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> device, const Device& memory,
-                                               int devices, bool beside_device) {
+                                               int devices) {
   const auto& dimm = dynamic_cast<const Dimm&>(memory);
   const DeviceSpec& whole = dimm.spec();
   DimmShape share = dimm.shape();
@@ -141,8 +143,9 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
   spec.units.back().ports = ports;
   spec.units.push_back(
       {"host_link", {OperatorKind::offload, OperatorKind::onload}, ports, 2});  // there, and back
-  spec.kv_channels = share.ranksets + (beside_device ? 1 : 0);
-  spec.host_kv = HostKv{whole.kind, whole.memory / devices, beside_device, share.even_loads, bus};
+  spec.memories.push_back(whole.own());
+  spec.memories.back().capacity = whole.own().capacity / devices;
+  spec.memories.back().bandwidth = bus;
   spec.power.idle += whole.power.idle / devices;
   spec.power.tdp += whole.power.tdp / devices;
   spec.dollars_per_hour += whole.dollars_per_hour / devices;

@@ -133,20 +133,19 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
   shape.ranksets = static_cast<int>(count.at("ranksets"));
   shape.ranks_in_channel = ranks / shape.ranksets;
   shape.level = options.level;
-  shape.even_loads = chosen["rankset_loads"] == "even";
   shape.channel_bandwidth = memory.peak();
   chosen["dimm_timing"] == "peak" ? attend_at_peak(shape, memory, ranks)
                                   : attend_by_commands(shape, memory, options);
-  spec.is_host_memory = true;
   spec.peak = [](DataType) { return FlopsPerSecond(0); };
-  spec.memory = Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"));
-  spec.memory_bandwidth = static_cast<double>(shape.channels) * memory.peak();
+  spec.own().capacity = Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"));
+  spec.own().bandwidth = static_cast<double>(shape.channels) * memory.peak();
   spec.units = {
       {shape.level == DimmLevel::channel ? "host_cpu" : "ranksets",
        {OperatorKind::decode_attention, OperatorKind::store, OperatorKind::offload, OperatorKind::onload},
        {},
        shape.ranksets}};
-  spec.kv_channels = shape.ranksets;
+  spec.own().members = shape.ranksets;
+  spec.own().evenly_filled = chosen["rankset_loads"] == "even";
   return make_dimm(std::move(spec), std::move(shape));
 }
 

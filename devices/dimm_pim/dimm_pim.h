@@ -17,7 +17,6 @@ struct DimmShape {
   int channels = 1;  // of the node
   int ranksets = 1;
   int ranks_in_channel = 1;          // of one rankset: a request's tokens go round them
-  bool even_loads = false;           // see HostKv
   BytesPerSecond channel_bandwidth;  // of a channel's bus, nominal
   BytesPerSecond stored;             // keys and values into a channel, re-layout included
   // One KV head of a request, with the query heads that share it, on one rank.
@@ -28,8 +27,8 @@ std::shared_ptr<const Device> make_dimm(DeviceSpec spec, DimmShape shape);
 
 // Why so many devices cannot share the memory evenly, or "".
 std::string cannot_share(const Device& memory, int devices);
-// `device` with its KV cache in its share of the memory, one of so many; `beside_device`: and in its own.
+// `device` with its share of the memory, one of so many, as its last memory.
 std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> device, const Device& memory,
-                                               int devices, bool beside_device = false);
+                                               int devices);
 
 }  // namespace weir

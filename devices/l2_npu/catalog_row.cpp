@@ -54,9 +54,12 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
        {OperatorKind::gemm, OperatorKind::grouped_gemm, OperatorKind::attention, OperatorKind::elementwise}},
       {"prefetch", {OperatorKind::prefetch}},
       link_unit()};
-  spec.sustained_bandwidth = value.at("memory_efficiency") * spec.memory_bandwidth;
-  spec.cache =
-      CacheSpec{Bytes(si("l2_mb")), BytesPerSecond(si("l2_bandwidth_gb_per_s")), *spec.sustained_bandwidth};
+  spec.own().sustained = value.at("memory_efficiency") * spec.own().bandwidth;
+  spec.cache_memory = static_cast<int>(spec.memories.size());
+  spec.memories.push_back({.name = "L2",
+                           .capacity = Bytes(si("l2_mb")),
+                           .bandwidth = BytesPerSecond(si("l2_bandwidth_gb_per_s")),
+                           .sustained = spec.own().sustained});
   const double cores = spec.peak(DataType::int8).value() / si("core_int8_tflops");
   spec.die_mm2 = cores * value.at("core_mm2") + value.at("l2_mb") * value.at("l2_mm2_per_mb");
   return make_l2_npu(std::move(spec), {value.at("memory_efficiency"), value.at("strided_kv_efficiency"),

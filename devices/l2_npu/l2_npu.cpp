@@ -54,7 +54,7 @@ class L2Npu final : public Device {
       case OperatorKind::attention:
         return attention(op, batch);
       case OperatorKind::elementwise:
-        return with_energy(spec_, elementwise_cost(streams_, spec_.memory_bandwidth, rows * op.bytes_per_row),
+        return with_energy(spec_, elementwise_cost(streams_, spec_.own().bandwidth, rows * op.bytes_per_row),
                            DataType::bf16);
       default:
         return collective_cost(op, rows, links, spec_);
@@ -66,7 +66,7 @@ class L2Npu final : public Device {
   std::string cannot_run(const StageGraph& stage) const override;
 
  private:
-  Roof roof(DataType type) const { return {spec_.peak(type), spec_.memory_bandwidth, 0}; }
+  Roof roof(DataType type) const { return {spec_.peak(type), spec_.own().bandwidth, 0}; }
 
   KernelCost gemm(const Operator& op, double rows) const {
     KernelCost cost = gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows));
@@ -94,7 +94,7 @@ std::string L2Npu::cannot_run(const StageGraph& stage) const {
 // One KV head on the device: its K and V lie one after another. Several: they are read in strides (PRESERVE,
 // Section 4, on its Table 1).
 KernelCost L2Npu::attention_cost_of(const Operator& op, const AttentionWork& work) const {
-  const BytesPerSecond stream = shape_.memory_efficiency * spec_.memory_bandwidth;
+  const BytesPerSecond stream = shape_.memory_efficiency * spec_.own().bandwidth;
   const double contiguous = op.kv_heads > 1 ? shape_.strided_kv : 1;
   KernelCost cost;
   cost.flops = work.flops;

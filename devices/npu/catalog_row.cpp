@@ -100,7 +100,7 @@ void add_pim(DeviceSpec& spec, NpuShape& shape, const MemorySpec& memory, const 
                         {OperatorKind::logit, OperatorKind::attend},
                         {memory_port},
                         static_cast<int>(channels)});
-  spec.kv_channels = static_cast<int>(channels);
+  spec.own().members = static_cast<int>(channels);
   spec.mha = MhaParameters{
       .embedding = 0, .heads = 0, .page = shape.pim->page_elements(), .banks = memory.organisation.banks()};
 }
@@ -123,15 +123,15 @@ std::shared_ptr<const Device> read_npu(const std::string& kind, const Json& json
   reading.finish();
 
   const std::int64_t channels = count["memory_channels"];
-  spec.memory = value.contains("memory_capacity_gib")
-                    ? Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"))
-                    : Bytes(static_cast<double>(channels * memory.organisation.capacity()));
-  spec.memory_bandwidth = static_cast<double>(channels) * memory.peak();
+  spec.own().capacity = value.contains("memory_capacity_gib")
+                            ? Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"))
+                            : Bytes(static_cast<double>(channels * memory.organisation.capacity()));
+  spec.own().bandwidth = static_cast<double>(channels) * memory.peak();
   shape.arrays = {.arrays = count["systolic_arrays"],
                   .rows = count["systolic_rows"],
                   .columns = count["systolic_columns"],
                   .clock_hz = 1e9 * value.at("clock_ghz"),
-                  .bandwidth = spec.memory_bandwidth,
+                  .bandwidth = spec.own().bandwidth,
                   .memory_efficiency = value.at("memory_efficiency"),
                   .scratchpad = Bytes(Params::unit("scratchpad_mib") * value.at("scratchpad_mib"))};
   shape.vector_lanes = static_cast<double>(count["vector_lanes"]);

@@ -56,7 +56,7 @@ KernelCost Npu::cost(const Operator& op, const BatchShape& batch, const Collecti
       return with_energy(attention(op, batch));
     case OperatorKind::logit:
     case OperatorKind::attend: {
-      std::vector<Seconds> channels(static_cast<std::size_t>(spec_.kv_channels));
+      std::vector<Seconds> channels(static_cast<std::size_t>(spec_.own().members));
       return cost_by_member(op, batch, channels);
     }
     case OperatorKind::softmax:
@@ -72,7 +72,7 @@ KernelCost Npu::elementwise(Bytes bytes) const {
   KernelCost cost;
   cost.moved[own_memory] = bytes;
   cost.compute = Seconds(bytes.value() / (shape_.vector_lanes * lane_bytes * shape_.arrays.clock_hz));
-  cost.traffic = bytes / (shape_.arrays.memory_efficiency * spec_.memory_bandwidth);
+  cost.traffic = bytes / (shape_.arrays.memory_efficiency * spec_.own().bandwidth);
   cost.time = std::max(cost.compute, cost.traffic);
   return cost;
 }
@@ -133,7 +133,7 @@ KernelCost Npu::cost_by_member(const Operator& op, const BatchShape& batch,
                                std::span<Seconds> channels) const {
   if (op.kind != OperatorKind::logit && op.kind != OperatorKind::attend)
     throw std::logic_error(op.name + " is not an operator of several channels");
-  if (channels.size() != static_cast<std::size_t>(spec_.kv_channels) ||
+  if (channels.size() != static_cast<std::size_t>(spec_.own().members) ||
       static_cast<std::int64_t>(batch.contexts.size()) != batch.decodes)
     throw std::logic_error("a PIM is asked for " + op.name + " without the channels of the decodes");
   PimGemvs::Table& gemvs = table(op);
@@ -147,7 +147,7 @@ KernelCost Npu::cost_by_member(const Operator& op, const BatchShape& batch,
     cost.moved[own_memory] += gemv.bus;
   }
   cost.time = cost.compute = *std::ranges::max_element(channels);
-  cost.traffic = cost.moved[own_memory] / spec_.memory_bandwidth;
+  cost.traffic = cost.moved[own_memory] / spec_.own().bandwidth;
   cost.flops = Flops(2 * static_cast<double>(op.query_heads * op.head_dim * batch.decode_context_sum));
   cost.energy += spec_.power.dynamic(Flops(0), cost.moved[own_memory], Bytes(0));
   return cost;

@@ -1,9 +1,10 @@
 #pragma once
-// What a machine is to its kernels: units, which work by themselves and at the same time, and resources,
-// memories and links, which their operators draw bandwidth from. A device names both (devices/device.h),
-// policies place operators on units by what these run, and the step timeline shares resources among all that
-// draws from one.
+// What a machine is to its kernels: units, which work by themselves and at the same time, memories, in which
+// weights, KV caches and prefetched lines lie, and resources, the bandwidths of memories and links, which
+// operators draw from. A device names them (devices/device.h), policies place operators on units by what
+// these run, and the step timeline shares resources among all that draws from one.
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,13 +13,28 @@
 
 namespace weir {
 
+// A place for bytes: a device's own memory, its cache, its share of its host's DIMMs.
+struct Memory {
+  std::string name;          // in messages
+  Bytes capacity;            // usable, of all members
+  BytesPerSecond bandwidth;  // of all members
+  // What all that runs reaches together, if less; into any but its own, what the device fills it with.
+  std::optional<BytesPerSecond> sustained = {};
+  int members = 1;             // alike; what a request keeps of a layer lies in one (PIM channels, ranksets)
+  bool evenly_filled = false;  // each member holds an equal share of everything (an assumption)
+
+  bool operator==(const Memory&) const = default;
+  BytesPerSecond reached() const { return sustained.value_or(bandwidth); }
+};
+
 struct Resource {
   std::string name;
   BytesPerSecond bandwidth;  // of all that draws from it together
 };
 
 // Indices of the two that every machine has first; the bandwidth of the second is the interconnect's. Others,
-// as of the link to a host, are known to the device that adds them.
+// as the link to a host, are known to the device that adds them. The first memory of a device is its own,
+// too.
 inline constexpr int own_memory = 0, interconnect = 1;
 inline constexpr std::size_t most_resources = 6;
 

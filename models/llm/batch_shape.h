@@ -25,7 +25,7 @@ struct BatchShape {
   std::int64_t decodes = 0;                 // requests that generate one token each
   std::int64_t decode_context_sum = 0;      // KV tokens they attend to, their own new one included, summed
   std::int64_t decode_context_max = 0;      // and the longest of them
-  std::span<const DecodeContext> contexts;  // one a decode; empty unless DeviceSpec::kv_channels > 1
+  std::span<const DecodeContext> contexts;  // one a decode; empty unless there are several channels
   std::int64_t sequences = 0;  // rows of the LM head: decodes plus prompts that end in this iteration
 
   std::int64_t tokens() const { return prefill_tokens + decodes; }  // rows of every GEMM of a block

@@ -48,7 +48,7 @@ void read_devices(Params& params, const std::string& assumptions, NodeSpec& node
                                    Params::Presence::required, most_in_a_node + 1)) {
     DeviceGroup group = read_group(std::move(entry), assumptions);
     group.index = index++;
-    if (!group.device || !group.device->spec().is_host_memory) {
+    if (!group.device || group.device->spec().runs_models()) {
       node.devices.push_back(std::move(group));
     } else if (group.count > 1 || node.host_memory) {
       params.fail(

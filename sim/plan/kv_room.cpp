@@ -18,12 +18,11 @@ std::string gib(Bytes b) {
 }
 
 KvPools pools_of(const Rank& rank, std::int64_t each, std::int64_t own) {
-  const DeviceSpec& device = rank.on->spec();
   const bool spread = rank.placement->spreads_layers();
-  const auto placed = static_cast<std::size_t>(device.placed_channels());
-  KvPools pools{std::vector(spread ? 1 : placed, each), std::vector(placed, 0)};
+  const auto placed = static_cast<std::size_t>(rank.placed_channels());
+  KvPools pools{std::vector(spread ? 1 : placed, each), std::vector(placed, 0), rank.own_channel()};
   if (!spread) std::iota(pools.of_channel.begin(), pools.of_channel.end(), 0);
-  if (device.kv_channels > device.placed_channels()) {
+  if (pools.own_channel >= 0) {
     pools.of_channel.push_back(static_cast<int>(pools.blocks.size()));
     pools.blocks.push_back(own);
   }
@@ -33,15 +32,14 @@ KvPools pools_of(const Rank& rank, std::int64_t each, std::int64_t own) {
 // Where the layers of a request go round the channels and do not divide by them, one holds a layer more than
 // another: all are as full as that one.
 Bytes host_room(const Rank& rank, std::int64_t layers) {
-  const std::int64_t channels = rank.on->spec().placed_channels();
+  const std::int64_t channels = rank.placed_channels();
   const std::int64_t most = (layers + channels - 1) / channels * channels;
   const double used = static_cast<double>(layers) / static_cast<double>(most);
-  return (rank.placement->spreads_layers() ? used : 1) * rank.on->spec().host_kv->capacity;
+  return (rank.placement->spreads_layers() ? used : 1) * rank.kv_memory().capacity;
 }
 
 bool one_host_pool(const Rank& rank) {
-  const DeviceSpec& device = rank.on->spec();
-  return device.own_channel() >= 0 && (device.placed_channels() == 1 || rank.placement->spreads_layers());
+  return rank.own_channel() >= 0 && (rank.placed_channels() == 1 || rank.placement->spreads_layers());
 }
 
 // What a cache in the host's memory cannot be combined with.
@@ -49,7 +47,7 @@ bool host_memory_serves(const Scenario& s, const ReplicaPlan& replica, const std
                         Reading& reading) {
   const ReplicaSpec& spec = replica.spec;
   const DeviceSpec& device = replica.rank.on->spec();
-  const bool in_host = device.host_kv.has_value(), channels = device.kv_channels > 1;
+  const bool in_host = replica.rank.keeps_kv_elsewhere(), channels = replica.rank.placed_channels() > 1;
   bool serves = true;
   const auto refuse = [&](bool unfit, const char* key, const std::string& why) {
     if (unfit) reading.problem(pointer + key, why);
@@ -82,7 +80,7 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
   const DeviceSpec& device = replica.rank.on->spec();
   const Sharding& cut = spec.parallelism;
   const KvCacheSpec& cache = spec.kv_cache;
-  const Bytes memory = device.memory, reserve = activation_reserve(s, spec);
+  const Bytes memory = device.own().capacity, reserve = activation_reserve(s, spec);
   Room room{cache.blocks.value_or(endless), endless};
   for (int stage = 0; stage < cut.pipeline; ++stage) {
     const Bytes weights = weight_bytes(s.model, s.precision, cut, stage);
@@ -91,7 +89,7 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
     const Bytes beside = cache.blocks                 ? memory - weights
                          : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
                                                       : cache.memory_fraction * memory - weights - reserve;
-    const bool in_host = device.host_kv && beside > Bytes(0);
+    const bool in_host = replica.rank.keeps_kv_elsewhere() && beside > Bytes(0);
     const Bytes bytes = in_host ? host_room(replica.rank, stage_layers(s.model, cut, stage)) : beside;
     const auto whole_blocks = [&](Bytes b) {
       return static_cast<std::int64_t>(std::floor(std::max(0.0, b / block)));
@@ -138,7 +136,7 @@ void check_longest(const ReplicaPlan& replica, const std::string& pointer, Readi
 void fit_kv_cache(const Scenario& s, ReplicaPlan& replica, const std::string& pointer, Reading& reading) {
   if (!host_memory_serves(s, replica, pointer, reading)) return;
   const DeviceSpec& device = replica.rank.on->spec();
-  const std::int64_t pools = replica.rank.placement->spreads_layers() ? 1 : device.placed_channels();
+  const std::int64_t pools = replica.rank.placement->spreads_layers() ? 1 : replica.rank.placed_channels();
   const std::optional<Room> room = room_of(s, replica, pools, pointer, reading);
   if (!room) return;
   if (replica.spec.kv_cache.blocks && room->blocks % pools != 0)

@@ -185,14 +185,19 @@ class Placer {
     return links;
   }
 
+  static void keep_kv_in_host(Rank& rank, const Device& host_memory, int sharers, bool spare) {
+    rank.on = with_host_memory(rank.on, host_memory, sharers);
+    rank.kv_memories = {static_cast<int>(rank.on->spec().memories.size()) - 1};
+    if (spare) rank.kv_memories.push_back(own_memory);
+  }
+
   bool join_host_memory(ReplicaPlan& replica, const NodeSpec& node, const std::string& pointer) {
     const PartitioningPolicy& partitioning = *replica.spec.partitioning;
     if (!partitioning.keeps_kv_in_host_memory() || !node.host_memory) return true;
     const int sharers = device_count(node);
     const std::string why = cannot_share(*node.host_memory, sharers);
     if (why.empty())
-      replica.rank.on =
-          with_host_memory(replica.rank.on, *node.host_memory, sharers, partitioning.uses_spare_memory());
+      keep_kv_in_host(replica.rank, *node.host_memory, sharers, partitioning.uses_spare_memory());
     else
       reading_.problem(pointer + "/partitioning", node.host_memory->spec().kind + ": " + why);
     return why.empty();
@@ -270,9 +275,8 @@ void place_replicas(Plan& plan, Reading& reading) {
     replica.spec = spec;
     placer.place(replica, fmt::format("/serving/replicas/{}", plan.replicas.size() - 1));
   }
-  const bool holds_kv = std::ranges::any_of(plan.replicas, [](const ReplicaPlan& replica) {
-    return replica.rank.on && replica.rank.on->spec().host_kv;
-  });
+  const bool holds_kv = std::ranges::any_of(
+      plan.replicas, [](const ReplicaPlan& replica) { return replica.rank.keeps_kv_elsewhere(); });
   const bool host_memory =
       std::ranges::any_of(scenario.nodes, [](const NodeSpec& node) { return node.host_memory != nullptr; });
   if (host_memory && !holds_kv && !reading.failed())

@@ -34,11 +34,10 @@ class Notes {
 
   void of_replica(const ReplicaPlan& replica, const std::string& at) {
     const ReplicaSpec& spec = replica.spec;
-    const DeviceSpec& device = replica.rank.on->spec();
     const std::string placement = given(at + "/placement/kind").get<std::string>();
-    if (placement != "round_robin" && device.placed_channels() == 1)
+    if (placement != "round_robin" && replica.rank.placed_channels() == 1)
       note(at + "/placement", fmt::format("{} changes nothing: {} has all KV caches in one place", placement,
-                                          device.host_kv ? device.host_kv->kind : device.kind));
+                                          replica.rank.kv_memory().name));
     if (spec.parallelism.tensor == 1) of_one_rank(replica, at);
     if (spec.kv_cache.memory_fraction != KvCacheSpec{}.memory_fraction &&
         (spec.kv_cache.blocks || spec.kv_cache.free_memory_fraction))

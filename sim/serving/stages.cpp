@@ -26,8 +26,8 @@ DeviceUsage nothing_used_yet(const Scenario& scenario, const Rank& rank, const S
   usage.die_mm2 = device.die_mm2;
   usage.kernels = device.kernels;
   usage.energy_note = device.power.note;
-  if (device.host_kv) usage.host_memory = device.host_kv->kind;
-  usage.memory_bandwidth = device.memory_bandwidth;
+  if (rank.keeps_kv_elsewhere()) usage.host_memory = rank.kv_memory().name;
+  usage.memory_bandwidth = device.own().bandwidth;
   usage.link_bandwidth = rank.links.bandwidth;
   for (std::size_t u = 0; u < device.units.size(); ++u)
     if (shown(device.units[u], model))

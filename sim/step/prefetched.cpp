@@ -48,14 +48,14 @@ std::vector<bool> Prefetched::covered(const OperatorGraph& part) {
 
 // Sub-batches fetch at the same time, each into an equal share.
 Bytes Prefetched::share_of_cache() const {
-  return device_->spec().cache->capacity / static_cast<double>(fetches_.front().fetch_index.size());
+  return device_->spec().cache()->capacity / static_cast<double>(fetches_.front().fetch_index.size());
 }
 
 BytesPerSecond Prefetched::beside_a(const KernelCost& communication) const {
   const DeviceSpec& spec = device_->spec();
-  if (!policy_->yields() || !(communication.time > Seconds(0))) return spec.cache->fill;
-  const BytesPerSecond reached = spec.reached_bandwidth();
-  return std::min(spec.cache->fill,
+  if (!policy_->yields() || !(communication.time > Seconds(0))) return device_->spec().cache()->reached();
+  const BytesPerSecond reached = spec.own().reached();
+  return std::min(device_->spec().cache()->reached(),
                   reached - std::min(communication.moved[own_memory] / communication.time, reached));
 }
 
@@ -107,7 +107,7 @@ StepCost Prefetched::set(Timeline& timeline, const StepGraph& graph, std::size_t
     const Fetch& f = fetches_[i];
     const CachedRead& read = reads_[i];
     const KernelCost fetch = fetch_cost(read.fetched, streams[i]);
-    KernelCost reader = reading_from_cache(uncached[i], read.hits, spec.cache->bandwidth);
+    KernelCost reader = reading_from_cache(uncached[i], read.hits, device_->spec().cache()->bandwidth);
     reader.energy -= spec.power.dynamic(Flops(0), read.hits, Bytes(0));
     set_cost(timeline, graph, f.fetch_index[chain], fetch);
     set_cost(timeline, graph, f.reader_index[chain], reader);

@@ -7,8 +7,7 @@ namespace {
 
 MemberChannels member_channels(const Rank& rank) {
   if (!rank.placement->spreads_layers()) return MemberChannels::own;
-  const auto& host = rank.on->spec().host_kv;
-  return host && host->even_loads ? MemberChannels::even : MemberChannels::rotating;
+  return rank.kv_memory().evenly_filled ? MemberChannels::even : MemberChannels::rotating;
 }
 
 }  // namespace

@@ -22,12 +22,21 @@ struct EngineOverhead {  // host time of one step beside the kernels
 
 struct Rank {
   std::shared_ptr<const Device> on;
+  // The memories of the device that KV caches live in. Their members are the channels, numbered in this
+  // order; a placement policy deals out those of the first.
+  std::vector<int> kv_memories = {own_memory};
   LinkSpec links;  // of its tensor-parallel group
   std::shared_ptr<const CollectiveModel> collectives;
   std::shared_ptr<const PartitioningPolicy> partitioning;
   std::shared_ptr<const ChannelPlacementPolicy> placement;
   std::shared_ptr<const PrefetchPolicy> prefetch;
   EngineOverhead engine;
+
+  const Memory& kv_memory() const { return on->spec().memories[static_cast<std::size_t>(kv_memories[0])]; }
+  bool keeps_kv_elsewhere() const { return kv_memories[0] != own_memory; }
+  int placed_channels() const { return kv_memory().members; }
+  // The one that is the device's own memory, where that of its host comes first; -1: there is none.
+  int own_channel() const { return kv_memories.size() > 1 ? placed_channels() : -1; }
 };
 
 // A stage of a model (build_stage) as the rank's partitioning policy and, in the end, its prefetch policy

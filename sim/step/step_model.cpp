@@ -138,7 +138,7 @@ StepCost StepModel::step(const StepWork& work) const {
 
 // Half of the operators of a stage beside host memory are for prompts, which few steps have.
 PlayedStep& StepModel::whole(const StepWork& work) const {
-  if (!device_->spec().host_kv || work.whole.prefill_tokens > 0) return *with_prompts_.whole;
+  if (!rank_.keeps_kv_elsewhere() || work.whole.prefill_tokens > 0) return *with_prompts_.whole;
   if (!decodes_.whole) decodes_.whole = std::make_unique<PlayedStep>(rank_, without_prompts(placed_), 1);
   return *decodes_.whole;
 }
@@ -146,7 +146,7 @@ PlayedStep& StepModel::whole(const StepWork& work) const {
 PlayedStep& StepModel::interleaved(const StepWork& work) const {
   if (collectives_elsewhere_)
     throw std::invalid_argument("collectives cannot be played as flows where sub-batches are interleaved");
-  const bool alone = device_->spec().host_kv && work.whole.prefill_tokens == 0;
+  const bool alone = rank_.keeps_kv_elsewhere() && work.whole.prefill_tokens == 0;
   std::unique_ptr<PlayedStep>& step = alone ? decodes_.interleaved : with_prompts_.interleaved;
   if (!step) step = std::make_unique<PlayedStep>(rank_, alone ? without_prompts(placed_) : placed_, 2);
   return *step;

@@ -51,13 +51,13 @@ TEST_CASE("device catalog: every row is a plausible machine") {
     CHECK(spec.kind == kind);
     CHECK(spec.title.size() > 5);
     CHECK(device_summary(kind) == spec.title);
-    CHECK(spec.memory > Bytes(1e9));
-    CHECK(spec.host_bandwidth < spec.memory_bandwidth);
+    CHECK(spec.own().capacity > Bytes(1e9));
+    CHECK(spec.host_bandwidth < spec.own().bandwidth);
     CHECK(spec.dollars_per_hour > 0);
     const PowerSpec& power = spec.power;
     CHECK(power.idle < power.tdp);
     // Every tensor core and every byte of bandwidth for a second: the TDP.
-    const Bytes memory = spec.memory_bandwidth * Seconds(1);
+    const Bytes memory = spec.own().bandwidth * Seconds(1);
     const Flops flops(spec.peak(sixteen_bit(*device)).value());
     const Joules full = power.idle * Seconds(1) + power.dynamic(flops, memory, Bytes(0));
     CHECK(full.value() == Approx(power.tdp.value()).epsilon(0.01));
@@ -78,11 +78,11 @@ TEST_CASE("device catalog: every host memory is a plausible one, and by itself r
     CHECK(spec.kind == kind);
     CHECK(spec.title.size() > 5);
     CHECK(device_summary(kind) == spec.title);
-    CHECK(spec.memory > Bytes(1e11));
-    CHECK(spec.host_bandwidth == spec.memory_bandwidth);  // one bus
+    CHECK(spec.own().capacity > Bytes(1e11));
+    CHECK(spec.host_bandwidth == spec.own().bandwidth);  // one bus
     CHECK(spec.dollars_per_hour > 0);
     CHECK(spec.power.idle < spec.power.tdp);
-    CHECK(spec.kv_channels == spec.units.at(0).members);
+    CHECK(spec.own().members == spec.units.at(0).members);
     CHECK_THAT(memory->cannot_run(stage), Catch::Contains(kind) && Catch::Contains("memory of a host"));
     CHECK_THROWS_AS(memory->cost(attention_operator(8, 8), decode_batch(1, 1), no_links()), std::logic_error);
     CHECK_THROWS_AS(memory->decode_attention(attention_operator(8, 8), decode_batch(1, 1)), std::logic_error);

@@ -95,7 +95,7 @@ TEST_CASE("device catalog: on every row nothing beats its roofline or draws more
       const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
       const FlopsPerSecond peak = matrix ? device->spec().peak(op.activations) : best_peak(*device);
       REQUIRE(cost.time >= cost.flops / peak);
-      REQUIRE(cost.time >= cost.moved[own_memory] / device->spec().memory_bandwidth);
+      REQUIRE(cost.time >= cost.moved[own_memory] / device->spec().own().bandwidth);
       REQUIRE((power.idle * cost.time + cost.energy).value() <= power.tdp.value() * cost.time.value() * 1.01);
     }
   }
@@ -106,12 +106,12 @@ TEST_CASE("device catalog: more bandwidth is never slower, more tokens or contex
   for (const std::string& kind : rows_that_run_models()) {
     INFO(kind);
     const auto device = catalog_device(kind);
-    const double bandwidth = device->spec().memory_bandwidth.value() / 1e9;
+    const double bandwidth = device->spec().own().bandwidth.value() / 1e9;
     const bool npu = device->spec().units.front().name == "systolic";
     const auto faster =
         catalog_device(kind, npu ? Json{{"memory_channels", 48}}  // the catalog's rows have 32
                                  : Json{{"memory_bandwidth_gb_per_s", 1.5 * bandwidth}});
-    REQUIRE(faster->spec().memory_bandwidth > device->spec().memory_bandwidth);
+    REQUIRE(faster->spec().own().bandwidth > device->spec().own().bandwidth);
     for (int i = 0; i < 200; ++i) {
       const Operator op = random_operator(random, *device);
       RandomBatch batch(random);
@@ -166,12 +166,12 @@ TEST_CASE(
   int kinds = 0;
   for (const std::string& kind : rows_that_run_models()) {
     const auto device = catalog_device(kind);
-    if (!device->spec().cache) continue;
+    if (!device->spec().cache()) continue;
     ++kinds;
     INFO(kind);
-    const CacheSpec cache = *device->spec().cache;
-    CHECK(cache.fill <= device->spec().memory_bandwidth);
-    CHECK(cache.bandwidth >= device->spec().memory_bandwidth);
+    const Memory cache = *device->spec().cache();
+    CHECK(cache.reached() <= device->spec().own().bandwidth);
+    CHECK(cache.bandwidth >= device->spec().own().bandwidth);
     CHECK(std::ranges::count_if(device->spec().units,
                                 [](const Unit& unit) { return unit.runs(OperatorKind::prefetch); }) == 1);
     for (int i = 0; i < 300; ++i) {
@@ -215,7 +215,7 @@ TEST_CASE(
     "device catalog: a matrix that comes from an endless cache takes what it takes on an endless memory") {
   Random random(15);
   for (const std::string& kind : rows_that_run_models()) {
-    if (!catalog_device(kind)->spec().cache) continue;
+    if (!catalog_device(kind)->spec().cache()) continue;
     INFO(kind);
     const auto device = catalog_device(kind),
                endless = catalog_device(kind, {{"memory_bandwidth_gb_per_s", 1e12}});

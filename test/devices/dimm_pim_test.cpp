@@ -20,7 +20,7 @@ const Json peak = {{"dimm_timing", "peak"}};
 std::shared_ptr<const Device> a100_beside(const std::string& memory, const Json& keys, int devices) {
   const auto dimm = catalog_device(memory, keys);
   REQUIRE(cannot_share(*dimm, devices) == "");
-  return with_host_memory(catalog_device("a100_sxm_80gb"), *dimm, devices, false);
+  return with_host_memory(catalog_device("a100_sxm_80gb"), *dimm, devices);
 }
 
 Operator operator_of(OperatorKind kind, std::int64_t kv_heads, std::int64_t group, int channel = -1) {
@@ -140,7 +140,7 @@ TEST_CASE("host memories: every operator there is a line over the steps of decod
   for (const std::string& memory : host_memories())
     for (const Json& keys : {peak, Json{{"dimm_timing", "commands"}}}) {
       const auto device = a100_beside(memory, keys, 8);
-      const int ranksets = device->spec().kv_channels;
+      const int ranksets = device->spec().memories.back().members;
       REQUIRE(device->affine_over_steps());
       for (int round = 0; round < 20; ++round) {
         Batch batch(dice, ranksets);
@@ -174,11 +174,11 @@ TEST_CASE("host memories: what the ranksets do adds up to what is done") {
   for (const std::string& memory : host_memories()) {
     const auto device = a100_beside(memory, Json::object(), 8);
     for (int round = 0; round < 30; ++round) {
-      const Batch batch(dice, device->spec().kv_channels);
+      const Batch batch(dice, device->spec().memories.back().members);
       const std::int64_t heads = dice(1, 12), group = dice(1, 4);
       for (const OperatorKind kind : {OperatorKind::decode_attention, OperatorKind::store}) {
         KernelCost sum;
-        for (int channel = 0; channel < device->spec().kv_channels; ++channel) {
+        for (int channel = 0; channel < device->spec().memories.back().members; ++channel) {
           const KernelCost one =
               device->cost(operator_of(kind, heads, group, channel), batch.shape(), no_links());
           sum.time += one.time, sum.flops += one.flops, sum.energy += one.energy,
@@ -206,7 +206,7 @@ TEST_CASE("host memories: commands are never faster than the peak, nor more rank
                  bound = a100_beside(memory, peak, 8),
                  wide = a100_beside(memory, {{"memory_channels", 32}}, 8),
                  deep = a100_beside(memory, {{"ranks", 8}}, 8);
-      const Batch batch(dice, played->spec().kv_channels);
+      const Batch batch(dice, played->spec().memories.back().members);
       const std::int64_t heads = dice(1, 12), group = dice(1, 16);
       INFO(memory << " " << heads << " heads of " << group);
       for (const OperatorKind kind : elsewhere) {
@@ -227,16 +227,15 @@ TEST_CASE(
                        alone = catalog_device("a100_sxm_80gb")->spec(),
                        both = a100_beside(memory, Json::object(), devices)->spec();
       const double share = 1. / devices;
-      REQUIRE(both.host_kv);
-      CHECK(both.host_kv->capacity == share * whole.memory);
-      CHECK(both.host_kv->bandwidth.value() == Approx(share * whole.memory_bandwidth.value()));
+      CHECK(both.memories.back().capacity == share * whole.own().capacity);
+      CHECK(both.memories.back().bandwidth.value() == Approx(share * whole.own().bandwidth.value()));
       CHECK(both.host_bandwidth == alone.host_bandwidth);
-      CHECK(both.memory == alone.memory);
+      CHECK(both.own() == alone.own());
       CHECK(both.kind == alone.kind);
       CHECK(both.power.idle.value() == Approx((alone.power.idle + share * whole.power.idle).value()));
       CHECK(both.power.tdp.value() == Approx((alone.power.tdp + share * whole.power.tdp).value()));
       CHECK(both.dollars_per_hour == Approx(alone.dollars_per_hour + share * whole.dollars_per_hour));
-      CHECK(both.kv_channels == whole.kv_channels);
+      CHECK(both.memories.back().members == whole.own().members);
     }
   CHECK(cannot_share(*catalog_device("dimm_pim"), 3) != "");
   CHECK(cannot_share(*catalog_device("dimm_pim"), 32) != "");
@@ -247,9 +246,9 @@ TEST_CASE("decodes elsewhere: everything but the decodes' attention is the devic
   const auto alone = catalog_device("a100_sxm_80gb");
   for (const auto& device : {a100_beside("dimm_pim", Json::object(), 8), catalog_device("a100_hbm_pim")}) {
     for (int round = 0; round < 50; ++round) {
-      const Batch batch(dice, device->spec().kv_channels);
+      const Batch batch(dice, device->spec().memories.back().members);
       BatchShape shape = batch.shape();
-      const bool one_channel = device->spec().kv_channels == 1;
+      const bool one_channel = device->spec().memories.back().members == 1;
       if (one_channel) shape.contexts = {};
       BatchShape prompts = shape;
       prompts.decodes = prompts.decode_context_sum = prompts.decode_context_max = 0, prompts.contexts = {};

@@ -58,8 +58,7 @@ TEST_CASE("given devices: every row of the catalog as a file is that device") {
     const DeviceSpec a = mine.device->spec(), b = catalog_device(std::string(name))->spec();
     CHECK(a.kind == "mine");
     CHECK(a.title == b.title);
-    CHECK(a.memory == b.memory);
-    CHECK(a.memory_bandwidth == b.memory_bandwidth);
+    CHECK((a.memories == b.memories));
     CHECK(a.dollars_per_hour == b.dollars_per_hour);
     CHECK(unit_names(a.units) == unit_names(b.units));
     CHECK(a.power.per_flop == b.power.per_flop);
@@ -147,7 +146,7 @@ TEST_CASE("given devices: an NPU streams at what the bank model of a given memor
     const auto device = make("npu_only", entry, "scenario.json", assumptions).device;
     const BatchShape batch = decode_batch(1000, 1);
     return (Bytes(1e9) / device->cost(norm, batch, *make_collectives({}, "")).time) /
-           device->spec().memory_bandwidth;
+           device->spec().own().bandwidth;
   };
   const Json slow = {{"ccd_l_ck", 8}};
   const auto slower = [&] { return stream_efficiency(memory_of(Json("hbm2_neupims"))); };

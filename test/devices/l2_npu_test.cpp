@@ -22,25 +22,25 @@ Operator eight_bit_attention(std::int64_t query_heads, std::int64_t kv_heads) {
 
 TEST_CASE("L2 NPUs: what PRESERVE's Table 2 and Section 4 say, a unit for whatever works by itself") {
   const DeviceSpec spec = catalog_device("l2_npu")->spec();
-  CHECK(spec.memory == Bytes(64. * (1 << 30)));
-  CHECK(spec.memory_bandwidth == BytesPerSecond(1.84e12));
+  CHECK(spec.own().capacity == Bytes(64. * (1 << 30)));
+  CHECK(spec.own().bandwidth == BytesPerSecond(1.84e12));
   CHECK(spec.peak(DataType::int8) == FlopsPerSecond(800e12));
   CHECK(spec.peak(DataType::fp16) == FlopsPerSecond(400e12));
   CHECK(spec.peak(DataType::bf16) == FlopsPerSecond(400e12));
   CHECK(spec.peak(DataType::fp8) == FlopsPerSecond(0));
   CHECK(unit_names(spec.units) == "npu, prefetch, link");
-  REQUIRE(spec.cache);
-  CHECK(spec.cache->capacity == Bytes(104e6));  // MB of 10^6
-  CHECK(spec.cache->bandwidth == BytesPerSecond(12e12));
+  REQUIRE(spec.cache());
+  CHECK(spec.cache()->capacity == Bytes(104e6));  // MB of 10^6
+  CHECK(spec.cache()->bandwidth == BytesPerSecond(12e12));
   // 800 / 1.84 cores at their peak draw 0.526 W each.
   const Joules second = spec.power.dynamic(Flops(400e12), Bytes(0), Bytes(0));
   CHECK(second.value() == Approx(800 / 1.84 * 0.526).epsilon(1e-4));
 
   const DeviceSpec ascend = catalog_device("ascend_910b")->spec();
-  CHECK(ascend.memory_bandwidth == BytesPerSecond(1.6e12));
+  CHECK(ascend.own().bandwidth == BytesPerSecond(1.6e12));
   CHECK(ascend.peak(DataType::int8) == FlopsPerSecond(800e12));
-  REQUIRE(ascend.cache);
-  CHECK(ascend.cache->capacity == Bytes(192. * (1 << 20)));
+  REQUIRE(ascend.cache());
+  CHECK(ascend.cache()->capacity == Bytes(192. * (1 << 20)));
   REQUIRE(ascend.die_mm2);
   CHECK(*ascend.die_mm2 == Approx(665.61).epsilon(1e-4));
 }
@@ -53,7 +53,7 @@ TEST_CASE("L2 NPUs: the die is its cores and its cache, and each number can be g
   CHECK(die({{"l2_mb", 0}}) == Approx(1.34 * cores));
   CHECK(die({{"int8_tflops", 400}}) == Approx(1.34 * cores / 2 + 0.36 * 104));
   CHECK(die({{"core_mm2", 2}, {"l2_mm2_per_mb", 1}, {"core_int8_tflops", 8}}) == Approx(200 + 104));
-  CHECK(catalog_device("l2_npu", {{"l2_mb", 8}})->spec().cache->capacity == Bytes(8e6));
+  CHECK(catalog_device("l2_npu", {{"l2_mb", 8}})->spec().cache()->capacity == Bytes(8e6));
   // 16-bit peaks follow the 8-bit one, unless they are given.
   CHECK(catalog_device("l2_npu", {{"int8_tflops", 400}})->spec().peak(DataType::bf16) ==
         FlopsPerSecond(200e12));
@@ -206,7 +206,7 @@ TEST_CASE("L2 NPUs: nothing is faster with less bandwidth, peak or efficiency") 
   };
   for (const std::string& kind : l2_npus) {
     const auto device = catalog_device(kind);
-    const double bandwidth = device->spec().memory_bandwidth.value() / 1e9;
+    const double bandwidth = device->spec().own().bandwidth.value() / 1e9;
     for (const Json& worse :
          {Json{{"memory_bandwidth_gb_per_s", 0.7 * bandwidth}}, Json{{"memory_efficiency", 0.5}},
           Json{{"int8_tflops", 500}}, Json{{"strided_kv_efficiency", 0.5}}}) {
@@ -221,7 +221,7 @@ TEST_CASE("L2 NPUs: nothing is faster with less bandwidth, peak or efficiency") 
         const KernelCost cost = device->cost(op, batch, no_links());
         REQUIRE(slower->cost(op, batch, no_links()).time >= cost.time);
         REQUIRE(cost.time >= cost.flops / device->spec().peak(op.activations));
-        REQUIRE(cost.time >= cost.moved[own_memory] / device->spec().memory_bandwidth);
+        REQUIRE(cost.time >= cost.moved[own_memory] / device->spec().own().bandwidth);
       }
     }
   }

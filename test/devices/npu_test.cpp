@@ -39,12 +39,12 @@ TEST_CASE("NPUs: what Table 2 of NeuPIMs says, and a unit for whatever works by 
   for (const std::string& kind : npus) {
     const DeviceSpec& spec = catalog_device(kind)->spec();
     INFO(kind);
-    CHECK(spec.memory == Bytes(32. * (1 << 30)));
-    CHECK(spec.memory_bandwidth.value() == Approx(1.024e12));
+    CHECK(spec.own().capacity == Bytes(32. * (1 << 30)));
+    CHECK(spec.own().bandwidth.value() == Approx(1.024e12));
     CHECK(spec.peak(DataType::fp16) == FlopsPerSecond(262.144e12));
     CHECK(spec.peak(DataType::fp8) == FlopsPerSecond(0));
     const bool pim = kind != "npu_only";
-    CHECK(spec.kv_channels == (pim ? 32 : 1));
+    CHECK(spec.own().members == (pim ? 32 : 1));
     REQUIRE(spec.mha.has_value() == pim);
     if (pim) CHECK((spec.mha->page == 512 && spec.mha->banks == 32));
   }
@@ -52,8 +52,9 @@ TEST_CASE("NPUs: what Table 2 of NeuPIMs says, and a unit for whatever works by 
   CHECK(unit_names(catalog_device("npu_pim_blocked")->spec().units) == "systolic, vector, pim_blocked, link");
   CHECK(unit_names(catalog_device("neupims_npu")->spec().units) == "systolic, vector, pim, link");
   CHECK(catalog_device("neupims_npu")->spec().units[2].members == 32);
-  CHECK(catalog_device("neupims_npu", {{"row_buffers", "none"}})->spec().kv_channels == 1);
-  CHECK(catalog_device("npu_only", {{"memory_channels", 64}})->spec().memory == Bytes(64. * (1 << 30)));
+  CHECK(catalog_device("neupims_npu", {{"row_buffers", "none"}})->spec().own().members == 1);
+  CHECK(catalog_device("npu_only", {{"memory_channels", 64}})->spec().own().capacity ==
+        Bytes(64. * (1 << 30)));
 }
 
 TEST_CASE("NPUs: the catalog's memory efficiency is what the bank model reaches on a long stream") {

@@ -31,8 +31,8 @@ TEST_CASE("device overrides: each number can be given, is used and is recorded, 
   const auto device = make_device("h100_sxm", params);
   params.close();
   reading.finish();
-  CHECK(device->spec().memory_bandwidth == BytesPerSecond(4e12));
-  CHECK(device->spec().memory == Bytes(160. * (1 << 30)));
+  CHECK(device->spec().own().bandwidth == BytesPerSecond(4e12));
+  CHECK(device->spec().own().capacity == Bytes(160. * (1 << 30)));
   CHECK(device->spec().peak(DataType::bf16) == FlopsPerSecond(2e15));
   CHECK(device->spec().dollars_per_hour == 9);
   CHECK(device->spec().power.tdp == Watts(1000));
@@ -48,16 +48,16 @@ TEST_CASE("device overrides: each number can be given, is used and is recorded, 
 TEST_CASE(
     "device overrides: a GPU prefetches into as much L2 as is given, and where its bandwidth is known") {
   const DeviceSpec h100 = catalog_device("h100_sxm")->spec();
-  REQUIRE(h100.cache);
-  CHECK(h100.cache->capacity == Bytes(50. * (1 << 20)));
+  REQUIRE(h100.cache());
+  CHECK(h100.cache()->capacity == Bytes(50. * (1 << 20)));
   CHECK(unit_names(h100.units) == "gpu, link, prefetch");
   const auto other = catalog_device("h100_sxm", {{"l2_mb", 128}, {"l2_bandwidth_gb_per_s", 20000}});
-  CHECK(other->spec().cache->capacity == Bytes(128e6));
-  CHECK(other->spec().cache->bandwidth == BytesPerSecond(20e12));
-  CHECK(other->spec().cache->fill == h100.cache->fill);
-  CHECK_FALSE(catalog_device("t4")->spec().cache);
+  CHECK(other->spec().cache()->capacity == Bytes(128e6));
+  CHECK(other->spec().cache()->bandwidth == BytesPerSecond(20e12));
+  CHECK(other->spec().cache()->reached() == h100.cache()->reached());
+  CHECK_FALSE(catalog_device("t4")->spec().cache());
   CHECK(unit_names(catalog_device("t4")->spec().units) == "gpu, link");
-  CHECK(catalog_device("t4", {{"l2_bandwidth_gb_per_s", 1000}})->spec().cache->capacity ==
+  CHECK(catalog_device("t4", {{"l2_bandwidth_gb_per_s", 1000}})->spec().cache()->capacity ==
         Bytes(4. * (1 << 20)));
 }
 

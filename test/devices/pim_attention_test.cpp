@@ -30,7 +30,7 @@ struct Decodes {
 };
 
 std::vector<Seconds> by_channel(const Device& device, const Operator& op, const BatchShape& batch) {
-  std::vector<Seconds> times(static_cast<std::size_t>(device.spec().kv_channels), Seconds(-1));
+  std::vector<Seconds> times(static_cast<std::size_t>(device.spec().own().members), Seconds(-1));
   device.cost_by_member(op, batch, times);
   return times;
 }

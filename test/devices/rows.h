@@ -7,7 +7,7 @@ namespace weir::test {
 inline std::vector<std::string> rows_of(bool host_memory) {
   std::vector<std::string> rows;
   for (const std::string& kind : device_names())
-    if (catalog_device(kind)->spec().is_host_memory == host_memory) rows.push_back(kind);
+    if (catalog_device(kind)->spec().runs_models() != host_memory) rows.push_back(kind);
   return rows;
 }
 

@@ -63,12 +63,12 @@ TEST_CASE("host memory: it stands anywhere among a node's devices, and joins who
        {Json{two_gpus, {{"kind", "dimm_pim"}}}, Json{{{"kind", "dimm_pim"}}, two_gpus}}) {
     Json json = with_devices(devices);
     const ReplicaPlan replica = read_plan(json, "test.json").replicas[0];
-    REQUIRE(replica.rank.on->spec().host_kv);
-    CHECK(replica.rank.on->spec().kv_channels == 4);
+    REQUIRE(replica.rank.keeps_kv_elsewhere());
+    CHECK(replica.rank.placed_channels() == 4);
     CHECK(replica.kv_pools.blocks.size() == 1);
     CHECK(replica.rank.on->spec().kind == "a100_sxm_80gb");
     json["serving"]["replicas"][0]["partitioning"]["kind"] = "device_only";
-    CHECK_FALSE(read_plan(json, "test.json").replicas[0].rank.on->spec().host_kv);
+    CHECK_FALSE(read_plan(json, "test.json").replicas[0].rank.keeps_kv_elsewhere());
   }
 }
 

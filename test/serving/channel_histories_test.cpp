@@ -80,7 +80,7 @@ class Station {
     spec.batching = dice(0, 1) ? make_policy("sub_batch_interleaving", dice(2, 12), 3000)
                                : make_policy("chunked_prefill", dice(2, 12), dice(12, 400));
     spec.placement = placement_;
-    plan.kv_pools = test::pools(dice(longest, longest * 3) / block_tokens, plan.rank.on->spec().kv_channels,
+    plan.kv_pools = test::pools(dice(longest, longest * 3) / block_tokens, plan.rank.placed_channels(),
                                 placement_->spreads_layers());
     spec.kv_cache.block_tokens = block_tokens;
     spec.kv_cache.prefix_caching = false;

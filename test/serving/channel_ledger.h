@@ -65,7 +65,7 @@ class ChannelLedger {
     bool left = false;  // its request; the blocks are still held
     std::int32_t preemptions = 0;
   };
-  int channels() const { return replica_.plan().rank.on->spec().kv_channels; }
+  int channels() const { return static_cast<int>(replica_.plan().kv_pools.of_channel.size()); }
   std::size_t pool_of(const Entry& entry) const;
   std::vector<std::int64_t> free() const;
   void check_placement() const;

@@ -14,7 +14,7 @@ namespace weir::test {
 
 class InChannels final : public Device {
  public:
-  explicit InChannels(int channels) { spec_.kv_channels = channels; }
+  explicit InChannels(int channels) { spec_.own().members = channels; }
   const DeviceSpec& spec() const override { return spec_; }
   KernelCost cost(const Operator&, const BatchShape&, const CollectiveModel&) const override { return {}; }
   AffineKernelCost decode_attention(const Operator&, const BatchShape&) const override { return {}; }

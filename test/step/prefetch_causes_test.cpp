@@ -42,7 +42,7 @@ Seconds played(Case c, unsigned set, const Spared& spared) {
   const StageGraph spread = on_units_of_their_own(placed, spared, units);
   const StageStep step =
       stage_step({&spread, 1}, units,
-                 std::vector<Resource>{{"memory", (spared.sharing ? 1e9 : 1) * device.cache->fill},
+                 std::vector<Resource>{{"memory", (spared.sharing ? 1e9 : 1) * device.cache()->reached()},
                                        {"link", (spared.units ? 1e9 : 1) * replica.links.bandwidth}});
   Timeline timeline(step.graph);
   const auto fill = [&](const OperatorGraph& part, int first) {

@@ -33,7 +33,7 @@ TEST_CASE(
            {Sharding{1, 1, 1}, Sharding{2, 3, 1}, Sharding{4, 2, 2}, Sharding{8, 1, 1}}) {
         const Architecture architecture = catalog_model(model);
         if (!sharding_problems(architecture, cut).empty()) continue;
-        const bool fast = catalog_device(kind)->spec().memory_bandwidth > BytesPerSecond(1e12);
+        const bool fast = catalog_device(kind)->spec().own().bandwidth > BytesPerSecond(1e12);
         const Rank replica = replica_on(
             kind, fast ? interconnects[static_cast<std::size_t>(uniform_int(random, 0, 3))] : "pcie4_x16",
             uniform_int(random, 0, 1) ? "vllm" : "");

@@ -40,7 +40,7 @@ TEST_CASE("l3: every model, trace and system of the study is a scenario that hol
           CHECK(s.assumptions == set);
           CHECK(replica.rank.on->spec().peak(DataType::fp16).value() ==
                 (s.assumptions == "paper_gpu" ? 19.5e12 : 312e12));
-          CHECK(replica.rank.on->spec().host_kv.has_value() == (system.memory != nullptr));
+          CHECK(replica.rank.keeps_kv_elsewhere() == (system.memory != nullptr));
           CHECK(replica.spec.count * replica.spec.parallelism.tensor == 8);
           REQUIRE(std::ssize(s.workload.requests) == 1000);
           for (const Request& request : s.workload.requests) {

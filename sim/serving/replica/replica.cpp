@@ -154,7 +154,7 @@ void Replica::compute(const Slice& slice, Iteration& iteration) {
     live.resident = 0;
     return;
   }
-  const bool with_contexts = device().kv_channels > 1;
+  const bool with_contexts = plan_->kv_pools.several_channels();
   add(view, slice.tokens, with_contexts, iteration.shape, iteration.parts);
   if (!iteration.sub_batches.empty()) {
     const auto half = static_cast<std::size_t>(slice.sub_batch);
@@ -223,7 +223,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
   iteration.clear();
   kv_limited_ = false;
   if (empty()) return false;
-  if (device().kv_channels > 1) place_waiting();
+  if (plan_->kv_pools.several_channels()) place_waiting();
   find_left_blocks();
   batch_.clear();
   spec_->batching->next({.running = running_,

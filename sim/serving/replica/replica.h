@@ -102,11 +102,10 @@ class Replica {
   void move_out(std::int32_t at, Iteration& iteration);
   void move_in(std::int32_t at, Iteration& iteration);
   std::int64_t own_room(bool reserved) const;  // blocks of own_channel() that nobody has or may need
-  const DeviceSpec& device() const { return plan_->rank.on->spec(); }
   int pool(const SequenceView& view) const {
     return plan_->kv_pools.of_channel[static_cast<std::size_t>(view.channel)];
   }
-  std::int16_t own_channel() const { return static_cast<std::int16_t>(device().own_channel()); }
+  std::int16_t own_channel() const { return static_cast<std::int16_t>(plan_->kv_pools.own_channel); }
   void compute(const Slice& slice, Iteration& iteration);
   void preempt(const std::vector<std::int32_t>& preempted, Seconds now, Iteration& iteration);
   void find_left_blocks();

@@ -17,7 +17,7 @@ void Replica::place_waiting() {
   std::int64_t most = std::min(seats - std::ssize(running_), (seats + stages - 1) / stages);
   most = std::min({most, cache_.total() - cache_.used(), static_cast<std::int64_t>(waiting_.size())});
   const bool reserves = spec_->kv_cache.admission == Admission::sequence;
-  const bool several = device().placed_channels() > 1 && cache_.channels() > 1;
+  const bool several = plan_->kv_pools.placed_channels() > 1 && cache_.channels() > 1;
   placement_may_change_ =
       most > 0 && ((several && spec_->placement->follows_loads()) || (own_channel() >= 0 && !reserves));
   if (most <= 0) return;
@@ -44,7 +44,7 @@ void Replica::ask_placement() {
   for (const SequenceView& view : running_)
     if (!view.in_flight && view.channel != own_channel())
       placed_.push_back({view.known_tokens, view.channel});
-  for (int channel = 0; channel < device().placed_channels(); ++channel)
+  for (int channel = 0; channel < plan_->kv_pools.placed_channels(); ++channel)
     free_by_channel_.push_back(cache_.free(plan_->kv_pools.of_channel[static_cast<std::size_t>(channel)]));
   spec_->placement->place({.placed = placed_,
                            .free_blocks = free_by_channel_,

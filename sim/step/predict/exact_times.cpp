@@ -6,7 +6,10 @@
 namespace weir {
 
 ExactTimes::ExactTimes(const Rank& rank, const StageGraph& placed)
-    : device_(rank.on), links_(rank.collectives) {
+    : device_(rank.on),
+      links_(rank.collectives),
+      placed_channels_(rank.placed_channels()),
+      own_channel_(rank.own_channel()) {
   for_each_operator(placed, [this](const Operator& op, double times) {
     auto& ops = !follows_contexts(op.kind)           ? by_rows_
                 : op.kind == OperatorKind::attention ? attention_
@@ -53,7 +56,7 @@ Seconds ExactTimes::batched(std::int64_t prompt_tokens, std::int64_t decodes) co
 }
 
 Seconds ExactTimes::offloaded(const OffloadedWork& work) const {
-  const int channels = device_->spec().placed_channels();
+  const int channels = placed_channels_;
   BatchShape batch;
   batch.decodes = work.decodes;
   batch.decode_context_sum = work.context_sum;

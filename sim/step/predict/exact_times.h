@@ -22,7 +22,7 @@ class ExactTimes final : public StepTimes {
   // Where the contexts are not given they lie evenly over the channels.
   Seconds offloaded(const OffloadedWork& work) const override;
   Seconds decode_attention(std::span<const DecodeContext> own) const override;
-  int own_channel() const { return device_->spec().own_channel(); }
+  int own_channel() const { return own_channel_; }
 
  private:
   struct Placed {
@@ -31,6 +31,7 @@ class ExactTimes final : public StepTimes {
   };
   std::shared_ptr<const Device> device_;
   std::shared_ptr<const CollectiveModel> links_;
+  int placed_channels_, own_channel_;
   std::vector<Placed> by_rows_, attention_, offloaded_;
   mutable std::vector<DecodeContext> contexts_;  // scratch
   // Policies ask for the same ones again and again, and matrices are most of a question's price.

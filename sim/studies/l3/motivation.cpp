@@ -33,7 +33,7 @@ class OneGpu {
     });
     const DeviceSpec& gpu = rank_.on->spec();
     return {sum.flops / gpu.peak(DataType::fp16) / sum.time,
-            sum.moved[own_memory] / sum.time / gpu.memory_bandwidth};
+            sum.moved[own_memory] / sum.time / gpu.own().bandwidth};
   }
 
   struct StepTime {

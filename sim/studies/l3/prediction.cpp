@@ -21,7 +21,7 @@ class SubBatches {
  public:
   SubBatches(const Plan& plan, unsigned seed) : requests_(plan.scenario.workload.requests), random_(seed) {
     const ReplicaPlan& replica = plan.replicas[0];
-    channels_ = replica.rank.on->spec().kv_channels;
+    channels_ = static_cast<int>(replica.kv_pools.of_channel.size());
     double tokens = 0;
     for (const Request& request : requests_)
       tokens += static_cast<double>(request.input_tokens + request.output_tokens);

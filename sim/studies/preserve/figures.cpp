@@ -123,7 +123,7 @@ void draw_footprints(ResultDirectory& directory) {
   int i = 10;
   for (const auto& [device, name] :
        {std::pair{"ascend_910b", "910B"}, {"l40s", "L40S"}, {"h100_sxm", "H100"}}) {
-    const double mb = 1e-6 * catalog_device(device)->spec().cache.value().capacity.value();
+    const double mb = 1e-6 * catalog_device(device)->spec().cache()->capacity.value();
     capacities += fmt::format("set arrow {} from 1, {} to 64, {} nohead lc rgb \"#404040\" lw 1.5 dt (6,4)\n",
                               i, mb, mb);
     names +=

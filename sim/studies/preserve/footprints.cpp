@@ -54,7 +54,7 @@ void add_footprints(const Runs&, const Folder& folder, Rows& rows) {
                                "largest half of a layer on 16 devices, MB, int8, 8 x 16k", {}, {most, most});
   row.note = fmt::format(
       "{}; the paper: 16 devices suffice for the L2 of today's, of which the largest has {:.0f} MB", of,
-      1e-6 * catalog_device("ascend_910b")->spec().cache.value().capacity.value());
+      1e-6 * catalog_device("ascend_910b")->spec().cache()->capacity.value());
 }
 
 }  // namespace weir::preserve
