@@ -8,8 +8,8 @@
 #include <boost/container/small_vector.hpp>
 #include <stdexcept>
 
+#include "policies/batching/batch_builder.h"
 #include "policies/batching/decode_halves.h"
-#include "policies/batching/step.h"
 
 namespace weir {
 namespace {

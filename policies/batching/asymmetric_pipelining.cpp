@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "policies/batching/asymmetric_batches.h"
+#include "policies/batching/batch_builder.h"
 #include "policies/batching/decode_halves.h"
-#include "policies/batching/step.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 // priorities, long_prefill_token_threshold (0 by default).
 #include <algorithm>
 
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
 
 namespace weir {
 namespace {

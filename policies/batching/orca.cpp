@@ -3,7 +3,7 @@
 // its end beside all others (the paper's n_slots reservation): kv_cache.admission is not looked at and
 // nothing is ever preempted. The paper bounds an iteration by requests alone; the token budget is the
 // activation memory it does not speak of.
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 //
 // One difference: v0's can_append_slots wants a free block for every decode, even where the last one held has
 // room. Here a decode asks for what it needs, as in v1: one block apart.
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
 
 namespace weir {
 namespace {

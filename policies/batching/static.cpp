@@ -4,7 +4,7 @@
 // at, nothing is preempted); it computes all their prompts, whole, in as many steps as the token budget
 // needs; then all decode together, and nobody joins until the last has ended. Rows of those that ended are
 // not computed on, as FasterTransformer would: a lower bound on its cost.
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
 
 namespace weir {
 namespace {

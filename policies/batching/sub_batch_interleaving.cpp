@@ -5,7 +5,7 @@
 // request is computed anew in one step; hence serves(), as of prefill_first.
 #include <boost/container/small_vector.hpp>
 
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
 
 #include <fmt/format.h>
 
