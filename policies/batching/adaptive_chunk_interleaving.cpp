@@ -91,8 +91,8 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
   void next(const ServingView& view, Batch& batch) const override {
     if (!view.times)
       throw std::logic_error("adaptive_chunk_interleaving is asked without the times of steps");
-    Step step(view, limits_, view.admission, batch);
-    step.run_decodes();
+    BatchBuilder builder(view, limits_, view.admission, batch);
+    builder.run_decodes();
     SubBatch halves[2];
     part_decodes(view, batch);
     for (const Slice& slice : batch.slices) {
@@ -105,7 +105,7 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
     }
     for (const std::size_t half : {std::size_t{1}, std::size_t{0}}) {
       const std::size_t first = batch.slices.size();
-      fill(view, step, *view.times, halves[half], halves[1 - half]);
+      fill(view, builder, *view.times, halves[half], halves[1 - half]);
       for (std::size_t i = first; i < batch.slices.size(); ++i)
         batch.slices[i].sub_batch = static_cast<std::int8_t>(half);
     }
@@ -117,7 +117,7 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
   }
 
  private:
-  void fill(const ServingView& view, Step& step, const StepTimes& times, SubBatch& filled,
+  void fill(const ServingView& view, BatchBuilder& builder, const StepTimes& times, SubBatch& filled,
             const SubBatch& other) const;
 
   Predictor predictor_;
@@ -126,33 +126,33 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
 };
 
 // The prompt that was cut comes first, then those that wait; nobody behind one that is cut now.
-void AdaptiveChunkInterleaving::fill(const ServingView& view, Step& step, const StepTimes& times,
+void AdaptiveChunkInterleaving::fill(const ServingView& view, BatchBuilder& builder, const StepTimes& times,
                                      SubBatch& filled, const SubBatch& other) const {
   Filler filler(times, filled, other, view.own_channel);
   // As much of it as joins now: tokens, context, channel.
   const auto wanted = [&](const SequenceView& prompt) {
-    PrefillChunk chunk{std::min(prompt.pending(), step.tokens_left()), prompt.computed_tokens,
+    PrefillChunk chunk{std::min(prompt.pending(), builder.tokens_left()), prompt.computed_tokens,
                        prompt.channel};
     const std::int64_t least = min_prompt_tokens_ - filled.prompt_tokens;
     const std::int64_t fill = chunk.tokens <= least || filler.full() ? 0 : filler.closest(chunk);
     chunk.tokens = std::min(chunk.tokens, std::max(least, fill));
     return chunk;
   };
-  for (; step.unfinished_prompt() >= 0 && !step.full();) {
-    const SequenceView& prompt = view.running[static_cast<std::size_t>(step.unfinished_prompt())];
+  for (; builder.unfinished_prompt() >= 0 && !builder.full();) {
+    const SequenceView& prompt = view.running[static_cast<std::size_t>(builder.unfinished_prompt())];
     const PrefillChunk chunk = wanted(prompt);
-    if (chunk.tokens <= 0 || !step.continue_prompt(chunk.tokens)) return;
+    if (chunk.tokens <= 0 || !builder.continue_prompt(chunk.tokens)) return;
     filler.add(chunk);
     if (chunk.tokens < prompt.pending()) return;
   }
-  while (const SequenceView* head = step.head()) {
+  while (const SequenceView* head = builder.head()) {
     if (head->elsewhere) {
-      const std::int64_t tokens = std::min(head->pending(), step.tokens_left());
-      if (tokens <= 0 || !step.add(*head, tokens)) return;
+      const std::int64_t tokens = std::min(head->pending(), builder.tokens_left());
+      if (tokens <= 0 || !builder.add(*head, tokens)) return;
       continue;
     }
     const PrefillChunk chunk = wanted(*head);
-    if (chunk.tokens <= 0 || !step.add(*head, chunk.tokens)) return;
+    if (chunk.tokens <= 0 || !builder.add(*head, chunk.tokens)) return;
     filler.add(chunk);
     if (chunk.tokens < head->pending()) return;
   }

@@ -40,29 +40,29 @@ class AsymmetricPipelining final : public LimitedBatching {
   void next(const ServingView& view, Batch& batch) const override {
     if (!view.times || view.own_channel < 0)
       throw std::logic_error("asymmetric_pipelining is asked without the times of steps or the GPU's memory");
-    Step step(view, limits_, view.admission, batch);
-    make_room(view, step);
+    BatchBuilder builder(view, limits_, view.admission, batch);
+    make_room(view, builder);
     AsymmetricCandidates candidates;
     candidates.own_channel = view.own_channel;
-    take_own(view, step, batch, candidates);
+    take_own(view, builder, batch, candidates);
     const std::int64_t spare = view.admission == Admission::sequence ? 0 : own_blocks(view);
-    if (batch.preempted.empty() && batch.moved_out.empty()) move_in(view, step, spare / left_free);
-    if (batch.preempted.empty()) admit(view, step, spare, candidates);
-    std::vector<std::int32_t> host = host_decodes(view, step, batch, candidates);
+    if (batch.preempted.empty() && batch.moved_out.empty()) move_in(view, builder, spare / left_free);
+    if (batch.preempted.empty()) admit(view, builder, spare, candidates);
+    std::vector<std::int32_t> host = host_decodes(view, builder, batch, candidates);
     if (candidates.own.empty() && candidates.prompts.empty() && host.empty() &&
-        make_host_room(view, step, batch))
-      host = host_decodes(view, step, batch, candidates);
+        make_host_room(view, builder, batch))
+      host = host_decodes(view, builder, batch, candidates);
     std::ranges::sort(batch.preempted, std::greater<>());  // to wait in the order in which they came
     // With several batches in flight, who is left for the next one changes with each.
     const bool steady = view.pipeline_stages == 1 && batch.moved_in.empty() && batch.moved_out.empty() &&
                         batch.preempted.empty();
     if (candidates.own.empty() && candidates.prompts.empty()) {
-      take_host(view, step, host, candidates, batch);
+      take_host(view, builder, host, candidates, batch);
       batch.repeatable = !batch.slices.empty() && steady;
       return;
     }
     const AsymmetricBatches formed = form_asymmetric_batches(*view.times, candidates);
-    carry_out(view, step, formed, host, candidates, batch);
+    carry_out(view, builder, formed, host, candidates, batch);
     batch.arrivals_matter = candidates.prompts.size() == view.waiting.size();
     batch.repeatable = batch.admitted == 0 && steady;
     if (batch.repeatable) batch.same_steps = same_steps(*view.times, candidates, formed);
@@ -92,7 +92,7 @@ class AsymmetricPipelining final : public LimitedBatching {
   }
 
   // So that the next token of everyone who is left has a block.
-  static void make_room(const ServingView& view, Step& step) {
+  static void make_room(const ServingView& view, BatchBuilder& builder) {
     const auto lacks = [&](const SequenceView& s) {
       return own(view, s) && !s.in_flight
                  ? std::max<std::int64_t>(0, blocks_for(s.known_tokens, view.block_tokens) - s.blocks)
@@ -100,41 +100,41 @@ class AsymmetricPipelining final : public LimitedBatching {
     };
     std::int64_t wanted = 0;
     for (const SequenceView& sequence : view.running) wanted += lacks(sequence);
-    for (std::int32_t i = members(view) - 1; i >= 0 && wanted > step.own_free_blocks(); --i) {
+    for (std::int32_t i = members(view) - 1; i >= 0 && wanted > builder.own_free_blocks(); --i) {
       const SequenceView& last = member(view, i);
       if (!own(view, last) || last.in_flight) continue;
       wanted -= lacks(last);
-      if (!step.move_out(i)) step.preempt(i);
+      if (!builder.move_out(i)) builder.preempt(i);
     }
   }
 
-  static void take_own(const ServingView& view, Step& step, const Batch& batch,
+  static void take_own(const ServingView& view, BatchBuilder& builder, const Batch& batch,
                        AsymmetricCandidates& candidates) {
-    for (std::int32_t i = 0; i < members(view) && !step.full(); ++i) {
+    for (std::int32_t i = 0; i < members(view) && !builder.full(); ++i) {
       const SequenceView& sequence = member(view, i);
       if (!own(view, sequence) || sequence.in_flight || gone(batch, i)) continue;
-      if (step.take(i, sequence, 1)) candidates.own.push_back({sequence.known_tokens, sequence.channel});
+      if (builder.take(i, sequence, 1)) candidates.own.push_back({sequence.known_tokens, sequence.channel});
     }
   }
 
   // First come, first served, but for those that the GPU's memory could never hold.
-  static void move_in(const ServingView& view, Step& step, std::int64_t spare) {
+  static void move_in(const ServingView& view, BatchBuilder& builder, std::int64_t spare) {
     const std::int64_t most = own_blocks(view) - spare;
     for (std::int32_t i = 0; i < members(view); ++i) {
       const SequenceView& sequence = member(view, i);
       if (own(view, sequence) || sequence.in_flight) continue;
-      if (step.claim(sequence, 1) > most) continue;
-      if (!step.move_in(i, spare)) return;
+      if (builder.claim(sequence, 1) > most) continue;
+      if (!builder.move_in(i, spare)) return;
     }
   }
 
   // So that whoever must leave the GPU's memory finds room in the host's.
-  static void admit(const ServingView& view, Step& step, std::int64_t spare,
+  static void admit(const ServingView& view, BatchBuilder& builder, std::int64_t spare,
                     AsymmetricCandidates& candidates) {
-    while (const SequenceView* head = step.head()) {
+    while (const SequenceView* head = builder.head()) {
       const bool alone = view.running.empty() && candidates.prompts.empty();
       const bool kept_free = !own(view, *head) && !alone;
-      if (!step.add(*head, head->pending(), kept_free ? spare : 0)) return;
+      if (!builder.add(*head, head->pending(), kept_free ? spare : 0)) return;
       candidates.prompts.push_back({head->pending(), head->computed_tokens, head->channel});
     }
   }
@@ -144,37 +144,37 @@ class AsymmetricPipelining final : public LimitedBatching {
   }
 
   // Those that may have a block for their next token.
-  static std::vector<std::int32_t> host_decodes(const ServingView& view, const Step& step, Batch& batch,
-                                                AsymmetricCandidates& candidates) {
+  static std::vector<std::int32_t> host_decodes(const ServingView& view, const BatchBuilder& builder,
+                                                Batch& batch, AsymmetricCandidates& candidates) {
     std::vector<std::int32_t> indices;
     for (std::int32_t i = 0; i < members(view); ++i) {
       const SequenceView& sequence = member(view, i);
       if (own(view, sequence) || sequence.in_flight || gone(batch, i)) continue;
-      if (lacks_block(view, sequence) && step.host_free_blocks() == 0) {
+      if (lacks_block(view, sequence) && builder.host_free_blocks() == 0) {
         batch.lacks_blocks = true;
         continue;
       }
       indices.push_back(i);
       candidates.host.push_back({sequence.known_tokens, sequence.channel});
     }
-    candidates.most_host = step.full() ? 0 : step.decodes_left();
+    candidates.most_host = builder.full() ? 0 : builder.decodes_left();
     return indices;
   }
 
   // The host's memory is full of those that need a block each, and nobody is on his way to give his back: the
   // last ones give theirs to the others.
-  static bool make_host_room(const ServingView& view, Step& step, const Batch& batch) {
+  static bool make_host_room(const ServingView& view, BatchBuilder& builder, const Batch& batch) {
     if (!batch.moved_in.empty() || std::ranges::any_of(view.running, &SequenceView::in_flight)) return false;
-    for (std::int32_t i = members(view) - 1; i >= 0 && step.host_free_blocks() == 0; --i)
-      if (!own(view, member(view, i)) && !member(view, i).in_flight && !gone(batch, i)) step.preempt(i);
-    return step.host_free_blocks() > 0;
+    for (std::int32_t i = members(view) - 1; i >= 0 && builder.host_free_blocks() == 0; --i)
+      if (!own(view, member(view, i)) && !member(view, i).in_flight && !gone(batch, i)) builder.preempt(i);
+    return builder.host_free_blocks() > 0;
   }
 
   // With the block that it may need; the last ones to ask find none.
   class HostSlices {
    public:
-    HostSlices(const ServingView& view, const Step& step, Batch& batch)
-        : view_(view), batch_(batch), free_blocks_(step.host_free_blocks()) {}
+    HostSlices(const ServingView& view, const BatchBuilder& builder, Batch& batch)
+        : view_(view), batch_(batch), free_blocks_(builder.host_free_blocks()) {}
     void add(std::int32_t index, std::int8_t sub_batch) {
       if (lacks_block(view_, member(view_, index)) && --free_blocks_ < 0) return;
       batch_.slices.push_back({index, 1, sub_batch});
@@ -187,23 +187,24 @@ class AsymmetricPipelining final : public LimitedBatching {
   };
 
   // What was taken and is not in it is left out again, from the end.
-  static void carry_out(const ServingView& view, const Step& step, const AsymmetricBatches& formed,
+  static void carry_out(const ServingView& view, const BatchBuilder& builder, const AsymmetricBatches& formed,
                         const std::vector<std::int32_t>& host, const AsymmetricCandidates& candidates,
                         Batch& batch) {
     batch.admitted = static_cast<std::int32_t>(formed.prompts);
     const std::size_t gpu = candidates.own.size() + formed.prompts;
     batch.slices.resize(gpu);
     if (!formed.two) return;
-    HostSlices slices(view, step, batch);
+    HostSlices slices(view, builder, batch);
     for (std::size_t i = 0; i < host.size(); ++i)
       if (formed.host[i] >= 0) slices.add(host[i], formed.host[i]);
     if (batch.slices.size() > gpu) batch.sub_batches = 2;
   }
 
   // Nothing else is to be done: all of them, in halves.
-  static void take_host(const ServingView& view, const Step& step, const std::vector<std::int32_t>& host,
-                        const AsymmetricCandidates& candidates, Batch& batch) {
-    HostSlices slices(view, step, batch);
+  static void take_host(const ServingView& view, const BatchBuilder& builder,
+                        const std::vector<std::int32_t>& host, const AsymmetricCandidates& candidates,
+                        Batch& batch) {
+    HostSlices slices(view, builder, batch);
     for (const std::int32_t index : host)
       if (std::ssize(batch.slices) < candidates.most_host) slices.add(index, 0);
     part_decodes(view, batch);

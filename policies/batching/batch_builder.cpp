@@ -32,7 +32,8 @@ BatchLimits BatchLimits::from(Params& params) {
   return limits;
 }
 
-Step::Step(const ServingView& view, const BatchLimits& limits, Admission admission, Batch& batch)
+BatchBuilder::BatchBuilder(const ServingView& view, const BatchLimits& limits, Admission admission,
+                           Batch& batch)
     : view_(view),
       batch_(batch),
       admission_(admission),
@@ -45,16 +46,16 @@ Step::Step(const ServingView& view, const BatchLimits& limits, Admission admissi
       seats_(limits.max_batch_requests - std::ssize(view.running)),
       free_blocks_(view.free_blocks.begin(), view.free_blocks.end()) {}
 
-void Step::run() {
+void BatchBuilder::run() {
   run(true);
 }
 
-void Step::run_decodes() {
+void BatchBuilder::run_decodes() {
   run(false);
   find_unfinished_prompt(0);
 }
 
-void Step::find_unfinished_prompt(std::int32_t from) {
+void BatchBuilder::find_unfinished_prompt(std::int32_t from) {
   const auto members = static_cast<std::int32_t>(view_.running.size());
   for (unfinished_prompt_ = from; unfinished_prompt_ < members; ++unfinished_prompt_)
     if (running(unfinished_prompt_).prefilling() && !running(unfinished_prompt_).in_flight &&
@@ -65,7 +66,7 @@ void Step::find_unfinished_prompt(std::int32_t from) {
 
 // Where decodes run, a prompt without blocks waits until one ends. Where none does, prompts may hold all
 // blocks between them: the last ones give theirs to the first.
-bool Step::continue_prompt(std::int64_t tokens) {
+bool BatchBuilder::continue_prompt(std::int64_t tokens) {
   const bool alone = batch_.slices.empty();
   if (starved_ && !alone) return false;
   const std::int32_t index = unfinished_prompt_;
@@ -81,7 +82,7 @@ bool Step::continue_prompt(std::int64_t tokens) {
   return taken;
 }
 
-void Step::run(bool prompts) {
+void BatchBuilder::run(bool prompts) {
   bool decodes_only = true;
   const auto members = static_cast<std::int32_t>(view_.running.size());
   std::int32_t i = free_blocks_.size() == 1 ? run_ready_decodes<false>() : run_ready_decodes<true>();
@@ -105,7 +106,7 @@ void Step::run(bool prompts) {
 // The leading decodes whose next token has a block, nearly always all of them; returns where it stopped. A
 // loop of its own, on locals, because it is what a step costs: a third of the general one.
 template <bool several_channels>
-std::int32_t Step::run_ready_decodes() {
+std::int32_t BatchBuilder::run_ready_decodes() {
   const auto members = static_cast<std::int32_t>(view_.running.size());
   const std::int64_t room = std::min<std::int64_t>({members, tokens_left_, sequences_left_});
   std::int64_t only = free_blocks_[0];
@@ -135,7 +136,7 @@ std::int32_t Step::run_ready_decodes() {
 // Preempts the last sequence of the channel before its `end` that is not in flight, and moves `end` there:
 // those behind it are in flight. False if `index` itself must go, or wait for lower ones in flight, which
 // vLLM would preempt: nobody behind it in its channel can run.
-bool Step::make_room(std::int32_t index, ByChannel<std::int32_t>& end) {
+bool BatchBuilder::make_room(std::int32_t index, ByChannel<std::int32_t>& end) {
   starved_ = true;
   const std::size_t channel = at(running(index));
   std::int32_t victim = end[channel] - 1;
@@ -152,7 +153,7 @@ bool Step::make_room(std::int32_t index, ByChannel<std::int32_t>& end) {
   return victim != index;
 }
 
-bool Step::take(std::int32_t index, const SequenceView& sequence, std::int64_t tokens) {
+bool BatchBuilder::take(std::int32_t index, const SequenceView& sequence, std::int64_t tokens) {
   const std::int64_t blocks = blocks_for(sequence.computed_tokens + tokens, view_.block_tokens);
   const std::int64_t wanted = std::max<std::int64_t>(0, blocks - sequence.blocks);
   std::int64_t& free_blocks = free_blocks_[at(sequence)];
@@ -167,19 +168,19 @@ bool Step::take(std::int32_t index, const SequenceView& sequence, std::int64_t t
   return true;
 }
 
-const SequenceView* Step::head() const {
+const SequenceView* BatchBuilder::head() const {
   const auto next = static_cast<std::size_t>(batch_.admitted);
   return starved_ || seats_ <= 0 || full() || next == view_.waiting.size() ? nullptr : &view_.waiting[next];
 }
 
-std::int64_t Step::claim(const SequenceView& sequence, std::int64_t tokens) const {
+std::int64_t BatchBuilder::claim(const SequenceView& sequence, std::int64_t tokens) const {
   const std::int64_t claimed = admission_ == Admission::chunk    ? sequence.computed_tokens + tokens
                                : admission_ == Admission::prompt ? sequence.known_tokens
                                                                  : sequence.final_tokens();
   return blocks_for(claimed, view_.block_tokens);
 }
 
-bool Step::move_out(std::int32_t index) {
+bool BatchBuilder::move_out(std::int32_t index) {
   const std::int64_t blocks = running(index).blocks;
   if (blocks > free_blocks_[0]) return false;
   free_blocks_[0] -= blocks;
@@ -189,7 +190,7 @@ bool Step::move_out(std::int32_t index) {
 }
 
 // The blocks in the host's memory are held until it is over.
-bool Step::move_in(std::int32_t index, std::int64_t spare) {
+bool BatchBuilder::move_in(std::int32_t index, std::int64_t spare) {
   const SequenceView& sequence = running(index);
   const std::int64_t wanted = claim(sequence, 1);
   if (wanted > unclaimed_blocks(own_pool()) - spare) return false;
@@ -199,13 +200,13 @@ bool Step::move_in(std::int32_t index, std::int64_t spare) {
   return true;
 }
 
-void Step::preempt(std::int32_t index) {
+void BatchBuilder::preempt(std::int32_t index) {
   starved_ = batch_.lacks_blocks = true;
   free_blocks_[at(running(index))] += running(index).blocks;
   batch_.preempted.push_back(index);
 }
 
-bool Step::admit(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
+bool BatchBuilder::admit(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
   const std::int64_t wanted = claim(head, tokens) - head.blocks;
   if (wanted > unclaimed_blocks(at(head)) - spare) {
     batch_.lacks_blocks = true;
@@ -218,12 +219,12 @@ bool Step::admit(const SequenceView& head, std::int64_t tokens, std::int64_t spa
   return true;
 }
 
-bool Step::add(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
+bool BatchBuilder::add(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
   const auto index = static_cast<std::int32_t>(std::ssize(view_.running) + batch_.admitted);
   return tokens <= tokens_left_ && admit(head, tokens, spare) && take(index, head, tokens);
 }
 
-std::int64_t Step::unclaimed_blocks(std::size_t channel) {
+std::int64_t BatchBuilder::unclaimed_blocks(std::size_t channel) {
   if (admission_ != Admission::sequence) return free_blocks_[channel];
   if (unreserved_.empty()) {
     unreserved_.assign(view_.free_blocks.begin(), view_.free_blocks.end());

@@ -20,9 +20,9 @@ struct BatchLimits {
   static BatchLimits from(Params& params);
 };
 
-class Step {
+class BatchBuilder {
  public:
-  Step(const ServingView& view, const BatchLimits& limits, Admission admission, Batch& batch);
+  BatchBuilder(const ServingView& view, const BatchLimits& limits, Admission admission, Batch& batch);
 
   // Every running sequence in order: its decode, or as much of its prompt as the budget leaves. One that
   // finds no block takes those of the last in order that is not in flight, as vLLM v1 does; of those in its

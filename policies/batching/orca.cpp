@@ -13,10 +13,10 @@ class Orca final : public WholePromptBatching {
   using WholePromptBatching::WholePromptBatching;
 
   void next(const ServingView& view, Batch& batch) const override {
-    Step step(view, limits_, Admission::sequence, batch);
-    step.run();
-    while (const SequenceView* head = step.head())
-      if (!step.add(*head, head->pending())) break;
+    BatchBuilder builder(view, limits_, Admission::sequence, batch);
+    builder.run();
+    while (const SequenceView* head = builder.head())
+      if (!builder.add(*head, head->pending())) break;
   }
 };
 

@@ -14,26 +14,26 @@ class StaticBatching final : public WholePromptBatching {
   using WholePromptBatching::WholePromptBatching;
 
   void next(const ServingView& view, Batch& batch) const override {
-    Step step(view, limits_, Admission::sequence, batch);
+    BatchBuilder builder(view, limits_, Admission::sequence, batch);
     if (view.running.empty())
-      while (const SequenceView* head = step.head())
-        if (!step.admit(*head, head->pending())) break;
-    if (!prompts(view, batch.admitted, step)) step.run();
+      while (const SequenceView* head = builder.head())
+        if (!builder.admit(*head, head->pending())) break;
+    if (!prompts(view, batch.admitted, builder)) builder.run();
   }
 
  private:
   // Takes the prompts (or, on a decode replica, first tokens) that have not been started; false if there are
   // none.
-  static bool prompts(const ServingView& view, std::int32_t admitted, Step& step) {
+  static bool prompts(const ServingView& view, std::int32_t admitted, BatchBuilder& builder) {
     bool any = false;
     const auto members = static_cast<std::int32_t>(std::ssize(view.running)) + admitted;
-    for (std::int32_t i = 0; i < members && !step.full(); ++i) {
+    for (std::int32_t i = 0; i < members && !builder.full(); ++i) {
       const auto at = static_cast<std::size_t>(i);
       const bool joins = at >= view.running.size();
       const SequenceView& member = joins ? view.waiting[at - view.running.size()] : view.running[at];
       if (!joins && !member.prefilling()) continue;
       any = true;
-      if (member.pending() > step.tokens_left() || !step.take(i, member, member.pending())) break;
+      if (member.pending() > builder.tokens_left() || !builder.take(i, member, member.pending())) break;
     }
     return any;
   }

@@ -18,12 +18,12 @@ class SubBatchInterleaving final : public LimitedBatching {
       : LimitedBatching(limits), interleave_(interleave), prompts_first_(prompts_first) {}
 
   void next(const ServingView& view, Batch& batch) const override {
-    Step step(view, limits_, view.admission, batch);
-    if (!prompts_first_) step.run();
-    while (const SequenceView* head = step.head())
-      if (!step.add(*head, head->pending())) break;
+    BatchBuilder builder(view, limits_, view.admission, batch);
+    if (!prompts_first_) builder.run();
+    while (const SequenceView* head = builder.head())
+      if (!builder.add(*head, head->pending())) break;
     if (prompts_first_ && batch.admitted > 0) return;
-    if (prompts_first_) step.run();
+    if (prompts_first_) builder.run();
     if (interleave_ == Interleave::off || !partition(view, batch)) return;
     batch.sub_batches = 2;
     batch.whole_if_faster = interleave_ == Interleave::best;
