@@ -82,8 +82,11 @@ class Filler {
 class AdaptiveChunkInterleaving final : public LimitedBatching {
  public:
   AdaptiveChunkInterleaving(const BatchLimits& limits, Predictor predictor, std::int64_t min_prompt_tokens,
-                            bool best)
-      : LimitedBatching(limits), predictor_(predictor), min_prompt_tokens_(min_prompt_tokens), best_(best) {}
+                            Interleaving interleaving)
+      : LimitedBatching(limits),
+        predictor_(predictor),
+        min_prompt_tokens_(min_prompt_tokens),
+        interleaving_(interleaving) {}
 
   bool interleaves() const override { return true; }
   Predictor predictor() const override { return predictor_; }
@@ -111,7 +114,7 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
     }
     if (halves[0].decodes() + halves[0].prompt_tokens > 0 &&
         halves[1].decodes() + halves[1].prompt_tokens > 0)
-      batch.sub_batches = 2, batch.whole_if_faster = best_;
+      batch.interleaving = interleaving_;
     else
       for (Slice& slice : batch.slices) slice.sub_batch = 0;
   }
@@ -122,7 +125,7 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
 
   Predictor predictor_;
   std::int64_t min_prompt_tokens_;
-  bool best_;
+  Interleaving interleaving_;  // of a step that has two
 };
 
 // The prompt that was cut comes first, then those that wait; nobody behind one that is cut now.
@@ -178,7 +181,8 @@ std::shared_ptr<const BatchingPolicy> make_adaptive_chunk_interleaving(Params& p
        "would read the weights twice."},
       {"on", "best"}, "best");
   return std::make_shared<AdaptiveChunkInterleaving>(
-      limits, predictor == "learned" ? Predictor::learned : Predictor::exact, least, interleave == "best");
+      limits, predictor == "learned" ? Predictor::learned : Predictor::exact, least,
+      interleave == "best" ? Interleaving::two_if_faster : Interleaving::two);
 }
 
 }  // namespace weir

@@ -22,7 +22,7 @@ namespace {
 // Of the GPU's blocks are left free by who comes back, a twentieth: NEO's swap_in_threshold is 0.95 of them.
 constexpr std::int64_t left_free = 20;
 // Choices are not looked ahead further: a request seldom generates so many tokens without one that ends.
-constexpr std::int64_t most_same_steps = 1024;
+constexpr std::int64_t most_steps_alike = 1024;
 
 class AsymmetricPipelining final : public LimitedBatching {
  public:
@@ -57,15 +57,13 @@ class AsymmetricPipelining final : public LimitedBatching {
     const bool steady = view.pipeline_stages == 1 && batch.moved_in.empty() && batch.moved_out.empty() &&
                         batch.preempted.empty();
     if (candidates.own.empty() && candidates.prompts.empty()) {
-      take_host(view, builder, host, candidates, batch);
-      batch.repeatable = !batch.slices.empty() && steady;
+      take_host(view, builder, host, candidates, steady, batch);
       return;
     }
     const AsymmetricBatches formed = form_asymmetric_batches(*view.times, candidates);
     carry_out(view, builder, formed, host, candidates, batch);
-    batch.arrivals_matter = candidates.prompts.size() == view.waiting.size();
-    batch.repeatable = batch.admitted == 0 && steady;
-    if (batch.repeatable) batch.same_steps = same_steps(*view.times, candidates, formed);
+    batch.valid.wakes_on.any_arrival = candidates.prompts.size() == view.waiting.size();
+    if (batch.admitted == 0 && steady) batch.valid.steps = steps_alike(*view.times, candidates, formed);
   }
 
  private:
@@ -151,7 +149,7 @@ class AsymmetricPipelining final : public LimitedBatching {
       const SequenceView& sequence = member(view, i);
       if (own(view, sequence) || sequence.in_flight || gone(batch, i)) continue;
       if (lacks_block(view, sequence) && builder.host_free_blocks() == 0) {
-        batch.lacks_blocks = true;
+        batch.valid.wakes_on.free_blocks = true;
         continue;
       }
       indices.push_back(i);
@@ -197,24 +195,25 @@ class AsymmetricPipelining final : public LimitedBatching {
     HostSlices slices(view, builder, batch);
     for (std::size_t i = 0; i < host.size(); ++i)
       if (formed.host[i] >= 0) slices.add(host[i], formed.host[i]);
-    if (batch.slices.size() > gpu) batch.sub_batches = 2;
+    if (batch.slices.size() > gpu) batch.interleaving = Interleaving::two;
   }
 
   // Nothing else is to be done: all of them, in halves.
   static void take_host(const ServingView& view, const BatchBuilder& builder,
                         const std::vector<std::int32_t>& host, const AsymmetricCandidates& candidates,
-                        Batch& batch) {
+                        bool steady, Batch& batch) {
     HostSlices slices(view, builder, batch);
     for (const std::int32_t index : host)
       if (std::ssize(batch.slices) < candidates.most_host) slices.add(index, 0);
+    if (steady && !batch.slices.empty()) batch.valid.steps = Validity::unlimited;
     part_decodes(view, batch);
-    if (batch.slices.size() > 1) batch.sub_batches = 2;
+    if (batch.slices.size() > 1) batch.interleaving = Interleaving::two;
   }
 
   // While those in the step grow. Times being affine in contexts, whatever compares alike now and after so
   // many steps does all the while.
-  static std::int64_t same_steps(const StepTimes& times, const AsymmetricCandidates& now,
-                                 const AsymmetricBatches& formed) {
+  static std::int64_t steps_alike(const StepTimes& times, const AsymmetricCandidates& now,
+                                  const AsymmetricBatches& formed) {
     const auto same_after = [&](std::int64_t steps) {
       AsymmetricCandidates then = now;
       for (DecodeContext& decode : then.own) decode.tokens += steps;
@@ -223,8 +222,8 @@ class AsymmetricPipelining final : public LimitedBatching {
       return form_asymmetric_batches(times, then) == formed;
     };
     std::int64_t same = 0, other = 1;
-    while (other < most_same_steps && same_after(other)) same = std::exchange(other, 4 * other);
-    if (other >= most_same_steps && same_after(most_same_steps)) return most_same_steps;
+    while (other < most_steps_alike && same_after(other)) same = std::exchange(other, 4 * other);
+    if (other >= most_steps_alike && same_after(most_steps_alike)) return most_steps_alike;
     while (other - same > 1) {
       const std::int64_t middle = (same + other) / 2;
       (same_after(middle) ? same : other) = middle;

@@ -77,7 +77,7 @@ bool BatchBuilder::continue_prompt(std::int64_t tokens) {
   if (!taken && !alone) return false;
   while (!taken && make_room(index, end)) taken = take(index, running(index), tokens);
   std::ranges::sort(batch_.preempted, std::greater<>());
-  batch_.repeatable = false;
+  batch_.valid.steps = 1;
   find_unfinished_prompt(taken ? index + 1 : static_cast<std::int32_t>(view_.running.size()));
   return taken;
 }
@@ -98,7 +98,7 @@ void BatchBuilder::run(bool prompts) {
       if (!make_room(i, end)) break;
   }
   // Where the micro-batch is full, the same ones come first again, whoever is left over.
-  batch_.repeatable = decodes_only && !starved_ && !batch_.slices.empty();
+  if (decodes_only && !starved_ && !batch_.slices.empty()) batch_.valid.steps = Validity::unlimited;
   // So that they wait in the order in which they came, whatever their channels.
   std::ranges::sort(batch_.preempted, std::greater<>());
 }
@@ -158,7 +158,7 @@ bool BatchBuilder::take(std::int32_t index, const SequenceView& sequence, std::i
   const std::int64_t wanted = std::max<std::int64_t>(0, blocks - sequence.blocks);
   std::int64_t& free_blocks = free_blocks_[at(sequence)];
   if (wanted > free_blocks) {
-    batch_.lacks_blocks = true;
+    batch_.valid.wakes_on.free_blocks = true;
     return false;
   }
   free_blocks -= wanted;
@@ -201,7 +201,7 @@ bool BatchBuilder::move_in(std::int32_t index, std::int64_t spare) {
 }
 
 void BatchBuilder::preempt(std::int32_t index) {
-  starved_ = batch_.lacks_blocks = true;
+  starved_ = batch_.valid.wakes_on.free_blocks = true;
   free_blocks_[at(running(index))] += running(index).blocks;
   batch_.preempted.push_back(index);
 }
@@ -209,13 +209,13 @@ void BatchBuilder::preempt(std::int32_t index) {
 bool BatchBuilder::admit(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
   const std::int64_t wanted = claim(head, tokens) - head.blocks;
   if (wanted > unclaimed_blocks(at(head)) - spare) {
-    batch_.lacks_blocks = true;
+    batch_.valid.wakes_on.free_blocks = true;
     return false;
   }
   if (!unreserved_.empty()) unreserved_[at(head)] -= wanted;
   --seats_;
   ++batch_.admitted;
-  batch_.repeatable = false;
+  batch_.valid.steps = 1;
   return true;
 }
 

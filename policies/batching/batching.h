@@ -10,11 +10,11 @@
 // batch says otherwise. Requests that arrive at one instant should all be in the queue before the policy is
 // asked (a static batch takes what it sees).
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "policies/batching/predict/step_times.h"
+#include "policies/validity.h"
 #include "sim/core/catalog.h"
 #include "sim/core/request.h"
 
@@ -77,8 +77,12 @@ inline std::size_t pool_of(const ServingView& view, const SequenceView& sequence
 struct Slice {
   std::int32_t sequence;      // index into running, counting the admitted ones behind it
   std::int64_t tokens;        // >= 1
-  std::int8_t sub_batch = 0;  // 0 or 1, of Batch::sub_batches
+  std::int8_t sub_batch = 0;  // 0 or 1, where the batch is interleaved
 };
+
+// Whether a batch is one, or two whose operators are independent chains (NeuPIMs, Section 6.2): always, or
+// where that step is the shorter one.
+enum class Interleaving { none, two, two_if_faster };
 
 struct Batch {                // reused by the caller, to save allocations
   std::vector<Slice> slices;  // empty: nothing can be done until something changes
@@ -88,27 +92,18 @@ struct Batch {                // reused by the caller, to save allocations
   std::vector<std::int32_t> preempted;  // indices into running whose blocks are taken first, in that order;
                                         // what comes back of a chunk of theirs in flight is dropped
   std::int32_t admitted = 0;            // from the front of waiting; `static` leaves some without a slice yet
-  // The same decision would be taken again, decode by decode, until a request ends, one arrives at an empty
-  // queue or from a KV transfer, blocks are given back, or the free ones do not hold the next token of every
-  // slice: the engine may fast-forward. Only for batches of decodes with nothing to admit. With several
-  // pipeline stages: when this batch comes back, provided those in flight then are repeatable too.
-  bool repeatable = false;
-  std::int64_t same_steps =
-      std::numeric_limits<std::int64_t>::max();  // for so many at most, this one included
-  // 2: the slices are two batches whose operators are independent chains (NeuPIMs, Section 6.2).
-  int sub_batches = 1;
-  bool whole_if_faster = false;  // play them as one batch where that step is the shorter one
-  bool arrivals_matter = false;  // an arrival may change the next decision though others wait
-  bool lacks_blocks = false;     // somebody waits for KV blocks, and for nothing else
+  // More than this step only for batches of decodes with nothing to admit: the engine may fast-forward. With
+  // several pipeline stages: when this batch comes back, provided those in flight then hold on as well.
+  Validity valid;
+  Interleaving interleaving = Interleaving::none;
   void clear() {
     slices.clear();
     moved_out.clear();
     moved_in.clear();
     preempted.clear();
     admitted = 0;
-    repeatable = whole_if_faster = arrivals_matter = lacks_blocks = false;
-    sub_batches = 1;
-    same_steps = std::numeric_limits<std::int64_t>::max();
+    valid = {};
+    interleaving = Interleaving::none;
   }
 };
 

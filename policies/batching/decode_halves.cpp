@@ -60,8 +60,8 @@ void part_decodes(const ServingView& view, Batch& batch) {
   });
   std::int64_t ahead = 0, slope = 0;  // the first half's tokens less the second's; a step
   for (const Group& group : groups) {
-    batch.same_steps =
-        std::min({batch.same_steps, steps_on_side(ahead, slope), steps_on_side(group.more, group.growth)});
+    batch.valid.steps =
+        std::min({batch.valid.steps, steps_on_side(ahead, slope), steps_on_side(group.more, group.growth)});
     const bool second = (ahead > 0) == (group.more > 0);
     for (std::size_t i = 0; i < group.size; ++i)
       batch.slices[decodes[group.first + i].slice].sub_batch =

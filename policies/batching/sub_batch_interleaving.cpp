@@ -10,12 +10,10 @@
 namespace weir {
 namespace {
 
-enum class Interleave { on, off, best };
-
 class SubBatchInterleaving final : public LimitedBatching {
  public:
-  SubBatchInterleaving(const BatchLimits& limits, Interleave interleave, bool prompts_first)
-      : LimitedBatching(limits), interleave_(interleave), prompts_first_(prompts_first) {}
+  SubBatchInterleaving(const BatchLimits& limits, Interleaving interleaving, bool prompts_first)
+      : LimitedBatching(limits), interleaving_(interleaving), prompts_first_(prompts_first) {}
 
   void next(const ServingView& view, Batch& batch) const override {
     BatchBuilder builder(view, limits_, view.admission, batch);
@@ -24,12 +22,10 @@ class SubBatchInterleaving final : public LimitedBatching {
       if (!builder.add(*head, head->pending())) break;
     if (prompts_first_ && batch.admitted > 0) return;
     if (prompts_first_) builder.run();
-    if (interleave_ == Interleave::off || !partition(view, batch)) return;
-    batch.sub_batches = 2;
-    batch.whole_if_faster = interleave_ == Interleave::best;
+    if (interleaving_ != Interleaving::none && partition(view, batch)) batch.interleaving = interleaving_;
   }
 
-  bool interleaves() const override { return interleave_ != Interleave::off; }
+  bool interleaves() const override { return interleaving_ != Interleaving::none; }
 
   bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override {
     return request.input_tokens + request.output_tokens - 1 <= limits_.max_batch_tokens &&
@@ -74,7 +70,7 @@ class SubBatchInterleaving final : public LimitedBatching {
     return true;
   }
 
-  Interleave interleave_;
+  Interleaving interleaving_;
   bool prompts_first_;
 };
 
@@ -93,9 +89,9 @@ std::shared_ptr<const BatchingPolicy> make_sub_batch_interleaving(Params& params
                                              "HBM-PIM)."},
                                             {"beside", "first"}, "beside");
   return std::make_shared<SubBatchInterleaving>(limits,
-                                                interleave == "on"    ? Interleave::on
-                                                : interleave == "off" ? Interleave::off
-                                                                      : Interleave::best,
+                                                interleave == "on"    ? Interleaving::two
+                                                : interleave == "off" ? Interleaving::none
+                                                                      : Interleaving::two_if_faster,
                                                 prompts == "first");
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("chunked_prefill: decodes first, the rest of the budget goes to prompt
   const Batch batch = state.next("chunked_prefill", 8, 32);
   CHECK(tokens_of(batch) == Tokens{1, 1, 20, 10});
   CHECK(batch.admitted == 2);
-  CHECK_FALSE(batch.repeatable);
+  CHECK(batch.valid.steps == 1);
 }
 
 TEST_CASE("chunked_prefill: a prompt of 100 tokens under a budget of 32 comes in 32, 32, 32 and 4",
@@ -99,7 +99,7 @@ TEST_CASE("batching: sequence admission leaves the running ones what they may st
     state.free_blocks = 5;
     const Batch batch = state.next(kind, 4, 16);
     CHECK(batch.admitted == 0);
-    CHECK(batch.repeatable);
+    CHECK(batch.valid.steps > 1);
   }
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("chunked_prefill: without a free block the last running one goes, and 
   CHECK(batch.preempted == std::vector<std::int32_t>{2});
   CHECK(tokens_of(batch) == Tokens{1, 1});
   CHECK(batch.admitted == 0);
-  CHECK_FALSE(batch.repeatable);
+  CHECK(batch.valid.steps == 1);
   state.free_blocks = 1;
   CHECK(state.next("chunked_prefill", 8, 16).preempted.empty());
 }
@@ -158,9 +158,9 @@ TEST_CASE("batching: a batch of decodes repeats itself behind a head that is shu
   const State idle_queue{{decodes(8, 9, 10)}, {}};
   for (const auto& entry : batching_policies()) {
     const bool joins = entry.name != "static";
-    CHECK(free_seat.next(entry.name, 2, 32).repeatable != joins);
-    CHECK(full.next(entry.name, 2, 32).repeatable);
-    CHECK(idle_queue.next(entry.name, 2, 32).repeatable);
+    CHECK((free_seat.next(entry.name, 2, 32).valid.steps > 1) != joins);
+    CHECK(full.next(entry.name, 2, 32).valid.steps > 1);
+    CHECK(idle_queue.next(entry.name, 2, 32).valid.steps > 1);
   }
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("prefill_first: prompts alone while any fit, decodes otherwise", "[bat
   state.free_blocks = 5;  // five blocks for the prompt, but one of a hundred must stay free
   const Batch decode = state.next("prefill_first", 8, 32);
   CHECK(tokens_of(decode) == Tokens{1});
-  CHECK(decode.repeatable);
+  CHECK(decode.valid.steps > 1);
   state.free_blocks = 6;
   CHECK(tokens_of(state.next("prefill_first", 8, 32)) == Tokens{20});
 }
@@ -220,7 +220,7 @@ TEST_CASE(
   for (const std::string kind : {"chunked_prefill", "orca", "prefill_first"}) {
     INFO(kind);
     const auto lacks = [&](const State& state, std::int64_t requests, std::int64_t tokens) {
-      return state.next(kind, requests, tokens).lacks_blocks;
+      return state.next(kind, requests, tokens).valid.wakes_on.free_blocks;
     };
     CHECK_FALSE(lacks({two, {waits(9, 5)}}, 8, 32));                          // it is admitted
     CHECK_FALSE(lacks({two, {}, 0, 100}, 8, 32));                             // nobody is there
@@ -228,10 +228,12 @@ TEST_CASE(
     CHECK_FALSE(lacks({two, {waits(9, 5)}, 2, 100}, 2, 32));                  // no seat
     CHECK(lacks({{decodes(8, 9, 9), decodes(8, 9, 9)}, {}, 1, 100}, 8, 32));  // the last one goes
   }
-  CHECK_FALSE(State{two, {waits(9, 5)}, 2, 100}.next("chunked_prefill", 2, 2).lacks_blocks);  // no budget
+  CHECK_FALSE(State{two, {waits(9, 5)}, 2, 100}
+                  .next("chunked_prefill", 2, 2)
+                  .valid.wakes_on.free_blocks);  // no budget
   // A static batch: who would have joined it, had there been blocks, lacks them; others wait for its end.
-  CHECK(State{{}, {waits(9, 5), waits(9, 5)}, 5, 100}.next("static", 8, 32).lacks_blocks);
-  CHECK_FALSE(State{two, {waits(9, 5)}, 0, 100}.next("static", 8, 32).lacks_blocks);
+  CHECK(State{{}, {waits(9, 5), waits(9, 5)}, 5, 100}.next("static", 8, 32).valid.wakes_on.free_blocks);
+  CHECK_FALSE(State{two, {waits(9, 5)}, 0, 100}.next("static", 8, 32).valid.wakes_on.free_blocks);
 }
 
 TEST_CASE("batching: a request that could never run to its end alone is not served", "[batching]") {

@@ -91,11 +91,10 @@ TEST_CASE("sub-batches: each channel's decodes are halved in order, odd ones in 
     }
     const Batch batch = next(running, {}, free);
     if (batch.slices.size() < 2) {
-      REQUIRE(batch.sub_batches == 1);
+      REQUIRE(batch.interleaving == Interleaving::none);
       continue;
     }
-    REQUIRE(batch.sub_batches == 2);
-    REQUIRE(batch.whole_if_faster);
+    REQUIRE(batch.interleaving == Interleaving::two_if_faster);
     std::vector<std::vector<int>> halves(free.size());  // of each channel, its decodes in order
     for (const Slice& slice : batch.slices)
       halves[static_cast<std::size_t>(running[static_cast<std::size_t>(slice.sequence)].channel)].push_back(
@@ -121,12 +120,12 @@ TEST_CASE("sub-batches: a prompt goes to the one with fewer tokens, one slice is
   for (const Slice& slice : batch.slices) halves.push_back(slice.sub_batch);
   // tokens: 2 and 1 | 2 and 11 | 5 and 11 | 17 and 11 | 17 and 15
   CHECK(halves == std::vector<int>{0, 0, 1, 1, 0, 0, 1});
-  CHECK_FALSE(batch.repeatable);
-  CHECK(next({decode(0, 6)}, {}, free).sub_batches == 1);
+  CHECK(batch.valid.steps == 1);
+  CHECK(next({decode(0, 6)}, {}, free).interleaving == Interleaving::none);
   SequenceView fetched = decode(0, 6);
   fetched.blocks = 0, fetched.elsewhere = true;  // its KV cache comes first: nothing to compute yet
-  CHECK(next({decode(0, 6)}, {fetched}, free).sub_batches == 1);
-  CHECK(next({decode(0, 6)}, {prompt(0, 5)}, free).sub_batches == 2);
+  CHECK(next({decode(0, 6)}, {fetched}, free).interleaving == Interleaving::none);
+  CHECK(next({decode(0, 6)}, {prompt(0, 5)}, free).interleaving == Interleaving::two_if_faster);
 }
 
 TEST_CASE("sub-batches: on is always two, off never, best lets the step decide", "[batching]") {
@@ -139,10 +138,10 @@ TEST_CASE("sub-batches: on is always two, off never, best lets the step decide",
     reading.finish();
     Batch batch;
     policy->next({running, {}, free, 9, 4, Admission::chunk, 1}, batch);
-    CHECK(batch.repeatable);
+    CHECK(batch.valid.steps > 1);
     return batch;
   };
-  CHECK((with("on").sub_batches == 2 && !with("on").whole_if_faster));
-  CHECK((with("off").sub_batches == 1 && !with("off").whole_if_faster));
-  CHECK((with("best").sub_batches == 2 && with("best").whole_if_faster));
+  CHECK(with("on").interleaving == Interleaving::two);
+  CHECK(with("off").interleaving == Interleaving::none);
+  CHECK(with("best").interleaving == Interleaving::two_if_faster);
 }

@@ -133,7 +133,7 @@ void NaiveEngine::arrive() {
       outcomes[arrived_].rejected = true;
       continue;
     }
-    if (waiting_.empty() || (!flying_.empty() && flying_.back().decision.arrivals_matter)) {
+    if (waiting_.empty() || (!flying_.empty() && flying_.back().decision.valid.wakes_on.any_arrival)) {
       disturbed_ = ++events_;
       was_empty_ = false;
     } else if (was_empty_ || (!flying_.empty() && flying_.back().repeatable)) {
@@ -183,8 +183,8 @@ void NaiveEngine::preempt(const Batch& batch) {
 void NaiveEngine::carry_out(const Batch& batch) {
   move(batch);
   was_empty_ = batch.slices.empty() && batch.preempted.empty() && batch.admitted == 0 &&
-               batch.moved_in.empty() && batch.moved_out.empty() && !batch.arrivals_matter;
-  if (!batch.repeatable && (back_ || !batch.slices.empty())) disturbed_ = ++events_;
+               batch.moved_in.empty() && batch.moved_out.empty() && !batch.valid.wakes_on.any_arrival;
+  if (batch.valid.steps == 1 && (back_ || !batch.slices.empty())) disturbed_ = ++events_;
   // Slices speak of indices before the preemptions: note whom they mean.
   std::vector<int> ids = running_ids_;
   ids.insert(ids.end(), waiting_ids_.begin(), waiting_ids_.begin() + batch.admitted);
@@ -207,7 +207,7 @@ void NaiveEngine::carry_out(const Batch& batch) {
   // Who waits may be placed elsewhere in the next tick, as blocks of the GPU's own memory are taken.
   const bool may_be_placed_anew =
       scenario_.own_blocks > 0 && scenario_.admission != Admission::sequence && !waiting_.empty();
-  Flying flying{{}, {}, {}, batch.repeatable && !may_be_placed_anew, ++events_, batch};
+  Flying flying{{}, {}, {}, batch.valid.steps > 1 && !may_be_placed_anew, ++events_, batch};
   for (const Slice& slice : batch.slices) {
     const int id = ids[static_cast<std::size_t>(slice.sequence)];
     const auto at = static_cast<std::size_t>(std::ranges::find(running_ids_, id) - running_ids_.begin());

@@ -13,7 +13,7 @@ bool same(const Batch& a, const Batch& b) {
                                      x.sub_batch == y.sub_batch;
                             }) &&
          a.preempted == b.preempted && a.moved_in == b.moved_in && a.moved_out == b.moved_out &&
-         a.admitted == b.admitted && a.sub_batches == b.sub_batches;
+         a.admitted == b.admitted && a.interleaving == b.interleaving;
 }
 
 }  // namespace
@@ -43,10 +43,11 @@ void NaiveEngine::check(const ServingView& now, const Batch& batch) const {
     tokens += slice.tokens;
   }
   demand(tokens <= scenario_.max_batch_tokens, "over the token budget");
-  demand(batch.same_steps >= 1, "is not itself");
-  demand(!batch.repeatable || (batch.admitted == 0 && batch.preempted.empty() && batch.moved_in.empty() &&
-                               batch.moved_out.empty() && !batch.slices.empty()),
-         "repeatable although something changes");
+  demand(batch.valid.steps >= 1, "is not itself");
+  demand(
+      batch.valid.steps == 1 || (batch.admitted == 0 && batch.preempted.empty() && batch.moved_in.empty() &&
+                                 batch.moved_out.empty() && !batch.slices.empty()),
+      "repeatable although something changes");
   check_moves(now, batch);
 }
 
@@ -88,9 +89,9 @@ void NaiveEngine::check_repetition(const Batch& batch) {
   }
   for (std::size_t c = 0; c < free_.size(); ++c)
     if (wanted[c] > free_[c]) return;
-  if (back_->decision.same_steps <= 1) return;
-  demand(same(batch, back_->decision) && batch.repeatable, "a repeatable batch did not repeat");
-  demand(batch.same_steps >= back_->decision.same_steps - 1, "a batch that was to stay longer");
+  if (back_->decision.valid.steps <= 1) return;
+  demand(same(batch, back_->decision), "a repeatable batch did not repeat");
+  demand(batch.valid.steps >= back_->decision.valid.steps - 1, "a batch that was to stay longer");
   ++repeats_checked;
 }
 

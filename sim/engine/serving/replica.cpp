@@ -38,10 +38,10 @@ void Iteration::clear() {
     p->contexts.clear();
   }
   sub_batches.clear();
-  whole_if_faster = false;
+  interleaving = Interleaving::none;
   members.clear();
   transfers.clear();
-  repeatable = false;
+  steps = 1;
 }
 
 Replica::Replica(int index, const ReplicaSpec& spec, std::vector<std::int32_t>& positions, Recorder& recorder,
@@ -246,20 +246,20 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
   // After those admitted, who may find blocks of theirs among the free ones.
   for (const std::int32_t at : batch_.moved_out) move_out(at, iteration);
   for (const std::int32_t at : batch_.moved_in) move_in(at, iteration);
-  if (batch_.sub_batches == 2) iteration.sub_batches.resize(2);
-  iteration.whole_if_faster = batch_.whole_if_faster;
+  iteration.interleaving = batch_.interleaving;
+  if (batch_.interleaving != Interleaving::none) iteration.sub_batches.resize(2);
   for (const Slice& slice : batch_.slices) compute(slice, iteration);
   if (!batch_.preempted.empty()) remove_marked();
   point(iteration.shape, iteration.parts);
   for (std::size_t half = 0; half < iteration.sub_batches.size(); ++half)
     point(iteration.sub_batches[half], iteration.sub_batch_parts[half]);
-  iteration.repeatable = batch_.repeatable && iteration.transfers.empty() && !placement_may_change_;
-  iteration.same_steps = batch_.same_steps;
+  if (iteration.transfers.empty()) iteration.steps = std::min(batch_.valid.steps, placement_.steps);
   // Whoever was refused for his blocks waits for them until he is admitted: in a static batch to its end, as
   // he would be in it.
   const std::int32_t head = waiting_.empty() ? -1 : waiting_.view(0).request;
-  if (batch_.lacks_blocks || head != refused_) refused_ = batch_.lacks_blocks ? head : -1;
-  kv_limited_ = batch_.lacks_blocks || refused_ >= 0;
+  const bool lacks_blocks = batch_.valid.wakes_on.free_blocks;
+  if (lacks_blocks || head != refused_) refused_ = lacks_blocks ? head : -1;
+  kv_limited_ = lacks_blocks || refused_ >= 0;
   blocks_then_ = static_cast<double>(cache_.used());
   return !iteration.members.empty() || !iteration.transfers.empty() || !batch_.preempted.empty();
 }

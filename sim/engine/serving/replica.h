@@ -32,17 +32,16 @@ struct Iteration {
   Parts parts;
   std::vector<BatchShape> sub_batches;  // of the same slices: two, or none
   std::array<Parts, 2> sub_batch_parts;
-  bool whole_if_faster = false;  // see Batch
+  Interleaving interleaving = Interleaving::none;
   struct Member {
     std::int32_t request;
     bool yields;  // a token when the iteration ends: a decode, or a prompt's last chunk
   };
   std::vector<Member> members;
   std::vector<KvTransfer> transfers;  // to be started before it
-  bool repeatable = false;            // decodes alone, and nothing would change the decision: see Batch
-  std::int64_t same_steps = 1;        // for so long
+  std::int64_t steps = 1;             // for which its decision and the placement of those who wait are valid
 
-  StepWork work() const { return {shape, sub_batches, whole_if_faster}; }
+  StepWork work() const { return {shape, sub_batches, interleaving == Interleaving::two_if_faster}; }
   void clear();
 };
 
@@ -67,7 +66,7 @@ class Replica {
   // Asks the policy and carries its decision out. False if there is nothing to compute and nothing to
   // transfer.
   bool schedule(Seconds now, Iteration& iteration);
-  // How many more times a repeatable iteration can run before a request ends or the blocks run out; >= 1.
+  // How often the iteration can run before it is no longer valid, a request ends or the blocks run out; >= 1.
   std::int64_t longest_run(const Iteration& iteration) const;
   // The iteration ran once, or `runs` covers its `steps` repetitions; it ended at `end`.
   void complete(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
@@ -76,7 +75,7 @@ class Replica {
   void release_held(std::int32_t request, Seconds now);
 
   bool empty() const { return running_.empty() && waiting_.empty(); }
-  bool arrival_matters() const { return waiting_.empty() || batch_.arrivals_matter; }
+  bool arrival_matters() const { return waiting_.empty() || batch_.valid.wakes_on.any_arrival; }
   std::int64_t outstanding_requests() const { return outstanding_requests_; }
   std::int64_t outstanding_tokens() const { return outstanding_tokens_; }
   const KvCache& cache() const { return cache_; }
@@ -97,7 +96,7 @@ class Replica {
   void account(Seconds now);  // what the queue looked like since the last call
   void admit(std::int32_t count, Seconds now);
   void place_waiting();
-  void ask_placement();  // for to_place_
+  Validity ask_placement();  // for to_place_
   void move_out(std::int32_t at, Iteration& iteration);
   void move_in(std::int32_t at, Iteration& iteration);
   std::int64_t own_room(bool reserved) const;  // blocks of own_channel() that nobody has or may need
@@ -137,7 +136,7 @@ class Replica {
   std::int64_t admitted_ = 0;
   std::vector<PlacedRequest> placed_, to_place_;
   std::vector<std::int64_t> free_by_channel_;
-  bool placement_may_change_ = false;  // of somebody who waits, from one step to the next
+  Validity placement_{Validity::unlimited};  // of those who wait
   std::int64_t outstanding_requests_ = 0, outstanding_tokens_ = 0;
   Seconds accounted_{0};
   double blocks_then_ = 0;

@@ -18,8 +18,7 @@ void Replica::place_waiting() {
   most = std::min({most, cache_.total() - cache_.used(), static_cast<std::int64_t>(waiting_.size())});
   const bool reserves = spec_->kv_cache.admission == Admission::sequence;
   const bool several = spec_->on->spec().placed_channels() > 1 && cache_.channels() > 1;
-  placement_may_change_ =
-      most > 0 && ((several && spec_->placement->follows_loads()) || (own_channel() >= 0 && !reserves));
+  placement_.steps = Validity::unlimited;
   if (most <= 0) return;
   to_place_.clear();
   std::int64_t beside = own_room(reserves);
@@ -33,25 +32,26 @@ void Replica::place_waiting() {
     else
       view.channel = -1, to_place_.push_back({view.known_tokens, 0});
   }
-  ask_placement();
+  if (const Validity asked = ask_placement(); several) placement_ = asked;
+  if (own_channel() >= 0 && !reserves) placement_.steps = 1;  // who finds room there changes with its blocks
   for (std::size_t i = 0, next = 0; next < to_place_.size(); ++i)
     if (SequenceView& view = waiting_.view(i); view.channel < 0)
       view.channel = static_cast<std::int16_t>(to_place_[next++].channel);
 }
 
-void Replica::ask_placement() {
+Validity Replica::ask_placement() {
   placed_.clear(), free_by_channel_.clear();
   for (const SequenceView& view : running_)
     if (!view.in_flight && view.channel != own_channel())
       placed_.push_back({view.known_tokens, view.channel});
   for (int channel = 0; channel < spec_->on->spec().placed_channels(); ++channel)
     free_by_channel_.push_back(cache_.free(spec_->kv_pools.of_channel[static_cast<std::size_t>(channel)]));
-  spec_->placement->place({.placed = placed_,
-                           .free_blocks = free_by_channel_,
-                           .block_tokens = cache_.block_tokens(),
-                           .admitted = admitted_,
-                           .mha = spec_->mha},
-                          to_place_);
+  return spec_->placement->place({.placed = placed_,
+                                  .free_blocks = free_by_channel_,
+                                  .block_tokens = cache_.block_tokens(),
+                                  .admitted = admitted_,
+                                  .mha = spec_->mha},
+                                 to_place_);
 }
 
 // Before the step begins, as of one that is preempted.

@@ -123,7 +123,7 @@ Seconds Server::run_time(std::int64_t steps) const {
 
 void Server::run_alone(Iteration& iteration) {
   const Seconds start = now();
-  run_steps_ = fast_forward_ && iteration.repeatable ? replica_->longest_run(iteration) : 1;
+  run_steps_ = fast_forward_ ? replica_->longest_run(iteration) : 1;
   if (run_steps_ == 1) {
     occupy(0, iteration);
     replica_->complete(iteration, start, now(), runs_, 1);

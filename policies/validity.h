@@ -1,0 +1,25 @@
+#pragma once
+// Until when a decision is what it was. A policy says so of each answer, and the engine does not ask again
+// before; nothing that is said here can move a result. Devices say the same of a kernel's cost, as a number
+// of steps (AffineKernelCost::steps, Device::line_steps).
+#include <cstdint>
+#include <limits>
+
+namespace weir {
+
+// What ends a decision sooner than what always does: a request that ends, an arrival at an empty queue, a
+// batch or a KV transfer that comes back, blocks that do not hold the next token of every slice.
+struct WakesOn {
+  bool any_arrival = false;  // though others wait already
+  bool free_blocks = false;  // somebody waits for KV blocks, and for nothing else
+};
+
+struct Validity {
+  static constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+
+  // The same decision would be taken for so many steps, this one included, decode by decode.
+  std::int64_t steps = 1;
+  WakesOn wakes_on = {};
+};
+
+}  // namespace weir
