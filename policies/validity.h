@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// What ends a decision sooner than what always does: a request that ends, an arrival at an empty queue, a
-// batch or a KV transfer that comes back, blocks that do not hold the next token of every slice.
+// Events end a decision early. Some always do: a request ends, one arrives at an empty queue, a batch or a KV
+// transfer comes back, free blocks do not hold the next token of every slice.
 struct WakesOn {
   bool any_arrival = false;  // though others wait already
   bool free_blocks = false;  // somebody waits for KV blocks, and for nothing else

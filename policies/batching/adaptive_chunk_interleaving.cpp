@@ -10,6 +10,7 @@
 
 #include "policies/batching/batch_builder.h"
 #include "policies/batching/decode_halves.h"
+#include "policies/batching/sequences_by_name.h"
 
 namespace weir {
 namespace {
@@ -98,8 +99,9 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
     builder.run_decodes();
     SubBatch halves[2];
     part_decodes(view, batch);
+    SequencesByName sequences(view);
     for (const Slice& slice : batch.slices) {
-      const SequenceView& sequence = view.running[static_cast<std::size_t>(slice.sequence)];
+      const SequenceView& sequence = sequences[slice.request];
       if (sequence.elsewhere) continue;
       SubBatch& half = halves[slice.sub_batch];
       const bool own = sequence.channel == view.own_channel;
@@ -141,12 +143,11 @@ void AdaptiveChunkInterleaving::fill(const ServingView& view, BatchBuilder& buil
     chunk.tokens = std::min(chunk.tokens, std::max(least, fill));
     return chunk;
   };
-  for (; builder.unfinished_prompt() >= 0 && !builder.full();) {
-    const SequenceView& prompt = view.running[static_cast<std::size_t>(builder.unfinished_prompt())];
-    const PrefillChunk chunk = wanted(prompt);
+  while (const SequenceView* prompt = builder.full() ? nullptr : builder.unfinished_prompt()) {
+    const PrefillChunk chunk = wanted(*prompt);
     if (chunk.tokens <= 0 || !builder.continue_prompt(chunk.tokens)) return;
     filler.add(chunk);
-    if (chunk.tokens < prompt.pending()) return;
+    if (chunk.tokens < prompt->pending()) return;
   }
   while (const SequenceView* head = builder.head()) {
     if (head->elsewhere) {

@@ -8,7 +8,6 @@
 // where a head loses its room in the GPU to one that comes back, prompts wait for the next step; with nothing
 // of the GPU's own to do, all of the host's decodes are computed in halves.
 #include <algorithm>
-#include <functional>
 #include <stdexcept>
 #include <utility>
 
@@ -46,16 +45,14 @@ class AsymmetricPipelining final : public LimitedBatching {
     candidates.own_channel = view.own_channel;
     take_own(view, builder, batch, candidates);
     const std::int64_t spare = view.admission == Admission::sequence ? 0 : own_blocks(view);
-    if (batch.preempted.empty() && batch.moved_out.empty()) move_in(view, builder, spare / left_free);
+    if (batch.preempted.empty() && batch.moves.empty()) move_in(view, builder, spare / left_free);
     if (batch.preempted.empty()) admit(view, builder, spare, candidates);
-    std::vector<std::int32_t> host = host_decodes(view, builder, batch, candidates);
+    Sequences host = host_decodes(view, builder, batch, candidates);
     if (candidates.own.empty() && candidates.prompts.empty() && host.empty() &&
         make_host_room(view, builder, batch))
       host = host_decodes(view, builder, batch, candidates);
-    std::ranges::sort(batch.preempted, std::greater<>());  // to wait in the order in which they came
     // With several batches in flight, who is left for the next one changes with each.
-    const bool steady = view.pipeline_stages == 1 && batch.moved_in.empty() && batch.moved_out.empty() &&
-                        batch.preempted.empty();
+    const bool steady = view.pipeline_stages == 1 && batch.moves.empty() && batch.preempted.empty();
     if (candidates.own.empty() && candidates.prompts.empty()) {
       take_host(view, builder, host, candidates, steady, batch);
       return;
@@ -63,23 +60,18 @@ class AsymmetricPipelining final : public LimitedBatching {
     const AsymmetricBatches formed = form_asymmetric_batches(*view.times, candidates);
     carry_out(view, builder, formed, host, candidates, batch);
     batch.valid.wakes_on.any_arrival = candidates.prompts.size() == view.waiting.size();
-    if (batch.admitted == 0 && steady) batch.valid.steps = steps_alike(*view.times, candidates, formed);
+    if (batch.admitted.empty() && steady) batch.valid.steps = steps_alike(*view.times, candidates, formed);
   }
 
  private:
+  using Sequences = std::vector<const SequenceView*>;
+
   static bool own(const ServingView& view, const SequenceView& sequence) {
     return sequence.channel == view.own_channel;
   }
-  static std::int32_t members(const ServingView& view) {
-    return static_cast<std::int32_t>(view.running.size());
-  }
-  static const SequenceView& member(const ServingView& view, std::int32_t i) {
-    return view.running[static_cast<std::size_t>(i)];
-  }
-  static bool gone(const Batch& batch, std::int32_t i) {
-    return std::ranges::find(batch.moved_out, i) != batch.moved_out.end() ||
-           std::ranges::find(batch.moved_in, i) != batch.moved_in.end() ||
-           std::ranges::find(batch.preempted, i) != batch.preempted.end();
+  static bool gone(const Batch& batch, const SequenceView& sequence) {
+    return std::ranges::find(batch.moves, sequence.request, &Move::request) != batch.moves.end() ||
+           std::ranges::find(batch.preempted, sequence.request) != batch.preempted.end();
   }
 
   static std::int64_t own_blocks(const ServingView& view) {
@@ -98,31 +90,30 @@ class AsymmetricPipelining final : public LimitedBatching {
     };
     std::int64_t wanted = 0;
     for (const SequenceView& sequence : view.running) wanted += lacks(sequence);
-    for (std::int32_t i = members(view) - 1; i >= 0 && wanted > builder.own_free_blocks(); --i) {
-      const SequenceView& last = member(view, i);
-      if (!own(view, last) || last.in_flight) continue;
-      wanted -= lacks(last);
-      if (!builder.move_out(i)) builder.preempt(i);
+    for (auto last = view.running.rbegin(); last != view.running.rend() && wanted > builder.own_free_blocks();
+         ++last) {
+      if (!own(view, *last) || last->in_flight) continue;
+      wanted -= lacks(*last);
+      if (!builder.move_out(*last)) builder.preempt(*last);
     }
   }
 
   static void take_own(const ServingView& view, BatchBuilder& builder, const Batch& batch,
                        AsymmetricCandidates& candidates) {
-    for (std::int32_t i = 0; i < members(view) && !builder.full(); ++i) {
-      const SequenceView& sequence = member(view, i);
-      if (!own(view, sequence) || sequence.in_flight || gone(batch, i)) continue;
-      if (builder.take(i, sequence, 1)) candidates.own.push_back({sequence.known_tokens, sequence.channel});
+    for (const SequenceView& sequence : view.running) {
+      if (builder.full()) return;
+      if (!own(view, sequence) || sequence.in_flight || gone(batch, sequence)) continue;
+      if (builder.take(sequence, 1)) candidates.own.push_back({sequence.known_tokens, sequence.channel});
     }
   }
 
   // First come, first served, but for those that the GPU's memory could never hold.
   static void move_in(const ServingView& view, BatchBuilder& builder, std::int64_t spare) {
     const std::int64_t most = own_blocks(view) - spare;
-    for (std::int32_t i = 0; i < members(view); ++i) {
-      const SequenceView& sequence = member(view, i);
+    for (const SequenceView& sequence : view.running) {
       if (own(view, sequence) || sequence.in_flight) continue;
       if (builder.claim(sequence, 1) > most) continue;
-      if (!builder.move_in(i, spare)) return;
+      if (!builder.move_in(sequence, spare)) return;
     }
   }
 
@@ -142,29 +133,32 @@ class AsymmetricPipelining final : public LimitedBatching {
   }
 
   // Those that may have a block for their next token.
-  static std::vector<std::int32_t> host_decodes(const ServingView& view, const BatchBuilder& builder,
-                                                Batch& batch, AsymmetricCandidates& candidates) {
-    std::vector<std::int32_t> indices;
-    for (std::int32_t i = 0; i < members(view); ++i) {
-      const SequenceView& sequence = member(view, i);
-      if (own(view, sequence) || sequence.in_flight || gone(batch, i)) continue;
+  static Sequences host_decodes(const ServingView& view, const BatchBuilder& builder, Batch& batch,
+                                AsymmetricCandidates& candidates) {
+    Sequences decodes;
+    for (const SequenceView& sequence : view.running) {
+      if (own(view, sequence) || sequence.in_flight || gone(batch, sequence)) continue;
       if (lacks_block(view, sequence) && builder.host_free_blocks() == 0) {
         batch.valid.wakes_on.free_blocks = true;
         continue;
       }
-      indices.push_back(i);
+      decodes.push_back(&sequence);
       candidates.host.push_back({sequence.known_tokens, sequence.channel});
     }
     candidates.most_host = builder.full() ? 0 : builder.decodes_left();
-    return indices;
+    return decodes;
   }
 
   // The host's memory is full of those that need a block each, and nobody is on his way to give his back: the
   // last ones give theirs to the others.
   static bool make_host_room(const ServingView& view, BatchBuilder& builder, const Batch& batch) {
-    if (!batch.moved_in.empty() || std::ranges::any_of(view.running, &SequenceView::in_flight)) return false;
-    for (std::int32_t i = members(view) - 1; i >= 0 && builder.host_free_blocks() == 0; --i)
-      if (!own(view, member(view, i)) && !member(view, i).in_flight && !gone(batch, i)) builder.preempt(i);
+    const auto leaves_host = [](const Move& move) { return move.to == Move::To::device; };
+    if (std::ranges::any_of(batch.moves, leaves_host) ||
+        std::ranges::any_of(view.running, &SequenceView::in_flight))
+      return false;
+    for (auto last = view.running.rbegin(); last != view.running.rend() && builder.host_free_blocks() == 0;
+         ++last)
+      if (!own(view, *last) && !last->in_flight && !gone(batch, *last)) builder.preempt(*last);
     return builder.host_free_blocks() > 0;
   }
 
@@ -173,9 +167,9 @@ class AsymmetricPipelining final : public LimitedBatching {
    public:
     HostSlices(const ServingView& view, const BatchBuilder& builder, Batch& batch)
         : view_(view), batch_(batch), free_blocks_(builder.host_free_blocks()) {}
-    void add(std::int32_t index, std::int8_t sub_batch) {
-      if (lacks_block(view_, member(view_, index)) && --free_blocks_ < 0) return;
-      batch_.slices.push_back({index, 1, sub_batch});
+    void add(const SequenceView& sequence, std::int8_t sub_batch) {
+      if (lacks_block(view_, sequence) && --free_blocks_ < 0) return;
+      batch_.slices.push_back({sequence.request, 1, sub_batch});
     }
 
    private:
@@ -186,25 +180,23 @@ class AsymmetricPipelining final : public LimitedBatching {
 
   // What was taken and is not in it is left out again, from the end.
   static void carry_out(const ServingView& view, const BatchBuilder& builder, const AsymmetricBatches& formed,
-                        const std::vector<std::int32_t>& host, const AsymmetricCandidates& candidates,
-                        Batch& batch) {
-    batch.admitted = static_cast<std::int32_t>(formed.prompts);
+                        const Sequences& host, const AsymmetricCandidates& candidates, Batch& batch) {
+    batch.admitted.resize(formed.prompts);
     const std::size_t gpu = candidates.own.size() + formed.prompts;
     batch.slices.resize(gpu);
     if (!formed.two) return;
     HostSlices slices(view, builder, batch);
     for (std::size_t i = 0; i < host.size(); ++i)
-      if (formed.host[i] >= 0) slices.add(host[i], formed.host[i]);
+      if (formed.host[i] >= 0) slices.add(*host[i], formed.host[i]);
     if (batch.slices.size() > gpu) batch.interleaving = Interleaving::two;
   }
 
   // Nothing else is to be done: all of them, in halves.
-  static void take_host(const ServingView& view, const BatchBuilder& builder,
-                        const std::vector<std::int32_t>& host, const AsymmetricCandidates& candidates,
-                        bool steady, Batch& batch) {
+  static void take_host(const ServingView& view, const BatchBuilder& builder, const Sequences& host,
+                        const AsymmetricCandidates& candidates, bool steady, Batch& batch) {
     HostSlices slices(view, builder, batch);
-    for (const std::int32_t index : host)
-      if (std::ssize(batch.slices) < candidates.most_host) slices.add(index, 0);
+    for (const SequenceView* sequence : host)
+      if (std::ssize(batch.slices) < candidates.most_host) slices.add(*sequence, 0);
     if (steady && !batch.slices.empty()) batch.valid.steps = Validity::unlimited;
     part_decodes(view, batch);
     if (batch.slices.size() > 1) batch.interleaving = Interleaving::two;

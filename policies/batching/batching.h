@@ -3,18 +3,17 @@
 // has a free pipeline slot. Pure: a function of the snapshot; no clock, no SimGrid, no memory of its own. The
 // engine carries the decision out and checks it (KV blocks are never promised twice).
 //
-// All policies are first come, first served: they admit from the front of `waiting` and nobody overtakes. So
-// an arrival, which goes to the back, changes the next decision only where `waiting` was empty: behind a head
-// that was not admitted it cannot be, and that head stays shut out until a request ends, a batch or a KV
-// transfer comes back. An engine may therefore wake a replica on arrivals at an empty queue only, unless the
-// batch says otherwise. Requests that arrive at one instant should all be in the queue before the policy is
-// asked (a static batch takes what it sees).
+// All policies are first come, first served: they admit from the front of `waiting` and nobody overtakes,
+// though the engine admits whoever is named. So an arrival, which goes to the back, changes the next decision
+// only where `waiting` was empty: behind a head that was not admitted it cannot be, and that head stays shut
+// out until a request ends, a batch or a KV transfer comes back. An engine may therefore wake a replica on
+// arrivals at an empty queue only, unless the batch says otherwise. Requests that arrive at one instant
+// should all be in the queue before the policy is asked (a static batch takes what it sees).
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "policies/batching/batch.h"
 #include "policies/batching/predict/step_times.h"
-#include "policies/validity.h"
 #include "sim/core/catalog.h"
 #include "sim/core/request.h"
 
@@ -73,39 +72,6 @@ inline std::size_t pool_of(const ServingView& view, int channel) {
 inline std::size_t pool_of(const ServingView& view, const SequenceView& sequence) {
   return pool_of(view, sequence.channel);
 }
-
-struct Slice {
-  std::int32_t sequence;      // index into running, counting the admitted ones behind it
-  std::int64_t tokens;        // >= 1
-  std::int8_t sub_batch = 0;  // 0 or 1, where the batch is interleaved
-};
-
-// Whether a batch is one, or two whose operators are independent chains (NeuPIMs, Section 6.2): always, or
-// where that step is the shorter one.
-enum class Interleaving { none, two, two_if_faster };
-
-struct Batch {                // reused by the caller, to save allocations
-  std::vector<Slice> slices;  // empty: nothing can be done until something changes
-  // Indices into running whose KV cache goes over first, from the GPU's own memory to its host's, where it is
-  // before the step begins, or back, which takes its time: they have no slice.
-  std::vector<std::int32_t> moved_out, moved_in;
-  std::vector<std::int32_t> preempted;  // indices into running whose blocks are taken first, in that order;
-                                        // what comes back of a chunk of theirs in flight is dropped
-  std::int32_t admitted = 0;            // from the front of waiting; `static` leaves some without a slice yet
-  // More than this step only for batches of decodes with nothing to admit: the engine may fast-forward. With
-  // several pipeline stages: when this batch comes back, provided those in flight then hold on as well.
-  Validity valid;
-  Interleaving interleaving = Interleaving::none;
-  void clear() {
-    slices.clear();
-    moved_out.clear();
-    moved_in.clear();
-    preempted.clear();
-    admitted = 0;
-    valid = {};
-    interleaving = Interleaving::none;
-  }
-};
 
 enum class Predictor { none, exact, learned };  // where ServingView::times come from
 

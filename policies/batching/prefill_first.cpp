@@ -26,7 +26,7 @@ class PrefillFirst final : public LimitedBatching {
     BatchBuilder builder(view, limits_, view.admission, batch);
     const std::int64_t spare = watermark(view.total_blocks);
     admit(builder, false, spare);
-    if (batch.admitted > 0) return;
+    if (!batch.admitted.empty()) return;
     builder.run();
     admit(builder, true, spare);
   }

@@ -18,22 +18,20 @@ class StaticBatching final : public WholePromptBatching {
     if (view.running.empty())
       while (const SequenceView* head = builder.head())
         if (!builder.admit(*head, head->pending())) break;
-    if (!prompts(view, batch.admitted, builder)) builder.run();
+    if (!prompts(view, batch.admitted.size(), builder)) builder.run();
   }
 
  private:
   // Takes the prompts (or, on a decode replica, first tokens) that have not been started; false if there are
   // none.
-  static bool prompts(const ServingView& view, std::int32_t admitted, BatchBuilder& builder) {
+  static bool prompts(const ServingView& view, std::size_t admitted, BatchBuilder& builder) {
     bool any = false;
-    const auto members = static_cast<std::int32_t>(std::ssize(view.running)) + admitted;
-    for (std::int32_t i = 0; i < members && !builder.full(); ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const bool joins = at >= view.running.size();
-      const SequenceView& member = joins ? view.waiting[at - view.running.size()] : view.running[at];
+    for (std::size_t i = 0; i < view.running.size() + admitted && !builder.full(); ++i) {
+      const bool joins = i >= view.running.size();
+      const SequenceView& member = joins ? view.waiting[i - view.running.size()] : view.running[i];
       if (!joins && !member.prefilling()) continue;
       any = true;
-      if (member.pending() > builder.tokens_left() || !builder.take(i, member, member.pending())) break;
+      if (member.pending() > builder.tokens_left() || !builder.take(member, member.pending())) break;
     }
     return any;
   }

@@ -6,6 +6,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "policies/batching/batch_builder.h"
+#include "policies/batching/sequences_by_name.h"
 
 namespace weir {
 namespace {
@@ -20,7 +21,7 @@ class SubBatchInterleaving final : public LimitedBatching {
     if (!prompts_first_) builder.run();
     while (const SequenceView* head = builder.head())
       if (!builder.add(*head, head->pending())) break;
-    if (prompts_first_ && batch.admitted > 0) return;
+    if (prompts_first_ && !batch.admitted.empty()) return;
     if (prompts_first_) builder.run();
     if (interleaving_ != Interleaving::none && partition(view, batch)) batch.interleaving = interleaving_;
   }
@@ -33,17 +34,13 @@ class SubBatchInterleaving final : public LimitedBatching {
   }
 
  private:
-  static const SequenceView& member(const ServingView& view, const Slice& slice) {
-    const auto i = static_cast<std::size_t>(slice.sequence);
-    return i < view.running.size() ? view.running[i] : view.waiting[i - view.running.size()];
-  }
-
   // False if there are no two to be parted. Those whose KV cache is fetched first compute nothing yet.
   static bool partition(const ServingView& view, Batch& batch) {
     boost::container::small_vector<std::int64_t, 32> first(view.free_blocks.size());  // half of each channel
     std::int64_t computed = 0, tokens[2] = {0, 0};
+    SequencesByName sequences(view);
     for (const Slice& slice : batch.slices) {
-      const SequenceView& sequence = member(view, slice);
+      const SequenceView& sequence = sequences[slice.request];
       if (sequence.elsewhere) continue;
       ++computed;
       if (!sequence.prefilling()) ++first[pool_of(view, sequence)];
@@ -58,7 +55,7 @@ class SubBatchInterleaving final : public LimitedBatching {
       if (odd) turn = !turn;
     }
     for (Slice& slice : batch.slices) {
-      const SequenceView& sequence = member(view, slice);
+      const SequenceView& sequence = sequences[slice.request];
       if (sequence.elsewhere) continue;
       if (sequence.prefilling()) {
         slice.sub_batch = tokens[1] < tokens[0];

@@ -24,9 +24,11 @@ struct State {
   NaiveTimes times = {};
   Batch next(const std::string& kind, std::int64_t requests, std::int64_t tokens) const {
     Batch batch;
+    std::vector<SequenceView> run = running, wait = waiting;
+    test::number(run, wait);
     make_policy(kind, requests, tokens)
-        ->next({running,
-                waiting,
+        ->next({run,
+                wait,
                 {&free_blocks, 1},
                 total_blocks,
                 4,
@@ -52,7 +54,7 @@ TEST_CASE("chunked_prefill: decodes first, the rest of the budget goes to prompt
   const State state{{decodes(8, 9, 10), decodes(8, 9, 12)}, {waits(20, 5), waits(30, 5), waits(1, 5)}};
   const Batch batch = state.next("chunked_prefill", 8, 32);
   CHECK(tokens_of(batch) == Tokens{1, 1, 20, 10});
-  CHECK(batch.admitted == 2);
+  CHECK(batch.admitted.size() == 2);
   CHECK(batch.valid.steps == 1);
 }
 
@@ -74,19 +76,19 @@ TEST_CASE("chunked_prefill: a request joins when the blocks of its chunk are fre
           "[batching]") {
   State state{{}, {waits(20, 50)}};
   state.free_blocks = 4;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 1);  // a chunk of 16 tokens: 4 blocks
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 1);  // a chunk of 16 tokens: 4 blocks
   state.free_blocks = 3;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 0);
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 0);
   state.admission = Admission::prompt;  // 20 tokens: 5 blocks
   state.free_blocks = 5;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 1);
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 1);
   state.free_blocks = 4;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 0);
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 0);
   state.admission = Admission::sequence;  // 20 + 50 - 1 tokens: 18 blocks
   state.free_blocks = 18;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 1);
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 1);
   state.free_blocks = 17;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 0);
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 0);
 }
 
 TEST_CASE("batching: sequence admission leaves the running ones what they may still need", "[batching]") {
@@ -95,10 +97,10 @@ TEST_CASE("batching: sequence admission leaves the running ones what they may st
     State state{{decodes(8, 21, 10)}, {waits(6, 3)}};  // 8 tokens at its end: 2 blocks
     state.admission = Admission::sequence;
     state.free_blocks = 6;
-    CHECK(state.next(kind, 4, 16).admitted == 1);
+    CHECK(state.next(kind, 4, 16).admitted.size() == 1);
     state.free_blocks = 5;
     const Batch batch = state.next(kind, 4, 16);
-    CHECK(batch.admitted == 0);
+    CHECK(batch.admitted.size() == 0);
     CHECK(batch.valid.steps > 1);
   }
 }
@@ -110,7 +112,7 @@ TEST_CASE("chunked_prefill: without a free block the last running one goes, and 
   const Batch batch = state.next("chunked_prefill", 8, 16);
   CHECK(batch.preempted == std::vector<std::int32_t>{2});
   CHECK(tokens_of(batch) == Tokens{1, 1});
-  CHECK(batch.admitted == 0);
+  CHECK(batch.admitted.size() == 0);
   CHECK(batch.valid.steps == 1);
   state.free_blocks = 1;
   CHECK(state.next("chunked_prefill", 8, 16).preempted.empty());
@@ -168,7 +170,7 @@ TEST_CASE("prefill_first: prompts alone while any fit, decodes otherwise", "[bat
   State state{{decodes(8, 9, 10)}, {waits(20, 5), waits(12, 5), waits(1, 5)}};
   const Batch prompts = state.next("prefill_first", 8, 32);
   CHECK(tokens_of(prompts) == Tokens{20, 12});
-  CHECK(prompts.slices[0].sequence == 1);
+  CHECK(prompts.slices[0].request == 1);
   state.free_blocks = 5;  // five blocks for the prompt, but one of a hundred must stay free
   const Batch decode = state.next("prefill_first", 8, 32);
   CHECK(tokens_of(decode) == Tokens{1});
@@ -183,10 +185,10 @@ TEST_CASE("prefill_first: one swapped out comes back with the decodes and before
   state.waiting[0].elsewhere = true;
   state.free_blocks = 4;
   const Batch batch = state.next("prefill_first", 8, 32);
-  CHECK(batch.admitted == 1);
+  CHECK(batch.admitted.size() == 1);
   CHECK(tokens_of(batch) == Tokens{1, 1});
   state.free_blocks = 3;
-  CHECK(state.next("prefill_first", 8, 32).admitted == 0);
+  CHECK(state.next("prefill_first", 8, 32).admitted.size() == 0);
 }
 
 TEST_CASE("orca: whole prompts beside decodes, one that exceeds the step waits for the next", "[batching]") {

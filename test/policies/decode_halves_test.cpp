@@ -81,7 +81,7 @@ TEST_CASE("adaptive chunks: a batch that says it stays the same for so many step
       REQUIRE(then.interleaving == first.interleaving);
       REQUIRE(then.slices.size() == first.slices.size());
       for (std::size_t i = 0; i < then.slices.size(); ++i) {
-        REQUIRE(then.slices[i].sequence == first.slices[i].sequence);
+        REQUIRE(then.slices[i].request == first.slices[i].request);
         REQUIRE(then.slices[i].sub_batch == first.slices[i].sub_batch);
       }
       REQUIRE(then.valid.steps >= first.valid.steps - step);

@@ -93,19 +93,22 @@ class Replica {
   bool enqueue(std::int32_t request, std::int64_t computed, Seconds now);
   std::int64_t generated_here(const Request& request) const;
   static const char* doing(const SequenceView& view) { return view.prefilling() ? "prefill" : "decode"; }
-  void account(Seconds now);  // what the queue looked like since the last call
-  void admit(std::int32_t count, Seconds now);
+  void account(Seconds now);                          // what the queue looked like since the last call
+  void carry_out(Seconds now, Iteration& iteration);  // batch_
+  void admit(std::int32_t request, Seconds now);
   void place_waiting();
   Validity ask_placement();  // for to_place_
-  void move_out(std::int32_t at, Iteration& iteration);
-  void move_in(std::int32_t at, Iteration& iteration);
+  void move(const Move& move, Iteration& iteration);
+  void move_out(SequenceView& view, Iteration& iteration);
+  void move_in(SequenceView& view, Iteration& iteration);
   std::int64_t own_room(bool reserved) const;  // blocks of own_channel() that nobody has or may need
   int pool(const SequenceView& view) const {
     return spec_->kv_pools.of_channel[static_cast<std::size_t>(view.channel)];
   }
   std::int16_t own_channel() const { return static_cast<std::int16_t>(spec_->on->spec().own_channel()); }
   void compute(const Slice& slice, Iteration& iteration);
-  void preempt(const std::vector<std::int32_t>& preempted, Seconds now, Iteration& iteration);
+  void preempt(std::int32_t request, Seconds now, Iteration& iteration);
+  std::size_t running_at(std::int32_t request, const char* what_for) const;
   void find_left_blocks();
   void remove_marked();
   void extend_blocks(const Iteration& iteration, std::int64_t more_tokens);

@@ -54,27 +54,6 @@ Validity Replica::ask_placement() {
                                  to_place_);
 }
 
-// Before the step begins, as of one that is preempted.
-void Replica::move_out(std::int32_t at, Iteration& iteration) {
-  SequenceView& view = running_[static_cast<std::size_t>(at)];
-  cache_.give(view.blocks, pool(view));
-  to_place_.assign(1, {view.known_tokens, 0});
-  ask_placement();
-  view.channel = static_cast<std::int16_t>(to_place_[0].channel);
-  cache_.take(view.blocks, pool(view));
-  iteration.transfers.push_back({KvTransfer::Kind::swap_out, view.request, view.computed_tokens, -1});
-}
-
-// The host's memory holds it until it has arrived.
-void Replica::move_in(std::int32_t at, Iteration& iteration) {
-  SequenceView& view = running_[static_cast<std::size_t>(at)];
-  held_.push_back({view.request, view.blocks, pool(view)});
-  view.channel = own_channel();
-  cache_.take(view.blocks, pool(view));
-  view.in_flight = true;
-  iteration.transfers.push_back({KvTransfer::Kind::swap_in, view.request, view.computed_tokens, -1});
-}
-
 std::int64_t Replica::own_room(bool reserved) const {
   const std::int16_t channel = own_channel();
   if (channel < 0) return -1;
