@@ -1,7 +1,7 @@
 #pragma once
-// Until when a decision is what it was. A policy says so of each answer, and the engine does not ask again
-// before; nothing that is said here can move a result. Devices say the same of a kernel's cost, as a number
-// of steps (AffineKernelCost::steps, Device::line_steps).
+// Until when a decision is what it was. A policy says so of each answer, and the engine need not ask again
+// before; a run that asks at every step (`"fast_forward": false`) gives the same. Devices, which know no
+// policy, say the same of a kernel's cost in steps (AffineKernelCost::steps, Device::line_steps).
 #include <cstdint>
 #include <limits>
 

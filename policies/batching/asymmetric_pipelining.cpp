@@ -18,7 +18,8 @@
 namespace weir {
 namespace {
 
-// Of the GPU's blocks are left free by who comes back, a twentieth: NEO's swap_in_threshold is 0.95 of them.
+// Requests that come back leave a twentieth of the GPU's blocks free: NEO's swap_in_threshold is 0.95 of
+// them.
 constexpr std::int64_t left_free = 20;
 // Choices are not looked ahead further: a request seldom generates so many tokens without one that ends.
 constexpr std::int64_t most_steps_alike = 1024;
@@ -132,7 +133,7 @@ class AsymmetricPipelining final : public LimitedBatching {
     return sequence.known_tokens > sequence.blocks * view.block_tokens;
   }
 
-  // Those that may have a block for their next token.
+  // Decodes there join that may have a block for their next token.
   static Sequences host_decodes(const ServingView& view, const BatchBuilder& builder, Batch& batch,
                                 AsymmetricCandidates& candidates) {
     Sequences decodes;
@@ -178,7 +179,7 @@ class AsymmetricPipelining final : public LimitedBatching {
     std::int64_t free_blocks_;
   };
 
-  // What was taken and is not in it is left out again, from the end.
+  // Requests that were taken and are not in it are left out again, from the end.
   static void carry_out(const ServingView& view, const BatchBuilder& builder, const AsymmetricBatches& formed,
                         const Sequences& host, const AsymmetricCandidates& candidates, Batch& batch) {
     batch.admitted.resize(formed.prompts);

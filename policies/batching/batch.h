@@ -29,10 +29,10 @@ enum class Interleaving { none, two, two_if_faster };
 
 struct Batch {                // reused by the caller, to save allocations
   std::vector<Slice> slices;  // empty: nothing can be done until something changes
-  // Who waits and runs from now on, in that order; `static` leaves some without a slice yet.
+  // Waiting requests that run from now on, in that order; `static` leaves some without a slice yet.
   std::vector<std::int32_t> admitted;
-  // Who runs and from now on waits without blocks, each in front of those before it. What comes back of a
-  // chunk of theirs in flight is dropped.
+  // Running requests that wait from now on, without blocks, each in front of those before it. A chunk of
+  // theirs that is in flight is dropped when it comes back.
   std::vector<std::int32_t> preempted;
   std::vector<Move> moves;
   // Longer than this step only for batches of decodes with nothing to admit: the engine may fast-forward.

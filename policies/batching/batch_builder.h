@@ -1,7 +1,7 @@
 #pragma once
-// One step while a batching policy puts it together: the batch so far, and what is left of the token budget,
-// of the micro-batch and of the KV blocks. Lives on the stack of BatchingPolicy::next, which runs once an
-// iteration: it allocates nothing and passes once over the running sequences.
+// A batch while a policy puts it together, and what is left of the token budget, of the micro-batch and of
+// the KV blocks. Lives on the stack of BatchingPolicy::next, which runs once an iteration: it allocates
+// nothing and passes once over the running sequences.
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
@@ -29,13 +29,13 @@ class BatchBuilder {
   // finds no block takes those of the last in order that is not in flight, as vLLM v1 does; of those in its
   // own KV channel, where there are several.
   void run();
-  // Of them the decodes alone; prompts are continued one by one, in order, by the caller.
+  // The same of decodes alone; the caller continues prompts one by one, in order.
   void run_decodes();
   // The next running prompt that is not computed to its end, nor in flight; null: there is none.
   const SequenceView* unfinished_prompt() const {
     return unfinished_prompt_ < members() ? &running(unfinished_prompt_) : nullptr;
   }
-  // That one, by so many; false if its blocks are not free, nor can be had of prompts behind it.
+  // Continues it by so many tokens; false if its blocks are not free, nor can be had of prompts behind it.
   bool continue_prompt(std::int64_t tokens);
 
   // Blocks that the sequence must be able to have, by the rule of admission, for so many tokens next.
@@ -95,7 +95,7 @@ class BatchBuilder {
   bool starved_ = false;  // someone found no block: nobody is admitted
 };
 
-// What the policies share: their two limits.
+// All policies share these two limits.
 class LimitedBatching : public BatchingPolicy {
  public:
   explicit LimitedBatching(const BatchLimits& limits) : limits_(limits) {}
@@ -107,7 +107,7 @@ class LimitedBatching : public BatchingPolicy {
   const BatchLimits limits_;
 };
 
-// Those that compute a prompt whole, in one step.
+// These policies compute a prompt whole, in one step.
 class WholePromptBatching : public LimitedBatching {
  public:
   using LimitedBatching::LimitedBatching;

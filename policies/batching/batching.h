@@ -45,8 +45,8 @@ struct SequenceView {
   std::int32_t request = -1;  // the engine's name for it
   // Its KV cache lies elsewhere (swapped out, or at a prefill replica) and is fetched once it is admitted.
   bool elsewhere = false;
-  // Of the device's memory channels the one that its KV cache lies in, or its first layer's where layers go
-  // round them; of one that waits, that it would go to. Of 16 bits, so that a view stays one cache line.
+  // The device's memory channel that its KV cache lies in, or its first layer's where layers go round them; a
+  // waiting request would go there. 16 bits, so that a view stays one cache line.
   std::int16_t channel = 0;
 };
 static_assert(sizeof(SequenceView) == 64);

@@ -23,7 +23,7 @@ struct KvTransfer {
 
 // A batch on its way through the pipeline.
 struct Iteration {
-  // What a shape points to.
+  // A shape points to these.
   struct Parts {
     std::vector<PrefillChunk> chunks;
     std::vector<DecodeContext> contexts;  // only where the KV cache has several channels
@@ -47,7 +47,7 @@ struct Iteration {
 
 class Replica {
  public:
-  // What the rest of the cluster must hear of. Called inside complete(), at the time given to it.
+  // The rest of the cluster must hear of these. Called inside complete(), at the time given to it.
   struct Events {
     std::function<void(std::int32_t request)> finished;
     std::function<void(std::int32_t request)> hand_over;  // prefill done here, decode elsewhere
@@ -75,7 +75,8 @@ class Replica {
   void release_held(std::int32_t request, Seconds now);
 
   bool empty() const { return running_.empty() && waiting_.empty(); }
-  bool arrival_matters() const { return waiting_.empty() || batch_.valid.wakes_on.any_arrival; }
+  // Whether the request that has just come may change the last decision.
+  bool arrival_matters() const { return waiting_.size() == 1 || batch_.valid.wakes_on.any_arrival; }
   std::int64_t outstanding_requests() const { return outstanding_requests_; }
   std::int64_t outstanding_tokens() const { return outstanding_tokens_; }
   const KvCache& cache() const { return cache_; }
@@ -106,7 +107,8 @@ class Replica {
     return spec_->kv_pools.of_channel[static_cast<std::size_t>(view.channel)];
   }
   std::int16_t own_channel() const { return static_cast<std::int16_t>(spec_->on->spec().own_channel()); }
-  void compute(const Slice& slice, Iteration& iteration);
+  void compute(const std::vector<Slice>& slices, Iteration& iteration);
+  void compute(std::size_t at, const Slice& slice, bool with_contexts, Iteration& iteration);
   void preempt(std::int32_t request, Seconds now, Iteration& iteration);
   std::size_t running_at(std::int32_t request, const char* what_for) const;
   void find_left_blocks();

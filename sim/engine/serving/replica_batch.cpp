@@ -75,8 +75,18 @@ std::size_t Replica::running_at(std::int32_t request, const char* what_for) cons
   return at;
 }
 
-void Replica::compute(const Slice& slice, Iteration& iteration) {
-  const std::size_t at = running_at(slice.request, "computes");
+// Slices come in the order of running_, nearly always.
+void Replica::compute(const std::vector<Slice>& slices, Iteration& iteration) {
+  const bool with_contexts = spec_->on->spec().kv_channels > 1;
+  std::size_t next = 0;
+  for (const Slice& slice : slices) {
+    if (next >= running_.size() || running_[next].request != slice.request || removed_[next])
+      next = running_at(slice.request, "computes");
+    compute(next++, slice, with_contexts, iteration);
+  }
+}
+
+inline void Replica::compute(std::size_t at, const Slice& slice, bool with_contexts, Iteration& iteration) {
   SequenceView& view = running_[at];
   Live& live = live_[at];
   if (view.in_flight || slice.tokens < 1 || slice.tokens > view.pending())
@@ -95,7 +105,6 @@ void Replica::compute(const Slice& slice, Iteration& iteration) {
     live.resident = 0;
     return;
   }
-  const bool with_contexts = spec_->on->spec().kv_channels > 1;
   add(view, slice.tokens, with_contexts, iteration.shape, iteration.parts);
   if (!iteration.sub_batches.empty()) {
     const auto half = static_cast<std::size_t>(slice.sub_batch);
@@ -188,7 +197,7 @@ void Replica::carry_out(Seconds now, Iteration& iteration) {
   removed_.resize(running_.size(), 0);
   iteration.interleaving = batch_.interleaving;
   if (batch_.interleaving != Interleaving::none) iteration.sub_batches.resize(2);
-  for (const Slice& slice : batch_.slices) compute(slice, iteration);
+  compute(batch_.slices, iteration);
   if (!batch_.preempted.empty()) remove_marked();
   point(iteration.shape, iteration.parts);
   for (std::size_t half = 0; half < iteration.sub_batches.size(); ++half)

@@ -8,7 +8,7 @@ namespace weir {
 
 // Each that could be admitted in this step, if it is given the blocks, gets a channel: as many as there are
 // seats and, as each needs one at least, free blocks.
-// Those that find room in the device's own memory, where decodes may stay there, go to it.
+// Where decodes may stay in the device's own memory, requests that find room there go to it.
 // With several pipeline stages: what is in flight is another batch and meets this one on no channel. Balanced
 // are those that step together.
 void Replica::place_waiting() {
