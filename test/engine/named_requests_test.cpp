@@ -46,15 +46,14 @@ constexpr std::int64_t block_tokens = 4;
 // One replica in blocks of 4 tokens, all of whose requests wait from the beginning.
 class Served {
  public:
-  Served(Decide decide, std::vector<Request> requests, std::int64_t blocks, bool beside_host = false) {
+  Served(Decide decide, std::vector<Request> requests, std::int64_t blocks,
+         std::shared_ptr<const Device> on = std::make_shared<test::InChannels>(1),
+         const char* placement = "round_robin") {
     workload_.requests = std::move(requests);
     positions_.resize(workload_.requests.size(), -1);
-    if (beside_host)
-      spec_.on = std::make_shared<BesideHost>();
-    else
-      spec_.on = std::make_shared<test::InChannels>(1);
+    spec_.on = std::move(on);
+    spec_.placement = test::make_policy(placement_policies(), placement);
     spec_.batching = std::make_shared<Deciding>(std::move(decide));
-    spec_.placement = test::placement(1);
     spec_.kv_cache.block_tokens = block_tokens;
     spec_.kv_pools = test::pools(blocks, spec_.on->spec().kv_channels, false);
     recorder_.emplace(workload_, std::nullopt, false);
@@ -69,6 +68,10 @@ class Served {
     replica_->schedule(now_, iteration_);
     for (const KvTransfer& transfer : iteration_.transfers) replica_->transfer_done(transfer, now_);
     if (!iteration_.members.empty()) replica_->complete(iteration_, now_, now_ + Seconds(1), {}, 1);
+  }
+  std::int64_t run() {  // how far the next batch would go
+    replica_->schedule(now_ += Seconds(1), iteration_);
+    return replica_->longest_run(iteration_);
   }
   const Replica& replica() const { return *replica_; }
   const Iteration& iteration() const { return iteration_; }
@@ -232,7 +235,7 @@ TEST_CASE("named requests: a KV cache moves where the policy says, if it is not 
   decisions[2].moves = decisions[3].moves = {{0, Move::To::device}};
   std::size_t asked = 0;
   Served served([&](const ServingView&, Batch& batch) { batch = decisions.at(asked++); },
-                {{Seconds(0), 9, 50}}, 10, true);
+                {{Seconds(0), 9, 50}}, 10, std::make_shared<BesideHost>());
   const auto free = [&] {
     const auto by_channel = served.replica().cache().free_by_channel();
     return std::vector(by_channel.begin(), by_channel.end());  // the host's, the device's own
@@ -244,4 +247,46 @@ TEST_CASE("named requests: a KV cache moves where the policy says, if it is not 
   served.step();  // it has come when the step ends
   CHECK(free() == std::vector<std::int64_t>{10, 7});
   CHECK_THROWS_WITH(served.step(), Catch::Contains("moves request 0, which has no other memory"));
+}
+
+TEST_CASE("validity: a batch runs for as many steps as it says, by default one, and as the placement holds",
+          "[engine]") {
+  const auto steps = [](std::int64_t said, int channels, const char* placement, std::size_t waiting) {
+    int asked = 0;
+    const auto decide = [&](const ServingView&, Batch& batch) {
+      if (asked++ == 0) batch.admitted = {0};
+      batch.slices = {{0, asked == 1 ? 9 : 1}};
+      if (asked > 1 && said > 0) batch.valid.steps = said;
+    };
+    Served served(decide, std::vector<Request>(1 + waiting, {Seconds(0), 9, 50}), 100,
+                  std::make_shared<test::InChannels>(channels), placement);
+    served.step();
+    served.step();
+    return served.iteration().steps;
+  };
+  CHECK(steps(0, 1, "round_robin", 1) == 1);
+  CHECK(steps(7, 1, "round_robin", 1) == 7);
+  CHECK(steps(Validity::unlimited, 1, "round_robin", 1) == Validity::unlimited);
+  CHECK(steps(7, 3, "round_robin", 1) == 1);  // who waits may find room elsewhere in the next step
+  CHECK(steps(7, 3, "round_robin", 0) == 7);
+  CHECK(steps(7, 3, "random", 1) == 7);
+  CHECK(steps(7, 3, "layer_wise", 1) == 7);
+}
+
+TEST_CASE("validity: a run ends with its batch's, a request's end or the last free block", "[engine]") {
+  const auto longest = [](std::int64_t said, std::int64_t output, std::int64_t blocks) {
+    int asked = 0;
+    const auto decide = [&](const ServingView&, Batch& batch) {
+      if (asked++ == 0) batch.admitted = {0};
+      batch.slices = {{0, asked == 1 ? 9 : 1}};
+      batch.valid.steps = asked == 1 ? 1 : said;
+    };
+    Served served(decide, {{Seconds(0), 9, output}}, blocks);
+    served.step();
+    return served.run();
+  };
+  CHECK(longest(7, 50, 100) == 7);
+  CHECK(longest(7, 6, 100) == 5);  // the first of six came out of the prompt
+  CHECK(longest(7, 50, 3) == 3);   // 9 tokens are in 3 blocks of 4: three more have room
+  CHECK(longest(1, 50, 100) == 1);
 }
