@@ -14,7 +14,6 @@ class DecodesElsewhere : public Device {
   KernelCost cost_by_member(const Operator& op, const BatchShape& batch,
                             std::span<Seconds> times) const override;
   AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override;
-  bool affine_over_steps() const override { return true; }
   bool measures_sampler() const override { return device_->measures_sampler(); }
   std::string cannot_run(const StageGraph& stage) const override;
 

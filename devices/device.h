@@ -4,6 +4,7 @@
 // each operator of a stage, memoises by rows, and lets a serving actor sleep that long on the device's
 // SimGrid host.
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,9 +66,12 @@ class Device {
   }
   // Only for op.kind == attention and a batch of decodes alone.
   virtual AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const = 0;
-  // While every decode's context grows by a token a step, each operator takes a line's time over the steps,
-  // as far as decode_attention says, however contexts lie in channels.
-  virtual bool affine_over_steps() const { return spec().own().members == 1; }
+  // For how many steps of these decodes, whose contexts grow by a token a step, the operator's time is a line
+  // over the steps; 1: it is none.
+  virtual std::int64_t line_steps(const Operator& op, const BatchShape& decodes) const {
+    return op.kind == OperatorKind::attention ? decode_attention(op, decodes).steps
+                                              : std::numeric_limits<std::int64_t>::max();
+  }
   // True if its sampler was measured as the server ran it, so that the engine preset adds nothing for
   // sampling.
   virtual bool measures_sampler() const { return false; }

@@ -24,6 +24,10 @@ class Npu final : public Device {
   KernelCost cost_by_member(const Operator& op, const BatchShape& batch,
                             std::span<Seconds> channels) const override;
   AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override;
+  // The fullest channel is waited for, and a request fills pages and tiles of its own: no line.
+  std::int64_t line_steps(const Operator& op, const BatchShape& decodes) const override {
+    return spec_.own().members > 1 ? 1 : Device::line_steps(op, decodes);
+  }
   std::string cannot_run(const StageGraph& stage) const override;
 
  private:

@@ -8,8 +8,9 @@
 #include <boost/container/small_vector.hpp>
 #include <stdexcept>
 
+#include "policies/batching/batch_builder.h"
 #include "policies/batching/decode_halves.h"
-#include "policies/batching/step.h"
+#include "policies/batching/sequences_by_name.h"
 
 namespace weir {
 namespace {
@@ -82,8 +83,11 @@ class Filler {
 class AdaptiveChunkInterleaving final : public LimitedBatching {
  public:
   AdaptiveChunkInterleaving(const BatchLimits& limits, Predictor predictor, std::int64_t min_prompt_tokens,
-                            bool best)
-      : LimitedBatching(limits), predictor_(predictor), min_prompt_tokens_(min_prompt_tokens), best_(best) {}
+                            Interleaving interleaving)
+      : LimitedBatching(limits),
+        predictor_(predictor),
+        min_prompt_tokens_(min_prompt_tokens),
+        interleaving_(interleaving) {}
 
   bool interleaves() const override { return true; }
   Predictor predictor() const override { return predictor_; }
@@ -91,12 +95,13 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
   void next(const ServingView& view, Batch& batch) const override {
     if (!view.times)
       throw std::logic_error("adaptive_chunk_interleaving is asked without the times of steps");
-    Step step(view, limits_, view.admission, batch);
-    step.run_decodes();
+    BatchBuilder builder(view, limits_, view.admission, batch);
+    builder.run_decodes();
     SubBatch halves[2];
     part_decodes(view, batch);
+    SequencesByName sequences(view);
     for (const Slice& slice : batch.slices) {
-      const SequenceView& sequence = view.running[static_cast<std::size_t>(slice.sequence)];
+      const SequenceView& sequence = sequences[slice.request];
       if (sequence.elsewhere) continue;
       SubBatch& half = halves[slice.sub_batch];
       const bool own = sequence.channel == view.own_channel;
@@ -105,54 +110,53 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
     }
     for (const std::size_t half : {std::size_t{1}, std::size_t{0}}) {
       const std::size_t first = batch.slices.size();
-      fill(view, step, *view.times, halves[half], halves[1 - half]);
+      fill(view, builder, *view.times, halves[half], halves[1 - half]);
       for (std::size_t i = first; i < batch.slices.size(); ++i)
         batch.slices[i].sub_batch = static_cast<std::int8_t>(half);
     }
     if (halves[0].decodes() + halves[0].prompt_tokens > 0 &&
         halves[1].decodes() + halves[1].prompt_tokens > 0)
-      batch.sub_batches = 2, batch.whole_if_faster = best_;
+      batch.interleaving = interleaving_;
     else
       for (Slice& slice : batch.slices) slice.sub_batch = 0;
   }
 
  private:
-  void fill(const ServingView& view, Step& step, const StepTimes& times, SubBatch& filled,
+  void fill(const ServingView& view, BatchBuilder& builder, const StepTimes& times, SubBatch& filled,
             const SubBatch& other) const;
 
   Predictor predictor_;
   std::int64_t min_prompt_tokens_;
-  bool best_;
+  Interleaving interleaving_;  // of a step that has two
 };
 
 // The prompt that was cut comes first, then those that wait; nobody behind one that is cut now.
-void AdaptiveChunkInterleaving::fill(const ServingView& view, Step& step, const StepTimes& times,
+void AdaptiveChunkInterleaving::fill(const ServingView& view, BatchBuilder& builder, const StepTimes& times,
                                      SubBatch& filled, const SubBatch& other) const {
   Filler filler(times, filled, other, view.own_channel);
   // As much of it as joins now: tokens, context, channel.
   const auto wanted = [&](const SequenceView& prompt) {
-    PrefillChunk chunk{std::min(prompt.pending(), step.tokens_left()), prompt.computed_tokens,
+    PrefillChunk chunk{std::min(prompt.pending(), builder.tokens_left()), prompt.computed_tokens,
                        prompt.channel};
     const std::int64_t least = min_prompt_tokens_ - filled.prompt_tokens;
     const std::int64_t fill = chunk.tokens <= least || filler.full() ? 0 : filler.closest(chunk);
     chunk.tokens = std::min(chunk.tokens, std::max(least, fill));
     return chunk;
   };
-  for (; step.unfinished_prompt() >= 0 && !step.full();) {
-    const SequenceView& prompt = view.running[static_cast<std::size_t>(step.unfinished_prompt())];
-    const PrefillChunk chunk = wanted(prompt);
-    if (chunk.tokens <= 0 || !step.continue_prompt(chunk.tokens)) return;
+  while (const SequenceView* prompt = builder.full() ? nullptr : builder.unfinished_prompt()) {
+    const PrefillChunk chunk = wanted(*prompt);
+    if (chunk.tokens <= 0 || !builder.continue_prompt(chunk.tokens)) return;
     filler.add(chunk);
-    if (chunk.tokens < prompt.pending()) return;
+    if (chunk.tokens < prompt->pending()) return;
   }
-  while (const SequenceView* head = step.head()) {
+  while (const SequenceView* head = builder.head()) {
     if (head->elsewhere) {
-      const std::int64_t tokens = std::min(head->pending(), step.tokens_left());
-      if (tokens <= 0 || !step.add(*head, tokens)) return;
+      const std::int64_t tokens = std::min(head->pending(), builder.tokens_left());
+      if (tokens <= 0 || !builder.add(*head, tokens)) return;
       continue;
     }
     const PrefillChunk chunk = wanted(*head);
-    if (chunk.tokens <= 0 || !step.add(*head, chunk.tokens)) return;
+    if (chunk.tokens <= 0 || !builder.add(*head, chunk.tokens)) return;
     filler.add(chunk);
     if (chunk.tokens < head->pending()) return;
   }
@@ -178,7 +182,8 @@ std::shared_ptr<const BatchingPolicy> make_adaptive_chunk_interleaving(Params& p
        "would read the weights twice."},
       {"on", "best"}, "best");
   return std::make_shared<AdaptiveChunkInterleaving>(
-      limits, predictor == "learned" ? Predictor::learned : Predictor::exact, least, interleave == "best");
+      limits, predictor == "learned" ? Predictor::learned : Predictor::exact, least,
+      interleave == "best" ? Interleaving::two_if_faster : Interleaving::two);
 }
 
 }  // namespace weir

@@ -8,21 +8,21 @@
 // where a head loses its room in the GPU to one that comes back, prompts wait for the next step; with nothing
 // of the GPU's own to do, all of the host's decodes are computed in halves.
 #include <algorithm>
-#include <functional>
 #include <stdexcept>
 #include <utility>
 
 #include "policies/batching/asymmetric_batches.h"
+#include "policies/batching/batch_builder.h"
 #include "policies/batching/decode_halves.h"
-#include "policies/batching/step.h"
 
 namespace weir {
 namespace {
 
-// Of the GPU's blocks are left free by who comes back, a twentieth: NEO's swap_in_threshold is 0.95 of them.
+// Requests that come back leave a twentieth of the GPU's blocks free: NEO's swap_in_threshold is 0.95 of
+// them.
 constexpr std::int64_t left_free = 20;
 // Choices are not looked ahead further: a request seldom generates so many tokens without one that ends.
-constexpr std::int64_t most_same_steps = 1024;
+constexpr std::int64_t most_steps_alike = 1024;
 
 class AsymmetricPipelining final : public LimitedBatching {
  public:
@@ -40,48 +40,39 @@ class AsymmetricPipelining final : public LimitedBatching {
   void next(const ServingView& view, Batch& batch) const override {
     if (!view.times || view.own_channel < 0)
       throw std::logic_error("asymmetric_pipelining is asked without the times of steps or the GPU's memory");
-    Step step(view, limits_, view.admission, batch);
-    make_room(view, step);
+    BatchBuilder builder(view, limits_, view.admission, batch);
+    make_room(view, builder);
     AsymmetricCandidates candidates;
     candidates.own_channel = view.own_channel;
-    take_own(view, step, batch, candidates);
+    take_own(view, builder, batch, candidates);
     const std::int64_t spare = view.admission == Admission::sequence ? 0 : own_blocks(view);
-    if (batch.preempted.empty() && batch.moved_out.empty()) move_in(view, step, spare / left_free);
-    if (batch.preempted.empty()) admit(view, step, spare, candidates);
-    std::vector<std::int32_t> host = host_decodes(view, step, batch, candidates);
+    if (batch.preempted.empty() && batch.moves.empty()) move_in(view, builder, spare / left_free);
+    if (batch.preempted.empty()) admit(view, builder, spare, candidates);
+    Sequences host = host_decodes(view, builder, batch, candidates);
     if (candidates.own.empty() && candidates.prompts.empty() && host.empty() &&
-        make_host_room(view, step, batch))
-      host = host_decodes(view, step, batch, candidates);
-    std::ranges::sort(batch.preempted, std::greater<>());  // to wait in the order in which they came
+        make_host_room(view, builder, batch))
+      host = host_decodes(view, builder, batch, candidates);
     // With several batches in flight, who is left for the next one changes with each.
-    const bool steady = view.pipeline_stages == 1 && batch.moved_in.empty() && batch.moved_out.empty() &&
-                        batch.preempted.empty();
+    const bool steady = view.pipeline_stages == 1 && batch.moves.empty() && batch.preempted.empty();
     if (candidates.own.empty() && candidates.prompts.empty()) {
-      take_host(view, step, host, candidates, batch);
-      batch.repeatable = !batch.slices.empty() && steady;
+      take_host(view, builder, host, candidates, steady, batch);
       return;
     }
     const AsymmetricBatches formed = form_asymmetric_batches(*view.times, candidates);
-    carry_out(view, step, formed, host, candidates, batch);
-    batch.arrivals_matter = candidates.prompts.size() == view.waiting.size();
-    batch.repeatable = batch.admitted == 0 && steady;
-    if (batch.repeatable) batch.same_steps = same_steps(*view.times, candidates, formed);
+    carry_out(view, builder, formed, host, candidates, batch);
+    batch.valid.wakes_on.any_arrival = candidates.prompts.size() == view.waiting.size();
+    if (batch.admitted.empty() && steady) batch.valid.steps = steps_alike(*view.times, candidates, formed);
   }
 
  private:
+  using Sequences = std::vector<const SequenceView*>;
+
   static bool own(const ServingView& view, const SequenceView& sequence) {
     return sequence.channel == view.own_channel;
   }
-  static std::int32_t members(const ServingView& view) {
-    return static_cast<std::int32_t>(view.running.size());
-  }
-  static const SequenceView& member(const ServingView& view, std::int32_t i) {
-    return view.running[static_cast<std::size_t>(i)];
-  }
-  static bool gone(const Batch& batch, std::int32_t i) {
-    return std::ranges::find(batch.moved_out, i) != batch.moved_out.end() ||
-           std::ranges::find(batch.moved_in, i) != batch.moved_in.end() ||
-           std::ranges::find(batch.preempted, i) != batch.preempted.end();
+  static bool gone(const Batch& batch, const SequenceView& sequence) {
+    return std::ranges::find(batch.moves, sequence.request, &Move::request) != batch.moves.end() ||
+           std::ranges::find(batch.preempted, sequence.request) != batch.preempted.end();
   }
 
   static std::int64_t own_blocks(const ServingView& view) {
@@ -92,7 +83,7 @@ class AsymmetricPipelining final : public LimitedBatching {
   }
 
   // So that the next token of everyone who is left has a block.
-  static void make_room(const ServingView& view, Step& step) {
+  static void make_room(const ServingView& view, BatchBuilder& builder) {
     const auto lacks = [&](const SequenceView& s) {
       return own(view, s) && !s.in_flight
                  ? std::max<std::int64_t>(0, blocks_for(s.known_tokens, view.block_tokens) - s.blocks)
@@ -100,41 +91,40 @@ class AsymmetricPipelining final : public LimitedBatching {
     };
     std::int64_t wanted = 0;
     for (const SequenceView& sequence : view.running) wanted += lacks(sequence);
-    for (std::int32_t i = members(view) - 1; i >= 0 && wanted > step.own_free_blocks(); --i) {
-      const SequenceView& last = member(view, i);
-      if (!own(view, last) || last.in_flight) continue;
-      wanted -= lacks(last);
-      if (!step.move_out(i)) step.preempt(i);
+    for (auto last = view.running.rbegin(); last != view.running.rend() && wanted > builder.own_free_blocks();
+         ++last) {
+      if (!own(view, *last) || last->in_flight) continue;
+      wanted -= lacks(*last);
+      if (!builder.move_out(*last)) builder.preempt(*last);
     }
   }
 
-  static void take_own(const ServingView& view, Step& step, const Batch& batch,
+  static void take_own(const ServingView& view, BatchBuilder& builder, const Batch& batch,
                        AsymmetricCandidates& candidates) {
-    for (std::int32_t i = 0; i < members(view) && !step.full(); ++i) {
-      const SequenceView& sequence = member(view, i);
-      if (!own(view, sequence) || sequence.in_flight || gone(batch, i)) continue;
-      if (step.take(i, sequence, 1)) candidates.own.push_back({sequence.known_tokens, sequence.channel});
+    for (const SequenceView& sequence : view.running) {
+      if (builder.full()) return;
+      if (!own(view, sequence) || sequence.in_flight || gone(batch, sequence)) continue;
+      if (builder.take(sequence, 1)) candidates.own.push_back({sequence.known_tokens, sequence.channel});
     }
   }
 
   // First come, first served, but for those that the GPU's memory could never hold.
-  static void move_in(const ServingView& view, Step& step, std::int64_t spare) {
+  static void move_in(const ServingView& view, BatchBuilder& builder, std::int64_t spare) {
     const std::int64_t most = own_blocks(view) - spare;
-    for (std::int32_t i = 0; i < members(view); ++i) {
-      const SequenceView& sequence = member(view, i);
+    for (const SequenceView& sequence : view.running) {
       if (own(view, sequence) || sequence.in_flight) continue;
-      if (step.claim(sequence, 1) > most) continue;
-      if (!step.move_in(i, spare)) return;
+      if (builder.claim(sequence, 1) > most) continue;
+      if (!builder.move_in(sequence, spare)) return;
     }
   }
 
   // So that whoever must leave the GPU's memory finds room in the host's.
-  static void admit(const ServingView& view, Step& step, std::int64_t spare,
+  static void admit(const ServingView& view, BatchBuilder& builder, std::int64_t spare,
                     AsymmetricCandidates& candidates) {
-    while (const SequenceView* head = step.head()) {
+    while (const SequenceView* head = builder.head()) {
       const bool alone = view.running.empty() && candidates.prompts.empty();
       const bool kept_free = !own(view, *head) && !alone;
-      if (!step.add(*head, head->pending(), kept_free ? spare : 0)) return;
+      if (!builder.add(*head, head->pending(), kept_free ? spare : 0)) return;
       candidates.prompts.push_back({head->pending(), head->computed_tokens, head->channel});
     }
   }
@@ -143,41 +133,44 @@ class AsymmetricPipelining final : public LimitedBatching {
     return sequence.known_tokens > sequence.blocks * view.block_tokens;
   }
 
-  // Those that may have a block for their next token.
-  static std::vector<std::int32_t> host_decodes(const ServingView& view, const Step& step, Batch& batch,
-                                                AsymmetricCandidates& candidates) {
-    std::vector<std::int32_t> indices;
-    for (std::int32_t i = 0; i < members(view); ++i) {
-      const SequenceView& sequence = member(view, i);
-      if (own(view, sequence) || sequence.in_flight || gone(batch, i)) continue;
-      if (lacks_block(view, sequence) && step.host_free_blocks() == 0) {
-        batch.lacks_blocks = true;
+  // Decodes there join that may have a block for their next token.
+  static Sequences host_decodes(const ServingView& view, const BatchBuilder& builder, Batch& batch,
+                                AsymmetricCandidates& candidates) {
+    Sequences decodes;
+    for (const SequenceView& sequence : view.running) {
+      if (own(view, sequence) || sequence.in_flight || gone(batch, sequence)) continue;
+      if (lacks_block(view, sequence) && builder.host_free_blocks() == 0) {
+        batch.valid.wakes_on.free_blocks = true;
         continue;
       }
-      indices.push_back(i);
+      decodes.push_back(&sequence);
       candidates.host.push_back({sequence.known_tokens, sequence.channel});
     }
-    candidates.most_host = step.full() ? 0 : step.decodes_left();
-    return indices;
+    candidates.most_host = builder.full() ? 0 : builder.decodes_left();
+    return decodes;
   }
 
   // The host's memory is full of those that need a block each, and nobody is on his way to give his back: the
   // last ones give theirs to the others.
-  static bool make_host_room(const ServingView& view, Step& step, const Batch& batch) {
-    if (!batch.moved_in.empty() || std::ranges::any_of(view.running, &SequenceView::in_flight)) return false;
-    for (std::int32_t i = members(view) - 1; i >= 0 && step.host_free_blocks() == 0; --i)
-      if (!own(view, member(view, i)) && !member(view, i).in_flight && !gone(batch, i)) step.preempt(i);
-    return step.host_free_blocks() > 0;
+  static bool make_host_room(const ServingView& view, BatchBuilder& builder, const Batch& batch) {
+    const auto leaves_host = [](const Move& move) { return move.to == Move::To::device; };
+    if (std::ranges::any_of(batch.moves, leaves_host) ||
+        std::ranges::any_of(view.running, &SequenceView::in_flight))
+      return false;
+    for (auto last = view.running.rbegin(); last != view.running.rend() && builder.host_free_blocks() == 0;
+         ++last)
+      if (!own(view, *last) && !last->in_flight && !gone(batch, *last)) builder.preempt(*last);
+    return builder.host_free_blocks() > 0;
   }
 
   // With the block that it may need; the last ones to ask find none.
   class HostSlices {
    public:
-    HostSlices(const ServingView& view, const Step& step, Batch& batch)
-        : view_(view), batch_(batch), free_blocks_(step.host_free_blocks()) {}
-    void add(std::int32_t index, std::int8_t sub_batch) {
-      if (lacks_block(view_, member(view_, index)) && --free_blocks_ < 0) return;
-      batch_.slices.push_back({index, 1, sub_batch});
+    HostSlices(const ServingView& view, const BatchBuilder& builder, Batch& batch)
+        : view_(view), batch_(batch), free_blocks_(builder.host_free_blocks()) {}
+    void add(const SequenceView& sequence, std::int8_t sub_batch) {
+      if (lacks_block(view_, sequence) && --free_blocks_ < 0) return;
+      batch_.slices.push_back({sequence.request, 1, sub_batch});
     }
 
    private:
@@ -186,34 +179,34 @@ class AsymmetricPipelining final : public LimitedBatching {
     std::int64_t free_blocks_;
   };
 
-  // What was taken and is not in it is left out again, from the end.
-  static void carry_out(const ServingView& view, const Step& step, const AsymmetricBatches& formed,
-                        const std::vector<std::int32_t>& host, const AsymmetricCandidates& candidates,
-                        Batch& batch) {
-    batch.admitted = static_cast<std::int32_t>(formed.prompts);
+  // Requests that were taken and are not in it are left out again, from the end.
+  static void carry_out(const ServingView& view, const BatchBuilder& builder, const AsymmetricBatches& formed,
+                        const Sequences& host, const AsymmetricCandidates& candidates, Batch& batch) {
+    batch.admitted.resize(formed.prompts);
     const std::size_t gpu = candidates.own.size() + formed.prompts;
     batch.slices.resize(gpu);
     if (!formed.two) return;
-    HostSlices slices(view, step, batch);
+    HostSlices slices(view, builder, batch);
     for (std::size_t i = 0; i < host.size(); ++i)
-      if (formed.host[i] >= 0) slices.add(host[i], formed.host[i]);
-    if (batch.slices.size() > gpu) batch.sub_batches = 2;
+      if (formed.host[i] >= 0) slices.add(*host[i], formed.host[i]);
+    if (batch.slices.size() > gpu) batch.interleaving = Interleaving::two;
   }
 
   // Nothing else is to be done: all of them, in halves.
-  static void take_host(const ServingView& view, const Step& step, const std::vector<std::int32_t>& host,
-                        const AsymmetricCandidates& candidates, Batch& batch) {
-    HostSlices slices(view, step, batch);
-    for (const std::int32_t index : host)
-      if (std::ssize(batch.slices) < candidates.most_host) slices.add(index, 0);
+  static void take_host(const ServingView& view, const BatchBuilder& builder, const Sequences& host,
+                        const AsymmetricCandidates& candidates, bool steady, Batch& batch) {
+    HostSlices slices(view, builder, batch);
+    for (const SequenceView* sequence : host)
+      if (std::ssize(batch.slices) < candidates.most_host) slices.add(*sequence, 0);
+    if (steady && !batch.slices.empty()) batch.valid.steps = Validity::unlimited;
     part_decodes(view, batch);
-    if (batch.slices.size() > 1) batch.sub_batches = 2;
+    if (batch.slices.size() > 1) batch.interleaving = Interleaving::two;
   }
 
   // While those in the step grow. Times being affine in contexts, whatever compares alike now and after so
   // many steps does all the while.
-  static std::int64_t same_steps(const StepTimes& times, const AsymmetricCandidates& now,
-                                 const AsymmetricBatches& formed) {
+  static std::int64_t steps_alike(const StepTimes& times, const AsymmetricCandidates& now,
+                                  const AsymmetricBatches& formed) {
     const auto same_after = [&](std::int64_t steps) {
       AsymmetricCandidates then = now;
       for (DecodeContext& decode : then.own) decode.tokens += steps;
@@ -222,8 +215,8 @@ class AsymmetricPipelining final : public LimitedBatching {
       return form_asymmetric_batches(times, then) == formed;
     };
     std::int64_t same = 0, other = 1;
-    while (other < most_same_steps && same_after(other)) same = std::exchange(other, 4 * other);
-    if (other >= most_same_steps && same_after(most_same_steps)) return most_same_steps;
+    while (other < most_steps_alike && same_after(other)) same = std::exchange(other, 4 * other);
+    if (other >= most_steps_alike && same_after(most_steps_alike)) return most_steps_alike;
     while (other - same > 1) {
       const std::int64_t middle = (same + other) / 2;
       (same_after(middle) ? same : other) = middle;

@@ -3,17 +3,16 @@
 // has a free pipeline slot. Pure: a function of the snapshot; no clock, no SimGrid, no memory of its own. The
 // engine carries the decision out and checks it (KV blocks are never promised twice).
 //
-// All policies are first come, first served: they admit from the front of `waiting` and nobody overtakes. So
-// an arrival, which goes to the back, changes the next decision only where `waiting` was empty: behind a head
-// that was not admitted it cannot be, and that head stays shut out until a request ends, a batch or a KV
-// transfer comes back. An engine may therefore wake a replica on arrivals at an empty queue only, unless the
-// batch says otherwise. Requests that arrive at one instant should all be in the queue before the policy is
-// asked (a static batch takes what it sees).
+// All policies are first come, first served: they admit from the front of `waiting` and nobody overtakes,
+// though the engine admits whoever is named. So an arrival, which goes to the back, changes the next decision
+// only where `waiting` was empty: behind a head that was not admitted it cannot be, and that head stays shut
+// out until a request ends, a batch or a KV transfer comes back. An engine may therefore wake a replica on
+// arrivals at an empty queue only, unless the batch says otherwise. Requests that arrive at one instant
+// should all be in the queue before the policy is asked (a static batch takes what it sees).
 #include <cstdint>
-#include <limits>
 #include <span>
-#include <vector>
 
+#include "policies/batching/batch.h"
 #include "policies/batching/predict/step_times.h"
 #include "sim/core/catalog.h"
 #include "sim/core/request.h"
@@ -46,8 +45,8 @@ struct SequenceView {
   std::int32_t request = -1;  // the engine's name for it
   // Its KV cache lies elsewhere (swapped out, or at a prefill replica) and is fetched once it is admitted.
   bool elsewhere = false;
-  // Of the device's memory channels the one that its KV cache lies in, or its first layer's where layers go
-  // round them; of one that waits, that it would go to. Of 16 bits, so that a view stays one cache line.
+  // The device's memory channel that its KV cache lies in, or its first layer's where layers go round them; a
+  // waiting request would go there. 16 bits, so that a view stays one cache line.
   std::int16_t channel = 0;
 };
 static_assert(sizeof(SequenceView) == 64);
@@ -73,44 +72,6 @@ inline std::size_t pool_of(const ServingView& view, int channel) {
 inline std::size_t pool_of(const ServingView& view, const SequenceView& sequence) {
   return pool_of(view, sequence.channel);
 }
-
-struct Slice {
-  std::int32_t sequence;      // index into running, counting the admitted ones behind it
-  std::int64_t tokens;        // >= 1
-  std::int8_t sub_batch = 0;  // 0 or 1, of Batch::sub_batches
-};
-
-struct Batch {                // reused by the caller, to save allocations
-  std::vector<Slice> slices;  // empty: nothing can be done until something changes
-  // Indices into running whose KV cache goes over first, from the GPU's own memory to its host's, where it is
-  // before the step begins, or back, which takes its time: they have no slice.
-  std::vector<std::int32_t> moved_out, moved_in;
-  std::vector<std::int32_t> preempted;  // indices into running whose blocks are taken first, in that order;
-                                        // what comes back of a chunk of theirs in flight is dropped
-  std::int32_t admitted = 0;            // from the front of waiting; `static` leaves some without a slice yet
-  // The same decision would be taken again, decode by decode, until a request ends, one arrives at an empty
-  // queue or from a KV transfer, blocks are given back, or the free ones do not hold the next token of every
-  // slice: the engine may fast-forward. Only for batches of decodes with nothing to admit. With several
-  // pipeline stages: when this batch comes back, provided those in flight then are repeatable too.
-  bool repeatable = false;
-  std::int64_t same_steps =
-      std::numeric_limits<std::int64_t>::max();  // for so many at most, this one included
-  // 2: the slices are two batches whose operators are independent chains (NeuPIMs, Section 6.2).
-  int sub_batches = 1;
-  bool whole_if_faster = false;  // play them as one batch where that step is the shorter one
-  bool arrivals_matter = false;  // an arrival may change the next decision though others wait
-  bool lacks_blocks = false;     // somebody waits for KV blocks, and for nothing else
-  void clear() {
-    slices.clear();
-    moved_out.clear();
-    moved_in.clear();
-    preempted.clear();
-    admitted = 0;
-    repeatable = whole_if_faster = arrivals_matter = lacks_blocks = false;
-    sub_batches = 1;
-    same_steps = std::numeric_limits<std::int64_t>::max();
-  }
-};
 
 enum class Predictor { none, exact, learned };  // where ServingView::times come from
 

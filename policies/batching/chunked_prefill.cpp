@@ -4,7 +4,7 @@
 // priorities, long_prefill_token_threshold (0 by default).
 #include <algorithm>
 
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
 
 namespace weir {
 namespace {
@@ -14,10 +14,10 @@ class ChunkedPrefill final : public LimitedBatching {
   using LimitedBatching::LimitedBatching;
 
   void next(const ServingView& view, Batch& batch) const override {
-    Step step(view, limits_, view.admission, batch);
-    step.run();
-    while (const SequenceView* head = step.head())
-      if (!step.add(*head, std::min(head->pending(), step.tokens_left()))) break;
+    BatchBuilder builder(view, limits_, view.admission, batch);
+    builder.run();
+    while (const SequenceView* head = builder.head())
+      if (!builder.add(*head, std::min(head->pending(), builder.tokens_left()))) break;
   }
 };
 

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "policies/batching/sequences_by_name.h"
+
 namespace weir {
 namespace {
 
@@ -48,8 +50,9 @@ std::int64_t steps_on_side(std::int64_t value, std::int64_t slope) {
 // so their order never changes. Each begins with the half that brings the sums together.
 void part_decodes(const ServingView& view, Batch& batch) {
   Decodes decodes;
+  SequencesByName sequences(view);
   for (std::size_t i = 0; i < batch.slices.size(); ++i) {
-    const SequenceView& sequence = view.running[static_cast<std::size_t>(batch.slices[i].sequence)];
+    const SequenceView& sequence = sequences[batch.slices[i].request];
     if (!sequence.elsewhere) decodes.push_back({sequence.channel, sequence.known_tokens, i});
   }
   std::ranges::sort(decodes, {}, [](const Decode& d) { return std::tuple(d.channel, -d.tokens, d.slice); });
@@ -60,8 +63,8 @@ void part_decodes(const ServingView& view, Batch& batch) {
   });
   std::int64_t ahead = 0, slope = 0;  // the first half's tokens less the second's; a step
   for (const Group& group : groups) {
-    batch.same_steps =
-        std::min({batch.same_steps, steps_on_side(ahead, slope), steps_on_side(group.more, group.growth)});
+    batch.valid.steps =
+        std::min({batch.valid.steps, steps_on_side(ahead, slope), steps_on_side(group.more, group.growth)});
     const bool second = (ahead > 0) == (group.more > 0);
     for (std::size_t i = 0; i < group.size; ++i)
       batch.slices[decodes[group.first + i].slice].sub_batch =

@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// Sets Slice::sub_batch of every slice, all of which are decodes, and Batch::same_steps: for so many steps
+// Sets Slice::sub_batch of every slice, all of which are decodes. The batch is valid for no more steps than
 // the halves would be the same. The sums of tokens differ by the longest context at most.
 void part_decodes(const ServingView& view, Batch& batch);
 

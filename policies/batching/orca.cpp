@@ -3,7 +3,7 @@
 // its end beside all others (the paper's n_slots reservation): kv_cache.admission is not looked at and
 // nothing is ever preempted. The paper bounds an iteration by requests alone; the token budget is the
 // activation memory it does not speak of.
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
 
 namespace weir {
 namespace {
@@ -13,10 +13,10 @@ class Orca final : public WholePromptBatching {
   using WholePromptBatching::WholePromptBatching;
 
   void next(const ServingView& view, Batch& batch) const override {
-    Step step(view, limits_, Admission::sequence, batch);
-    step.run();
-    while (const SequenceView* head = step.head())
-      if (!step.add(*head, head->pending())) break;
+    BatchBuilder builder(view, limits_, Admission::sequence, batch);
+    builder.run();
+    while (const SequenceView* head = builder.head())
+      if (!builder.add(*head, head->pending())) break;
   }
 };
 

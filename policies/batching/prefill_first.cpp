@@ -7,7 +7,7 @@
 //
 // One difference: v0's can_append_slots wants a free block for every decode, even where the last one held has
 // room. Here a decode asks for what it needs, as in v1: one block apart.
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
 
 namespace weir {
 namespace {
@@ -23,12 +23,12 @@ class PrefillFirst final : public LimitedBatching {
   using LimitedBatching::LimitedBatching;
 
   void next(const ServingView& view, Batch& batch) const override {
-    Step step(view, limits_, view.admission, batch);
+    BatchBuilder builder(view, limits_, view.admission, batch);
     const std::int64_t spare = watermark(view.total_blocks);
-    admit(step, false, spare);
-    if (batch.admitted > 0) return;
-    step.run();
-    admit(step, true, spare);
+    admit(builder, false, spare);
+    if (!batch.admitted.empty()) return;
+    builder.run();
+    admit(builder, true, spare);
   }
 
   bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override {
@@ -39,9 +39,9 @@ class PrefillFirst final : public LimitedBatching {
  private:
   // From the front of the queue either those whose KV cache exists elsewhere (swapped out, or sent by a
   // prefill replica), or new prompts.
-  static void admit(Step& step, bool elsewhere, std::int64_t spare) {
-    while (const SequenceView* head = step.head())
-      if (head->elsewhere != elsewhere || !step.add(*head, head->pending(), spare)) break;
+  static void admit(BatchBuilder& builder, bool elsewhere, std::int64_t spare) {
+    while (const SequenceView* head = builder.head())
+      if (head->elsewhere != elsewhere || !builder.add(*head, head->pending(), spare)) break;
   }
 };
 

@@ -4,7 +4,7 @@
 // at, nothing is preempted); it computes all their prompts, whole, in as many steps as the token budget
 // needs; then all decode together, and nobody joins until the last has ended. Rows of those that ended are
 // not computed on, as FasterTransformer would: a lower bound on its cost.
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
 
 namespace weir {
 namespace {
@@ -14,26 +14,24 @@ class StaticBatching final : public WholePromptBatching {
   using WholePromptBatching::WholePromptBatching;
 
   void next(const ServingView& view, Batch& batch) const override {
-    Step step(view, limits_, Admission::sequence, batch);
+    BatchBuilder builder(view, limits_, Admission::sequence, batch);
     if (view.running.empty())
-      while (const SequenceView* head = step.head())
-        if (!step.admit(*head, head->pending())) break;
-    if (!prompts(view, batch.admitted, step)) step.run();
+      while (const SequenceView* head = builder.head())
+        if (!builder.admit(*head, head->pending())) break;
+    if (!prompts(view, batch.admitted.size(), builder)) builder.run();
   }
 
  private:
   // Takes the prompts (or, on a decode replica, first tokens) that have not been started; false if there are
   // none.
-  static bool prompts(const ServingView& view, std::int32_t admitted, Step& step) {
+  static bool prompts(const ServingView& view, std::size_t admitted, BatchBuilder& builder) {
     bool any = false;
-    const auto members = static_cast<std::int32_t>(std::ssize(view.running)) + admitted;
-    for (std::int32_t i = 0; i < members && !step.full(); ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const bool joins = at >= view.running.size();
-      const SequenceView& member = joins ? view.waiting[at - view.running.size()] : view.running[at];
+    for (std::size_t i = 0; i < view.running.size() + admitted && !builder.full(); ++i) {
+      const bool joins = i >= view.running.size();
+      const SequenceView& member = joins ? view.waiting[i - view.running.size()] : view.running[i];
       if (!joins && !member.prefilling()) continue;
       any = true;
-      if (member.pending() > step.tokens_left() || !step.take(i, member, member.pending())) break;
+      if (member.pending() > builder.tokens_left() || !builder.take(member, member.pending())) break;
     }
     return any;
   }

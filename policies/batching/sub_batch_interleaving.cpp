@@ -5,31 +5,28 @@
 // request is computed anew in one step; hence serves(), as of prefill_first.
 #include <boost/container/small_vector.hpp>
 
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
+#include "policies/batching/sequences_by_name.h"
 
 namespace weir {
 namespace {
 
-enum class Interleave { on, off, best };
-
 class SubBatchInterleaving final : public LimitedBatching {
  public:
-  SubBatchInterleaving(const BatchLimits& limits, Interleave interleave, bool prompts_first)
-      : LimitedBatching(limits), interleave_(interleave), prompts_first_(prompts_first) {}
+  SubBatchInterleaving(const BatchLimits& limits, Interleaving interleaving, bool prompts_first)
+      : LimitedBatching(limits), interleaving_(interleaving), prompts_first_(prompts_first) {}
 
   void next(const ServingView& view, Batch& batch) const override {
-    Step step(view, limits_, view.admission, batch);
-    if (!prompts_first_) step.run();
-    while (const SequenceView* head = step.head())
-      if (!step.add(*head, head->pending())) break;
-    if (prompts_first_ && batch.admitted > 0) return;
-    if (prompts_first_) step.run();
-    if (interleave_ == Interleave::off || !partition(view, batch)) return;
-    batch.sub_batches = 2;
-    batch.whole_if_faster = interleave_ == Interleave::best;
+    BatchBuilder builder(view, limits_, view.admission, batch);
+    if (!prompts_first_) builder.run();
+    while (const SequenceView* head = builder.head())
+      if (!builder.add(*head, head->pending())) break;
+    if (prompts_first_ && !batch.admitted.empty()) return;
+    if (prompts_first_) builder.run();
+    if (interleaving_ != Interleaving::none && partition(view, batch)) batch.interleaving = interleaving_;
   }
 
-  bool interleaves() const override { return interleave_ != Interleave::off; }
+  bool interleaves() const override { return interleaving_ != Interleaving::none; }
 
   bool serves(const Request& request, std::int64_t total_blocks, std::int64_t block_tokens) const override {
     return request.input_tokens + request.output_tokens - 1 <= limits_.max_batch_tokens &&
@@ -37,17 +34,13 @@ class SubBatchInterleaving final : public LimitedBatching {
   }
 
  private:
-  static const SequenceView& member(const ServingView& view, const Slice& slice) {
-    const auto i = static_cast<std::size_t>(slice.sequence);
-    return i < view.running.size() ? view.running[i] : view.waiting[i - view.running.size()];
-  }
-
   // False if there are no two to be parted. Those whose KV cache is fetched first compute nothing yet.
   static bool partition(const ServingView& view, Batch& batch) {
     boost::container::small_vector<std::int64_t, 32> first(view.free_blocks.size());  // half of each channel
     std::int64_t computed = 0, tokens[2] = {0, 0};
+    SequencesByName sequences(view);
     for (const Slice& slice : batch.slices) {
-      const SequenceView& sequence = member(view, slice);
+      const SequenceView& sequence = sequences[slice.request];
       if (sequence.elsewhere) continue;
       ++computed;
       if (!sequence.prefilling()) ++first[pool_of(view, sequence)];
@@ -62,7 +55,7 @@ class SubBatchInterleaving final : public LimitedBatching {
       if (odd) turn = !turn;
     }
     for (Slice& slice : batch.slices) {
-      const SequenceView& sequence = member(view, slice);
+      const SequenceView& sequence = sequences[slice.request];
       if (sequence.elsewhere) continue;
       if (sequence.prefilling()) {
         slice.sub_batch = tokens[1] < tokens[0];
@@ -74,7 +67,7 @@ class SubBatchInterleaving final : public LimitedBatching {
     return true;
   }
 
-  Interleave interleave_;
+  Interleaving interleaving_;
   bool prompts_first_;
 };
 
@@ -93,9 +86,9 @@ std::shared_ptr<const BatchingPolicy> make_sub_batch_interleaving(Params& params
                                              "HBM-PIM)."},
                                             {"beside", "first"}, "beside");
   return std::make_shared<SubBatchInterleaving>(limits,
-                                                interleave == "on"    ? Interleave::on
-                                                : interleave == "off" ? Interleave::off
-                                                                      : Interleave::best,
+                                                interleave == "on"    ? Interleaving::two
+                                                : interleave == "off" ? Interleaving::none
+                                                                      : Interleaving::two_if_faster,
                                                 prompts == "first");
 }
 

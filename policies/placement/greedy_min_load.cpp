@@ -15,7 +15,7 @@ class GreedyMinLoad final : public ChannelPlacementPolicy {
  public:
   explicit GreedyMinLoad(Division division) : division_(division) {}
 
-  void place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
+  Validity place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
     Channels channels(view);
     std::vector<double> loads(view.free_blocks.size());
     const auto add = [&](const PlacedRequest& request) {
@@ -27,6 +27,7 @@ class GreedyMinLoad final : public ChannelPlacementPolicy {
       channels.put(requests[i], least(loads, channels, channels.enough(requests[i])));
       add(requests[i]);
     }
+    return {};
   }
 
  private:

@@ -13,8 +13,15 @@ class LayerWise final : public ChannelPlacementPolicy {
  public:
   explicit LayerWise(bool in_turn) : in_turn_(in_turn) {}
 
-  void place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
-    if (in_turn_) return place_in_turn(view, requests);
+  // All channels have room, or none has: who may be admitted does not hang on where his layers begin.
+  Validity place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
+    (in_turn_ ? place_in_turn : place_least_loaded)(view, requests);
+    return {Validity::unlimited};
+  }
+  bool spreads_layers() const override { return true; }
+
+ private:
+  static void place_least_loaded(const PlacementView& view, std::span<PlacedRequest> requests) {
     std::vector<std::pair<std::int64_t, int>> loads(view.free_blocks.size());  // tokens, requests
     const auto add = [&](const PlacedRequest& request) {
       auto& [tokens, count] = loads[static_cast<std::size_t>(request.channel)];
@@ -27,12 +34,7 @@ class LayerWise final : public ChannelPlacementPolicy {
       add(request);
     }
   }
-  bool spreads_layers() const override { return true; }
-  bool follows_loads() const override {
-    return false;
-  }  // of those who wait: all ranksets have room, or none has
 
- private:
   static void place_in_turn(const PlacementView& view, std::span<PlacedRequest> requests) {
     auto turn = view.admitted;
     for (PlacedRequest& request : requests)

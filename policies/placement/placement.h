@@ -7,6 +7,7 @@
 #include <span>
 
 #include "models/memory/pim/mha_estimate.h"
+#include "policies/validity.h"
 #include "sim/core/catalog.h"
 
 namespace weir {
@@ -27,10 +28,10 @@ struct PlacementView {
 class ChannelPlacementPolicy {
  public:
   virtual ~ChannelPlacementPolicy() = default;
-  // Fills in the channel of every one of `requests`, which are first come, first served.
-  virtual void place(const PlacementView& view, std::span<PlacedRequest> requests) const = 0;
-  // False: who waits stays where he is placed until somebody is admitted, however blocks fill and loads move.
-  virtual bool follows_loads() const { return true; }
+  // Fills in the channel of every one of `requests`, which are first come, first served. Valid for this step
+  // alone where it follows blocks and loads, which move with every step; unlimited where whoever waits may be
+  // admitted then as now, until somebody is.
+  virtual Validity place(const PlacementView& view, std::span<PlacedRequest> requests) const = 0;
   // The layers of a request go round the channels, its own being the first layer's: each holds an equal share
   // of every block.
   virtual bool spreads_layers() const { return false; }

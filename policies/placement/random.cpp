@@ -15,12 +15,12 @@ std::uint64_t drawn(std::uint64_t number) {  // splitmix64 (Steele, Lea, Flood, 
 
 class Random final : public ChannelPlacementPolicy {
  public:
-  void place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
+  Validity place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
     auto number = static_cast<std::uint64_t>(view.admitted);
     for (PlacedRequest& request : requests)
       request.channel = static_cast<int>(drawn(number++) % view.free_blocks.size());
+    return {Validity::unlimited};
   }
-  bool follows_loads() const override { return false; }
 };
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 class RoundRobin final : public ChannelPlacementPolicy {
  public:
-  void place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
+  Validity place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
     Channels channels(view);
     auto turn = view.admitted;
     for (PlacedRequest& request : requests) {
@@ -16,6 +16,7 @@ class RoundRobin final : public ChannelPlacementPolicy {
       while (channels.free(channel) < enough) channel = (channel + 1) % channels.size();
       channels.put(request, channel);
     }
+    return {};
   }
 };
 

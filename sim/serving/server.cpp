@@ -56,8 +56,22 @@ void Server::wake() {
   wake_->release();
 }
 
-void Server::arrival(bool mattered) {
-  if (mattered || !in_run_) wake();
+void Server::submit(std::int32_t request) {
+  if (replica_->enqueue(request, now())) wake_for_arrival();
+}
+
+void Server::submit_in_generation(std::int32_t request) {
+  if (replica_->enqueue_in_generation(request, now())) wake_for_arrival();
+}
+
+void Server::submit_handover(std::int32_t request, int from_replica) {
+  replica_->enqueue_handover(request, from_replica, now());
+  wake_for_arrival();
+}
+
+// A run goes on unless the arrival may end it.
+void Server::wake_for_arrival() {
+  if (!in_run_ || replica_->arrival_matters()) wake();
 }
 
 void Server::serve() {
@@ -115,7 +129,7 @@ Seconds Server::run_time(std::int64_t steps) const {
 
 void Server::run_alone(Iteration& iteration) {
   const Seconds start = now();
-  run_steps_ = fast_forward_ && iteration.repeatable ? replica_->longest_run(iteration) : 1;
+  run_steps_ = fast_forward_ ? replica_->longest_run(iteration) : 1;
   if (run_steps_ == 1) {
     occupy(0, iteration);
     replica_->complete(iteration, start, now(), runs_, 1);
@@ -186,7 +200,7 @@ void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, 
     draw_operators(stage, iteration, start);
 }
 
-// Of the first step of each kind: all of them would be a thousand boxes a step.
+// Only the first step of each kind is drawn: all of them would be a thousand boxes a step.
 void Server::draw_operators(std::size_t stage, const Iteration& iteration, Seconds start) {
   for (const auto& op : stages_[stage].model->operators(iteration.work()))
     recorder_.span({.track = stages_[stage].unit_tracks[static_cast<std::size_t>(op.unit)],

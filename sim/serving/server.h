@@ -38,9 +38,12 @@ class Server {
 
   Replica& replica() { return *replica_; }
   const std::vector<Stage>& stages() const { return stages_; }
-  void arrival(
-      bool mattered);  // a request was put in the queue; mattered: Replica::arrival_matters() before it
-  void wake();         // a transfer ended
+  // A request comes: as it is; with its input in the KV cache but for the last token; with its prompt
+  // computed on another replica.
+  void submit(std::int32_t request);
+  void submit_in_generation(std::int32_t request);
+  void submit_handover(std::int32_t request, int from_replica);
+  void wake();                                         // a transfer ended
   std::int64_t outstanding_tokens(Seconds now) const;  // counting the steps of a run that are over by now
   void commit_until(Seconds now);                      // the run is over: counts the steps that ended in time
 
@@ -48,6 +51,7 @@ class Server {
   void serve();
   void guard(const std::function<void()>& body) const;
   void wait();
+  void wake_for_arrival();
   void run_alone(Iteration& iteration);
   void commit_run(const Iteration& iteration, Seconds end, std::int64_t steps);
   void occupy(std::size_t stage, const Iteration& iteration);  // sleeps for the stage's time

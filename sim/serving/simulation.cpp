@@ -125,12 +125,10 @@ void Simulation::submit(std::int32_t request) {
     finished();
     return;
   }
-  const bool mattered = server->replica().arrival_matters();
   if (scenario_.workload.in_generation)
-    server->replica().enqueue_in_generation(request, now());
+    server->submit_in_generation(request);
   else
-    server->replica().enqueue(request, now());
-  server->arrival(mattered);
+    server->submit(request);
 }
 
 // A rejected request frees its place at once: a loop, not a recursion as deep as the trace.
@@ -149,10 +147,7 @@ void Simulation::finished() {
 }
 
 void Simulation::hand_over(std::int32_t request, int from) {
-  Server& to = router_.for_handover(recorder_.record(request).request, now());
-  const bool mattered = to.replica().arrival_matters();
-  to.replica().enqueue_handover(request, from, now());
-  to.arrival(mattered);
+  router_.for_handover(recorder_.record(request).request, now()).submit_handover(request, from);
 }
 
 void Simulation::transfer(Server& to, const KvTransfer& t, std::function<void()> arrived) {

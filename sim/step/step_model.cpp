@@ -202,13 +202,9 @@ std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
   return steps;
 }
 
-// How many of the next steps every operator's time is a line over: 0 where one follows each request's
-// context.
+// Operators that do not follow contexts are the same in each step.
 std::int64_t StepModel::steps_of_lines(const BatchShape& batch, std::int64_t steps) const {
-  if (!device_->affine_over_steps()) return 0;
-  for (const Placed& placed : attention_ops_)
-    if (placed.op.kind == OperatorKind::attention)
-      steps = std::min(steps, device_->decode_attention(placed.op, batch).steps);
+  for (const Placed& placed : attention_ops_) steps = std::min(steps, device_->line_steps(placed.op, batch));
   return steps;
 }
 

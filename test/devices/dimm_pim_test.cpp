@@ -141,12 +141,12 @@ TEST_CASE("host memories: every operator there is a line over the steps of decod
     for (const Json& keys : {peak, Json{{"dimm_timing", "commands"}}}) {
       const auto device = a100_beside(memory, keys, 8);
       const int ranksets = device->spec().memories.back().members;
-      REQUIRE(device->affine_over_steps());
       for (int round = 0; round < 20; ++round) {
         Batch batch(dice, ranksets);
         for (const OperatorKind kind : elsewhere) {
           const Operator op =
               operator_of(kind, dice(1, 12), dice(1, 4), static_cast<int>(dice(-1, ranksets - 1)));
+          REQUIRE(device->line_steps(op, batch.shape()) > 1'000'000);
           const auto after = [&](std::int64_t steps) {
             Batch grown = batch;
             for (DecodeContext& context : grown.contexts) context.tokens += steps;

@@ -151,6 +151,18 @@ TEST_CASE("PIM attention: asked by many threads at once, the tables say the same
   }
 }
 
+TEST_CASE(
+    "PIM attention: steps of decodes on channels are no line, those of plain NPUs as long as one holds") {
+  const Decodes decodes(32, 4, 1);
+  const auto pim = catalog_device("neupims_npu"), plain = catalog_device("npu_only");
+  for (const OperatorKind kind : {OperatorKind::logit, OperatorKind::attend})
+    CHECK(pim->line_steps(part(kind), decodes.batch()) == 1);
+  const Operator whole = part(OperatorKind::attention);
+  const std::int64_t holds = plain->line_steps(whole, decodes.batch());
+  CHECK(holds == plain->decode_attention(whole, decodes.batch()).steps);
+  CHECK(holds > 1);
+}
+
 TEST_CASE("PIM attention: what cannot be asked is refused in words") {
   const Decodes decodes(32, 4, 1);
   const auto pim = catalog_device("neupims_npu"), plain = catalog_device("npu_only");

@@ -138,7 +138,7 @@ TEST_CASE("adaptive chunks: a prompt that was cut comes before all others in the
       sequence.blocks = (sequence.computed_tokens + 15) / 16;
       cut.push_back(sequence);
     }
-    state.waiting.erase(state.waiting.begin(), state.waiting.begin() + first.admitted);
+    state.waiting.erase(state.waiting.begin(), state.waiting.begin() + std::ssize(first.admitted));
     const std::size_t decodes = state.running.size();
     state.running.insert(state.running.end(), cut.begin(), cut.end());
     const Batch then = state.next();
@@ -147,8 +147,8 @@ TEST_CASE("adaptive chunks: a prompt that was cut comes before all others in the
     std::size_t next = decodes;
     for (const Slice& slice : then.slices) {  // in the order in which they were chosen
       if (!state.of(slice).prefilling()) continue;
-      REQUIRE(static_cast<std::size_t>(slice.sequence) == next++);
-      continued += static_cast<std::size_t>(slice.sequence) < state.running.size();
+      REQUIRE(static_cast<std::size_t>(slice.request) == next++);
+      continued += static_cast<std::size_t>(slice.request) < state.running.size();
     }
     REQUIRE((cut.empty() || next > decodes));
   }

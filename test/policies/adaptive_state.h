@@ -3,6 +3,7 @@
 #include <map>
 
 #include "test/policies/naive_engine.h"
+#include "test/policies/slices.h"
 
 namespace weir::test {
 
@@ -54,13 +55,15 @@ struct State {
     Batch batch;
     const std::vector<std::int64_t> free{blocks};
     const std::vector<int> pools(64, 0);  // all channels together
+    std::vector<SequenceView> run = running, wait = waiting;
+    number(run, wait);
     make_policy("adaptive_chunk_interleaving", max_requests, max_tokens,
                 {{"min_prompt_tokens", min_prompt_tokens}})
-        ->next({running, waiting, free, many, 16, Admission::chunk, 1, &times, pools}, batch);
+        ->next({run, wait, free, many, 16, Admission::chunk, 1, &times, pools}, batch);
     return batch;
   }
   const SequenceView& of(const Slice& slice) const {
-    const auto i = static_cast<std::size_t>(slice.sequence);
+    const auto i = static_cast<std::size_t>(slice.request);
     return i < running.size() ? running[i] : waiting[i - running.size()];
   }
 };

@@ -110,7 +110,7 @@ TEST_CASE("batching: the same snapshot gives the same batch, whatever was asked 
           REQUIRE(a.slices.size() == other->slices.size());
           REQUIRE(a.preempted == other->preempted);
           REQUIRE(a.admitted == other->admitted);
-          REQUIRE(a.repeatable == other->repeatable);
+          REQUIRE(a.valid.steps == other->valid.steps);
         }
       } while (engine.step());
     }

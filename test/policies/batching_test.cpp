@@ -24,9 +24,11 @@ struct State {
   NaiveTimes times = {};
   Batch next(const std::string& kind, std::int64_t requests, std::int64_t tokens) const {
     Batch batch;
+    std::vector<SequenceView> run = running, wait = waiting;
+    test::number(run, wait);
     make_policy(kind, requests, tokens)
-        ->next({running,
-                waiting,
+        ->next({run,
+                wait,
                 {&free_blocks, 1},
                 total_blocks,
                 4,
@@ -52,8 +54,8 @@ TEST_CASE("chunked_prefill: decodes first, the rest of the budget goes to prompt
   const State state{{decodes(8, 9, 10), decodes(8, 9, 12)}, {waits(20, 5), waits(30, 5), waits(1, 5)}};
   const Batch batch = state.next("chunked_prefill", 8, 32);
   CHECK(tokens_of(batch) == Tokens{1, 1, 20, 10});
-  CHECK(batch.admitted == 2);
-  CHECK_FALSE(batch.repeatable);
+  CHECK(batch.admitted.size() == 2);
+  CHECK(batch.valid.steps == 1);
 }
 
 TEST_CASE("chunked_prefill: a prompt of 100 tokens under a budget of 32 comes in 32, 32, 32 and 4",
@@ -74,19 +76,19 @@ TEST_CASE("chunked_prefill: a request joins when the blocks of its chunk are fre
           "[batching]") {
   State state{{}, {waits(20, 50)}};
   state.free_blocks = 4;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 1);  // a chunk of 16 tokens: 4 blocks
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 1);  // a chunk of 16 tokens: 4 blocks
   state.free_blocks = 3;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 0);
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 0);
   state.admission = Admission::prompt;  // 20 tokens: 5 blocks
   state.free_blocks = 5;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 1);
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 1);
   state.free_blocks = 4;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 0);
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 0);
   state.admission = Admission::sequence;  // 20 + 50 - 1 tokens: 18 blocks
   state.free_blocks = 18;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 1);
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 1);
   state.free_blocks = 17;
-  CHECK(state.next("chunked_prefill", 4, 16).admitted == 0);
+  CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 0);
 }
 
 TEST_CASE("batching: sequence admission leaves the running ones what they may still need", "[batching]") {
@@ -95,11 +97,11 @@ TEST_CASE("batching: sequence admission leaves the running ones what they may st
     State state{{decodes(8, 21, 10)}, {waits(6, 3)}};  // 8 tokens at its end: 2 blocks
     state.admission = Admission::sequence;
     state.free_blocks = 6;
-    CHECK(state.next(kind, 4, 16).admitted == 1);
+    CHECK(state.next(kind, 4, 16).admitted.size() == 1);
     state.free_blocks = 5;
     const Batch batch = state.next(kind, 4, 16);
-    CHECK(batch.admitted == 0);
-    CHECK(batch.repeatable);
+    CHECK(batch.admitted.size() == 0);
+    CHECK(batch.valid.steps > 1);
   }
 }
 
@@ -110,8 +112,8 @@ TEST_CASE("chunked_prefill: without a free block the last running one goes, and 
   const Batch batch = state.next("chunked_prefill", 8, 16);
   CHECK(batch.preempted == std::vector<std::int32_t>{2});
   CHECK(tokens_of(batch) == Tokens{1, 1});
-  CHECK(batch.admitted == 0);
-  CHECK_FALSE(batch.repeatable);
+  CHECK(batch.admitted.size() == 0);
+  CHECK(batch.valid.steps == 1);
   state.free_blocks = 1;
   CHECK(state.next("chunked_prefill", 8, 16).preempted.empty());
 }
@@ -158,9 +160,9 @@ TEST_CASE("batching: a batch of decodes repeats itself behind a head that is shu
   const State idle_queue{{decodes(8, 9, 10)}, {}};
   for (const auto& entry : batching_policies()) {
     const bool joins = entry.name != "static";
-    CHECK(free_seat.next(entry.name, 2, 32).repeatable != joins);
-    CHECK(full.next(entry.name, 2, 32).repeatable);
-    CHECK(idle_queue.next(entry.name, 2, 32).repeatable);
+    CHECK((free_seat.next(entry.name, 2, 32).valid.steps > 1) != joins);
+    CHECK(full.next(entry.name, 2, 32).valid.steps > 1);
+    CHECK(idle_queue.next(entry.name, 2, 32).valid.steps > 1);
   }
 }
 
@@ -168,11 +170,11 @@ TEST_CASE("prefill_first: prompts alone while any fit, decodes otherwise", "[bat
   State state{{decodes(8, 9, 10)}, {waits(20, 5), waits(12, 5), waits(1, 5)}};
   const Batch prompts = state.next("prefill_first", 8, 32);
   CHECK(tokens_of(prompts) == Tokens{20, 12});
-  CHECK(prompts.slices[0].sequence == 1);
+  CHECK(prompts.slices[0].request == 1);
   state.free_blocks = 5;  // five blocks for the prompt, but one of a hundred must stay free
   const Batch decode = state.next("prefill_first", 8, 32);
   CHECK(tokens_of(decode) == Tokens{1});
-  CHECK(decode.repeatable);
+  CHECK(decode.valid.steps > 1);
   state.free_blocks = 6;
   CHECK(tokens_of(state.next("prefill_first", 8, 32)) == Tokens{20});
 }
@@ -183,10 +185,10 @@ TEST_CASE("prefill_first: one swapped out comes back with the decodes and before
   state.waiting[0].elsewhere = true;
   state.free_blocks = 4;
   const Batch batch = state.next("prefill_first", 8, 32);
-  CHECK(batch.admitted == 1);
+  CHECK(batch.admitted.size() == 1);
   CHECK(tokens_of(batch) == Tokens{1, 1});
   state.free_blocks = 3;
-  CHECK(state.next("prefill_first", 8, 32).admitted == 0);
+  CHECK(state.next("prefill_first", 8, 32).admitted.size() == 0);
 }
 
 TEST_CASE("orca: whole prompts beside decodes, one that exceeds the step waits for the next", "[batching]") {
@@ -220,7 +222,7 @@ TEST_CASE(
   for (const std::string kind : {"chunked_prefill", "orca", "prefill_first"}) {
     INFO(kind);
     const auto lacks = [&](const State& state, std::int64_t requests, std::int64_t tokens) {
-      return state.next(kind, requests, tokens).lacks_blocks;
+      return state.next(kind, requests, tokens).valid.wakes_on.free_blocks;
     };
     CHECK_FALSE(lacks({two, {waits(9, 5)}}, 8, 32));                          // it is admitted
     CHECK_FALSE(lacks({two, {}, 0, 100}, 8, 32));                             // nobody is there
@@ -228,10 +230,12 @@ TEST_CASE(
     CHECK_FALSE(lacks({two, {waits(9, 5)}, 2, 100}, 2, 32));                  // no seat
     CHECK(lacks({{decodes(8, 9, 9), decodes(8, 9, 9)}, {}, 1, 100}, 8, 32));  // the last one goes
   }
-  CHECK_FALSE(State{two, {waits(9, 5)}, 2, 100}.next("chunked_prefill", 2, 2).lacks_blocks);  // no budget
+  CHECK_FALSE(State{two, {waits(9, 5)}, 2, 100}
+                  .next("chunked_prefill", 2, 2)
+                  .valid.wakes_on.free_blocks);  // no budget
   // A static batch: who would have joined it, had there been blocks, lacks them; others wait for its end.
-  CHECK(State{{}, {waits(9, 5), waits(9, 5)}, 5, 100}.next("static", 8, 32).lacks_blocks);
-  CHECK_FALSE(State{two, {waits(9, 5)}, 0, 100}.next("static", 8, 32).lacks_blocks);
+  CHECK(State{{}, {waits(9, 5), waits(9, 5)}, 5, 100}.next("static", 8, 32).valid.wakes_on.free_blocks);
+  CHECK_FALSE(State{two, {waits(9, 5)}, 0, 100}.next("static", 8, 32).valid.wakes_on.free_blocks);
 }
 
 TEST_CASE("batching: a request that could never run to its end alone is not served", "[batching]") {

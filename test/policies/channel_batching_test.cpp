@@ -30,16 +30,17 @@ SequenceView prompt(std::int16_t channel, std::int64_t tokens) {
   return view;
 }
 
-Batch next(const std::vector<SequenceView>& running, const std::vector<SequenceView>& waiting,
+Batch next(std::vector<SequenceView> running, std::vector<SequenceView> waiting,
            const std::vector<std::int64_t>& free, const std::string& kind = "sub_batch_interleaving",
            Admission admission = Admission::chunk) {
   Batch batch;
+  test::number(running, waiting);
   make_policy(kind, 256, 4096)->next({running, waiting, free, 100, 4, admission, 1}, batch);
   return batch;
 }
 
 std::vector<std::int32_t> scheduled(const Batch& batch) {
-  return test::of_slices(batch, &Slice::sequence);
+  return test::of_slices(batch, &Slice::request);
 }
 
 using Members = std::vector<std::int32_t>;
@@ -69,15 +70,15 @@ TEST_CASE("channels: who finds no block preempts the last of its own channel", "
 
 TEST_CASE("channels: a request joins by the free or unreserved blocks of its own channel", "[batching]") {
   const auto kind = GENERATE("chunked_prefill", "sub_batch_interleaving");
-  CHECK(next({}, {prompt(1, 8)}, {100, 2}, kind).admitted == 1);
-  CHECK(next({}, {prompt(1, 9)}, {100, 2}, kind).admitted == 0);
-  CHECK(next({}, {prompt(0, 9)}, {100, 2}, kind).admitted == 1);
+  CHECK(next({}, {prompt(1, 8)}, {100, 2}, kind).admitted.size() == 1);
+  CHECK(next({}, {prompt(1, 9)}, {100, 2}, kind).admitted.size() == 0);
+  CHECK(next({}, {prompt(0, 9)}, {100, 2}, kind).admitted.size() == 1);
   // decode(c, 5) holds a block and may want 25 more; the prompt of 8 with 9 to generate wants 4 in all.
   const Admission reserving = Admission::sequence;
-  CHECK(next({decode(0, 5)}, {prompt(0, 8)}, {28, 4}, kind, reserving).admitted == 0);
-  CHECK(next({decode(0, 5)}, {prompt(0, 8)}, {29, 4}, kind, reserving).admitted == 1);
-  CHECK(next({decode(0, 5)}, {prompt(1, 8)}, {28, 4}, kind, reserving).admitted == 1);
-  CHECK(next({decode(0, 5)}, {prompt(1, 8)}, {28, 3}, kind, reserving).admitted == 0);
+  CHECK(next({decode(0, 5)}, {prompt(0, 8)}, {28, 4}, kind, reserving).admitted.size() == 0);
+  CHECK(next({decode(0, 5)}, {prompt(0, 8)}, {29, 4}, kind, reserving).admitted.size() == 1);
+  CHECK(next({decode(0, 5)}, {prompt(1, 8)}, {28, 4}, kind, reserving).admitted.size() == 1);
+  CHECK(next({decode(0, 5)}, {prompt(1, 8)}, {28, 3}, kind, reserving).admitted.size() == 0);
 }
 
 TEST_CASE("sub-batches: each channel's decodes are halved in order, odd ones in turn", "[batching]") {
@@ -91,14 +92,13 @@ TEST_CASE("sub-batches: each channel's decodes are halved in order, odd ones in 
     }
     const Batch batch = next(running, {}, free);
     if (batch.slices.size() < 2) {
-      REQUIRE(batch.sub_batches == 1);
+      REQUIRE(batch.interleaving == Interleaving::none);
       continue;
     }
-    REQUIRE(batch.sub_batches == 2);
-    REQUIRE(batch.whole_if_faster);
+    REQUIRE(batch.interleaving == Interleaving::two_if_faster);
     std::vector<std::vector<int>> halves(free.size());  // of each channel, its decodes in order
     for (const Slice& slice : batch.slices)
-      halves[static_cast<std::size_t>(running[static_cast<std::size_t>(slice.sequence)].channel)].push_back(
+      halves[static_cast<std::size_t>(running[static_cast<std::size_t>(slice.request)].channel)].push_back(
           slice.sub_batch);
     std::int64_t uneven = 0, whole = 0;  // first halves less second ones
     for (const std::vector<int>& channel : halves) {
@@ -116,21 +116,22 @@ TEST_CASE("sub-batches: a prompt goes to the one with fewer tokens, one slice is
   const std::vector<std::int64_t> free{100, 100};
   const std::vector<SequenceView> running{decode(0, 6), decode(0, 6), decode(0, 6)};
   const Batch batch = next(running, {prompt(1, 10), prompt(0, 3), prompt(0, 12), prompt(1, 4)}, free);
-  REQUIRE(batch.admitted == 4);
+  REQUIRE(batch.admitted.size() == 4);
   std::vector<int> halves;
   for (const Slice& slice : batch.slices) halves.push_back(slice.sub_batch);
   // tokens: 2 and 1 | 2 and 11 | 5 and 11 | 17 and 11 | 17 and 15
   CHECK(halves == std::vector<int>{0, 0, 1, 1, 0, 0, 1});
-  CHECK_FALSE(batch.repeatable);
-  CHECK(next({decode(0, 6)}, {}, free).sub_batches == 1);
+  CHECK(batch.valid.steps == 1);
+  CHECK(next({decode(0, 6)}, {}, free).interleaving == Interleaving::none);
   SequenceView fetched = decode(0, 6);
   fetched.blocks = 0, fetched.elsewhere = true;  // its KV cache comes first: nothing to compute yet
-  CHECK(next({decode(0, 6)}, {fetched}, free).sub_batches == 1);
-  CHECK(next({decode(0, 6)}, {prompt(0, 5)}, free).sub_batches == 2);
+  CHECK(next({decode(0, 6)}, {fetched}, free).interleaving == Interleaving::none);
+  CHECK(next({decode(0, 6)}, {prompt(0, 5)}, free).interleaving == Interleaving::two_if_faster);
 }
 
 TEST_CASE("sub-batches: on is always two, off never, best lets the step decide", "[batching]") {
-  const std::vector<SequenceView> running{decode(0, 6), decode(0, 6)};
+  std::vector<SequenceView> running{decode(0, 6), decode(0, 6)}, nobody;
+  test::number(running, nobody);
   const std::vector<std::int64_t> free{9};
   const auto with = [&](const char* interleave) {
     const Json json = {{"kind", "sub_batch_interleaving"}, {"interleave", interleave}};
@@ -139,10 +140,10 @@ TEST_CASE("sub-batches: on is always two, off never, best lets the step decide",
     reading.finish();
     Batch batch;
     policy->next({running, {}, free, 9, 4, Admission::chunk, 1}, batch);
-    CHECK(batch.repeatable);
+    CHECK(batch.valid.steps > 1);
     return batch;
   };
-  CHECK((with("on").sub_batches == 2 && !with("on").whole_if_faster));
-  CHECK((with("off").sub_batches == 1 && !with("off").whole_if_faster));
-  CHECK((with("best").sub_batches == 2 && with("best").whole_if_faster));
+  CHECK(with("on").interleaving == Interleaving::two);
+  CHECK(with("off").interleaving == Interleaving::none);
+  CHECK(with("best").interleaving == Interleaving::two_if_faster);
 }

@@ -24,7 +24,7 @@ std::set<std::int64_t> lengths_in(const State& state, const Batch& batch, int ha
 TEST_CASE("adaptive chunks: the paper's example is parted as in the paper", "[adaptive]") {
   State state{{decode(2000, 0), decode(3000, 0), decode(4000, 0), decode(5000, 0)}, {}, {}};
   const Batch batch = state.next();
-  CHECK(batch.sub_batches == 2);
+  CHECK(batch.interleaving != Interleaving::none);
   const std::set<std::int64_t> outer{2000, 5000}, inner{3000, 4000};
   const bool first = lengths_in(state, batch, 0) == outer;
   CHECK(lengths_in(state, batch, first ? 0 : 1) == outer);
@@ -39,7 +39,7 @@ TEST_CASE("adaptive chunks: the halves' contexts differ by the longest one at mo
     const Batch batch = state.next();
     INFO("seed " << seed);
     REQUIRE(batch.slices.size() == state.running.size());
-    REQUIRE(batch.sub_batches == (batch.slices.size() > 1 ? 2 : 1));
+    REQUIRE((batch.interleaving != Interleaving::none) == (batch.slices.size() > 1));
     std::int64_t sums[2] = {0, 0}, longest = 0, counts[2] = {0, 0};
     std::map<int, std::array<std::int64_t, 2>> in_channel;
     for (const Slice& slice : batch.slices) {
@@ -63,8 +63,7 @@ TEST_CASE("adaptive chunks: a batch that says it stays the same for so many step
     Dice dice(seed);
     State state{random_decodes(dice, dice(0, 1) ? 9 : 60, static_cast<int>(dice(1, 6))), {}, {}};
     const Batch first = state.next();
-    REQUIRE(first.repeatable);
-    REQUIRE(first.same_steps >= 1);
+    REQUIRE(first.valid.steps >= 1);
     const auto grow = [&](std::int64_t steps) {
       for (SequenceView& sequence : state.running) {
         sequence.known_tokens += steps, sequence.computed_tokens += steps;
@@ -73,23 +72,22 @@ TEST_CASE("adaptive chunks: a batch that says it stays the same for so many step
     };
     std::int64_t grown = 0;
     for (const std::int64_t at :
-         {std::int64_t{1}, first.same_steps / 2, first.same_steps - 1, dice(0, first.same_steps - 1)}) {
+         {std::int64_t{1}, first.valid.steps / 2, first.valid.steps - 1, dice(0, first.valid.steps - 1)}) {
       const std::int64_t step = std::min<std::int64_t>(at, 100000);
-      if (step < 0 || step >= first.same_steps) continue;
+      if (step < 0 || step >= first.valid.steps) continue;
       grow(step - grown), grown = step;
       const Batch then = state.next();
-      INFO("seed " << seed << " step " << step << " of " << first.same_steps);
-      REQUIRE(then.repeatable);
-      REQUIRE(then.sub_batches == first.sub_batches);
+      INFO("seed " << seed << " step " << step << " of " << first.valid.steps);
+      REQUIRE(then.interleaving == first.interleaving);
       REQUIRE(then.slices.size() == first.slices.size());
       for (std::size_t i = 0; i < then.slices.size(); ++i) {
-        REQUIRE(then.slices[i].sequence == first.slices[i].sequence);
+        REQUIRE(then.slices[i].request == first.slices[i].request);
         REQUIRE(then.slices[i].sub_batch == first.slices[i].sub_batch);
       }
-      REQUIRE(then.same_steps >= first.same_steps - step);
+      REQUIRE(then.valid.steps >= first.valid.steps - step);
       ++checked;
     }
-    ended += first.same_steps < 100000;
+    ended += first.valid.steps < 100000;
   }
   CHECK(checked > 3000);
   CHECK(ended > 100);

@@ -86,6 +86,16 @@ std::int64_t NaiveEngine::held_blocks(std::int64_t channel) const {
   return held;
 }
 
+const SequenceView* NaiveEngine::named(std::span<const SequenceView> sequences, std::int32_t request) {
+  const auto at = std::ranges::find(sequences, request, &SequenceView::request);
+  return at == sequences.end() ? nullptr : &*at;
+}
+
+std::size_t NaiveEngine::running_at(std::int32_t request) const {
+  return static_cast<std::size_t>(std::ranges::find(running_, request, &SequenceView::request) -
+                                  running_.begin());
+}
+
 std::int16_t NaiveEngine::draw_channel() {
   return static_cast<std::int16_t>(dice_(0, scenario_.channels - 1));
 }
@@ -116,7 +126,7 @@ bool NaiveEngine::step() {
     if (!flying_.empty()) {
       if (tick_ % 3 != 0) come_back();  // now and then a step takes longer, and requests arrive meanwhile
     } else {
-      const bool over = all_came && on_their_way_.empty() && last.moved_out.empty() && last.preempted.empty();
+      const bool over = all_came && on_their_way_.empty() && last.moves.empty() && last.preempted.empty();
       demand(!over || (running_.empty() && waiting_.empty()), "deadlock: nothing in flight, nothing decided");
       if (over) return false;
     }
@@ -133,24 +143,23 @@ void NaiveEngine::arrive() {
       outcomes[arrived_].rejected = true;
       continue;
     }
-    if (waiting_.empty() || (!flying_.empty() && flying_.back().decision.arrivals_matter)) {
+    if (waiting_.empty() || (!flying_.empty() && flying_.back().decision.valid.wakes_on.any_arrival)) {
       disturbed_ = ++events_;
       was_empty_ = false;
     } else if (was_empty_ || (!flying_.empty() && flying_.back().repeatable)) {
       ++blocked_arrivals_checked;  // may change nothing
     }
     waiting_.push_back({request.input_tokens, request.output_tokens, request.input_tokens, 0, 0, false, 0});
+    waiting_.back().request = static_cast<std::int32_t>(arrived_);
     waiting_.back().channel = draw_channel();
-    waiting_ids_.push_back(static_cast<int>(arrived_));
   }
 }
 
 void NaiveEngine::preempt(const Batch& batch) {
-  std::vector<std::int32_t> victims = batch.preempted;
-  for (const std::int32_t victim : victims) {
-    const auto at = static_cast<std::size_t>(victim);
+  for (const std::int32_t id : batch.preempted) {
+    const std::size_t at = running_at(id);
     SequenceView sequence = running_[at];
-    const int id = running_ids_[at];
+    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
     free_of(sequence) += sequence.blocks;
     sequence.blocks = 0;
     sequence.channel = draw_channel();
@@ -158,8 +167,8 @@ void NaiveEngine::preempt(const Batch& batch) {
       // A chunk in flight is lost with the swap in this engine: it goes back to what has come back.
       std::int64_t lost = 0;
       for (const Flying& f : flying_)
-        for (std::size_t k = 0; k < f.requests.size(); ++k)
-          if (f.requests[k] == id && f.epochs[k] == epoch_[static_cast<std::size_t>(id)])
+        for (std::size_t k = 0; k < f.epochs.size(); ++k)
+          if (f.decision.slices[k].request == id && f.epochs[k] == epoch_[static_cast<std::size_t>(id)])
             lost += f.decision.slices[k].tokens;
       sequence.computed_tokens -= lost;
       sequence.elsewhere = sequence.computed_tokens > 0;
@@ -171,26 +180,17 @@ void NaiveEngine::preempt(const Batch& batch) {
     ++preemptions;
     ++outcomes[static_cast<std::size_t>(id)].preemptions;
     waiting_.insert(waiting_.begin(), sequence);
-    waiting_ids_.insert(waiting_ids_.begin(), id);
-  }
-  std::ranges::sort(victims, std::greater<>());
-  for (const std::int32_t victim : victims) {
-    running_.erase(running_.begin() + victim);
-    running_ids_.erase(running_ids_.begin() + victim);
   }
 }
 
 void NaiveEngine::carry_out(const Batch& batch) {
   move(batch);
-  was_empty_ = batch.slices.empty() && batch.preempted.empty() && batch.admitted == 0 &&
-               batch.moved_in.empty() && batch.moved_out.empty() && !batch.arrivals_matter;
-  if (!batch.repeatable && (back_ || !batch.slices.empty())) disturbed_ = ++events_;
-  // Slices speak of indices before the preemptions: note whom they mean.
-  std::vector<int> ids = running_ids_;
-  ids.insert(ids.end(), waiting_ids_.begin(), waiting_ids_.begin() + batch.admitted);
-  for (std::int32_t i = 0; i < batch.admitted; ++i) {
-    SequenceView sequence = waiting_.front();
-    const int id = waiting_ids_.front();
+  was_empty_ = batch.slices.empty() && batch.preempted.empty() && batch.admitted.empty() &&
+               batch.moves.empty() && !batch.valid.wakes_on.any_arrival;
+  if (batch.valid.steps == 1 && (back_ || !batch.slices.empty())) disturbed_ = ++events_;
+  for (const std::int32_t id : batch.admitted) {
+    SequenceView sequence = *named(waiting_, id);
+    std::erase_if(waiting_, [id](const SequenceView& waits) { return waits.request == id; });
     if (sequence.computed_tokens == 0) {
       sequence.prefill_target = sequence.known_tokens;
       chunks_[static_cast<std::size_t>(id)] = 0;
@@ -198,20 +198,15 @@ void NaiveEngine::carry_out(const Batch& batch) {
     if (epoch_[static_cast<std::size_t>(id)] == 0) admission_order.push_back(id);
     sequence.elsewhere = false;
     running_.push_back(sequence);
-    running_ids_.push_back(id);
-    waiting_.erase(waiting_.begin());
-    waiting_ids_.erase(waiting_ids_.begin());
   }
   preempt(batch);
-  last_requests.clear();
   // Who waits may be placed elsewhere in the next tick, as blocks of the GPU's own memory are taken.
   const bool may_be_placed_anew =
       scenario_.own_blocks > 0 && scenario_.admission != Admission::sequence && !waiting_.empty();
-  Flying flying{{}, {}, {}, batch.repeatable && !may_be_placed_anew, ++events_, batch};
+  Flying flying{{}, {}, batch.valid.steps > 1 && !may_be_placed_anew, ++events_, batch};
   for (const Slice& slice : batch.slices) {
-    const int id = ids[static_cast<std::size_t>(slice.sequence)];
-    const auto at = static_cast<std::size_t>(std::ranges::find(running_ids_, id) - running_ids_.begin());
-    SequenceView& sequence = running_[at];
+    const std::int32_t id = slice.request;
+    SequenceView& sequence = running_[running_at(id)];
     auto& outcome = outcomes[static_cast<std::size_t>(id)];
     if (outcome.first_scheduled < 0) outcome.first_scheduled = tick_;
     if (sequence.prefilling()) chunks_[static_cast<std::size_t>(id)] += slice.tokens;
@@ -223,10 +218,8 @@ void NaiveEngine::carry_out(const Batch& batch) {
     }
     demand(free_of(sequence) >= 0, "promises KV blocks that are not there");
     sequence.in_flight = sequence.pending() == 0;
-    flying.requests.push_back(id);
     flying.epochs.push_back(epoch_[static_cast<std::size_t>(id)]);
     flying.reaches.push_back(sequence.computed_tokens);
-    last_requests.push_back(id);
   }
   for (std::int64_t c = 0; c < std::ssize(free_); ++c) {
     std::int64_t held = held_blocks(c);
@@ -243,11 +236,11 @@ void NaiveEngine::come_back() {
   back_ = std::move(flying_.front());
   flying_.pop_front();
   was_empty_ = false;
-  for (std::size_t k = 0; k < back_->requests.size(); ++k) {
-    const int id = back_->requests[k];
+  for (std::size_t k = 0; k < back_->epochs.size(); ++k) {
+    const std::int32_t id = back_->decision.slices[k].request;
     const auto r = static_cast<std::size_t>(id);
     if (back_->epochs[k] != epoch_[r]) continue;  // preempted meanwhile
-    const auto at = static_cast<std::size_t>(std::ranges::find(running_ids_, id) - running_ids_.begin());
+    const std::size_t at = running_at(id);
     SequenceView& sequence = running_[at];
     if (back_->reaches[k] < sequence.known_tokens) continue;  // a chunk, not the last one
     if (outcomes[r].generated == 0 || back_->reaches[k] == sequence.prefill_target)
@@ -260,7 +253,6 @@ void NaiveEngine::come_back() {
     disturbed_ = ++events_;
     free_of(sequence) += sequence.blocks;
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
-    running_ids_.erase(running_ids_.begin() + static_cast<std::ptrdiff_t>(at));
   }
 }
 

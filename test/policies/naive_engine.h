@@ -64,8 +64,7 @@ class NaiveEngine {
   std::int64_t preemptions = 0, repeats_checked = 0, blocked_arrivals_checked = 0, moves_in = 0,
                moves_out = 0;
   std::vector<int> admission_order;  // requests, when first admitted
-  Batch last;                        // decision of the last tick ...
-  std::vector<int> last_requests;    // ... and whom its slices are of
+  Batch last;                        // decision of the last tick
 
   const std::vector<SequenceView>& running() const { return running_; }
   const std::vector<SequenceView>& waiting() const { return waiting_; }
@@ -73,7 +72,7 @@ class NaiveEngine {
 
  private:
   struct Flying {
-    std::vector<int> requests, epochs;
+    std::vector<int> epochs;            // of each slice's request
     std::vector<std::int64_t> reaches;  // computed_tokens when it comes back
     bool repeatable;
     std::int64_t issued;  // when, in events_
@@ -93,22 +92,24 @@ class NaiveEngine {
   void move(const Batch& batch);
   void end_moves();
   void check(const ServingView& view, const Batch& batch) const;
-  void check_slice(const ServingView& view, const Slice& slice) const;
+  void check_slice(const ServingView& view, const Batch& batch, const Slice& slice) const;
   void check_moves(const ServingView& view, const Batch& batch) const;
   void check_repetition(const Batch& batch);
   void carry_out(const Batch& batch);
   void preempt(const Batch& batch);
   void demand(bool holds, const std::string& law) const;
   std::int64_t held_blocks(std::int64_t channel) const;
+  // Null if it does not run, or wait.
+  static const SequenceView* named(std::span<const SequenceView> sequences, std::int32_t request);
+  std::size_t running_at(std::int32_t request) const;
   std::int64_t& free_of(const SequenceView& s) { return free_[static_cast<std::size_t>(s.channel)]; }
   std::int16_t draw_channel();
 
   NaiveScenario scenario_;
   std::shared_ptr<const BatchingPolicy> policy_;
   std::vector<SequenceView> running_, waiting_;  // plain vectors: slow is fine
-  std::vector<int> running_ids_, waiting_ids_;
-  std::vector<int> epoch_;            // of each request: how often it was preempted
-  std::vector<std::int64_t> chunks_;  // tokens of its prompt computed since it was admitted
+  std::vector<int> epoch_;                       // of each request: how often it was preempted
+  std::vector<std::int64_t> chunks_;             // tokens of its prompt computed since it was admitted
   std::deque<Flying> flying_;
   std::vector<OnItsWay> on_their_way_;
   std::optional<Flying> back_;      // the batch that came back just before this decision

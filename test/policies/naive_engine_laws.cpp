@@ -9,64 +9,64 @@ namespace {
 bool same(const Batch& a, const Batch& b) {
   return std::ranges::equal(a.slices, b.slices,
                             [](Slice x, Slice y) {
-                              return x.sequence == y.sequence && x.tokens == y.tokens &&
+                              return x.request == y.request && x.tokens == y.tokens &&
                                      x.sub_batch == y.sub_batch;
                             }) &&
-         a.preempted == b.preempted && a.moved_in == b.moved_in && a.moved_out == b.moved_out &&
-         a.admitted == b.admitted && a.sub_batches == b.sub_batches;
+         a.preempted == b.preempted && a.moves.empty() && b.moves.empty() && a.admitted == b.admitted &&
+         a.interleaving == b.interleaving;
 }
 
 }  // namespace
 
 void NaiveEngine::check(const ServingView& now, const Batch& batch) const {
-  demand(!was_empty_ || (batch.slices.empty() && batch.admitted == 0 && batch.preempted.empty()),
+  demand(!was_empty_ || (batch.slices.empty() && batch.admitted.empty() && batch.preempted.empty()),
          "an arrival behind a blocked head changed an empty decision");
-  demand(batch.admitted >= 0 && batch.admitted <= std::ssize(now.waiting), "admits more than wait");
-  demand(batch.preempted.empty() || batch.admitted == 0, "admits in a step that preempted");
-  demand(
-      std::ssize(now.running) - std::ssize(batch.preempted) + batch.admitted <= scenario_.max_batch_requests,
-      "runs more than max_batch_requests");
+  demand(batch.admitted.size() <= now.waiting.size(), "admits more than wait");
+  for (std::size_t i = 0; i < batch.admitted.size(); ++i)
+    demand(batch.admitted[i] == now.waiting[i].request, "lets one overtake another");
+  demand(batch.preempted.empty() || batch.admitted.empty(), "admits in a step that preempted");
+  demand(std::ssize(now.running) - std::ssize(batch.preempted) + std::ssize(batch.admitted) <=
+             scenario_.max_batch_requests,
+         "runs more than max_batch_requests");
   demand(std::ssize(batch.slices) <= ceil_div(scenario_.max_batch_requests, scenario_.pipeline_stages),
          "more sequences than a micro-batch may have");
   std::set<std::int32_t> seen(batch.preempted.begin(), batch.preempted.end());
   demand(seen.size() == batch.preempted.size(), "preempts one twice");
-  for (const std::int32_t victim : batch.preempted)
-    demand(victim >= 0 && victim < std::ssize(now.running) &&
-               !now.running[static_cast<std::size_t>(victim)].in_flight,
-           "preempts what is not there or in flight");
+  for (const std::int32_t request : batch.preempted) {
+    const SequenceView* victim = named(now.running, request);
+    demand(victim && !victim->in_flight, "preempts what is not there or in flight");
+  }
   std::int64_t tokens = 0;
   for (const Slice& slice : batch.slices) {
-    demand(slice.sequence >= 0 && slice.sequence < std::ssize(now.running) + batch.admitted,
-           "slice of nobody");
-    demand(seen.insert(slice.sequence).second, "schedules one twice, or preempts and schedules it");
-    check_slice(now, slice);
+    demand(seen.insert(slice.request).second, "schedules one twice, or preempts and schedules it");
+    check_slice(now, batch, slice);
     tokens += slice.tokens;
   }
   demand(tokens <= scenario_.max_batch_tokens, "over the token budget");
-  demand(batch.same_steps >= 1, "is not itself");
-  demand(!batch.repeatable || (batch.admitted == 0 && batch.preempted.empty() && batch.moved_in.empty() &&
-                               batch.moved_out.empty() && !batch.slices.empty()),
+  demand(batch.valid.steps >= 1, "is not itself");
+  demand(batch.valid.steps == 1 || (batch.admitted.empty() && batch.preempted.empty() &&
+                                    batch.moves.empty() && !batch.slices.empty()),
          "repeatable although something changes");
   check_moves(now, batch);
 }
 
 void NaiveEngine::check_moves(const ServingView& now, const Batch& batch) const {
   std::set<std::int32_t> seen(batch.preempted.begin(), batch.preempted.end());
-  for (const Slice& slice : batch.slices) seen.insert(slice.sequence);
-  for (const auto* moved : {&batch.moved_in, &batch.moved_out})
-    for (const std::int32_t at : *moved) {
-      demand(seen.insert(at).second, "moves one twice, or one that runs or goes");
-      demand(at >= 0 && at < std::ssize(now.running), "moves nobody");
-      const SequenceView& sequence = now.running[static_cast<std::size_t>(at)];
-      demand(!sequence.in_flight, "moves what is in flight");
-      demand(sequence.channel == (moved == &batch.moved_in ? 0 : 1), "moves one to where it is");
-    }
+  for (const Slice& slice : batch.slices) seen.insert(slice.request);
+  for (const auto& [request, to] : batch.moves) {
+    demand(seen.insert(request).second, "moves one twice, or one that runs or goes");
+    const SequenceView* sequence = named(now.running, request);
+    demand(sequence, "moves nobody");
+    demand(!sequence->in_flight, "moves what is in flight");
+    demand(sequence->channel == (to == Move::To::device ? 0 : 1), "moves one to where it is");
+  }
 }
 
-void NaiveEngine::check_slice(const ServingView& now, const Slice& slice) const {
-  const auto at = static_cast<std::size_t>(slice.sequence);
-  const bool joins = at >= now.running.size();
-  const SequenceView& sequence = joins ? now.waiting[at - now.running.size()] : now.running[at];
+void NaiveEngine::check_slice(const ServingView& now, const Batch& batch, const Slice& slice) const {
+  const bool joins = std::ranges::find(batch.admitted, slice.request) != batch.admitted.end();
+  const SequenceView* found = named(joins ? now.waiting : now.running, slice.request);
+  demand(found, "slice of nobody");
+  const SequenceView& sequence = *found;
   demand(!sequence.in_flight && slice.tokens >= 1 && slice.tokens <= sequence.pending(),
          "tokens it has not got");
   if (!joins && !sequence.prefilling()) demand(slice.tokens == 1, "a decode of more than one token");
@@ -82,15 +82,15 @@ void NaiveEngine::check_repetition(const Batch& batch) {
     if (!other.repeatable) return;
   std::vector<std::int64_t> wanted(free_.size());
   for (const Slice& slice : back_->decision.slices) {
-    const SequenceView& sequence = running_[static_cast<std::size_t>(slice.sequence)];
+    const SequenceView& sequence = running_[running_at(slice.request)];
     wanted[static_cast<std::size_t>(sequence.channel)] +=
         ceil_div(sequence.computed_tokens + 1, scenario_.block_tokens) - sequence.blocks;
   }
   for (std::size_t c = 0; c < free_.size(); ++c)
     if (wanted[c] > free_[c]) return;
-  if (back_->decision.same_steps <= 1) return;
-  demand(same(batch, back_->decision) && batch.repeatable, "a repeatable batch did not repeat");
-  demand(batch.same_steps >= back_->decision.same_steps - 1, "a batch that was to stay longer");
+  if (back_->decision.valid.steps <= 1) return;
+  demand(same(batch, back_->decision), "a repeatable batch did not repeat");
+  demand(batch.valid.steps >= back_->decision.valid.steps - 1, "a batch that was to stay longer");
   ++repeats_checked;
 }
 

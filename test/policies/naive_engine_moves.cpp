@@ -18,16 +18,15 @@ void NaiveEngine::place_waiting() {
 }
 
 void NaiveEngine::move(const Batch& batch) {
-  for (const std::int32_t at : batch.moved_out) {
-    SequenceView& sequence = running_[static_cast<std::size_t>(at)];
-    free_[1] += sequence.blocks, free_[0] -= sequence.blocks;
-    sequence.channel = 0;
-    ++moves_out;
-  }
-  for (const std::int32_t at : batch.moved_in) {
-    SequenceView& sequence = running_[static_cast<std::size_t>(at)];
-    on_their_way_.push_back(
-        {running_ids_[static_cast<std::size_t>(at)], sequence.blocks, tick_ + dice_(0, 5)});
+  for (const auto& [request, to] : batch.moves) {
+    SequenceView& sequence = running_[running_at(request)];
+    if (to == Move::To::host) {
+      free_[1] += sequence.blocks, free_[0] -= sequence.blocks;
+      sequence.channel = 0;
+      ++moves_out;
+      continue;
+    }
+    on_their_way_.push_back({request, sequence.blocks, tick_ + dice_(0, 5)});
     free_[1] -= sequence.blocks;
     sequence.channel = 1;
     sequence.in_flight = true;
@@ -38,9 +37,7 @@ void NaiveEngine::move(const Batch& batch) {
 void NaiveEngine::end_moves() {
   std::erase_if(on_their_way_, [this](const OnItsWay& arrived) {
     if (arrived.due > tick_) return false;
-    running_[static_cast<std::size_t>(std::ranges::find(running_ids_, arrived.request) -
-                                      running_ids_.begin())]
-        .in_flight = false;
+    running_[running_at(arrived.request)].in_flight = false;
     free_[0] += arrived.host_blocks;
     disturbed_ = ++events_;
     was_empty_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -143,8 +144,8 @@ TEST_CASE("placement: a request goes where it fits, else where a block is free, 
           "[placement]") {
   for (const auto& entry : placement_policies()) {
     const auto policy = test::make_policy(placement_policies(), entry.name);
-    if (policy->spreads_layers() || !policy->follows_loads())
-      continue;  // one pool; or waits where it is drawn
+    const std::vector<std::int64_t> room{1, 1};
+    if (policy->place({{}, room, 16, 0, {}}, {}).steps > 1) continue;  // one pool; or waits where it is drawn
     for (unsigned seed = 0; seed < 300; ++seed) {
       const State state = random_state(seed);
       const bool any = std::ranges::any_of(state.free, [](std::int64_t blocks) { return blocks > 0; });
@@ -156,6 +157,21 @@ TEST_CASE("placement: a request goes where it fits, else where a block is free, 
       if (std::ranges::max(state.free) >= whole) REQUIRE(there >= whole);
     }
   }
+}
+
+TEST_CASE("placement: what follows blocks and loads is valid for this step alone, the rest until one joins",
+          "[placement]") {
+  const State state = random_state(1);
+  std::map<std::string, bool> holds;
+  for (const auto& entry : placement_policies()) {
+    std::vector<PlacedRequest> some(3, {7, -1});
+    const auto policy = test::make_policy(placement_policies(), entry.name);
+    holds[entry.name] = policy->place(state.view(), some).steps == Validity::unlimited;
+    if (!holds[entry.name]) CHECK(policy->place(state.view(), some).steps == 1);
+  }
+  CHECK(holds ==
+        std::map<std::string, bool>{
+            {"round_robin", false}, {"greedy_min_load", false}, {"layer_wise", true}, {"random", true}});
 }
 
 TEST_CASE("placement: on average greedy min-load is the more even, as in NeuPIMs", "[placement]") {

@@ -8,13 +8,14 @@
 
 #include "test/policies/dice.h"
 #include "test/policies/naive_engine.h"
+#include "test/policies/slices.h"
 
 using namespace weir;
 
 namespace {
 
 struct VllmRequest {
-  int id;  // index as Slice::sequence counts
+  int id;  // SequenceView::request
   std::int64_t num_tokens, num_computed_tokens, blocks;
 };
 
@@ -43,11 +44,10 @@ struct VllmState {
 
 VllmState state_of(const ServingView& view) {
   VllmState state{{}, {}, {view.block_tokens, view.free_blocks[0]}};
-  int id = 0;
   for (const auto& s : view.running)
-    state.running.push_back({id++, s.known_tokens, s.computed_tokens, s.blocks});
+    state.running.push_back({s.request, s.known_tokens, s.computed_tokens, s.blocks});
   for (const auto& s : view.waiting)
-    state.waiting.push_back({id++, s.known_tokens, s.computed_tokens, s.blocks});
+    state.waiting.push_back({s.request, s.known_tokens, s.computed_tokens, s.blocks});
   return state;
 }
 
@@ -96,7 +96,7 @@ Batch vllm_v1(const ServingView& view, std::int64_t max_num_running_reqs,
     waiting.pop_front();
     running.push_back(request);
     output.slices.push_back({request.id, num_new_tokens});
-    ++output.admitted;
+    output.admitted.push_back(request.id);
     token_budget -= num_new_tokens;
   }
   return output;
@@ -118,7 +118,7 @@ Batch vllm_v0(const ServingView& view, std::int64_t max_num_seqs, std::int64_t m
       num_batched_tokens += num_new_tokens;
       ++num_curr_seqs;
       output.slices.push_back({seq_group.id, num_new_tokens});
-      ++output.admitted;
+      output.admitted.push_back(seq_group.id);
       waiting.pop_front();
     }
   };
@@ -153,7 +153,7 @@ void require_same(const Batch& ours, const Batch& theirs) {
   REQUIRE(ours.admitted == theirs.admitted);
   REQUIRE(ours.slices.size() == theirs.slices.size());
   for (std::size_t i = 0; i < ours.slices.size(); ++i) {
-    REQUIRE(ours.slices[i].sequence == theirs.slices[i].sequence);
+    REQUIRE(ours.slices[i].request == theirs.slices[i].request);
     REQUIRE(ours.slices[i].tokens == theirs.slices[i].tokens);
   }
 }
@@ -182,6 +182,7 @@ struct RandomState {
       waiting.push_back({known, 60, known, swapped > 0 ? known - 1 : 0, 0, false, 0});
       waiting.back().elsewhere = waiting.back().computed_tokens > 0;
     }
+    test::number(running, waiting);
     free = dice(0, dice(0, 1) ? 3 : 20);
     const std::int64_t others = dice(0, 2) ? 0 : dice(0, 600);
     view = {running,
@@ -205,9 +206,9 @@ TEST_CASE("chunked_prefill: decides as vLLM v1's schedule() does, in any state",
     make_policy("chunked_prefill", state.requests, state.tokens)->next(state.view, ours);
     require_same(ours, vllm_v1(state.view, state.requests, state.tokens));
     preempted += std::ssize(ours.preempted);
-    admitted += ours.admitted;
+    admitted += std::ssize(ours.admitted);
     for (const Slice& slice : ours.slices) {
-      const auto i = static_cast<std::size_t>(slice.sequence);
+      const auto i = static_cast<std::size_t>(slice.request);
       const auto& all = i < state.running.size() ? state.running[i] : state.waiting[i - state.running.size()];
       cut += slice.tokens < all.pending();
     }
@@ -224,7 +225,8 @@ TEST_CASE("prefill_first: decides as vLLM v0's _schedule_default() does, in any 
     make_policy("prefill_first", state.requests, state.tokens)->next(state.view, ours);
     require_same(ours, vllm_v0(state.view, state.requests, state.tokens));
     preempted += std::ssize(ours.preempted);
-    if (ours.admitted > 0) (state.waiting[0].computed_tokens > 0 ? swapped_in : prompts) += ours.admitted;
+    if (!ours.admitted.empty())
+      (state.waiting[0].computed_tokens > 0 ? swapped_in : prompts) += std::ssize(ours.admitted);
   }
   CHECK((preempted > 1000 && prompts > 1000 && swapped_in > 100));
 }

@@ -54,8 +54,7 @@ class Station {
     InPipe& oldest = *order_.front();
     order_.pop_front();
     const bool alone = pipe_.size() == 1;
-    const std::int64_t steps =
-        alone && oldest.iteration.repeatable ? replica_.longest_run(oldest.iteration) : 1;
+    const std::int64_t steps = alone ? replica_.longest_run(oldest.iteration) : 1;
     StepRun run;
     run.first.time = Seconds(1), run.steps = steps;
     replica_.complete(oldest.iteration, now, now, {run}, steps);

@@ -21,14 +21,14 @@ class RememberedPlacement final : public ChannelPlacementPolicy {
  public:
   explicit RememberedPlacement(std::shared_ptr<const ChannelPlacementPolicy> policy)
       : policy_(std::move(policy)) {}
-  void place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
-    policy_->place(view, requests);
+  Validity place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
+    const Validity valid = policy_->place(view, requests);
     for (const PlacedRequest& r : requests) channel_[request_of(r.tokens)] = r.channel;
     asked_ = true;
     placed_.assign(view.placed.begin(), view.placed.end());
     free_.assign(view.free_blocks.begin(), view.free_blocks.end());
+    return valid;
   }
-  bool follows_loads() const override { return policy_->follows_loads(); }
   bool spreads_layers() const override { return policy_->spreads_layers(); }
   bool asked() const { return std::exchange(asked_, false); }  // since the last time
   const std::vector<PlacedRequest>& placed() const { return placed_; }

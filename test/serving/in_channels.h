@@ -25,9 +25,10 @@ class InChannels final : public Device {
 
 class AnyChannel final : public ChannelPlacementPolicy {
  public:
-  void place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
+  Validity place(const PlacementView& view, std::span<PlacedRequest> requests) const override {
     for (PlacedRequest& r : requests)
       r.channel = static_cast<int>(dice_(0, std::ssize(view.free_blocks) - 1));
+    return {};
   }
 
  private:

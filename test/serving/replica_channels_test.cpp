@@ -76,7 +76,7 @@ Outcome play(unsigned seed, bool fast_forward) {
     for (const KvTransfer& transfer : it.transfers) replica.transfer_done(transfer, start);
     if (it.members.empty()) continue;
     outcome.interleaved += !it.sub_batches.empty();
-    const std::int64_t n = fast_forward && it.repeatable ? replica.longest_run(it) : 1;
+    const std::int64_t n = fast_forward ? replica.longest_run(it) : 1;
     StepRun run;
     run.first.time = Seconds(1), run.steps = n;
     replica.complete(it, start, start + Seconds(static_cast<double>(n)), {run}, n);

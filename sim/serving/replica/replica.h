@@ -24,7 +24,7 @@ struct KvTransfer {
 
 // A batch on its way through the pipeline.
 struct Iteration {
-  // What a shape points to.
+  // A shape points to these.
   struct Parts {
     std::vector<PrefillChunk> chunks;
     std::vector<DecodeContext> contexts;  // only where the KV cache has several channels
@@ -33,23 +33,22 @@ struct Iteration {
   Parts parts;
   std::vector<BatchShape> sub_batches;  // of the same slices: two, or none
   std::array<Parts, 2> sub_batch_parts;
-  bool whole_if_faster = false;  // see Batch
+  Interleaving interleaving = Interleaving::none;
   struct Member {
     std::int32_t request;
     bool yields;  // a token when the iteration ends: a decode, or a prompt's last chunk
   };
   std::vector<Member> members;
   std::vector<KvTransfer> transfers;  // to be started before it
-  bool repeatable = false;            // decodes alone, and nothing would change the decision: see Batch
-  std::int64_t same_steps = 1;        // for so long
+  std::int64_t steps = 1;             // for which its decision and the placement of those who wait are valid
 
-  StepWork work() const { return {shape, sub_batches, whole_if_faster}; }
+  StepWork work() const { return {shape, sub_batches, interleaving == Interleaving::two_if_faster}; }
   void clear();
 };
 
 class Replica {
  public:
-  // What the rest of the cluster must hear of. Called inside complete(), at the time given to it.
+  // The rest of the cluster must hear of these. Called inside complete(), at the time given to it.
   struct Events {
     std::function<void(std::int32_t request)> finished;
     std::function<void(std::int32_t request)> hand_over;  // prefill done here, decode elsewhere
@@ -68,7 +67,7 @@ class Replica {
   // Asks the policy and carries its decision out. False if there is nothing to compute and nothing to
   // transfer.
   bool schedule(Seconds now, Iteration& iteration);
-  // How many more times a repeatable iteration can run before a request ends or the blocks run out; >= 1.
+  // How often the iteration can run before it is no longer valid, a request ends or the blocks run out; >= 1.
   std::int64_t longest_run(const Iteration& iteration) const;
   // The iteration ran once, or `runs` covers its `steps` repetitions; it ended at `end`.
   void complete(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
@@ -77,7 +76,8 @@ class Replica {
   void release_held(std::int32_t request, Seconds now);
 
   bool empty() const { return running_.empty() && waiting_.empty(); }
-  bool arrival_matters() const { return waiting_.empty() || batch_.arrivals_matter; }
+  // Whether the request that has just come may change the last decision.
+  bool arrival_matters() const { return waiting_.size() == 1 || batch_.valid.wakes_on.any_arrival; }
   std::int64_t outstanding_requests() const { return outstanding_requests_; }
   std::int64_t outstanding_tokens() const { return outstanding_tokens_; }
   const KvCache& cache() const { return cache_; }
@@ -95,19 +95,23 @@ class Replica {
   bool enqueue(std::int32_t request, std::int64_t computed, Seconds now);
   std::int64_t generated_here(const Request& request) const;
   static const char* doing(const SequenceView& view) { return view.prefilling() ? "prefill" : "decode"; }
-  void account(Seconds now);  // what the queue looked like since the last call
-  void admit(std::int32_t count, Seconds now);
+  void account(Seconds now);                          // what the queue looked like since the last call
+  void carry_out(Seconds now, Iteration& iteration);  // batch_
+  void admit(std::int32_t request, Seconds now);
   void place_waiting();
-  void ask_placement();  // for to_place_
-  void move_out(std::int32_t at, Iteration& iteration);
-  void move_in(std::int32_t at, Iteration& iteration);
+  Validity ask_placement();  // for to_place_
+  void move(const Move& move, Iteration& iteration);
+  void move_out(SequenceView& view, Iteration& iteration);
+  void move_in(SequenceView& view, Iteration& iteration);
   std::int64_t own_room(bool reserved) const;  // blocks of own_channel() that nobody has or may need
   int pool(const SequenceView& view) const {
     return plan_->kv_pools.of_channel[static_cast<std::size_t>(view.channel)];
   }
   std::int16_t own_channel() const { return static_cast<std::int16_t>(plan_->kv_pools.own_channel); }
-  void compute(const Slice& slice, Iteration& iteration);
-  void preempt(const std::vector<std::int32_t>& preempted, Seconds now, Iteration& iteration);
+  void compute(const std::vector<Slice>& slices, Iteration& iteration);
+  void compute(std::size_t at, const Slice& slice, bool with_contexts, Iteration& iteration);
+  void preempt(std::int32_t request, Seconds now, Iteration& iteration);
+  std::size_t running_at(std::int32_t request, const char* what_for) const;
   void find_left_blocks();
   void remove_marked();
   void extend_blocks(const Iteration& iteration, std::int64_t more_tokens);
@@ -139,7 +143,7 @@ class Replica {
   std::int64_t admitted_ = 0;
   std::vector<PlacedRequest> placed_, to_place_;
   std::vector<std::int64_t> free_by_channel_;
-  bool placement_may_change_ = false;  // of somebody who waits, from one step to the next
+  Validity placement_{Validity::unlimited};  // of those who wait
   std::int64_t outstanding_requests_ = 0, outstanding_tokens_ = 0;
   Seconds accounted_{0};
   double blocks_then_ = 0;

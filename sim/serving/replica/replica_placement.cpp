@@ -8,7 +8,7 @@ namespace weir {
 
 // Each that could be admitted in this step, if it is given the blocks, gets a channel: as many as there are
 // seats and, as each needs one at least, free blocks.
-// Those that find room in the device's own memory, where decodes may stay there, go to it.
+// Where decodes may stay in the device's own memory, requests that find room there go to it.
 // With several pipeline stages: what is in flight is another batch and meets this one on no channel. Balanced
 // are those that step together.
 void Replica::place_waiting() {
@@ -18,8 +18,7 @@ void Replica::place_waiting() {
   most = std::min({most, cache_.total() - cache_.used(), static_cast<std::int64_t>(waiting_.size())});
   const bool reserves = spec_->kv_cache.admission == Admission::sequence;
   const bool several = plan_->kv_pools.placed_channels() > 1 && cache_.channels() > 1;
-  placement_may_change_ =
-      most > 0 && ((several && spec_->placement->follows_loads()) || (own_channel() >= 0 && !reserves));
+  placement_.steps = Validity::unlimited;
   if (most <= 0) return;
   to_place_.clear();
   std::int64_t beside = own_room(reserves);
@@ -33,46 +32,26 @@ void Replica::place_waiting() {
     else
       view.channel = -1, to_place_.push_back({view.known_tokens, 0});
   }
-  ask_placement();
+  if (const Validity asked = ask_placement(); several) placement_ = asked;
+  if (own_channel() >= 0 && !reserves) placement_.steps = 1;  // who finds room there changes with its blocks
   for (std::size_t i = 0, next = 0; next < to_place_.size(); ++i)
     if (SequenceView& view = waiting_.view(i); view.channel < 0)
       view.channel = static_cast<std::int16_t>(to_place_[next++].channel);
 }
 
-void Replica::ask_placement() {
+Validity Replica::ask_placement() {
   placed_.clear(), free_by_channel_.clear();
   for (const SequenceView& view : running_)
     if (!view.in_flight && view.channel != own_channel())
       placed_.push_back({view.known_tokens, view.channel});
   for (int channel = 0; channel < plan_->kv_pools.placed_channels(); ++channel)
     free_by_channel_.push_back(cache_.free(plan_->kv_pools.of_channel[static_cast<std::size_t>(channel)]));
-  spec_->placement->place({.placed = placed_,
-                           .free_blocks = free_by_channel_,
-                           .block_tokens = cache_.block_tokens(),
-                           .admitted = admitted_,
-                           .mha = plan_->mha},
-                          to_place_);
-}
-
-// Before the step begins, as of one that is preempted.
-void Replica::move_out(std::int32_t at, Iteration& iteration) {
-  SequenceView& view = running_[static_cast<std::size_t>(at)];
-  cache_.give(view.blocks, pool(view));
-  to_place_.assign(1, {view.known_tokens, 0});
-  ask_placement();
-  view.channel = static_cast<std::int16_t>(to_place_[0].channel);
-  cache_.take(view.blocks, pool(view));
-  iteration.transfers.push_back({KvTransfer::Kind::swap_out, view.request, view.computed_tokens, -1});
-}
-
-// The host's memory holds it until it has arrived.
-void Replica::move_in(std::int32_t at, Iteration& iteration) {
-  SequenceView& view = running_[static_cast<std::size_t>(at)];
-  held_.push_back({view.request, view.blocks, pool(view)});
-  view.channel = own_channel();
-  cache_.take(view.blocks, pool(view));
-  view.in_flight = true;
-  iteration.transfers.push_back({KvTransfer::Kind::swap_in, view.request, view.computed_tokens, -1});
+  return spec_->placement->place({.placed = placed_,
+                                  .free_blocks = free_by_channel_,
+                                  .block_tokens = cache_.block_tokens(),
+                                  .admitted = admitted_,
+                                  .mha = plan_->mha},
+                                 to_place_);
 }
 
 std::int64_t Replica::own_room(bool reserved) const {

@@ -8,7 +8,8 @@
 namespace weir {
 
 std::int64_t Replica::longest_run(const Iteration& iteration) const {
-  std::int64_t steps = iteration.same_steps;
+  std::int64_t steps = iteration.steps;
+  if (steps == 1) return 1;
   const std::int64_t block = cache_.block_tokens();
   // After this iteration a sequence has computed_tokens; step j > 1 needs a new block whenever that count
   // crosses a block's end, so sequences are counted by the room left in their last block.

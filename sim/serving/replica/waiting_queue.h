@@ -1,6 +1,6 @@
 #pragma once
-// The requests of one replica that wait, first come, first served; preempted ones return to the front. A
-// policy sees them as one span of views, so they lie in one vector that is read from its head on.
+// The requests of one replica that wait, in the order in which they came; preempted ones return to the front.
+// A policy sees them as one span of views, so they lie in one vector that is read from its head on.
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -26,9 +26,18 @@ class WaitingQueue {
 
   void push_back(const SequenceView& view, const Live& live);
   void push_front(const SequenceView& view, const Live& live);
-  void pop_front(std::size_t count);
+
+  // Takes out the request, wherever it waits: what it costs grows with those before it, whom a policy has
+  // looked at. Throws std::logic_error if it does not wait.
+  struct Waiting {
+    SequenceView view;
+    Live live;
+  };
+  Waiting take(std::int32_t request);
 
  private:
+  void drop_front();
+
   std::vector<SequenceView> views_;  // from head_ on
   std::vector<Live> live_;
   std::size_t head_ = 0;

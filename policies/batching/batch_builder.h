@@ -1,10 +1,11 @@
 #pragma once
-// One step while a batching policy puts it together: the batch so far, and what is left of the token budget,
-// of the micro-batch and of the KV blocks. Lives on the stack of BatchingPolicy::next, which runs once an
-// iteration: it allocates nothing and passes once over the running sequences.
+// A batch while a policy puts it together, and what is left of the token budget, of the micro-batch and of
+// the KV blocks. Lives on the stack of BatchingPolicy::next, which runs once an iteration: it allocates
+// nothing and passes once over the running sequences.
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <limits>
 
 #include "policies/batching/batching.h"
 
@@ -20,29 +21,31 @@ struct BatchLimits {
   static BatchLimits from(Params& params);
 };
 
-class Step {
+class BatchBuilder {
  public:
-  Step(const ServingView& view, const BatchLimits& limits, Admission admission, Batch& batch);
+  BatchBuilder(const ServingView& view, const BatchLimits& limits, Admission admission, Batch& batch);
 
   // Every running sequence in order: its decode, or as much of its prompt as the budget leaves. One that
   // finds no block takes those of the last in order that is not in flight, as vLLM v1 does; of those in its
   // own KV channel, where there are several.
   void run();
-  // Of them the decodes alone; prompts are continued one by one, in order, by the caller.
+  // The same of decodes alone; the caller continues prompts one by one, in order.
   void run_decodes();
-  // Index into running of the next prompt that is not computed to its end, nor in flight; -1: there is none.
-  std::int32_t unfinished_prompt() const { return unfinished_prompt_; }
-  // That one, by so many; false if its blocks are not free, nor can be had of prompts behind it.
+  // The next running prompt that is not computed to its end, nor in flight; null: there is none.
+  const SequenceView* unfinished_prompt() const {
+    return unfinished_prompt_ < members() ? &running(unfinished_prompt_) : nullptr;
+  }
+  // Continues it by so many tokens; false if its blocks are not free, nor can be had of prompts behind it.
   bool continue_prompt(std::int64_t tokens);
 
   // Blocks that the sequence must be able to have, by the rule of admission, for so many tokens next.
   std::int64_t claim(const SequenceView& sequence, std::int64_t tokens) const;
-  // The KV cache of running sequence `index` goes over to the host's memory, if that has room; or to the
-  // GPU's own, if that has what an admission would ask for and `spare` blocks more.
-  bool move_out(std::int32_t index);
-  bool move_in(std::int32_t index, std::int64_t spare);
-  // Or gives its blocks up.
-  void preempt(std::int32_t index);
+  // The KV cache of a running sequence goes over to the host's memory, if that has room; or to the GPU's own,
+  // if that has what an admission would ask for and `spare` blocks more.
+  bool move_out(const SequenceView& sequence);
+  bool move_in(const SequenceView& sequence, std::int64_t spare);
+  // Or it gives its blocks up.
+  void preempt(const SequenceView& sequence);
   std::int64_t own_free_blocks() const { return free_blocks_[own_pool()]; }
   std::int64_t host_free_blocks() const { return free_blocks_[0]; }  // of all ranksets together
 
@@ -53,9 +56,8 @@ class Step {
   // Admits the head with a slice of `tokens`, if those fit the budget too.
   bool add(const SequenceView& head, std::int64_t tokens, std::int64_t spare = 0);
 
-  // A slice of member `index`; false if its blocks are not free. The caller has asked full() and
-  // tokens_left().
-  bool take(std::int32_t index, const SequenceView& sequence, std::int64_t tokens);
+  // A slice; false if its blocks are not free. The caller has asked full() and tokens_left().
+  bool take(const SequenceView& sequence, std::int64_t tokens);
 
   bool full() const { return tokens_left_ <= 0 || sequences_left_ <= 0; }
   std::int64_t tokens_left() const { return tokens_left_; }
@@ -73,9 +75,11 @@ class Step {
   template <bool several_channels>
   std::int32_t run_ready_decodes();
   bool make_room(std::int32_t index, ByChannel<std::int32_t>& end);
+  void give_up(std::int32_t index);
   std::int64_t unclaimed_blocks(std::size_t channel);
   std::size_t own_pool() const { return pool_of(view_, view_.own_channel); }
   std::size_t at(const SequenceView& sequence) const { return pool_of(view_, sequence); }
+  std::int32_t members() const { return static_cast<std::int32_t>(view_.running.size()); }
   const SequenceView& running(std::int32_t i) const { return view_.running[static_cast<std::size_t>(i)]; }
 
   const ServingView& view_;
@@ -86,11 +90,12 @@ class Step {
   std::int64_t seats_;           // of max_batch_requests, not taken by running ones
   ByChannel<std::int64_t> free_blocks_;
   ByChannel<std::int64_t> unreserved_;  // blocks, under sequence admission; counted when first asked
-  std::int32_t unfinished_prompt_ = -1;
+  boost::container::small_vector<std::int32_t, 8> preempted_;  // indices into running, the last one first
+  std::int32_t unfinished_prompt_ = std::numeric_limits<std::int32_t>::max();
   bool starved_ = false;  // someone found no block: nobody is admitted
 };
 
-// What the policies share: their two limits.
+// All policies share these two limits.
 class LimitedBatching : public BatchingPolicy {
  public:
   explicit LimitedBatching(const BatchLimits& limits) : limits_(limits) {}
@@ -102,7 +107,7 @@ class LimitedBatching : public BatchingPolicy {
   const BatchLimits limits_;
 };
 
-// Those that compute a prompt whole, in one step.
+// These policies compute a prompt whole, in one step.
 class WholePromptBatching : public LimitedBatching {
  public:
   using LimitedBatching::LimitedBatching;

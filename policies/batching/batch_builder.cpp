@@ -1,4 +1,4 @@
-#include "policies/batching/step.h"
+#include "policies/batching/batch_builder.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 namespace weir {
 BatchLimits BatchLimits::from(Params& params) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // Slice::sequence
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // as names of requests
   BatchLimits limits{};
   // 256: vLLM's default, vllm/engine/arg_utils.py (v0 and v1; v1 has taken 1024 on H100-class GPUs since
   // 0.9).
@@ -32,7 +32,8 @@ BatchLimits BatchLimits::from(Params& params) {
   return limits;
 }
 
-Step::Step(const ServingView& view, const BatchLimits& limits, Admission admission, Batch& batch)
+BatchBuilder::BatchBuilder(const ServingView& view, const BatchLimits& limits, Admission admission,
+                           Batch& batch)
     : view_(view),
       batch_(batch),
       admission_(admission),
@@ -45,68 +46,61 @@ Step::Step(const ServingView& view, const BatchLimits& limits, Admission admissi
       seats_(limits.max_batch_requests - std::ssize(view.running)),
       free_blocks_(view.free_blocks.begin(), view.free_blocks.end()) {}
 
-void Step::run() {
+void BatchBuilder::run() {
   run(true);
 }
 
-void Step::run_decodes() {
+void BatchBuilder::run_decodes() {
   run(false);
   find_unfinished_prompt(0);
 }
 
-void Step::find_unfinished_prompt(std::int32_t from) {
-  const auto members = static_cast<std::int32_t>(view_.running.size());
-  for (unfinished_prompt_ = from; unfinished_prompt_ < members; ++unfinished_prompt_)
+void BatchBuilder::find_unfinished_prompt(std::int32_t from) {
+  for (unfinished_prompt_ = from; unfinished_prompt_ < members(); ++unfinished_prompt_)
     if (running(unfinished_prompt_).prefilling() && !running(unfinished_prompt_).in_flight &&
-        std::ranges::find(batch_.preempted, unfinished_prompt_) == batch_.preempted.end())
+        std::ranges::find(preempted_, unfinished_prompt_) == preempted_.end())
       return;
-  unfinished_prompt_ = -1;
 }
 
 // Where decodes run, a prompt without blocks waits until one ends. Where none does, prompts may hold all
 // blocks between them: the last ones give theirs to the first.
-bool Step::continue_prompt(std::int64_t tokens) {
+bool BatchBuilder::continue_prompt(std::int64_t tokens) {
   const bool alone = batch_.slices.empty();
   if (starved_ && !alone) return false;
   const std::int32_t index = unfinished_prompt_;
-  ByChannel<std::int32_t> end(free_blocks_.size(), static_cast<std::int32_t>(view_.running.size()));
-  for (const std::int32_t gone : batch_.preempted)
-    end[at(running(gone))] = std::min(end[at(running(gone))], gone);
-  bool taken = take(index, running(index), tokens);
+  ByChannel<std::int32_t> end(free_blocks_.size(), members());
+  for (const std::int32_t gone : preempted_) end[at(running(gone))] = std::min(end[at(running(gone))], gone);
+  bool taken = take(running(index), tokens);
   if (!taken && !alone) return false;
-  while (!taken && make_room(index, end)) taken = take(index, running(index), tokens);
-  std::ranges::sort(batch_.preempted, std::greater<>());
-  batch_.repeatable = false;
-  find_unfinished_prompt(taken ? index + 1 : static_cast<std::int32_t>(view_.running.size()));
+  while (!taken && make_room(index, end)) taken = take(running(index), tokens);
+  batch_.valid.steps = 1;
+  find_unfinished_prompt(taken ? index + 1 : members());
   return taken;
 }
 
-void Step::run(bool prompts) {
+void BatchBuilder::run(bool prompts) {
   bool decodes_only = true;
-  const auto members = static_cast<std::int32_t>(view_.running.size());
   std::int32_t i = free_blocks_.size() == 1 ? run_ready_decodes<false>() : run_ready_decodes<true>();
   ByChannel<std::int32_t> end;  // of a channel: those from there on were preempted or are in flight
-  if (i < members) end.assign(free_blocks_.size(), members);
-  for (; i < members && !full(); ++i) {
+  if (i < members()) end.assign(free_blocks_.size(), members());
+  for (; i < members() && !full(); ++i) {
     const SequenceView& sequence = running(i);
     if (sequence.in_flight || i >= end[at(sequence)]) continue;
     if (!prompts && sequence.prefilling()) continue;
     decodes_only &= !sequence.prefilling();
     const std::int64_t tokens = std::min(sequence.pending(), tokens_left_);
-    while (!take(i, sequence, tokens))
+    while (!take(sequence, tokens))
       if (!make_room(i, end)) break;
   }
   // Where the micro-batch is full, the same ones come first again, whoever is left over.
-  batch_.repeatable = decodes_only && !starved_ && !batch_.slices.empty();
-  // So that they wait in the order in which they came, whatever their channels.
-  std::ranges::sort(batch_.preempted, std::greater<>());
+  if (decodes_only && !starved_ && !batch_.slices.empty()) batch_.valid.steps = Validity::unlimited;
 }
 
 // The leading decodes whose next token has a block, nearly always all of them; returns where it stopped. A
 // loop of its own, on locals, because it is what a step costs: a third of the general one.
 template <bool several_channels>
-std::int32_t Step::run_ready_decodes() {
-  const auto members = static_cast<std::int32_t>(view_.running.size());
+std::int32_t BatchBuilder::run_ready_decodes() {
+  const std::int32_t members = this->members();
   const std::int64_t room = std::min<std::int64_t>({members, tokens_left_, sequences_left_});
   std::int64_t only = free_blocks_[0];
   batch_.slices.resize(static_cast<std::size_t>(room));
@@ -122,7 +116,7 @@ std::int32_t Step::run_ready_decodes() {
         wanted > free_blocks)
       break;
     free_blocks -= wanted;
-    *slice++ = {i, 1};
+    *slice++ = {sequence.request, 1};
   }
   const std::int64_t taken = slice - batch_.slices.begin();
   batch_.slices.resize(static_cast<std::size_t>(taken));
@@ -135,7 +129,7 @@ std::int32_t Step::run_ready_decodes() {
 // Preempts the last sequence of the channel before its `end` that is not in flight, and moves `end` there:
 // those behind it are in flight. False if `index` itself must go, or wait for lower ones in flight, which
 // vLLM would preempt: nobody behind it in its channel can run.
-bool Step::make_room(std::int32_t index, ByChannel<std::int32_t>& end) {
+bool BatchBuilder::make_room(std::int32_t index, ByChannel<std::int32_t>& end) {
   starved_ = true;
   const std::size_t channel = at(running(index));
   std::int32_t victim = end[channel] - 1;
@@ -147,83 +141,86 @@ bool Step::make_room(std::int32_t index, ByChannel<std::int32_t>& end) {
   }
   end[channel] = victim;
   if (victim == index && in_flight) return false;
-  batch_.preempted.push_back(victim);
-  free_blocks_[channel] += running(victim).blocks;
+  give_up(victim);
   return victim != index;
 }
 
-bool Step::take(std::int32_t index, const SequenceView& sequence, std::int64_t tokens) {
+// Whoever is preempted waits in the order in which he came, whatever his channel.
+void BatchBuilder::give_up(std::int32_t index) {
+  free_blocks_[at(running(index))] += running(index).blocks;
+  const auto place = std::ranges::lower_bound(preempted_, index, std::greater<>()) - preempted_.begin();
+  preempted_.insert(preempted_.begin() + place, index);
+  batch_.preempted.insert(batch_.preempted.begin() + place, running(index).request);
+}
+
+bool BatchBuilder::take(const SequenceView& sequence, std::int64_t tokens) {
   const std::int64_t blocks = blocks_for(sequence.computed_tokens + tokens, view_.block_tokens);
   const std::int64_t wanted = std::max<std::int64_t>(0, blocks - sequence.blocks);
   std::int64_t& free_blocks = free_blocks_[at(sequence)];
   if (wanted > free_blocks) {
-    batch_.lacks_blocks = true;
+    batch_.valid.wakes_on.free_blocks = true;
     return false;
   }
   free_blocks -= wanted;
   tokens_left_ -= tokens;
   --sequences_left_;
-  batch_.slices.push_back({index, tokens});
+  batch_.slices.push_back({sequence.request, tokens});
   return true;
 }
 
-const SequenceView* Step::head() const {
-  const auto next = static_cast<std::size_t>(batch_.admitted);
+const SequenceView* BatchBuilder::head() const {
+  const std::size_t next = batch_.admitted.size();
   return starved_ || seats_ <= 0 || full() || next == view_.waiting.size() ? nullptr : &view_.waiting[next];
 }
 
-std::int64_t Step::claim(const SequenceView& sequence, std::int64_t tokens) const {
+std::int64_t BatchBuilder::claim(const SequenceView& sequence, std::int64_t tokens) const {
   const std::int64_t claimed = admission_ == Admission::chunk    ? sequence.computed_tokens + tokens
                                : admission_ == Admission::prompt ? sequence.known_tokens
                                                                  : sequence.final_tokens();
   return blocks_for(claimed, view_.block_tokens);
 }
 
-bool Step::move_out(std::int32_t index) {
-  const std::int64_t blocks = running(index).blocks;
-  if (blocks > free_blocks_[0]) return false;
-  free_blocks_[0] -= blocks;
-  free_blocks_[own_pool()] += blocks;
-  batch_.moved_out.push_back(index);
+bool BatchBuilder::move_out(const SequenceView& sequence) {
+  if (sequence.blocks > free_blocks_[0]) return false;
+  free_blocks_[0] -= sequence.blocks;
+  free_blocks_[own_pool()] += sequence.blocks;
+  batch_.moves.push_back({sequence.request, Move::To::host});
   return true;
 }
 
 // The blocks in the host's memory are held until it is over.
-bool Step::move_in(std::int32_t index, std::int64_t spare) {
-  const SequenceView& sequence = running(index);
+bool BatchBuilder::move_in(const SequenceView& sequence, std::int64_t spare) {
   const std::int64_t wanted = claim(sequence, 1);
   if (wanted > unclaimed_blocks(own_pool()) - spare) return false;
   if (!unreserved_.empty()) unreserved_[own_pool()] -= wanted;
   free_blocks_[own_pool()] -= wanted;
-  batch_.moved_in.push_back(index);
+  batch_.moves.push_back({sequence.request, Move::To::device});
   return true;
 }
 
-void Step::preempt(std::int32_t index) {
-  starved_ = batch_.lacks_blocks = true;
-  free_blocks_[at(running(index))] += running(index).blocks;
-  batch_.preempted.push_back(index);
+void BatchBuilder::preempt(const SequenceView& sequence) {
+  starved_ = batch_.valid.wakes_on.free_blocks = true;
+  give_up(static_cast<std::int32_t>(&sequence - view_.running.data()));
 }
 
-bool Step::admit(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
+bool BatchBuilder::admit(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
   const std::int64_t wanted = claim(head, tokens) - head.blocks;
   if (wanted > unclaimed_blocks(at(head)) - spare) {
-    batch_.lacks_blocks = true;
+    batch_.valid.wakes_on.free_blocks = true;
     return false;
   }
   if (!unreserved_.empty()) unreserved_[at(head)] -= wanted;
   --seats_;
-  ++batch_.admitted;
-  batch_.repeatable = false;
+  batch_.admitted.push_back(head.request);
+  batch_.valid.steps = 1;
   return true;
 }
 
-bool Step::add(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
-  const auto index = static_cast<std::int32_t>(std::ssize(view_.running) + batch_.admitted);
-  return tokens <= tokens_left_ && admit(head, tokens, spare) && take(index, head, tokens);
+bool BatchBuilder::add(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
+  return tokens <= tokens_left_ && admit(head, tokens, spare) && take(head, tokens);
 }
 
-std::int64_t Step::unclaimed_blocks(std::size_t channel) {
+std::int64_t BatchBuilder::unclaimed_blocks(std::size_t channel) {
   if (admission_ != Admission::sequence) return free_blocks_[channel];
   if (unreserved_.empty()) {
     unreserved_.assign(view_.free_blocks.begin(), view_.free_blocks.end());

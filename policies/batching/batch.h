@@ -1,0 +1,53 @@
+#pragma once
+// A batching policy's decision: whom the next iteration computes, and who runs, waits and moves for it.
+// Requests go by the names that their SequenceView has. The engine carries out whatever is named and refuses,
+// with std::logic_error, what cannot be.
+#include <cstdint>
+#include <vector>
+
+#include "policies/validity.h"
+
+namespace weir {
+
+struct Slice {  // of a request that runs, or is admitted
+  std::int32_t request;
+  std::int64_t tokens;        // >= 1
+  std::int8_t sub_batch = 0;  // 0 or 1, where the batch is interleaved
+};
+
+// The KV cache of a running request goes over to the GPU's own memory, which takes its time, or to its
+// host's, where it is before the step begins. The request has no slice.
+struct Move {
+  enum class To { device, host };
+  std::int32_t request;
+  To to;
+};
+
+// Whether a batch is one, or two whose operators are independent chains (NeuPIMs, Section 6.2): always, or
+// where that step is the shorter one.
+enum class Interleaving { none, two, two_if_faster };
+
+struct Batch {                // reused by the caller, to save allocations
+  std::vector<Slice> slices;  // empty: nothing can be done until something changes
+  // Waiting requests that run from now on, in that order; `static` leaves some without a slice yet.
+  std::vector<std::int32_t> admitted;
+  // Running requests that wait from now on, without blocks, each in front of those before it. A chunk of
+  // theirs that is in flight is dropped when it comes back.
+  std::vector<std::int32_t> preempted;
+  std::vector<Move> moves;
+  // Longer than this step only for batches of decodes with nothing to admit: the engine may fast-forward.
+  // With several pipeline stages: when this batch comes back, provided those in flight then hold on as well.
+  Validity valid;
+  Interleaving interleaving = Interleaving::none;
+
+  void clear() {
+    slices.clear();
+    admitted.clear();
+    preempted.clear();
+    moves.clear();
+    valid = {};
+    interleaving = Interleaving::none;
+  }
+};
+
+}  // namespace weir

@@ -1,0 +1,207 @@
+// A replica carries a batch out: each request that it names joins, gives way, moves or computes, or is
+// refused.
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "sim/serving/replica/replica.h"
+
+namespace weir {
+namespace {
+
+// Called once a slice, a million times a second: out of line it is 2 % of a long run.
+[[gnu::always_inline]] inline void add(const SequenceView& view, std::int64_t tokens, bool with_contexts,
+                                       BatchShape& shape, Iteration::Parts& parts) {
+  if (view.prefilling()) {
+    parts.chunks.push_back({tokens, view.computed_tokens, view.channel});
+    shape.prefill_tokens += tokens;
+  } else {
+    const std::int64_t context = view.computed_tokens + tokens;
+    ++shape.decodes;
+    shape.decode_context_sum += context;
+    shape.decode_context_max = std::max(shape.decode_context_max, context);
+    if (with_contexts) parts.contexts.push_back({context, view.channel});
+  }
+  if (tokens == view.pending()) ++shape.sequences;
+}
+
+[[noreturn]] void refuse(const char* does, std::int32_t request, const char* why) {
+  throw std::logic_error(fmt::format("a batching policy {} request {}, which {}", does, request, why));
+}
+
+void point(BatchShape& shape, const Iteration::Parts& parts) {
+  shape.prefill = parts.chunks;
+  shape.contexts = parts.contexts;
+}
+
+}  // namespace
+
+void Iteration::clear() {
+  shape = {};
+  for (Parts* p : {&parts, &sub_batch_parts[0], &sub_batch_parts[1]}) {
+    p->chunks.clear();
+    p->contexts.clear();
+  }
+  sub_batches.clear();
+  interleaving = Interleaving::none;
+  members.clear();
+  transfers.clear();
+  steps = 1;
+}
+
+void Replica::admit(std::int32_t request, Seconds now) {
+  auto [view, live] = waiting_.take(request);
+  positions_[static_cast<std::size_t>(request)] = static_cast<std::int32_t>(running_.size());
+  RequestRecord& record = recorder_.record(request);
+  if (record.scheduled < Seconds(0)) record.scheduled = now;
+  view.prefill_target = std::max(view.prefill_target, view.computed_tokens);
+  recorder_.phase(request, now, live.resident > 0 ? "KV transfer" : doing(view));
+  if (const std::int64_t found = cache_.found(request, pool(view)); found > 0) {
+    cache_.take_found(request, pool(view));
+    view.blocks = cache_.blocks_for(found);
+  }
+  running_.push_back(view);
+  live_.push_back(live);
+  ++admitted_;
+}
+
+// The request must run, and have run when the policy was asked.
+std::size_t Replica::running_at(std::int32_t request, const char* what_for) const {
+  const bool known = static_cast<std::size_t>(request) < positions_.size();
+  const std::size_t at = known ? position(request) : removed_.size();
+  if (at >= removed_.size() || running_[at].request != request || removed_[at])
+    refuse(what_for, request, "does not run");
+  return at;
+}
+
+// Slices come in the order of running_, nearly always.
+void Replica::compute(const std::vector<Slice>& slices, Iteration& iteration) {
+  const bool with_contexts = plan_->kv_pools.several_channels();
+  std::size_t next = 0;
+  for (const Slice& slice : slices) {
+    if (next >= running_.size() || running_[next].request != slice.request || removed_[next])
+      next = running_at(slice.request, "computes");
+    compute(next++, slice, with_contexts, iteration);
+  }
+}
+
+inline void Replica::compute(std::size_t at, const Slice& slice, bool with_contexts, Iteration& iteration) {
+  SequenceView& view = running_[at];
+  Live& live = live_[at];
+  if (view.in_flight || slice.tokens < 1 || slice.tokens > view.pending())
+    refuse("computes", slice.request, "has not so many tokens to compute");
+  const std::int64_t blocks = cache_.blocks_for(view.computed_tokens + slice.tokens);
+  if (blocks > view.blocks) {
+    cache_.take(blocks - view.blocks, pool(view));
+    view.blocks = blocks;
+  }
+  if (live.resident > 0) {  // room is made; its KV comes first, its tokens in a later iteration
+    const bool remote = live.resident_at >= 0;
+    iteration.transfers.push_back({remote ? KvTransfer::Kind::handover : KvTransfer::Kind::swap_in,
+                                   view.request, live.resident, live.resident_at});
+    view.in_flight = true;
+    view.elsewhere = false;
+    live.resident = 0;
+    return;
+  }
+  add(view, slice.tokens, with_contexts, iteration.shape, iteration.parts);
+  if (!iteration.sub_batches.empty()) {
+    const auto half = static_cast<std::size_t>(slice.sub_batch);
+    if (half > 1) refuse("computes", slice.request, "is in a third sub-batch");
+    add(view, slice.tokens, with_contexts, iteration.sub_batches[half], iteration.sub_batch_parts[half]);
+  }
+  view.computed_tokens += slice.tokens;
+  const bool yields = view.computed_tokens == view.known_tokens;
+  view.in_flight = yields || !spec_->engine.pipelined_chunks;
+  iteration.members.push_back({view.request, yields});
+}
+
+void Replica::preempt(std::int32_t request, Seconds now, Iteration& iteration) {
+  const std::size_t at = running_at(request, "preempts");
+  SequenceView view = running_[at];
+  Live live = live_[at];
+  if (view.in_flight) refuse("preempts", request, "is in flight");
+  const std::int64_t blocks = std::exchange(view.blocks, 0);
+  recorder_.phase(request, now, "preempted");
+  ++recorder_.record(request).preemptions;
+  ++recorder_.result().preemptions;
+  if (spec_->kv_cache.preemption == Preemption::swap && view.computed_tokens > 0) {
+    iteration.transfers.push_back({KvTransfer::Kind::swap_out, request, view.computed_tokens, -1});
+    live.resident = view.computed_tokens;
+    live.resident_at = -1;
+    view.elsewhere = true;
+    cache_.give(blocks, pool(view));
+  } else {
+    if (spec_->kv_cache.prefix_caching)
+      cache_.leave(request, blocks, view.computed_tokens, pool(view));
+    else
+      cache_.give(blocks, pool(view));
+    view.computed_tokens = 0;
+    view.prefill_target = view.known_tokens;
+  }
+  removed_[at] = 1;
+  waiting_.push_front(view, live);
+}
+
+void Replica::remove_marked() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    if (removed_[i]) continue;
+    if (kept != i) {
+      running_[kept] = running_[i];
+      live_[kept] = live_[i];
+      positions_[static_cast<std::size_t>(running_[kept].request)] = static_cast<std::int32_t>(kept);
+    }
+    ++kept;
+  }
+  running_.resize(kept);
+  live_.resize(kept);
+}
+
+void Replica::move(const Move& move, Iteration& iteration) {
+  SequenceView& view = running_[running_at(move.request, "moves")];
+  const bool to_device = move.to == Move::To::device;
+  if (view.in_flight) refuse("moves", move.request, "is in flight");
+  if (own_channel() < 0 || to_device == (view.channel == own_channel()))
+    refuse("moves", move.request, "has no other memory to go to");
+  to_device ? move_in(view, iteration) : move_out(view, iteration);
+}
+
+// Before the step begins, as of one that is preempted.
+void Replica::move_out(SequenceView& view, Iteration& iteration) {
+  cache_.give(view.blocks, pool(view));
+  to_place_.assign(1, {view.known_tokens, 0});
+  ask_placement();
+  view.channel = static_cast<std::int16_t>(to_place_[0].channel);
+  cache_.take(view.blocks, pool(view));
+  iteration.transfers.push_back({KvTransfer::Kind::swap_out, view.request, view.computed_tokens, -1});
+}
+
+// The host's memory holds it until it has arrived.
+void Replica::move_in(SequenceView& view, Iteration& iteration) {
+  held_.push_back({view.request, view.blocks, pool(view)});
+  view.channel = own_channel();
+  cache_.take(view.blocks, pool(view));
+  view.in_flight = true;
+  iteration.transfers.push_back({KvTransfer::Kind::swap_in, view.request, view.computed_tokens, -1});
+}
+
+// Admitted requests come first, so that they find what blocks of theirs are left; only those that ran before
+// are preempted or moved.
+void Replica::carry_out(Seconds now, Iteration& iteration) {
+  removed_.assign(running_.size(), 0);
+  for (const std::int32_t request : batch_.admitted) admit(request, now);
+  for (const std::int32_t request : batch_.preempted) preempt(request, now, iteration);
+  for (const Move& move : batch_.moves) this->move(move, iteration);
+  removed_.resize(running_.size(), 0);
+  iteration.interleaving = batch_.interleaving;
+  if (batch_.interleaving != Interleaving::none) iteration.sub_batches.resize(2);
+  compute(batch_.slices, iteration);
+  if (!batch_.preempted.empty()) remove_marked();
+  point(iteration.shape, iteration.parts);
+  for (std::size_t half = 0; half < iteration.sub_batches.size(); ++half)
+    point(iteration.sub_batches[half], iteration.sub_batch_parts[half]);
+}
+
+}  // namespace weir
