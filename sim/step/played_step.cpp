@@ -87,9 +87,9 @@ StepCost PlayedStep::fill_timeline(std::span<const BatchShape> chains) {
 }
 
 // Flops, bytes and energy are the kernels', whenever they run; what they wait and how they slow is played.
-PlayedCost PlayedStep::cost(std::span<const BatchShape> chains) {
+PlayedCost PlayedStep::cost(std::span<const BatchShape> chains, bool causes) {
   StepCost cost = fill_timeline(chains);
-  const StepResult& result = timeline_->evaluate();
+  const StepResult& result = timeline_->evaluate({.causes = causes});
   const double stretch = cost.time > Seconds(0) ? result.total / cost.time : 0;
   for (Seconds* bound : {&cost.compute_bound, &cost.memory_bound, &cost.link_bound})
     *bound = stretch * *bound;
@@ -104,7 +104,7 @@ PlayedCost PlayedStep::cost(std::span<const BatchShape> chains) {
 std::vector<OperatorSpan> PlayedStep::operators(std::span<const BatchShape> chains) {
   fill_timeline(chains);
   std::vector<OperatorRecord> records;
-  timeline_->evaluate({.trace = &records});
+  timeline_->evaluate({.causes = false, .trace = &records});
   std::vector<OperatorSpan> spans;
   for (const OperatorRecord& record : records) {
     const auto& op = graph_.operators[static_cast<std::size_t>(record.op)];

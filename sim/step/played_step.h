@@ -20,7 +20,8 @@ class PlayedStep {
   // Throws std::invalid_argument where the timeline refuses the graph.
   PlayedStep(const Rank& rank, const StageGraph& placed, int chains);
 
-  PlayedCost cost(std::span<const BatchShape> chains);  // without the host's time
+  // Without the host's time; `causes`: what lines of steps are found by (PlayedCost) is worked out as well.
+  PlayedCost cost(std::span<const BatchShape> chains, bool causes = false);
   std::vector<OperatorSpan> operators(std::span<const BatchShape> chains);
 
   bool serial() const { return graph_.serial(); }

@@ -128,7 +128,7 @@ StepCost Prefetched::fill(Timeline& timeline, const StepGraph& graph, std::span<
       // Of what the step before left there.
       for (; cleared < chains.size(); ++cleared) set(timeline, graph, cleared, nothing_);
       set(timeline, graph, c, fetched);
-      return timeline.evaluate().total;
+      return timeline.evaluate({.causes = false}).total;
     };
     const std::function<Seconds(std::span<const Bytes>)> step_time = std::cref(play);
     policy_->choose({share_of_cache(), offered_[c].candidates, step_time}, fetched_);

@@ -129,7 +129,7 @@ Seconds StepModel::host_time(const BatchShape& batch) const {
 }
 
 StepCost StepModel::step(const StepWork& work) const {
-  if (!serial_ || !work.sub_batches.empty()) return played(work).cost;
+  if (!serial_ || !work.sub_batches.empty()) return played(work, false).cost;
   StepCost cost = without_attention(work.whole);
   for (const Placed& placed : attention_ops_)
     cost += attributed(kernel(placed.op, work.whole), placed.op, placed.times);
@@ -152,11 +152,11 @@ PlayedStep& StepModel::interleaved(const StepWork& work) const {
   return *step;
 }
 
-PlayedCost StepModel::played(const StepWork& work) const {
+PlayedCost StepModel::played(const StepWork& work, bool causes) const {
   PlayedCost played;
-  if (!work.sub_batches.empty()) played = interleaved(work).cost(work.sub_batches);
+  if (!work.sub_batches.empty()) played = interleaved(work).cost(work.sub_batches, causes);
   if (work.sub_batches.empty() || work.whole_if_faster) {
-    const PlayedCost one = whole(work).cost({&work.whole, 1});
+    const PlayedCost one = whole(work).cost({&work.whole, 1}, causes);
     if (work.sub_batches.empty())
       played = one;
     else
@@ -170,8 +170,8 @@ PlayedCost StepModel::played(const StepWork& work) const {
 std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
   bool split = !work.sub_batches.empty();
   if (split && work.whole_if_faster)
-    split =
-        interleaved(work).cost(work.sub_batches).cost.time <= whole(work).cost({&work.whole, 1}).cost.time;
+    split = interleaved(work).cost(work.sub_batches, false).cost.time <=
+            whole(work).cost({&work.whole, 1}, false).cost.time;
   std::vector<OperatorSpan> spans =
       split ? interleaved(work).operators(work.sub_batches) : whole(work).operators({&work.whole, 1});
   const Seconds host = host_time(work.whole);
@@ -189,7 +189,7 @@ std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
     for (const BatchShape& half : work.sub_batches) lines = steps_of_lines(half, lines);
     if (lines < shortest_line) return play_run(work, std::min(steps, most_played_steps), runs);
     GrowingWork growing(work);
-    return append_lines([&](std::int64_t step) { return played(growing.after(step)); }, lines,
+    return append_lines([&](std::int64_t step) { return played(growing.after(step), true); }, lines,
                         most_played_for_lines, runs);
   }
   BatchShape shape = work.whole;
@@ -210,7 +210,8 @@ std::int64_t StepModel::steps_of_lines(const BatchShape& batch, std::int64_t ste
 
 std::int64_t StepModel::play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const {
   GrowingWork growing(work);
-  for (std::int64_t step = 0; step < steps; ++step) runs.push_back({played(growing.after(step)).cost, {}, 1});
+  for (std::int64_t step = 0; step < steps; ++step)
+    runs.push_back({played(growing.after(step), false).cost, {}, 1});
   return steps;
 }
 

@@ -54,7 +54,7 @@ class StepModel {
   StepCost without_attention(const BatchShape& batch) const;
   Seconds host_time(const BatchShape& batch) const;
   StepRun affine_run(const BatchShape& batch, std::int64_t steps) const;
-  PlayedCost played(const StepWork& work) const;
+  PlayedCost played(const StepWork& work, bool causes) const;
   std::int64_t play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
   std::int64_t steps_of_lines(const BatchShape& batch, std::int64_t steps) const;
   PlayedStep& whole(const StepWork& work) const;

@@ -55,8 +55,9 @@ TEST_CASE("given devices: every row of the catalog as a file is that device") {
     const Made mine = make("mine.json", Json::object(), scenario);
     CHECK(mine.problems == "");
     REQUIRE(mine.device);
-    const DeviceSpec a = mine.device->spec(), b = catalog_device(std::string(name))->spec();
+    DeviceSpec a = mine.device->spec(), b = catalog_device(std::string(name))->spec();
     CHECK(a.kind == "mine");
+    CHECK(std::exchange(a.own().name, b.own().name) == "mine");
     CHECK(a.title == b.title);
     CHECK((a.memories == b.memories));
     CHECK(a.dollars_per_hour == b.dollars_per_hour);

@@ -46,6 +46,7 @@ const StepResult& Timeline::Player::evaluate(const EvaluateOptions& options) {
   now_ = skipped_ = 0;
   turned_ = 0;
   causes_ = 0;
+  wants_causes_ = options.causes;
   slowed_any_ = false;
   ++evaluation_;
   graph.check_values();
@@ -62,7 +63,7 @@ void Timeline::Player::write_result() {
       std::rotate(held_.begin() + unit.first_member,
                   held_.begin() + unit.first_member + (unit.members - turned_ % unit.members) % unit.members,
                   held_.begin() + unit.first_member + unit.members);
-  add_last_cause();
+  if (wants_causes_) add_last_cause();
   result_.causes = causes_;
   result_.slowed = slowed_any_;
   std::size_t member = 0;
@@ -212,7 +213,7 @@ void Timeline::Player::place_ready() {
       enqueue(waiting);
       continue;
     }
-    add_causes(waiting);
+    if (wants_causes_) add_causes(waiting);
     complete(waiting, now_);
   }
 }

@@ -147,6 +147,7 @@ class Timeline::Player {
   std::vector<Running> running_;  // in order of start
   bool speeds_stale_ = false;
   int begun_ = -1;  // part of which a layer began in this round
+  bool wants_causes_ = true;
   std::uint64_t causes_ = 0;
   bool slowed_any_ = false;
   int ending_ = -1;  // instance whose end is being dealt with

@@ -68,7 +68,7 @@ void Timeline::Player::change_velocity(Running& running, double velocity) {
   const bool slowed =
       velocity != running.scale || (running.velocity != 0 && running.velocity != running.scale);
   running.velocity = velocity;
-  if (slowed) add_causes(running);
+  if (slowed && wants_causes_) add_causes(running);
   aim(running);
 }
 

@@ -57,11 +57,12 @@ struct StepResult {
   // neither was slowed, all between the two on a line have it, and their times lie on a line; times of
   // operators that were slowed are on a curve.
   std::uint64_t causes = 0;
-  bool slowed = false;  // somebody, by those beside it
+  bool slowed = false;  // somebody, by those beside it; like `causes` only where they are asked for
 };
 
 struct EvaluateOptions {
   bool fold = true;                              // skip layers that repeat
+  bool causes = true;                            // a quarter of the time goes into them
   std::vector<OperatorRecord>* trace = nullptr;  // filled in order of finish; plays every layer
 };
 

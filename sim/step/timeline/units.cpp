@@ -129,7 +129,7 @@ void Timeline::Player::start(const Waiting& waiting, double amount) {
   const auto& way = *waiting.way;
   const auto& unit = graph.units[static_cast<std::size_t>(way.unit)];
   speeds_stale_ = true;
-  add_causes(waiting);
+  if (wants_causes_) add_causes(waiting);
   Running& running = running_.emplace_back(waiting, now_, amount);
   if (unit.amount > 0) {
     running.scale = amount / way.most;
