@@ -82,10 +82,10 @@ KernelEfficiencies read_kernels(Params params, const GpuShape& shape) {
   kernels.gemm_8bit = read_gemm(params.object({"gemm_8bit", ""}, Params::Presence::required));
   kernels.elementwise =
       read_elementwise(params.object({"elementwise", ""}, Params::Presence::required), shape);
-  const std::string grid = params.choice({"attention_grid", ""}, {"separate", "persistent", "waves"});
-  kernels.attention.grid = grid == "waves"        ? AttentionGrid::waves
-                           : grid == "persistent" ? AttentionGrid::persistent
-                                                  : AttentionGrid::separate;
+  kernels.attention.grid =
+      params.choice<AttentionGrid>({"attention_grid", ""}, {{"separate", AttentionGrid::separate},
+                                                            {"persistent", AttentionGrid::persistent},
+                                                            {"waves", AttentionGrid::waves}});
   kernels.attention.prefill =
       read_prefill(params.object({"prefill_attention", ""}, Params::Presence::required));
   kernels.attention.decode = read_decode(params.object({"decode_attention", ""}, Params::Presence::required));

@@ -8,6 +8,11 @@
 namespace weir {
 namespace {
 
+const Choices<DimmLevel> levels = {
+    {"bank", DimmLevel::bank}, {"rank", DimmLevel::rank}, {"channel", DimmLevel::channel}};
+const Choices<ActivationMode> activations = {
+    {"at_once", ActivationMode::at_once}, {"rrd", ActivationMode::rrd}, {"faw", ActivationMode::faw}};
+
 const CatalogNumbers& numbers() {
   static const CatalogNumbers all = {
       {{"memory_capacity_gib", "Device memory as the driver reports it; more of it holds more KV cache."}},
@@ -40,7 +45,7 @@ const std::vector<CatalogChoice>& choices() {
       {{"activation",
         "Of DIMM-PIM: the banks of a rank open a row each in one cycle, tRRD apart, or as tFAW allows too. "
         "null: as the catalog has it."},
-       {"at_once", "rrd", "faw"}},
+       words_of(activations)},
       {{"relayout",
         "Of DIMM-PIM: elements get into one chip on their way through the buffer chip, or are transposed by "
         "the CPU, three times over the bus. null: as the catalog has it."},
@@ -74,12 +79,8 @@ using Chosen = std::map<std::string, std::string>;
 
 DimmPimOptions options_of(const Chosen& chosen) {
   DimmPimOptions options;
-  const std::string& level = chosen.at("level");
-  options.level = level == "bank" ? DimmLevel::bank : level == "rank" ? DimmLevel::rank : DimmLevel::channel;
-  const std::string& activation = chosen.at("activation");
-  options.activation = activation == "at_once" ? ActivationMode::at_once
-                       : activation == "rrd"   ? ActivationMode::rrd
-                                               : ActivationMode::faw;
+  options.level = choice_named(levels, chosen.at("level"));
+  options.activation = choice_named(activations, chosen.at("activation"));
   if (chosen.at("relayout") == "cpu_transposition") options.relayout = Relayout::cpu_transposition;
   if (chosen.at("kv_mapping") == "uniform") options.mapping = KvMapping::uniform;
   options.fused = chosen.at("kernels_fused") == "yes";
@@ -120,7 +121,7 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
   DimmShape shape;
   const std::map<std::string, std::int64_t> count = read_counts(row, counts);
   Chosen chosen = read_choices(row, choices());
-  chosen["level"] = row.choice({"level", ""}, {"bank", "rank", "channel"});
+  chosen["level"] = row.choice({"level", ""}, words_of(levels));
   const std::map<std::string, double> value = read_numbers(row, numbers());
   const Json* given = row.value({"memory", ""}, {});
   DeviceSpec spec = common_spec(kind, row);

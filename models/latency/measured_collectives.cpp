@@ -80,11 +80,10 @@ MeasuredLibrary read_measured(Params& params) {
 LinkSpec read_links(Params params, const std::string& name) {
   LinkSpec links;
   links.name = name;
-  const std::string shape =
-      params.choice({"shape", "How the devices are joined."}, {"switch", "ring", "full_mesh"}, "switch");
-  links.shape = shape == "ring"        ? LinkShape::ring
-                : shape == "full_mesh" ? LinkShape::full_mesh
-                                       : LinkShape::switched;
+  links.shape = params.choice<LinkShape>(
+      {"shape", "How the devices are joined."},
+      {{"switch", LinkShape::switched}, {"ring", LinkShape::ring}, {"full_mesh", LinkShape::full_mesh}},
+      "switch");
   links.bandwidth = params.quantity<BytesPerSecond>(
       {"bandwidth_gb_per_s", "Per device and direction, as a collective sees it."}, positive);
   links.latency = params.quantity<Seconds>({"latency_us", "From one device to the next."}, not_negative);

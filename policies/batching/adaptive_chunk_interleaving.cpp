@@ -166,24 +166,22 @@ void AdaptiveChunkInterleaving::fill(const ServingView& view, BatchBuilder& buil
 
 std::shared_ptr<const BatchingPolicy> make_adaptive_chunk_interleaving(Params& params) {
   const BatchLimits limits = BatchLimits::from(params);
-  const std::string predictor = params.choice(
+  const auto predictor = params.choice<Predictor>(
       {"predictor",
        "How long parts of a step are expected to take: exact asks the kernels; learned is a line for the PIM "
        "and random forests for the GPU, trained on the run so far."},
-      {"exact", "learned"}, "exact");
+      {{"exact", Predictor::exact}, {"learned", Predictor::learned}}, "exact");
   const std::int64_t least = params.integer(
       {"min_prompt_tokens",
        "Tokens of prompts that a sub-batch takes even where they are no bubble's: without them a GPU that is "
        "busy with decodes would never begin one. More: batches grow faster, tokens come later."},
       {1, 1 << 30}, 256);  // the next power of two to where an A100's matrices are no longer bound by memory
-  const std::string interleave = params.choice(
+  const auto interleaving = params.choice<Interleaving>(
       {"interleave",
        "Two sub-batches side by side; or whichever is shorter, those or the batch as a whole: a small one "
        "would read the weights twice."},
-      {"on", "best"}, "best");
-  return std::make_shared<AdaptiveChunkInterleaving>(
-      limits, predictor == "learned" ? Predictor::learned : Predictor::exact, least,
-      interleave == "best" ? Interleaving::two_if_faster : Interleaving::two);
+      {{"on", Interleaving::two}, {"best", Interleaving::two_if_faster}}, "best");
+  return std::make_shared<AdaptiveChunkInterleaving>(limits, predictor, least, interleaving);
 }
 
 }  // namespace weir

@@ -75,21 +75,18 @@ class SubBatchInterleaving final : public LimitedBatching {
 
 std::shared_ptr<const BatchingPolicy> make_sub_batch_interleaving(Params& params) {
   const BatchLimits limits = BatchLimits::from(params);
-  const std::string interleave = params.choice(
+  const auto interleaving = params.choice<Interleaving>(
       {"interleave",
        "Two sub-batches side by side, one on the NPU while the other is on the PIM; the whole batch at once; "
        "or each step the one that is shorter."},
-      {"on", "off", "best"}, "best");
+      {{"on", Interleaving::two}, {"off", Interleaving::none}, {"best", Interleaving::two_if_faster}},
+      "best");
   const std::string prompts = params.choice({"prompts",
                                              "Whole prompts beside decodes, or in steps of their own before "
                                              "them, as vLLM v0 has them (L3's baseline with "
                                              "HBM-PIM)."},
                                             {"beside", "first"}, "beside");
-  return std::make_shared<SubBatchInterleaving>(limits,
-                                                interleave == "on"    ? Interleaving::two
-                                                : interleave == "off" ? Interleaving::none
-                                                                      : Interleaving::two_if_faster,
-                                                prompts == "first");
+  return std::make_shared<SubBatchInterleaving>(limits, interleaving, prompts == "first");
 }
 
 }  // namespace weir

@@ -53,10 +53,10 @@ class GreedyMinLoad final : public ChannelPlacementPolicy {
 }  // namespace
 
 std::shared_ptr<const ChannelPlacementPolicy> make_greedy_min_load_placement(Params& params) {
-  const std::string estimate = params.choice(
+  const auto division = params.choice<Division>(
       {"estimate", "A request's load: NeuPIMs' Algorithm 1 with whole tiles and pages, or as it is printed."},
-      {"ceilings", "as_published"}, "ceilings");
-  return std::make_shared<GreedyMinLoad>(estimate == "as_published" ? Division::real : Division::ceilings);
+      {{"ceilings", Division::ceilings}, {"as_published", Division::real}}, "ceilings");
+  return std::make_shared<GreedyMinLoad>(division);
 }
 
 }  // namespace weir

@@ -73,6 +73,24 @@ class Reading {
   std::vector<std::string> notes_;
 };
 
+// Words that a key may have, each with what it stands for.
+template <class E>
+using Choices = std::vector<std::pair<std::string, E>>;
+
+template <class E>
+std::vector<std::string> words_of(const Choices<E>& table) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : table) words.push_back(word);
+  return words;
+}
+
+template <class E>
+E choice_named(const Choices<E>& table, const std::string& word) {
+  for (const auto& [known, value] : table)
+    if (known == word) return value;
+  return table.front().second;
+}
+
 // One JSON object being read. Call close() (or use read_params) when all its keys were asked for.
 class Params {
  public:
@@ -90,6 +108,12 @@ class Params {
   std::optional<std::string> text_or_null(Key key);   // default null
   std::string choice(Key key, const std::vector<std::string>& known,
                      std::optional<std::string> fallback = {});
+
+  // The same, of a table: the value behind the word; the first one's where the word is wrong, which was said.
+  template <class E>
+  E choice(Key key, const Choices<E>& table, std::optional<std::string> fallback = {}) {
+    return choice_named(table, choice(key, words_of(table), std::move(fallback)));
+  }
 
   // A physical quantity; the unit is the key's suffix (_us, _gb_per_s, _gib, _tflops, _w, ...), range and
   // fallback are in that unit.
