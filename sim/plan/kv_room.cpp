@@ -72,6 +72,7 @@ bool host_memory_serves(const Scenario& s, const ReplicaPlan& replica, const std
 
 struct Room {  // of every stage, the least: what a device's share of the KV cache has, in blocks
   std::int64_t blocks, own;  // where placement puts them; beside the weights, if the others are the host's
+  std::int64_t swap;         // in the host's swap space
 };
 
 std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::int64_t pools,
@@ -81,7 +82,7 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
   const Sharding& cut = spec.parallelism;
   const KvCacheSpec& cache = spec.kv_cache;
   const Bytes memory = device.own().capacity, reserve = activation_reserve(s, spec);
-  Room room{cache.blocks.value_or(endless), endless};
+  Room room{cache.blocks.value_or(endless), endless, endless};
   for (int stage = 0; stage < cut.pipeline; ++stage) {
     const Bytes weights = weight_bytes(s.model, s.precision, cut, stage);
     const Bytes block =
@@ -110,6 +111,7 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
     }
     if (!cache.blocks) room.blocks = std::min(room.blocks, fits);
     room.own = std::min(room.own, whole_blocks(beside));
+    room.swap = std::min(room.swap, whole_blocks(cache.swap_space));
   }
   return room;
 }
@@ -146,6 +148,7 @@ void fit_kv_cache(const Scenario& s, ReplicaPlan& replica, const std::string& po
                                        pools, device.kind, room->blocks));
   KvPools& of = replica.kv_pools = pools_of(replica.rank, room->blocks / pools, room->own);
   replica.kv_blocks = std::accumulate(of.blocks.begin(), of.blocks.end(), std::int64_t{0});
+  replica.swap_blocks = room->swap;
   const std::int64_t heads = heads_of_rank(s.model, replica.spec.parallelism).query;
   replica.mha = device.mha.value_or(MhaParameters{});
   replica.mha.heads = heads;

@@ -30,6 +30,7 @@ struct ReplicaPlan {
   std::vector<StageGraph> stages;    // placed on a rank
   std::int64_t kv_blocks = 0;        // one replica's, all channels': of its fullest stage
   KvPools kv_pools;                  // that they are in
+  std::int64_t swap_blocks = 0;      // as large, that the host's swap space holds
   MhaParameters mha{};               // of one rank's share of the model
 };
 

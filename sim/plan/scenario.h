@@ -44,7 +44,8 @@ struct KvCacheSpec {
   std::optional<std::int64_t> blocks;          // exact
   Admission admission = Admission::chunk;
   Preemption preemption = Preemption::recompute;
-  bool prefix_caching = true;  // of a preempted request's own blocks
+  Bytes swap_space{4. * (1 << 30)};  // of the host's memory, a device
+  bool prefix_caching = true;        // of a preempted request's own blocks
 };
 
 struct ReplicaSpec {

@@ -36,18 +36,20 @@ KvCacheSpec read_kv_cache(Params params) {
                                         {1, std::int64_t{1} << 40});
   if (cache.blocks && cache.free_memory_fraction)
     params.fail("blocks", "cannot stand beside free_memory_fraction, which is another way to say it");
-  const std::string admission = params.choice(
+  cache.admission = params.choice<Admission>(
       {"admission", "A waiting request joins when its next chunk, its prompt, or prompt and output fit."},
-      {"chunk", "prompt", "sequence"}, "chunk");
-  cache.admission = admission == "prompt"     ? Admission::prompt
-                    : admission == "sequence" ? Admission::sequence
-                                              : Admission::chunk;
-  const std::string preemption =
-      params.choice({"preemption",
-                     "What happens to the KV of a request that must make room: computed again, or "
-                     "moved to host memory and back."},
-                    {"recompute", "swap"}, "recompute");
-  cache.preemption = preemption == "swap" ? Preemption::swap : Preemption::recompute;
+      {{"chunk", Admission::chunk}, {"prompt", Admission::prompt}, {"sequence", Admission::sequence}},
+      "chunk");
+  cache.preemption = params.choice<Preemption>(
+      {"preemption",
+       "What happens to the KV of a request that must make room: computed again, or moved to host memory and "
+       "back."},
+      {{"recompute", Preemption::recompute}, {"swap", Preemption::swap}}, "recompute");
+  cache.swap_space = params.quantity<Bytes>({"swap_space_gib",
+                                             "Host memory a device for KV caches that are swapped out, vLLM "
+                                             "v0's --swap-space; a request that finds none "
+                                             "free is computed again."},
+                                            not_negative, 4);
   cache.prefix_caching = params.flag({"prefix_caching",
                                       "What a preempted request computed is found again in the blocks that "
                                       "nobody took meanwhile, as vLLM v1 "
@@ -61,11 +63,10 @@ ReplicaSpec read_replica(Params params) {
   ReplicaSpec spec;
   spec.count = static_cast<int>(
       params.integer({"count", "Replicas like this one (data parallelism)."}, {1, 65536}, 1));
-  const std::string role = params.choice(
+  spec.role = params.choice<Role>(
       {"role",
        "both, or prompts only (prefill) and generation only (decode) with the KV cache sent between."},
-      {"both", "prefill", "decode"}, "both");
-  spec.role = role == "prefill" ? Role::prefill : role == "decode" ? Role::decode : Role::both;
+      {{"both", Role::both}, {"prefill", Role::prefill}, {"decode", Role::decode}}, "both");
   spec.device = params.text_or_null({"device", "Kind of device to run on; null: the next free ones."});
   spec.parallelism = read_parallelism(params.object({"parallelism", "How the model is cut."}));
   spec.batching =

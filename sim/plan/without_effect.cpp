@@ -39,11 +39,17 @@ class Notes {
       note(at + "/placement", fmt::format("{} changes nothing: {} has all KV caches in one place", placement,
                                           replica.rank.kv_memory().name));
     if (spec.parallelism.tensor == 1) of_one_rank(replica, at);
-    if (spec.kv_cache.memory_fraction != KvCacheSpec{}.memory_fraction &&
-        (spec.kv_cache.blocks || spec.kv_cache.free_memory_fraction))
-      note(at + "/kv_cache/memory_fraction",
-           fmt::format("{} is not used: {} says how large the cache is", spec.kv_cache.memory_fraction,
-                       spec.kv_cache.blocks ? "blocks" : "free_memory_fraction"));
+    of_kv_cache(spec.kv_cache, at + "/kv_cache");
+  }
+
+  void of_kv_cache(const KvCacheSpec& cache, const std::string& at) {
+    const KvCacheSpec usual;
+    if (cache.memory_fraction != usual.memory_fraction && (cache.blocks || cache.free_memory_fraction))
+      note(at + "/memory_fraction",
+           fmt::format("{} is not used: {} says how large the cache is", cache.memory_fraction,
+                       cache.blocks ? "blocks" : "free_memory_fraction"));
+    if (cache.swap_space != usual.swap_space && cache.preemption != Preemption::swap)
+      note(at + "/swap_space_gib", "is not used: with \"preemption\": \"swap\" it would be");
   }
 
   // Nothing is added up over ranks, so that there is nothing to hide.

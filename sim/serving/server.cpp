@@ -82,15 +82,14 @@ void Server::serve() {
       continue;
     }
     Iteration& iteration = slot->iteration;
-    for (const KvTransfer& transfer : iteration.transfers) {
-      if (transfer.kind == KvTransfer::Kind::swap_out) {
-        cluster_.swap_out(transfer);
-        continue;
-      }
-      cluster_.transfer(*this, transfer, [this, transfer] {
-        replica_->transfer_done(transfer, now());
-        wake();
-      });
+    for (const KvMove& move : iteration.moves) {
+      if (move.leaves_device())
+        cluster_.move(move, nullptr);
+      else
+        cluster_.move(move, [this, move] {
+          replica_->arrived(move, now());
+          wake();
+        });
     }
     if (iteration.members.empty()) continue;
     if (stages_.size() == 1) {

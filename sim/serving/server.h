@@ -27,8 +27,8 @@ class Server {
   struct Cluster {  // what it needs of the rest of the run
     std::function<bool()> stopping;
     std::function<void()> failed;  // called while an exception is being handled
-    std::function<void(Server& to, const KvTransfer&, std::function<void()> arrived)> transfer;
-    std::function<void(const KvTransfer&)> swap_out;  // blocks
+    // Without `arrived` it blocks until all of it has.
+    std::function<void(const KvMove&, std::function<void()> arrived)> move;
     LinkTraffic* traffic;
   };
 

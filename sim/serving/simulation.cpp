@@ -28,7 +28,8 @@ class Simulation {
   void submit_next();
   void finished();
   void hand_over(std::int32_t request, int from);
-  void transfer(Server& to, const KvTransfer& transfer, std::function<void()> arrived);
+  void move(const KvMove& move, std::function<void()> arrived);
+  void draw_handover(const KvMove& move, Seconds start);
   bool stopping();
   void stop();
   double share_done() const;
@@ -103,12 +104,7 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
       Server::Cluster{
           .stopping = [this] { return stopping(); },
           .failed = [this] { fail(); },
-          .transfer = [this](Server& to, const KvTransfer& t,
-                             std::function<void()> arrived) { transfer(to, t, std::move(arrived)); },
-          .swap_out =
-              [this, index](const KvTransfer& t) {
-                send_and_wait(swap_flows(servers_[index]->stages(), t.tokens, true), &traffic_);
-              },
+          .move = [this](const KvMove& m, std::function<void()> arrived) { move(m, std::move(arrived)); },
           .traffic = &traffic_}));
   router_.add(*servers_.back());
 }
@@ -150,25 +146,29 @@ void Simulation::hand_over(std::int32_t request, int from) {
   router_.for_handover(recorder_.record(request).request, now()).submit_handover(request, from);
 }
 
-void Simulation::transfer(Server& to, const KvTransfer& t, std::function<void()> arrived) {
-  if (t.kind == KvTransfer::Kind::swap_in)
-    return couriers_.send(swap_flows(to.stages(), t.tokens, false), std::move(arrived));
-  Server* from = servers_[static_cast<std::size_t>(t.from_replica)].get();
+void Simulation::move(const KvMove& m, std::function<void()> arrived) {
+  Server &from = *servers_[static_cast<std::size_t>(m.from.replica)],
+         &to = *servers_[static_cast<std::size_t>(m.to.replica)];
+  if (!m.hands_over()) {
+    const std::vector<LinkFlow> flows = host_flows(to.stages(), m.tokens, m.to.in_host);
+    return arrived ? couriers_.send(flows, std::move(arrived)) : send_and_wait(flows, &traffic_);
+  }
   const Seconds start = now();
-  const Bytes kv = Bytes(static_cast<double>(scenario_.model.kv_elements_per_token() * t.tokens) *
+  const Bytes kv = Bytes(static_cast<double>(scenario_.model.kv_elements_per_token() * m.tokens) *
                          bytes_per_element(scenario_.precision.kv_cache));
-  couriers_.send(handover_flows(from->stages(), to.stages(), kv), [this, from, &to, t, start,
-                                                                   done = std::move(arrived)] {
-    from->replica().release_held(t.request, now());
-    from->wake();
-    if (recorder_.wants_spans()) {
-      auto [track, added] = transfer_tracks_.try_emplace({t.from_replica, to.replica().index()}, 0);
-      if (added)
-        track->second = recorder_.add_track(fmt::format("KV {} to {}", t.from_replica, to.replica().index()));
-      recorder_.span({track->second, start, now() - start, "KV transfer", 1, t.tokens, 1, "transfer"});
-    }
-    done();
-  });
+  couriers_.send(handover_flows(from.stages(), to.stages(), kv),
+                 [this, &from, m, start, done = std::move(arrived)] {
+                   from.replica().release_held(m.request, now());
+                   from.wake();
+                   if (recorder_.wants_spans()) draw_handover(m, start);
+                   done();
+                 });
+}
+
+void Simulation::draw_handover(const KvMove& m, Seconds start) {
+  auto [track, added] = transfer_tracks_.try_emplace({m.from.replica, m.to.replica}, 0);
+  if (added) track->second = recorder_.add_track(fmt::format("KV {} to {}", m.from.replica, m.to.replica));
+  recorder_.span({track->second, start, now() - start, "KV transfer", 1, m.tokens, 1, "transfer"});
 }
 
 double Simulation::share_done() const {

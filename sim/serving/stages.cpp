@@ -92,7 +92,7 @@ std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from,
   return flows;
 }
 
-std::vector<LinkFlow> swap_flows(const std::vector<Server::Stage>& stages, std::int64_t tokens, bool out) {
+std::vector<LinkFlow> host_flows(const std::vector<Server::Stage>& stages, std::int64_t tokens, bool out) {
   std::vector<LinkFlow> flows;
   for (const auto& stage : stages)
     for (std::size_t i = 0; i < stage.ranks.size(); ++i) {

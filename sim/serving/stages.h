@@ -20,6 +20,6 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
 
 std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from,
                                      const std::vector<Server::Stage>& to, Bytes kv);
-std::vector<LinkFlow> swap_flows(const std::vector<Server::Stage>& stages, std::int64_t tokens, bool out);
+std::vector<LinkFlow> host_flows(const std::vector<Server::Stage>& stages, std::int64_t tokens, bool out);
 
 }  // namespace weir

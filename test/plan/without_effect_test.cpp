@@ -76,6 +76,9 @@ TEST_CASE("notes: keys that another makes void") {
       notes_with(replica + "/kv_cache", json(R"({"memory_fraction": 0.5, "free_memory_fraction": 0.9})")),
       "is not used: free_memory_fraction says");
   CHECK(notes_with(replica + "/kv_cache", json(R"({"memory_fraction": 0.9, "blocks": 1000})")).empty());
+  check_note(notes_with(replica + "/kv_cache", json(R"({"swap_space_gib": 8})")),
+             "/kv_cache/swap_space_gib: is not used");
+  CHECK(notes_with(replica + "/kv_cache", json(R"({"swap_space_gib": 8, "preemption": "swap"})")).empty());
   check_note(notes_with("/cluster/network", json(R"({"topology": "torus"})")),
              "/cluster/network: is not used");
   check_note(notes_with("/cluster/network", json(R"({"link_latency_us": 6})")),

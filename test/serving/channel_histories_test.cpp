@@ -33,15 +33,15 @@ class Station {
   test::ChannelLedger& ledger() { return ledger_; }
   bool in_pipe() const { return !order_.empty(); }
 
-  bool schedule(Seconds now, std::vector<KvTransfer>& sent) {
+  bool schedule(Seconds now, std::vector<KvMove>& sent) {
     const auto slot = std::ranges::find(pipe_, false, &InPipe::used);
     if (slot == pipe_.end()) return false;
     const bool something = replica_.schedule(now, slot->iteration);
     const Iteration& it = slot->iteration;
     ledger_.scheduled(it);  // even if there is nothing to do, somebody may have been preempted
     if (!something) return false;
-    for (const KvTransfer& transfer : it.transfers)
-      if (transfer.kind != KvTransfer::Kind::swap_out) sent.push_back(transfer);
+    for (const KvMove& move : it.moves)
+      if (!move.leaves_device()) sent.push_back(move);
     interleaved += !it.sub_batches.empty();
     if (it.members.empty()) return true;
     slot->used = true;
@@ -86,6 +86,7 @@ class Station {
     // What is swapped out in the middle of a prompt comes back with a chunk that the ledger does not know.
     spec.kv_cache.preemption = role == Role::decode && dice(0, 1) ? Preemption::swap : Preemption::recompute;
     spec.kv_cache.admission = static_cast<Admission>(dice(0, 2));
+    plan.swap_blocks = std::int64_t{1} << 40;
     plan.mha = {.embedding = 1024, .heads = 8};
     spec.parallelism.pipeline = static_cast<int>(std::int64_t{1} << dice(0, 2));
     return plan;
@@ -143,7 +144,7 @@ Played play(unsigned seed, bool handed_over) {
     REQUIRE(stations[0]->replica().enqueue(r, now));
     stations[0]->ledger().enqueued(r, workload.requests[static_cast<std::size_t>(r)].input_tokens, 0);
   }
-  std::vector<std::pair<Station*, KvTransfer>> under_way;
+  std::vector<std::pair<Station*, KvMove>> under_way;
   for (std::int64_t idle = 0; ended < workload.requests.size();) {
     now += Seconds(1);
     REQUIRE(++idle < 1000);  // nobody waits for ever
@@ -151,23 +152,23 @@ Played play(unsigned seed, bool handed_over) {
     const std::int64_t action = dice(0, 2);
     if (action == 0 && !under_way.empty()) {
       const auto at = under_way.begin() + dice(0, std::ssize(under_way) - 1);
-      const auto [to, transfer] = *at;
+      const auto [to, move] = *at;
       under_way.erase(at);
-      if (transfer.kind == KvTransfer::Kind::handover) {
-        REQUIRE(transfer.from_replica == 0);
-        stations[0]->replica().release_held(transfer.request, now);
-        stations[0]->ledger().released(transfer.request);
+      if (move.hands_over()) {
+        REQUIRE(move.from.replica == 0);
+        stations[0]->replica().release_held(move.request, now);
+        stations[0]->ledger().released(move.request);
       }
-      to->ledger().arrived(transfer.request);
-      to->replica().transfer_done(transfer, now);
+      to->ledger().arrived(move.request);
+      to->replica().arrived(move, now);
       idle = 0;
     } else if (action == 1 && station.in_pipe()) {
       station.complete_oldest(now);
       idle = 0;
     } else {
-      std::vector<KvTransfer> sent;
+      std::vector<KvMove> sent;
       if (station.schedule(now, sent)) idle = 0;
-      for (const KvTransfer& transfer : sent) under_way.emplace_back(&station, transfer);
+      for (const KvMove& move : sent) under_way.emplace_back(&station, move);
     }
   }
   for (const auto& station : stations) {

@@ -58,12 +58,12 @@ void ChannelLedger::check_placement() const {
 void ChannelLedger::scheduled(const Iteration& it) {
   check_placement();
   see_preemptions();
-  for (const KvTransfer& transfer : it.transfers) {
-    if (transfer.kind == KvTransfer::Kind::swap_out) continue;
-    Entry& entry = requests_.at(transfer.request);
+  for (const KvMove& move : it.moves) {
+    if (move.leaves_device()) continue;
+    Entry& entry = requests_.at(move.request);
     REQUIRE(entry.channel < 0);  // fetched once, when it is admitted
-    REQUIRE(transfer.tokens == entry.computed);
-    admit(transfer.request, entry);
+    REQUIRE(move.tokens == entry.computed);
+    admit(move.request, entry);
     entry.awaited = true;
     hold(entry, entry.computed + 1);
   }

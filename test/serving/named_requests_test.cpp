@@ -48,10 +48,15 @@ class Served {
       replica_->enqueue(static_cast<std::int32_t>(r), now_);
   }
 
+  void swap(std::int64_t blocks) {
+    plan_.spec.kv_cache.preemption = Preemption::swap;
+    plan_.spec.kv_cache.prefix_caching = false;
+    plan_.swap_blocks = blocks;
+  }
   void step() {
     now_ += Seconds(1);
     replica_->schedule(now_, iteration_);
-    for (const KvTransfer& transfer : iteration_.transfers) replica_->transfer_done(transfer, now_);
+    for (const KvMove& move : iteration_.moves) replica_->arrived(move, now_);
     if (!iteration_.members.empty()) replica_->complete(iteration_, now_, now_ + Seconds(1), {}, 1);
   }
   std::int64_t run() {  // how far the next batch would go
@@ -232,6 +237,41 @@ TEST_CASE("named requests: a KV cache moves where the policy says, if it is not 
   served.step();  // it has come when the step ends
   CHECK(free() == std::vector<std::int64_t>{10, 7});
   CHECK_THROWS_WITH(served.step(), Catch::Contains("moves request 0, which has no other memory"));
+}
+
+TEST_CASE("preemption: what finds no swap space is computed again, and who returns leaves his", "[engine]") {
+  std::vector<Batch> decisions(4);
+  decisions[0].admitted = {0, 1, 2};
+  decisions[0].slices = {{0, 9}, {1, 9}, {2, 9}};
+  decisions[1].preempted = {0, 1};  // 3 blocks each
+  decisions[2].admitted = {0};
+  decisions[2].slices = {{0, 1}};  // whose KV cache comes first
+  decisions[3].preempted = {2};
+  std::size_t asked = 0;
+  std::int64_t to_compute = -1;
+  Served served(
+      [&](const ServingView& view, Batch& batch) {
+        for (const SequenceView& sequence : view.waiting)
+          if (sequence.request == 1) to_compute = sequence.pending();
+        batch = decisions.at(asked++);
+      },
+      std::vector<Request>(3, {Seconds(0), 9, 50}), 100);
+  served.swap(5);
+  const auto moved = [&] {
+    std::vector<std::pair<std::int32_t, bool>> all;  // the request, and whether it goes to the host
+    for (const KvMove& move : served.iteration().moves) all.emplace_back(move.request, move.to.in_host);
+    return all;
+  };
+  using Moved = std::vector<std::pair<std::int32_t, bool>>;
+  served.step();
+  CHECK(moved() == Moved{});
+  served.step();
+  CHECK(moved() == Moved{{0, true}});
+  served.step();
+  CHECK(to_compute == 10);  // all of request 1: its prompt and the token that it had
+  CHECK(moved() == Moved{{0, false}});
+  served.step();
+  CHECK(moved() == Moved{{2, true}});
 }
 
 TEST_CASE("validity: a batch runs for as many steps as it says, by default one, and as the placement holds",

@@ -48,6 +48,7 @@ Outcome play(unsigned seed, bool fast_forward) {
   spec.kv_cache.block_tokens = 4;
   spec.kv_cache.preemption = dice(0, 1) ? Preemption::swap : Preemption::recompute;
   spec.kv_cache.admission = static_cast<Admission>(dice(0, 2));
+  plan.swap_blocks = std::int64_t{1} << 40;
   plan.mha = {.embedding = 1024, .heads = 8};
   const bool spread = spec.placement->spreads_layers();
   const std::int64_t each = dice(8, 30) * (spread ? channels : 1);
@@ -73,7 +74,7 @@ Outcome play(unsigned seed, bool fast_forward) {
     REQUIRE(replica.schedule(start, it));
     check_parts(it, channels);
     conserved();
-    for (const KvTransfer& transfer : it.transfers) replica.transfer_done(transfer, start);
+    for (const KvMove& move : it.moves) replica.arrived(move, start);
     if (it.members.empty()) continue;
     outcome.interleaved += !it.sub_batches.empty();
     const std::int64_t n = fast_forward ? replica.longest_run(it) : 1;

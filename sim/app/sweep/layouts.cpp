@@ -1,5 +1,5 @@
 // "layouts": "all": every tensor x pipeline x expert x replicas that uses all devices. Which of them the
-// model and the memory allow, read_scenario says best: points.cpp asks it and keeps its reasons.
+// model and the memory allow, read_plan says best: points.cpp asks it and keeps its reasons.
 #include <algorithm>
 
 #include "models/llm/architecture.h"

@@ -107,7 +107,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
                          .own_channel = own_channel()},
                         batch_);
   carry_out(now, iteration);
-  if (iteration.transfers.empty()) iteration.steps = std::min(batch_.valid.steps, placement_.steps);
+  if (iteration.moves.empty()) iteration.steps = std::min(batch_.valid.steps, placement_.steps);
   // Whoever was refused for his blocks waits for them until he is admitted: in a static batch to its end, as
   // he would be in it.
   const std::int32_t head = waiting_.empty() ? -1 : waiting_.view(0).request;
@@ -115,7 +115,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
   if (lacks_blocks || head != refused_) refused_ = lacks_blocks ? head : -1;
   kv_limited_ = lacks_blocks || refused_ >= 0;
   blocks_then_ = static_cast<double>(cache_.used());
-  return !iteration.members.empty() || !iteration.transfers.empty() || !batch_.preempted.empty();
+  return !iteration.members.empty() || !iteration.moves.empty() || !batch_.preempted.empty();
 }
 
 }  // namespace weir

@@ -14,12 +14,20 @@
 
 namespace weir {
 
-// KV that must cross a link before its sequence can go on; its blocks are held on both sides until then.
-struct KvTransfer {
-  enum class Kind { handover, swap_out, swap_in } kind;
+// KV on its way from one memory to another: a swap, a hand-over between replicas, a move between the device's
+// own memory and its host's. Blocks are held on both sides until it has arrived.
+struct KvMove {
+  struct Place {
+    int replica;
+    bool in_host = false;  // the memory of the nodes' hosts; else the devices'
+  };
   std::int32_t request;
   std::int64_t tokens;
-  int from_replica;  // handover: the prefill replica
+  Place from, to;
+
+  bool hands_over() const { return from.replica != to.replica; }
+  // Into the host's memory it goes before the step begins; from there, or from elsewhere, beside the steps.
+  bool leaves_device() const { return to.in_host; }
 };
 
 // A batch on its way through the pipeline.
@@ -39,8 +47,8 @@ struct Iteration {
     bool yields;  // a token when the iteration ends: a decode, or a prompt's last chunk
   };
   std::vector<Member> members;
-  std::vector<KvTransfer> transfers;  // to be started before it
-  std::int64_t steps = 1;             // for which its decision and the placement of those who wait are valid
+  std::vector<KvMove> moves;  // to be started before it
+  std::int64_t steps = 1;     // for which its decision and the placement of those who wait are valid
 
   StepWork work() const { return {shape, sub_batches, interleaving == Interleaving::two_if_faster}; }
   void clear();
@@ -72,7 +80,7 @@ class Replica {
   // The iteration ran once, or `runs` covers its `steps` repetitions; it ended at `end`.
   void complete(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
                 std::int64_t steps);
-  void transfer_done(const KvTransfer& transfer, Seconds now);
+  void arrived(const KvMove& move, Seconds now);
   void release_held(std::int32_t request, Seconds now);
 
   bool empty() const { return running_.empty() && waiting_.empty(); }
@@ -111,6 +119,8 @@ class Replica {
   void compute(const std::vector<Slice>& slices, Iteration& iteration);
   void compute(std::size_t at, const Slice& slice, bool with_contexts, Iteration& iteration);
   void preempt(std::int32_t request, Seconds now, Iteration& iteration);
+  bool swaps_out(const SequenceView& view) const;
+  KvMove::Place here(bool in_host) const { return {index_, in_host}; }
   std::size_t running_at(std::int32_t request, const char* what_for) const;
   void find_left_blocks();
   void remove_marked();
@@ -137,6 +147,7 @@ class Replica {
   std::vector<Live> live_;  // beside running_
   WaitingQueue waiting_;
   std::vector<Held> held_;
+  std::int64_t swapped_ = 0;  // blocks in the host's swap space
   Batch batch_;
   std::vector<char> removed_;
   std::vector<std::int32_t> left_;

@@ -46,7 +46,7 @@ void Iteration::clear() {
   sub_batches.clear();
   interleaving = Interleaving::none;
   members.clear();
-  transfers.clear();
+  moves.clear();
   steps = 1;
 }
 
@@ -98,8 +98,8 @@ inline void Replica::compute(std::size_t at, const Slice& slice, bool with_conte
   }
   if (live.resident > 0) {  // room is made; its KV comes first, its tokens in a later iteration
     const bool remote = live.resident_at >= 0;
-    iteration.transfers.push_back({remote ? KvTransfer::Kind::handover : KvTransfer::Kind::swap_in,
-                                   view.request, live.resident, live.resident_at});
+    const KvMove::Place from = remote ? KvMove::Place{live.resident_at} : here(true);
+    iteration.moves.push_back({view.request, live.resident, from, here(false)});
     view.in_flight = true;
     view.elsewhere = false;
     live.resident = 0;
@@ -117,6 +117,11 @@ inline void Replica::compute(std::size_t at, const Slice& slice, bool with_conte
   iteration.members.push_back({view.request, yields});
 }
 
+bool Replica::swaps_out(const SequenceView& view) const {
+  return spec_->kv_cache.preemption == Preemption::swap && view.computed_tokens > 0 &&
+         swapped_ + cache_.blocks_for(view.computed_tokens) <= plan_->swap_blocks;
+}
+
 void Replica::preempt(std::int32_t request, Seconds now, Iteration& iteration) {
   const std::size_t at = running_at(request, "preempts");
   SequenceView view = running_[at];
@@ -126,8 +131,9 @@ void Replica::preempt(std::int32_t request, Seconds now, Iteration& iteration) {
   recorder_.phase(request, now, "preempted");
   ++recorder_.record(request).preemptions;
   ++recorder_.result().preemptions;
-  if (spec_->kv_cache.preemption == Preemption::swap && view.computed_tokens > 0) {
-    iteration.transfers.push_back({KvTransfer::Kind::swap_out, request, view.computed_tokens, -1});
+  if (swaps_out(view)) {
+    iteration.moves.push_back({request, view.computed_tokens, here(false), here(true)});
+    swapped_ += cache_.blocks_for(view.computed_tokens);
     live.resident = view.computed_tokens;
     live.resident_at = -1;
     view.elsewhere = true;
@@ -175,7 +181,7 @@ void Replica::move_out(SequenceView& view, Iteration& iteration) {
   ask_placement();
   view.channel = static_cast<std::int16_t>(to_place_[0].channel);
   cache_.take(view.blocks, pool(view));
-  iteration.transfers.push_back({KvTransfer::Kind::swap_out, view.request, view.computed_tokens, -1});
+  iteration.moves.push_back({view.request, view.computed_tokens, here(false), here(true)});
 }
 
 // The host's memory holds it until it has arrived.
@@ -184,7 +190,7 @@ void Replica::move_in(SequenceView& view, Iteration& iteration) {
   view.channel = own_channel();
   cache_.take(view.blocks, pool(view));
   view.in_flight = true;
-  iteration.transfers.push_back({KvTransfer::Kind::swap_in, view.request, view.computed_tokens, -1});
+  iteration.moves.push_back({view.request, view.computed_tokens, here(true), here(false)});
 }
 
 // Admitted requests come first, so that they find what blocks of theirs are left; only those that ran before

@@ -149,13 +149,15 @@ void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
   }
 }
 
-void Replica::transfer_done(const KvTransfer& transfer, Seconds now) {
+void Replica::arrived(const KvMove& move, Seconds now) {
   account(now);
-  if (transfer.kind == KvTransfer::Kind::swap_out) return;
-  SequenceView& view = running_[position(transfer.request)];
+  if (move.leaves_device()) return;
+  SequenceView& view = running_[position(move.request)];
   view.in_flight = false;
-  recorder_.phase(transfer.request, now, doing(view));
-  if (transfer.kind == KvTransfer::Kind::swap_in) release_held(transfer.request, now);
+  recorder_.phase(move.request, now, doing(view));
+  if (!move.from.in_host) return;
+  if (own_channel() < 0) swapped_ -= cache_.blocks_for(move.tokens);
+  release_held(move.request, now);
 }
 
 void Replica::release_held(std::int32_t request, Seconds now) {
