@@ -17,7 +17,7 @@ const std::map<std::string, std::set<std::string>> may_include = {
     {"models", {"sim/core"}},
     {"workloads", {"sim/core"}},
     {"policies", {"sim/core", "models"}},
-    {"devices", {"sim/core", "models", "simgrid"}},
+    {"devices", {"sim/core", "models"}},
     {"sim/step", {"sim/core", "models", "policies", "devices"}},
     {"sim/plan", {"sim/core", "models", "policies", "devices", "workloads", "sim/step"}},
     {"sim/serving",
@@ -126,7 +126,9 @@ TEST_CASE("layering: a forbidden, relative or indirect include is seen") {
   CHECK(complaint("sim/step", "#include \"sim/plan/scenario.h\"") == "sim/step may not include sim/plan");
   CHECK(complaint("sim/app", "#include <simgrid/s4u.hpp>") == "sim/app may not include simgrid");
   CHECK(complaint("devices", "#include \"device.h\"") == "a quoted include that names no room");
-  CHECK(complaint("devices", "#include <simgrid/s4u.hpp>") == "");
+  CHECK(complaint("devices", "#include <simgrid/s4u.hpp>") == "devices may not include simgrid");
+  CHECK(complaint("sim/serving", "#include <simgrid/s4u.hpp>") == "");
+  CHECK(complaint("sim/app", "#include \"sim/studies/studies.h\"") == "sim/app may not include sim/studies");
   CHECK(complaint("policies", "#include \"sim/core/catalog.h\"") == "");
 }
 
