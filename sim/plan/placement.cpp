@@ -4,7 +4,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "devices/dimm_pim/dimm_pim.h"
+#include "devices/host_memory/host_memory.h"
 #include "sim/plan/scenario_parts.h"
 #include "sim/step/step_model.h"
 
