@@ -1,6 +1,6 @@
 #pragma once
 // A device whose decodes are attended to by something else than itself, PIM in its own memory or its host's:
-// all other operators are the device's. Base of those in dimm_pim/ and gpu_pim/.
+// all other operators are the device's. Base of those in host_memory/ and gpu_pim/.
 #include "devices/device.h"
 
 namespace weir {

@@ -20,7 +20,7 @@ const Catalog<BatchingPolicy>& batching_policies() {
       {"prefill_first", "steps of whole prompts alone while any fit, else of decodes (vLLM v0)",
        make_prefill_first_batching},
       {"chunked_prefill", "decodes, then chunks of prompts up to the token budget (vLLM v1, Sarathi-Serve)",
-       make_chunked_prefill_batching},
+       make_chunked_prefill_batching, by_default},
       {"sub_batch_interleaving", "whole prompts beside decodes, in two halves side by side (NeuPIMs)",
        make_sub_batch_interleaving},
       {"adaptive_chunk_interleaving",

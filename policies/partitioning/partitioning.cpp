@@ -22,7 +22,7 @@ std::shared_ptr<const PartitioningPolicy> fusing(Params& params) {
 const Catalog<PartitioningPolicy>& partitioning_policies() {
   static const Catalog<PartitioningPolicy> table = {
       {"device_only", "every operator on the device itself, collectives on its link",
-       fusing<make_device_only_partitioning>},
+       fusing<make_device_only_partitioning>, by_default},
       {"npu_units", "an NPU: matrices and attention on its arrays, the rest on its vector units",
        fusing<make_npu_units_partitioning>},
       {"npu_pim", "an NPU with PIM: the attention of decodes in its memory, the rest as npu_units",

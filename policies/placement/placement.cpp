@@ -10,7 +10,7 @@ std::shared_ptr<const ChannelPlacementPolicy> make_random_placement(Params& para
 
 const Catalog<ChannelPlacementPolicy>& placement_policies() {
   static const Catalog<ChannelPlacementPolicy> table = {
-      {"round_robin", "memory channels in turn, whatever their load", make_round_robin_placement},
+      {"round_robin", "memory channels in turn, whatever their load", make_round_robin_placement, by_default},
       {"greedy_min_load", "longest requests first, each to the channel with the least attention (NeuPIMs)",
        make_greedy_min_load_placement},
       {"layer_wise", "a request's layers round the channels, requests starting in turn (L3)",

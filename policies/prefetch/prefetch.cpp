@@ -9,8 +9,8 @@ std::shared_ptr<const PrefetchPolicy> make_prefetch_oracle(Params& params);
 
 const Catalog<PrefetchPolicy>& prefetch_policies() {
   static const Catalog<PrefetchPolicy> table = {
-      {"none", "every operator reads its own weights and KV cache from memory when it runs",
-       make_no_prefetch},
+      {"none", "every operator reads its own weights and KV cache from memory when it runs", make_no_prefetch,
+       by_default},
       {"preserve",
        "beside a communication, what follows it is fetched into the cache (PRESERVE, Algorithm 1)",
        make_preserve},

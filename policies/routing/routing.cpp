@@ -11,7 +11,7 @@ const Catalog<RoutingPolicy>& routing_policies() {
   static const Catalog<RoutingPolicy> table = {
       {"round_robin", "replicas in turn, whatever their load", make_round_robin_routing},
       {"least_outstanding", "the replica with the fewest requests queued or running",
-       make_least_outstanding_routing},
+       make_least_outstanding_routing, by_default},
       {"join_shortest_queue", "the replica with the fewest tokens still to compute",
        make_join_shortest_queue_routing},
   };

@@ -16,7 +16,9 @@ struct CatalogEntry {
   std::string summary;  // one line, for `weir list` and the docs
   std::shared_ptr<const Interface> (*make)(
       Params&);  // reads its own keys; null only if it reported a problem
+  bool is_default = false;
 };
+inline constexpr bool by_default = true;  // as the last word of the row that stands where no `kind` is given
 
 template <class Interface>
 using Catalog = std::vector<CatalogEntry<Interface>>;
@@ -28,20 +30,41 @@ std::vector<std::string> names_of(const std::vector<Entry>& table) {
   return names;
 }
 
+// Nothing where a `kind` has to be given.
+template <class Interface>
+std::optional<std::string> default_of(const Catalog<Interface>& table) {
+  for (const auto& entry : table)
+    if (entry.is_default) return entry.name;
+  return {};
+}
+
+// The names, for messages, of those that are as `holds` says when all of their keys have defaults.
+template <class Interface, class Predicate>
+std::vector<std::string> names_of(const Catalog<Interface>& table, const Predicate& holds) {
+  std::vector<std::string> names;
+  const Json nothing = Json::object();
+  for (const auto& entry : table) {
+    Reading reading("");
+    Params params(reading, nothing);
+    const std::shared_ptr<const Interface> made = entry.make(params);
+    if (made && holds(*made)) names.push_back(entry.name);
+  }
+  return names;
+}
+
 // Reads `kind` and hands the object to that entry. While describing, every entry is described in turn.
 template <class Interface>
-std::shared_ptr<const Interface> make_from(const Catalog<Interface>& table, Params params, Key kind,
-                                           std::optional<std::string> fallback = {}) {
+std::shared_ptr<const Interface> make_from(const Catalog<Interface>& table, Params params, Key kind) {
   if (params.describing()) {
     std::shared_ptr<const Interface> last;
     for (const auto& entry : table) {
-      Params alternative = params.alternative(entry.name, fallback == entry.name);
+      Params alternative = params.alternative(entry.name, entry.is_default);
       last = entry.make(alternative);
       alternative.close();
     }
     return last;
   }
-  const std::string wanted = params.choice(kind, names_of(table), std::move(fallback));
+  const std::string wanted = params.choice(kind, names_of(table), default_of(table));
   for (const auto& entry : table) {
     if (entry.name != wanted) continue;
     auto made = entry.make(params);

@@ -49,24 +49,27 @@ bool host_memory_serves(const Scenario& s, const ReplicaPlan& replica, const std
   const DeviceSpec& device = replica.rank.on->spec();
   const bool in_host = replica.rank.keeps_kv_elsewhere(), channels = replica.rank.placed_channels() > 1;
   bool serves = true;
-  const auto refuse = [&](bool unfit, const char* key, const std::string& why) {
-    if (unfit) reading.problem(pointer + key, why);
-    serves = serves && !unfit;
+  const auto refuse = [&](const char* key, const std::string& why) {
+    reading.problem(pointer + key, why);
+    serves = false;
   };
-  refuse(!in_host && channels && spec.placement->spreads_layers(), "/placement",
-         fmt::format("layers go round the ranksets of a host memory (gpu_pim, dimm_pim); in {} a request's "
-                     "are all in one channel",
-                     device.kind));
-  refuse(in_host && spec.kv_cache.preemption == Preemption::swap, "/kv_cache/preemption",
-         "cannot be \"swap\" where the KV cache lies in the host's memory already");
-  refuse(in_host && spec.role != Role::both, "/role",
-         "cannot hand over or take over a KV cache that lies in a host's memory");
-  refuse(spec.batching->moves_kv_caches() && !one_host_pool(replica.rank), "/batching",
-         "moves KV caches between the GPU's own memory and its host's: expected gpu_pim with spare_memory as "
-         "partitioning, and beside the GPUs a host memory of one rankset, or of several and layer_wise as "
-         "placement");
-  refuse(spec.batching->moves_kv_caches() && s.workload.in_generation, "/batching",
-         "cannot take over requests in the middle of their generation (warm_batch arrivals)");
+  if (!in_host && channels && spec.placement->spreads_layers())
+    refuse("/placement",
+           fmt::format("layers go round the ranksets of a host memory ({} among the devices, and {} as "
+                       "partitioning); in {} a request's are all in one channel",
+                       host_memories(), partitioning_into_host_memory(), device.kind));
+  if (in_host && spec.kv_cache.preemption == Preemption::swap)
+    refuse("/kv_cache/preemption", "cannot be \"swap\" where the KV cache lies in the host's memory already");
+  if (in_host && spec.role != Role::both)
+    refuse("/role", "cannot hand over or take over a KV cache that lies in a host's memory");
+  if (spec.batching->moves_kv_caches() && !one_host_pool(replica.rank))
+    refuse("/batching",
+           fmt::format("moves KV caches between the GPU's own memory and its host's: expected {} with "
+                       "spare_memory as partitioning, and beside the GPUs a host memory of one rankset, or "
+                       "of several and {} as placement",
+                       partitioning_into_host_memory(), placement_of_layers()));
+  if (spec.batching->moves_kv_caches() && s.workload.in_generation)
+    refuse("/batching", "cannot take over requests in the middle of their generation (warm_batch arrivals)");
   return serves;
 }
 

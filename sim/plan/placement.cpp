@@ -4,7 +4,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "devices/dimm_pim/dimm_pim.h"
+#include "devices/host_memory/host_memory.h"
 #include "sim/plan/scenario_parts.h"
 #include "sim/step/step_model.h"
 
@@ -281,9 +281,9 @@ void place_replicas(Plan& plan, Reading& reading) {
       std::ranges::any_of(scenario.nodes, [](const NodeSpec& node) { return node.host_memory != nullptr; });
   if (host_memory && !holds_kv && !reading.failed())
     scenario.notes.push_back(
-        "the host memory among the devices holds no KV cache (\"partitioning\": {\"kind\": \"gpu_pim\"} puts "
-        "it "
-        "there); it is neither powered nor paid for");
+        fmt::format("the host memory among the devices holds no KV cache (\"partitioning\": {{\"kind\": "
+                    "\"{}\"}} puts it there); it is neither powered nor paid for",
+                    partitioning_into_host_memory()));
   if (const std::size_t idle = placer.free_devices({}); idle > 0 && !reading.failed())
     scenario.notes.push_back(fmt::format(
         "{} devices of the cluster serve no replica; they are neither powered nor paid for", idle));

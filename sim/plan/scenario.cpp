@@ -58,7 +58,7 @@ Scenario read_scenario(Params params) {
   Params serving = params.object({"serving", "How the model is served."});
   s.replicas = read_replicas(serving);
   s.routing = make_from(routing_policies(), serving.object({"routing", "Which replica a request goes to."}),
-                        {"kind", "See `weir list policies`."}, "least_outstanding");
+                        policy_kind);
   serving.close();
 
   Params workload = params.object({"workload", "Who asks, what and when."}, Params::Presence::required);

@@ -5,6 +5,8 @@
 
 namespace weir {
 
+inline constexpr Key policy_kind{"kind", "See `weir list policies`."};
+
 Scenario read_scenario(Params params);                                              // scenario.cpp
 std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions);  // cluster_spec.cpp
 NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);       // cluster_spec.cpp
@@ -20,6 +22,12 @@ void fit_kv_cache(const Scenario& scenario, ReplicaPlan& replica, const std::str
 // Puts every replica on devices, in order, and works out what depends on them (placement.cpp). Reports what
 // does not fit at /serving/replicas/N.
 void place_replicas(Plan& plan, Reading& reading);
+
+// For messages: partitioning policies that keep KV caches in a host's memory, placement policies by which
+// layers go round the channels, and devices that are a host's memory (alternatives.cpp).
+std::string partitioning_into_host_memory();
+std::string placement_of_layers();
+std::string host_memories();
 
 // Notes every key that has no effect, or another than its words say (without_effect.cpp).
 void note_what_has_no_effect(const Plan& plan, Reading& reading);

@@ -69,20 +69,18 @@ ReplicaSpec read_replica(Params params) {
       {{"both", Role::both}, {"prefill", Role::prefill}, {"decode", Role::decode}}, "both");
   spec.device = params.text_or_null({"device", "Kind of device to run on; null: the next free ones."});
   spec.parallelism = read_parallelism(params.object({"parallelism", "How the model is cut."}));
-  spec.batching =
-      make_from(batching_policies(), params.object({"batching", "Which tokens the next step computes."}),
-                {"kind", "See `weir list policies`."}, "chunked_prefill");
+  spec.batching = make_from(batching_policies(),
+                            params.object({"batching", "Which tokens the next step computes."}), policy_kind);
   spec.kv_cache = read_kv_cache(params.object({"kv_cache", "The paged KV cache."}));
-  spec.partitioning = make_from(partitioning_policies(),
-                                params.object({"partitioning", "Which unit of a device runs an operator."}),
-                                {"kind", "See `weir list policies`."}, "device_only");
+  spec.partitioning =
+      make_from(partitioning_policies(),
+                params.object({"partitioning", "Which unit of a device runs an operator."}), policy_kind);
   spec.placement = make_from(
       placement_policies(),
       params.object({"placement", "Which memory channel holds a request's KV cache, on devices with PIM."}),
-      {"kind", "See `weir list policies`."}, "round_robin");
-  spec.prefetch =
-      make_from(prefetch_policies(), params.object({"prefetch", "What is fetched before it is needed."}),
-                {"kind", "See `weir list policies`."}, "none");
+      policy_kind);
+  spec.prefetch = make_from(prefetch_policies(),
+                            params.object({"prefetch", "What is fetched before it is needed."}), policy_kind);
   spec.engine = read_engine(params.object({"engine", "The serving engine around the kernels."}));
   spec.max_model_len = params.integer_or_null(
       {"max_model_len", "Longest prompt and output together; longer requests are rejected."},

@@ -35,7 +35,7 @@ class Notes {
   void of_replica(const ReplicaPlan& replica, const std::string& at) {
     const ReplicaSpec& spec = replica.spec;
     const std::string placement = given(at + "/placement/kind").get<std::string>();
-    if (placement != "round_robin" && replica.rank.placed_channels() == 1)
+    if (placement != default_of(placement_policies()) && replica.rank.placed_channels() == 1)
       note(at + "/placement", fmt::format("{} changes nothing: {} has all KV caches in one place", placement,
                                           replica.rank.kv_memory().name));
     if (spec.parallelism.tensor == 1) of_one_rank(replica, at);
@@ -54,7 +54,8 @@ class Notes {
 
   // Nothing is added up over ranks, so that there is nothing to hide.
   void of_one_rank(const ReplicaPlan& replica, const std::string& at) {
-    if (const std::string prefetch = given(at + "/prefetch/kind").get<std::string>(); prefetch != "none")
+    const std::string prefetch = given(at + "/prefetch/kind").get<std::string>();
+    if (prefetch != default_of(prefetch_policies()))
       note(at + "/prefetch",
            fmt::format("{} fetches nothing: with tensor 1 there is no all-reduce to do it under", prefetch));
     const Json chunks = given(at + "/partitioning/fused_all_reduce_chunks");

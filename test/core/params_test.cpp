@@ -22,7 +22,7 @@ std::shared_ptr<const Thing> make_thing(Params& params) {
   return thing;
 }
 
-const Catalog<Thing> things = {{"small", "a small one", make_thing<1>},
+const Catalog<Thing> things = {{"small", "a small one", make_thing<1>, by_default},
                                {"large", "a large one", make_thing<100>}};
 
 struct Example {
@@ -46,7 +46,7 @@ struct Example {
       e.sides.push_back(side.integer({"length", "of the side"}, {0}, 7));
       side.close();
     }
-    e.thing = make_from(things, params.object({"thing", "what it holds"}), {"kind", "which"}, "small");
+    e.thing = make_from(things, params.object({"thing", "what it holds"}), {"kind", "which"});
     params.close();
     return e;
   }
@@ -148,6 +148,22 @@ TEST_CASE("params: an unknown name lists what exists and guesses what was meant"
         "/thing/kind: no such kind (got \"huge\", known: small, large)");
   CHECK(only_problem({{"count", 1}, {"zebra", 1}}) ==
         "/zebra: unknown key (known: count, latency_us, limit, fast, name, colour, sides, thing)");
+}
+
+TEST_CASE("catalog: the marked row stands where no kind is given, and where none is marked one is missed") {
+  CHECK(default_of(things) == "small");
+  const Catalog<Thing> unmarked = {{"large", "a large one", make_thing<100>}};
+  CHECK_FALSE(default_of(unmarked));
+  Reading reading("x.json");
+  const Json nothing = Json::object();
+  CHECK_FALSE(make_from(unmarked, Params(reading, nothing), {"kind", "which"}));
+  CHECK(reading.failed());
+}
+
+TEST_CASE("catalog: who is as he should be, with the defaults of his keys, is found by asking each") {
+  CHECK(names_of(things, [](const Thing& thing) { return thing.size > 1; }) ==
+        std::vector<std::string>{"large"});
+  CHECK(names_of(things, [](const Thing& thing) { return thing.size > 100; }).empty());
 }
 
 TEST_CASE("params: something else in the place of an object or a list is one problem, not one a key") {

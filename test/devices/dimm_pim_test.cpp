@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "devices/dimm_pim/dimm_pim.h"
+#include "devices/host_memory/host_memory.h"
 #include "test/devices/rows.h"
 #include "test/models/llm/decode_shape.h"
 #include "test/policies/dice.h"

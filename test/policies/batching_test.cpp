@@ -276,7 +276,7 @@ TEST_CASE("batching: every policy has the documented limits, and refuses a budge
 
 TEST_CASE("batching: the schema lists every policy with its keys, ranges and defaults", "[batching]") {
   Reading reading = Reading::describe();
-  make_from(batching_policies(), Params(reading, Json::object()), {"kind", "the policy"}, "chunked_prefill");
+  make_from(batching_policies(), Params(reading, Json::object()), {"kind", "the policy"});
   const Json& alternatives = reading.schema["oneOf"];
   REQUIRE(alternatives.size() == batching_policies().size());
   for (const Json& alternative : alternatives) {

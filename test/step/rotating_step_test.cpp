@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "devices/dimm_pim/dimm_pim.h"
+#include "devices/host_memory/host_memory.h"
 #include "models/llm/parts/spread.h"
 #include "models/llm/parts/without_prompts.h"
 #include "sim/step/played_step.h"

@@ -1,4 +1,4 @@
-#include "devices/dimm_pim/dimm.h"
+#include "devices/host_memory/dimm.h"
 
 #include <stdexcept>
 

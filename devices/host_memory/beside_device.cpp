@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "devices/decodes_elsewhere.h"
-#include "devices/dimm_pim/dimm.h"
+#include "devices/host_memory/dimm.h"
 #include "devices/operator_shapes.h"
 
 namespace weir {

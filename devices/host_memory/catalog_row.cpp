@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "devices/catalog_rows.h"
-#include "devices/dimm_pim/dimm_pim.h"
+#include "devices/host_memory/host_memory.h"
 #include "models/memory/memory_row.h"
 
 namespace weir {

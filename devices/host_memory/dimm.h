@@ -1,6 +1,6 @@
 #pragma once
-// The row of the catalog as a device: numbers alone. Used inside devices/dimm_pim only.
-#include "devices/dimm_pim/dimm_pim.h"
+// The row of the catalog as a device: numbers alone. Used inside devices/host_memory only.
+#include "devices/host_memory/host_memory.h"
 
 namespace weir {
 

@@ -1,0 +1,37 @@
+// What messages offer instead: whoever of the catalogs is as it would have to be, by what it says of itself.
+#include <fmt/ranges.h>
+
+#include "sim/plan/scenario_parts.h"
+
+namespace weir {
+namespace {
+
+std::string any_of(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
+}  // namespace
+
+std::string partitioning_into_host_memory() {
+  return any_of(names_of(partitioning_policies(),
+                         [](const PartitioningPolicy& policy) { return policy.keeps_kv_in_host_memory(); }));
+}
+
+std::string placement_of_layers() {
+  return any_of(names_of(placement_policies(),
+                         [](const ChannelPlacementPolicy& policy) { return policy.spreads_layers(); }));
+}
+
+std::string host_memories() {
+  std::vector<std::string> names;
+  const Json nothing = Json::object();
+  for (const std::string& name : device_names()) {
+    Reading reading("");
+    Params params(reading, nothing);
+    const auto device = make_device(name, params);
+    if (device && !device->spec().runs_models()) names.push_back(name);
+  }
+  return any_of(names);
+}
+
+}  // namespace weir
