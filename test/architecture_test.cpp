@@ -1,6 +1,7 @@
 // docs/architecture.md is held to the tree: paths and names exist, tables have every field, and readers read.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>

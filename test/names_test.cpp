@@ -2,6 +2,7 @@
 // follows from what it says of itself, so that another one needs no line there.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
