@@ -7,9 +7,9 @@
 #include <map>
 #include <simgrid/s4u.hpp>
 
+#include "sim/serving/predictors.h"
 #include "sim/serving/router.h"
 #include "sim/serving/stages.h"
-#include "sim/step/predict/profiled_times.h"
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
@@ -36,7 +36,6 @@ class Simulation {
   void fail();  // remembers the exception being handled, and stops
   [[noreturn]] void rethrow() const;
   void charge(RunResult& result) const;
-  void tell_predictions(RunResult& result) const;
 
   const Scenario& scenario_;
   const RunOptions& options_;
@@ -46,7 +45,7 @@ class Simulation {
   CourierPool couriers_;
   std::vector<std::int32_t> positions_;
   std::vector<std::unique_ptr<Server>> servers_;
-  std::vector<const ProfiledTimes*> learners_;  // of the replicas with a learned predictor
+  Predictors predictors_;
   Router router_;
   StepModels step_models_;
   std::map<std::pair<int, int>, std::int32_t> transfer_tracks_;
@@ -85,16 +84,7 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
       number, plan, positions_, recorder_,
       Replica::Events{.finished = [this](std::int32_t) { finished(); },
                       .hand_over = [this, number](std::int32_t request) { hand_over(request, number); }});
-  if (plan.spec.batching->predictor() != Predictor::none) {
-    ExactTimes exact(plan.rank, plan.stages[0]);
-    if (plan.spec.batching->predictor() == Predictor::exact) {
-      replica->expect(std::make_unique<ExactTimes>(std::move(exact)));
-    } else {
-      auto learned = std::make_unique<ProfiledTimes>(std::move(exact));
-      learners_.push_back(learned.get());
-      replica->expect(std::move(learned));
-    }
-  }
+  replica->expect(predictors_.times_for(plan));
   charged_.insert(charged_.end(), place.size(), &plan.rank.on->spec());
   servers_.push_back(std::make_unique<Server>(
       std::move(replica),
@@ -250,23 +240,6 @@ void Simulation::rethrow() const try {
   throw ConfigError(scenario_.file, e.problems());
 }
 
-// The first replica's reason stands for all of them.
-void Simulation::tell_predictions(RunResult& result) const {
-  std::string why;
-  std::size_t untrained = 0;
-  for (const ProfiledTimes* learner : learners_) {
-    result.predictions.push_back(learner->errors());
-    const std::string lacking = learner->lacking();
-    if (!lacking.empty()) ++untrained;
-    if (why.empty()) why = lacking;
-  }
-  if (untrained > 0)
-    result.notes.push_back(fmt::format(
-        "predictor learned: {} of {} replicas never trained and asked the kernels to the end; only "
-        "steps with prompts are learned from, and batches seen were {}",
-        untrained, learners_.size(), why));
-}
-
 RunResult Simulation::run(sg4::Engine& engine) {
   sg4::Actor::create("clients", cluster_.node(0), [this] {
     try {
@@ -281,7 +254,7 @@ RunResult Simulation::run(sg4::Engine& engine) {
   RunResult& result = recorder_.result();
   Seconds end(0);
   for (const RequestRecord& r : result.requests) end = std::max({end, r.finished, r.first_token});
-  tell_predictions(result);
+  predictors_.tell(result);
   for (const auto& server : servers_) {
     const KvCache& cache = server->replica().cache();
     if (cache.used() != 0 && !result.out_of_time && !result.interrupted)
