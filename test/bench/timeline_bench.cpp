@@ -77,11 +77,13 @@ void measure(const char* what, const Shape& shape, const EvaluateOptions& option
 }  // namespace
 
 int main() {
-  const EvaluateOptions folded, unrolled{.fold = false};
+  const EvaluateOptions folded{.causes = false}, unrolled{.fold = false, .causes = false}, explained;
   std::printf("%-58s%9s%18s  %s\n", "CPU of one step on the timeline, best of 5", "CPU us", "", "target");
   measure("one chain", {}, folded, "about 1.5 us");
+  measure("  with causes", {}, explained);
   measure("  unrolled", {}, unrolled);
   measure("two chains", {.chains = 2}, folded, "about 6 us");
+  measure("  with causes", {.chains = 2}, explained);
   measure("  memory overdrawn", {.chains = 2, .draw = 0.9}, folded);
   measure("  unrolled", {.chains = 2}, unrolled);
   measure("  unlike layers", {.chains = 2, .unlike = true}, folded);
