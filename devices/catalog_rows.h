@@ -22,9 +22,9 @@ struct CatalogNumber {
 using CatalogNumbers = std::vector<CatalogNumber>;
 
 const CatalogNumbers& common_numbers();  // of every device: host link, power, price
-// Of those whose arithmetic is peaks by type and whose memory is a capacity and a bandwidth.
+// Devices whose arithmetic is peaks by type and whose memory is a capacity and a bandwidth have these.
 const CatalogNumbers& memory_and_peak_numbers();
-// Of those with an L2; what prefetches are without where its bandwidth is not known.
+// Devices with an L2 have these; where its bandwidth is not known they cannot prefetch.
 const CatalogNumbers& cache_numbers();
 // Puts what the scenario gives in the place of the row's; only declares them where the row is null.
 void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params);

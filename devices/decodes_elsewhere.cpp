@@ -45,7 +45,7 @@ KernelCost DecodesElsewhere::cost(const Operator& op, const BatchShape& batch,
   return device_->cost(op, own_part(op, batch), links);
 }
 
-// Of what all members do together: transfers for which all ranksets stop.
+// All members do this together: transfers for which all ranksets stop.
 KernelCost DecodesElsewhere::cost_by_member(const Operator& op, const BatchShape& batch,
                                             std::span<Seconds> times) const {
   if (!is_elsewhere(op)) return device_->cost_by_member(op, batch, times);

@@ -21,7 +21,7 @@ class DecodesElsewhere : public Device {
   virtual const Memory& attending_memory() const { return spec_.own(); }
   // Decodes that the device attends to all the same.
   virtual bool has(const DecodeContext&) const { return false; }
-  // Of decode_attention and what crosses the link to the host; a line over the steps of a decode.
+  // Costs decode_attention and what crosses the link to the host; a line over the steps of a decode.
   virtual KernelCost elsewhere(const Operator& op, const BatchShape& batch) const = 0;
 
  private:

@@ -89,12 +89,12 @@ class BesideDevice final : public DecodesElsewhere {
     return cost;
   }
 
-  // Of what a member does for all channels.
+  // A member does an even share of what is for all channels.
   double even_share(const Operator& op) const {
     return op.each_member && op.channel < 0 ? 1. / memory_.ranksets : 1;
   }
 
-  // Of one decode.
+  // Bytes of one decode.
   static Bytes result_bytes(const Operator& op) {
     return Bytes(static_cast<double>(op.query_heads * op.head_dim) * bytes_per_element(op.activations));
   }

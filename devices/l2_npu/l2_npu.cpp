@@ -22,7 +22,7 @@ struct AttentionWork {
   }
 };
 
-// Of queries that attend to so many tokens each, and of K and V read once for all of them.
+// Queries attend to so many tokens each; K and V are read once for all of them.
 AttentionWork work_of(const Operator& op, double queries, double attended, double kv_tokens) {
   const AttentionShape heads = attention_shape(op);
   const double vector = heads.query_heads * heads.head_dim * bytes_per_element(op.activations);

@@ -90,7 +90,7 @@ KernelCost Npu::softmax(const Operator& op, const BatchShape& batch) const {
   return cost;
 }
 
-// Those of one request and KV head are one array's.
+// GEMVs of one request and KV head are one array's.
 double Npu::busiest_array(const Operator& op, double requests) const {
   const double gemvs = std::max(1.0, requests * static_cast<double>(op.kv_heads));
   return std::ceil(gemvs / static_cast<double>(shape_.arrays.arrays)) / gemvs;

@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// Of the `paper` assumptions: plain rooflines in the place of the arrays' tiles.
+// The `paper` assumptions have plain rooflines in the place of the arrays' tiles.
 struct FittedNpu {
   double kv_reads;  // share of the bandwidth that the arrays read K and V with
 };

@@ -18,7 +18,7 @@ struct PimGemv {
   Bytes bus;      // its vectors written, its results read
 };
 
-// Of the `paper` assumptions: Algorithm 1 with ceilings in the place of the bank model.
+// The `paper` assumptions have Algorithm 1 with ceilings in the place of the bank model.
 struct FittedPim {
   double tile, gwrite;      // cycles
   double blocked_slowdown;  // with single row buffers
@@ -27,7 +27,7 @@ struct FittedPim {
 
 class PimGemvs {
  public:
-  // Of one operation, so many query heads of one size.
+  // A table is one operation's, for so many query heads of one size.
   class Table {
    public:
     Table(PimGemvs& gemvs, PimOp op, std::int64_t heads, std::int64_t head_dim)
@@ -54,7 +54,8 @@ class PimGemvs {
 
   const MemorySpec& memory() const { return costs_->memory(); }
   RowBuffers buffers() const { return buffers_; }
-  // Of what a full stream of reads reaches alone, while the PIM works without a pause.
+  // The share that a full stream of reads keeps of what it reaches alone, while the PIM works without a
+  // pause.
   double reads_kept() { return costs_->beside_reads().reads_kept; }
   // So much longer a GEMV takes beside them, as a share. What is fitted has it in it.
   double slowed_by_reads() { return fitted_ ? 0 : costs_->beside_reads().pim_slowdown - 1; }

@@ -61,7 +61,7 @@ struct AttentionEfficiency {
 KernelCost attention_cost(const AttentionEfficiency& efficiency, const Roof& roof, Bytes l2,
                           const AttentionShape& shape, const BatchShape& batch);
 
-// Of a batch of decodes alone, while each context grows by a token a step.
+// Costs a batch of decodes alone, while each context grows by a token a step.
 AffineKernelCost decode_attention_cost(const AttentionEfficiency& efficiency, const Roof& roof,
                                        const AttentionShape& shape, const BatchShape& batch);
 

@@ -16,7 +16,7 @@ struct GemmEfficiency {
   double knee = 2;                 // 1: compute and traffic add up; large: the longer one counts
   double tail_tiles = 0;
   Seconds launch;
-  // Of a grouped GEMM. vLLM's fused MoE kernel deals each expert's rows out in blocks of at least 16
+  // Grouped GEMMs: vLLM's fused MoE kernel deals each expert's rows out in blocks of at least 16
   // (fused_moe.py, BLOCK_SIZE_M): half a block is empty on average.
   double empty_rows_per_expert = 8;
 };

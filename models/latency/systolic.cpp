@@ -14,7 +14,7 @@ std::int64_t whole(double size) {
   return std::llround(size);
 }
 
-// Of the busiest array: its first load, every tile until the next may start, and the last row's way out,
+// The busiest array takes its first load, every tile until the next may start, and the last row's way out,
 // which enters `rows` - 1 cycles skewed and crosses `columns` - 1 more.
 std::int64_t cycles_of_tiles(const SystolicArrays& a, std::int64_t rows, std::int64_t all_tiles) {
   const std::int64_t mine = tiles(all_tiles, a.arrays);

@@ -37,14 +37,14 @@ inline bool is_collective(OperatorKind kind) {
          kind == OperatorKind::all_to_all;
 }
 
-// Those of attention; all others cost the same for the same number of rows.
+// Attention follows contexts; all other kinds cost the same for the same number of rows.
 inline bool follows_contexts(OperatorKind kind) {
   return kind == OperatorKind::attention || kind == OperatorKind::logit || kind == OperatorKind::softmax ||
          kind == OperatorKind::attend || kind == OperatorKind::decode_attention ||
          kind == OperatorKind::offload || kind == OperatorKind::onload || kind == OperatorKind::store;
 }
 
-// Those that cross the link between a device and its host's memory.
+// Host transfers cross the link between a device and its host's memory.
 inline bool is_host_transfer(OperatorKind kind) {
   return kind == OperatorKind::offload || kind == OperatorKind::onload || kind == OperatorKind::store;
 }
@@ -91,7 +91,7 @@ struct Sharding {
 struct Heads {
   std::int64_t query, kv;
 };
-// Of one rank; padded heads count, as every rank computes them.
+// Heads of one rank; padded ones count, as every rank computes them.
 Heads heads_of_rank(const Architecture& model, const Sharding& sharding);
 
 // Operators that run so many times, one after the other: each time its sources start when all sinks of the
@@ -142,7 +142,8 @@ std::int64_t padded_vocabulary(const Architecture& model, const Sharding& shardi
 StageGraph build_stage(const Architecture& model, const Precision& precision, const Sharding& sharding,
                        int stage);
 
-// Of one rank. Scales of quantised weights are left out: 3 % at most (one 16-bit scale to 128 int4 weights).
+// Bytes of one rank. Scales of quantised weights are left out: 3 % at most (one 16-bit scale to 128 int4
+// weights).
 Bytes weight_bytes(const Architecture& model, const Precision& precision, const Sharding& sharding,
                    int stage);
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,

@@ -33,7 +33,7 @@ class Filler {
 
   bool full() const { return excess() >= Seconds(0); }
 
-  // Of the prompt's tokens the multiple of 16 (or all of them) that comes closest to the PIM's time.
+  // Takes the multiple of 16 of the prompt's tokens (or all of them) that comes closest to the PIM's time.
   std::int64_t closest(const PrefillChunk& prompt) {
     std::int64_t low = 0,
                  high = (prompt.tokens + tile - 1) / tile;  // in tiles: not too long; too long, or all

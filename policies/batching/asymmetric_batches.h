@@ -26,7 +26,7 @@ struct AsymmetricBatches {
   bool operator==(const AsymmetricBatches&) const = default;
 };
 
-// Of candidates among which some are the GPU's own, or prompts.
+// Some of the candidates are the GPU's own, or prompts.
 AsymmetricBatches form_asymmetric_batches(const StepTimes& times, const AsymmetricCandidates& candidates);
 
 }  // namespace weir

@@ -67,7 +67,7 @@ class FusedAllReduce final : public PartitioningPolicy {
     return gemm.out_features;
   }
 
-  // Of a GEMM that many columns wide, or of the all-reduce of its output; the last takes the rest.
+  // Cuts a GEMM that many columns wide, or the all-reduce of its output; the last chunk takes the rest.
   Operator chunk(Operator op, std::int64_t columns, std::int64_t number) const {
     const std::int64_t begin = number * (columns / chunks_),
                        end = number + 1 < chunks_ ? begin + columns / chunks_ : columns;

@@ -27,7 +27,7 @@ class NpuPim final : public PartitioningPolicy {
 
   StageGraph place(StageGraph stage, std::span<const Unit> units) const override {
     StageGraph placed = each_on_its_unit(std::move(stage), units, "npu_pim");
-    const int pim = unit_for(units, OperatorKind::logit, "logit", "npu_pim");
+    const int pim = unit_for(units, OperatorKind::logit, "logit (a PIM, that is)", "npu_pim");
     const int vector = unit_for(units, OperatorKind::softmax, "softmax", "npu_pim");
     const bool overlap = params_.head_overlap.value_or(!stops_reads(units[static_cast<std::size_t>(pim)]));
     return rewrite(std::move(placed), [&](const OperatorGraph& from, std::size_t v) {

@@ -197,7 +197,7 @@ std::string read_text_stream(std::istream& in, const std::string& name,
 Json read_json_file(const std::filesystem::path& path);
 std::string dumped(const Json& json);  // on one line; bytes that are not UTF-8 are replaced
 Json parse_json(const std::string& text, const std::string& file);
-// Of a file compiled into the binary (embedded.h): parsed once a process, however many scenarios ask for it.
+// A file compiled into the binary (embedded.h) is parsed once a process, however many scenarios ask for it.
 const Json& embedded_json(std::string_view text, const std::string& file);
 
 // --set /serving/replicas/0/count=2: sets one value; missing objects on the way are made. Throws ConfigError.

@@ -18,7 +18,7 @@ struct KvPools {
   int own_channel = -1;              // that of the device's own memory, where others are its host's; -1: none
 
   bool several_channels() const { return of_channel.size() > 1; }
-  // Those that a placement policy deals out: all but the device's own.
+  // A placement policy deals out all but the device's own.
   int placed_channels() const { return static_cast<int>(of_channel.size()) - (own_channel >= 0 ? 1 : 0); }
 };
 

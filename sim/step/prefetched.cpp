@@ -125,7 +125,7 @@ StepCost Prefetched::fill(Timeline& timeline, const StepGraph& graph, std::span<
   std::size_t cleared = 1;
   for (std::size_t c = 0; c < chains.size(); ++c) {
     const auto play = [&](std::span<const Bytes> fetched) {
-      // Of what the step before left there.
+      // Clears the amounts that the step before left there.
       for (; cleared < chains.size(); ++cleared) set(timeline, graph, cleared, nothing_);
       set(timeline, graph, c, fetched);
       return timeline.evaluate({.causes = false}).total;

@@ -17,7 +17,7 @@ class Prefetched {
 
   bool any() const { return !fetches_.empty(); }
 
-  // Those that another class must not cost: prefetches and what they are for.
+  // Another class must not cost these: prefetches and what they are for.
   static std::vector<bool> covered(const OperatorGraph& part);
 
   // Sets the times and rates of prefetches and of their readers, the timeline being filled with all else;

@@ -13,7 +13,7 @@ struct StepCost {
   static constexpr std::size_t most_units = 8;
 
   Seconds time{};  // the four below, added up
-  // Of the kernels' time; scaled to what the step takes where kernels overlap.
+  // The kernels' time by what bounds them; scaled to what the step takes where kernels overlap.
   Seconds compute_bound{}, memory_bound{}, link_bound{}, host_bound{};
   Flops flops{};  // of one rank, like what is moved
   Moved moved{};
@@ -25,7 +25,7 @@ struct StepCost {
   friend StepCost operator*(double k, const StepCost& cost);
 };
 
-// Of a kernel that runs so many times a step.
+// The kernel runs so many times a step.
 StepCost attributed(const KernelCost& kernel, const Operator& op, double times);
 
 // The shape of the costs of steps between two with the same causes: a line; a curve without kinks, where

@@ -7,7 +7,7 @@ namespace weir {
 
 enum class StreamKind { read, write };
 
-// Of one kind, address after address, over all ranks of the memory; with refresh.
+// Requests are of one kind, address after address, over all ranks of the memory; with refresh.
 struct BusStream {
   Seconds start;         // beyond the bytes' time: first row, latency
   BytesPerSecond rate;   // of a long one

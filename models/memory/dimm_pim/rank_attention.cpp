@@ -116,7 +116,7 @@ RankAttention::Affine RankAttention::stream_head(std::int64_t head_dim) const {
   return {read.start, token, Joules(), read.energy * bytes + units + refreshes(token)};
 }
 
-// Of this rank alone.
+// Energy of this rank's refreshes alone.
 Joules RankAttention::refreshes(Seconds time) const {
   if (!options_.refresh) return {};
   const Seconds interval = static_cast<double>(memory_.timings.refi) * memory_.clock;

@@ -34,7 +34,7 @@ class RankAttention {
     Seconds time(double tokens) const { return fixed + tokens * per_token; }
     Joules energy(double tokens) const { return fixed_energy + tokens * energy_per_token; }
   };
-  // Of the query heads that share one KV head, of one request.
+  // Attention of the query heads that share one KV head, of one request.
   Affine attention(std::int64_t query_heads_per_kv_head, std::int64_t head_dim) const;
 
   // The same command by command, until the rank is free again: what attention() is held to.
@@ -80,7 +80,8 @@ Joules rank_energy(const MemorySpec& memory, const DimmPimOptions& options, std:
 // ESTIMATE: of the units on the buffer chip when they multiply there: bank units for a column (Table 5), and
 // the adder and softmax units.
 Watts rank_unit_power(const MemorySpec& memory);
-// Of all units of a rank at once, those of its banks and of its buffer chip, re-layout included (Table 5).
+// Power of all units of a rank at once, those of its banks and of its buffer chip, re-layout included (Table
+// 5).
 Watts bank_level_unit_power(const MemorySpec& memory);
 
 }  // namespace weir

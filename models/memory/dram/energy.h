@@ -15,7 +15,7 @@ struct ChannelEnergy {
   Joules activate, read, write, refresh, standby;
   Joules total() const { return activate + read + write + refresh + standby; }
 };
-// Of the run from cycle 0 to its last data.
+// Energy of the run from cycle 0 to its last data.
 ChannelEnergy energy(const MemorySpec& memory, const ChannelRun& run);
 
 }  // namespace weir

@@ -107,7 +107,7 @@ class PimChannel {
     return std::max(rows_read, timing_.ready(DramCommand::pim_precharge, bank));
   }
 
-  // Of the PIM rows: one a cycle, the first that is ready (artifact), or all at once.
+  // PIM rows are closed one a cycle, the first that is ready (artifact), or all at once.
   void close(const std::vector<int>& banks) {
     if (banks.empty()) return;
     if (!artifact_) {
@@ -139,7 +139,7 @@ class PimChannel {
     }
   }
 
-  // Of bank 0, the vectors': one row for all of them, none that an address names.
+  // Bank 0 has the vectors' row: one row for all of them, none that an address names.
   std::int64_t operands() const { return at_.rows; }
   bool operands_open() const { return controller_.open_row(0) == operands(); }
   void close_operands() {
@@ -157,7 +157,7 @@ class PimChannel {
     next_due_ += interval_;
   }
 
-  // Of the operand's row, in bank 0, to the global buffer.
+  // The operand's row, in bank 0, is copied to the global buffer.
   void gwrite() {
     play_until(results_done());
     while (!fits(now_, gwrite_estimate())) {

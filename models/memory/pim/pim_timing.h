@@ -25,7 +25,7 @@ std::vector<TimingConstraint> pim_constraints(const MemorySpec& memory, PimTimin
 // The channel as normal accesses beside the PIM's commands see it: in the PIM's ranks and groups, with its
 // controller's queues.
 MemorySpec pim_memory(const MemorySpec& memory);
-// Of that channel: what normal accesses, the PIM's commands and one of each forbid.
+// That channel's rules: what normal accesses, the PIM's commands and one of each forbid.
 std::vector<TimingConstraint> shared_constraints(const MemorySpec& memory, PimTiming mode,
                                                  RowBuffers buffers);
 

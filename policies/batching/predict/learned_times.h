@@ -45,7 +45,7 @@ class LearnedTimes final : public StepTimes {
   void observe_offloaded(const OffloadedWork& work, Seconds took);
   void observe_decode_attention(std::span<const DecodeContext> own, Seconds took);
 
-  // Of all observations so far, each predicted by the model that had not seen it yet.
+  // Errors over all observations so far, each predicted by the model that had not seen it yet.
   PredictionErrors errors() const override;
   // Section 6.3's experiment on the batches now learned from: 80 % of them, dealt by the seed, train models
   // of their own, and the rest is predicted.

@@ -34,7 +34,7 @@ class StepTimes {
   // t_batch: everything that is computed for all tokens of a sub-batch together.
   virtual Seconds batched(std::int64_t prompt_tokens, std::int64_t decodes) const = 0;
   virtual Seconds offloaded(const OffloadedWork& work) const = 0;  // T_PIM of Equations 2 and 4
-  // Of decodes whose KV cache lies in the GPU's own memory beside its host's.
+  // Attention of decodes whose KV cache lies in the GPU's own memory beside its host's.
   virtual Seconds decode_attention(std::span<const DecodeContext> own) const = 0;
   // The sub-batches of a step with prompts that is over: one, or two side by side. For those that learn.
   virtual void observe(std::span<const BatchShape> /*sub_batches*/) {}

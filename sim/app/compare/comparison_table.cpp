@@ -124,7 +124,7 @@ void one_point(std::string& out, const Comparison& c, std::size_t width) {
   }
 }
 
-// Of set / first over all points that both define: geometric mean, least and most.
+// Sums up set / first over all points that both define: geometric mean, least and most.
 std::vector<std::string> spread(const Comparison& c, const std::string& name, std::size_t set) {
   double logs = 0, least = 1e300, most = 0;
   int count = 0, real = 0, known = 0;

@@ -29,7 +29,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Of one file, line by line.
+// Reads one file, line by line.
 class Reader {
  public:
   Reader(std::string file, const MemorySpec& memory)

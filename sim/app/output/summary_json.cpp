@@ -67,7 +67,7 @@ Json devices_json(const RunResult& result, Seconds duration) {
   return devices;
 }
 
-// Of the flows alone: KV transfers, activations between stages, swapping.
+// Flows alone cross these links: KV transfers, activations between stages, swapping.
 Json links_json(const RunResult& result, Seconds duration) {
   Json links = Json::array();
   for (const LinkUsage& link : result.links) {
@@ -98,7 +98,7 @@ Json kv_cache_json(const FinishedRun& run) {
           {"limited_s", r.kv_limited.value()}};
 }
 
-// Of one operation, the mean over the replicas that predicted any.
+// Gives one operation's error as the mean over the replicas that predicted any.
 Json prediction_error(const RunResult& run, std::optional<double> PredictionErrors::*operation) {
   double sum = 0;
   int replicas = 0;

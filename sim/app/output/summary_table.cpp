@@ -81,7 +81,7 @@ struct KindTotals {  // of all devices of one kind
   std::vector<std::pair<std::string, double>> units;  // busy, of all devices
 };
 
-// Of devices that have more than themselves and their link.
+// Units are shown of devices that have more than themselves and their link.
 std::string units_of(const KindTotals& k) {
   std::string units;
   for (const auto& [unit, busy] : k.units)

@@ -40,7 +40,7 @@ bool follows(const std::vector<Repeated>& points, const std::string& pointer,
   return std::all_of(values.begin(), values.end(), [](const auto& v) { return v.second.size() == 1; });
 }
 
-// Of numbers that go together, such as the requests in flight and a step's limit of them, one says it all:
+// Where numbers go together, such as the requests in flight and a step's limit of them, one says it all:
 // the load, or the first.
 void keep_one_of_each(std::vector<std::string>& numbers, const std::vector<Repeated>& points) {
   std::ranges::stable_partition(numbers, [](const auto& p) { return p.starts_with("/workload/arrivals/"); });

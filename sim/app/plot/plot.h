@@ -23,7 +23,7 @@ struct PlotKind {
 };
 const std::vector<PlotKind>& plot_kinds();
 
-// Of a sweep: the lines along its load (or another varied number), one a configuration.
+// Draws a sweep's lines along its load (or another varied number), one a configuration.
 struct Line {
   std::string label;
   std::vector<const Repeated*> points;  // along, rising; those with a point done

@@ -48,7 +48,7 @@ struct Study {
   void (*draw)(ResultDirectory& directory, const std::vector<ReproducedRow>& rows) = nullptr;
 };
 
-// Those that the command knows: what main() hands over, once, before any command runs.
+// main() hands over the studies that the command knows, once, before any command runs.
 void offer_studies(std::vector<Study> studies);
 const std::vector<Study>& offered_studies();
 

@@ -11,7 +11,7 @@ namespace weir {
 // say something by itself ("tensor", but "replicas/count"). Indices of lists are left out where they do not
 // tell two keys apart.
 std::vector<std::string> short_names(const std::vector<std::string>& pointers);
-// Of one key, whose value says what it is: rate_per_s; batching (of batching/kind).
+// Names one key, whose value says what it is: rate_per_s; batching (of batching/kind).
 std::string short_name(const std::string& pointer);
 std::string value_text(const Json& value);  // of a varied key: short, without quotes
 // Ranks of parallelism that are 1 are left out, unless all are.

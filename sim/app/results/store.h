@@ -56,7 +56,7 @@ class ResultStore {
   std::vector<bool> done() const;  // [index of a point]
   // Replaces; committed when it returns. The scenario is kept of a point that failed.
   void put(const Point& point, const EndedPoint& result, const Json& scenario);
-  // Of points that are done already: copies these columns, which only all points together give. All or none.
+  // Copies these columns of points that are done already, which only all points together give. All or none.
   void add_columns(const std::vector<PointResult>& points, const std::vector<std::string>& columns);
 
  private:

@@ -21,7 +21,7 @@ class Hash {  // FNV-1a: tells apart what people change
   std::uint64_t hash_ = 14695981039346656037u;
 };
 
-// Of a folder (a profile, a model): the files in it.
+// A folder (a profile, a model) stands for the files in it.
 std::string contents_of(const fs::path& path) {
   Hash hash;
   if (!fs::is_directory(path)) {

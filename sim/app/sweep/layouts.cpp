@@ -26,7 +26,8 @@ const Json& below(const Json& object, const char* key) {
   return it != object.end() ? *it : nothing;
 }
 
-// Of the kind that the group asks for, less what the other groups of that kind (or of none) take.
+// Counts devices of the kind that the group asks for, less what the other groups of that kind (or of none)
+// take.
 std::int64_t devices_for_group(const Json& scenario) {
   const Json& replicas = below(below(scenario, "serving"), "replicas");
   const Json kind = replicas.is_array() && !replicas.empty() ? below(replicas[0], "device") : Json();

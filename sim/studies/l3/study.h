@@ -42,7 +42,7 @@ void want_seeds(Runs& runs, SystemRun run);
 ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
                        const OverSeeds& simulated, std::optional<double> low = {},
                        std::optional<double> high = {});
-// Of numbers that no seed changes.
+// The same of numbers that no seed changes.
 ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
                        double paper, std::optional<double> physical, std::optional<double> low = {},
                        std::optional<double> high = {});

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t block_tokens = 16;
 
-// Of a device, weights and the KV of the largest warm batch, of the stage that has most.
+// A device holds its weights and the KV of the largest warm batch; the stage that has most counts.
 Bytes needed(const Scenario& s, std::size_t requests) {
   std::int64_t most = 0;
   const auto& all = s.workload.requests;

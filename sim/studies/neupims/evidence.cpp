@@ -55,7 +55,7 @@ double faster(double rate, double saved) {
   return batch / (batch / rate - saved);
 }
 
-// Of decode attention on the arrays, a step: its time, what memory alone would take.
+// Decode attention on the arrays, a step: its time, what memory alone would take.
 struct OnArrays {
   double time, traffic;
 };
@@ -79,7 +79,7 @@ OnArrays attention_of_npu() {
   return sum;
 }
 
-// Of decode attention on the busiest channels, a step: its time, and what its COMPs alone would take.
+// Decode attention on the busiest channels, a step: its time, and what its COMPs alone would take.
 struct OnPim {
   double time, comps;
 };

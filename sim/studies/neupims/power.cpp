@@ -10,7 +10,7 @@
 namespace weir::neupims {
 namespace {
 
-// Of a channel, in W.
+// Powers are a channel's, in W.
 struct ChannelPower {
   double reads = 0, rows = 0;          // of its normal accesses
   double pim = 0, second_buffers = 0;  // of PIM's commands; what their open rows draw
@@ -63,7 +63,7 @@ class PowerOfUse {
   ChannelPower stream_;  // at the peak
 };
 
-// Of the PIM commands of one token, on the mean channel of a device, as its runs charge them.
+// Sums up the PIM commands of one token, on the mean channel of a device, as its runs charge them.
 Joules pim_energy_of_token(const StudyPoint& point) {
   const Plan plan = read_plan(scenario_of(point, "physical"), "Table 5");
   const Scenario& s = plan.scenario;

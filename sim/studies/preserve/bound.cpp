@@ -25,7 +25,7 @@ void each_size(const Action& action) {
   for (int mb = bound_smallest_mb; mb <= bound_largest_mb; mb += bound_step_mb) action(mb);
 }
 
-// Of Algorithm 1's step over that of the best set.
+// The ratio is that of Algorithm 1's step over the best set's.
 double gap(const Runs& runs, const std::string& model, int mb, CaseResult Measured::*set) {
   return gain(runs, last_step(model, mb, "preserve"), last_step(model, mb, "oracle"), set);
 }

@@ -8,7 +8,7 @@
 
 namespace weir::preserve {
 
-// Of the design space exploration (Section 5), and of Figure 4.
+// Models of the design space exploration (Section 5), and of Figure 4.
 extern const std::vector<std::string> explored_models, largest_models;
 
 enum class Measure {

@@ -51,7 +51,7 @@ double gain(const Runs& runs, const Run& without, const Run& with, CaseResult Me
 ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
                        Both simulated, std::optional<double> low = {}, std::optional<double> high = {});
 
-// Of a what-if that is fitted: in no physical column.
+// A what-if that is fitted has no physical column.
 ReproducedRow& add_fitted_row(Rows& rows, std::string id, std::string metric, double published,
                               double simulated);
 
