@@ -27,7 +27,7 @@ std::vector<std::string> all_of(const std::string& text, const char* pattern, in
   return found;
 }
 
-// What stands in backticks, but for command lines.
+// Texts in backticks, but for command lines.
 std::vector<std::string> quoted(const std::string& text) {
   return all_of(text, "`([^` \n]+)`", 1);
 }

@@ -11,8 +11,15 @@
 namespace weir {
 namespace {
 
-// Resources beside the device's own two.
-enum { to_host = interconnect + 1, from_host, host_memory };
+// Resources that the host adds, behind those that the device has.
+struct HostResources {
+  explicit HostResources(std::size_t first) : to_host(first), from_host(first + 1), memory(first + 2) {}
+  std::size_t to_host, from_host, memory;
+
+  std::vector<Port> ports() const {
+    return {{static_cast<int>(to_host)}, {static_cast<int>(from_host)}, {static_cast<int>(memory)}};
+  }
+};
 
 struct Decodes {  // whose KV cache lies in one channel (rankset), or in all
   double count = 0, tokens = 0;
@@ -40,8 +47,8 @@ double prompt_tokens_of(const BatchShape& batch, int channel, int channels) {
 
 class BesideDevice final : public DecodesElsewhere {
  public:
-  BesideDevice(std::shared_ptr<const Device> device, DeviceSpec spec, DimmShape memory)
-      : DecodesElsewhere(std::move(device), std::move(spec)), memory_(std::move(memory)) {}
+  BesideDevice(std::shared_ptr<const Device> device, DeviceSpec spec, DimmShape memory, HostResources host)
+      : DecodesElsewhere(std::move(device), std::move(spec)), memory_(std::move(memory)), host_(host) {}
 
  private:
   const Memory& attending_memory() const override { return spec().memories.back(); }
@@ -85,7 +92,7 @@ class BesideDevice final : public DecodesElsewhere {
     cost.energy = heads * (decodes.count * head.fixed_energy + decodes.tokens * head.energy_per_token);
     cost.flops = Flops(attention_shape(op).flops_per_pair() * decodes.tokens);
     if (memory_.level == DimmLevel::channel)
-      cost.moved[host_memory] = attention_shape(op).bytes_per_token() * Bytes(decodes.tokens);
+      cost.moved[host_.memory] = attention_shape(op).bytes_per_token() * Bytes(decodes.tokens);
     return cost;
   }
 
@@ -104,19 +111,21 @@ class BesideDevice final : public DecodesElsewhere {
 
   KernelCost transfer(const Operator& op, const BatchShape& batch) const {
     const double decodes = decodes_of(batch, -1, memory_.ranksets).count;
-    const Bytes moved = op.kind == OperatorKind::offload ? decodes * offload_bytes(op)
+    const Bytes bytes = op.kind == OperatorKind::offload ? decodes * offload_bytes(op)
                         : op.kind == OperatorKind::onload
                             ? decodes * result_bytes(op)
                             : Bytes(even_share(op) * attention_shape(op).bytes_per_token() *
                                     prompt_tokens_of(batch, op.channel, memory_.ranksets));
     KernelCost cost;
-    cost.moved[op.kind == OperatorKind::onload ? from_host : to_host] = cost.moved[host_memory] = moved;
-    cost.time = cost.traffic = moved / std::min(spec().host_bandwidth, memory_.channels * memory_.stored);
-    cost.energy = spec().power.per_link_byte * moved;
+    cost.moved[op.kind == OperatorKind::onload ? host_.from_host : host_.to_host] = bytes;
+    cost.moved[host_.memory] = bytes;
+    cost.time = cost.traffic = bytes / std::min(spec().host_bandwidth, memory_.channels * memory_.stored);
+    cost.energy = spec().power.per_link_byte * bytes;
     return cost;
   }
 
   DimmShape memory_;  // the share: its channels
+  HostResources host_;
 };
 
 }  // namespace
@@ -136,20 +145,21 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
   share.channels /= devices;
   DeviceSpec spec = device->spec();
   const BytesPerSecond bus = static_cast<double>(share.channels) * share.channel_bandwidth;
-  spec.more_resources = {
-      {"to host", spec.host_bandwidth}, {"from host", spec.host_bandwidth}, {"host memory", bus}};
-  const std::vector<Port> ports = {{to_host}, {from_host}, {host_memory}};
+  const HostResources host(interconnect + 1 + spec.more_resources.size());
+  spec.more_resources.insert(
+      spec.more_resources.end(),
+      {{"to host", spec.host_bandwidth}, {"from host", spec.host_bandwidth}, {"host memory", bus}});
   spec.units.push_back(whole.units.front());
-  spec.units.back().ports = ports;
+  spec.units.back().ports = host.ports();
   spec.units.push_back(
-      {"host_link", {OperatorKind::offload, OperatorKind::onload}, ports, 2});  // there, and back
+      {"host_link", {OperatorKind::offload, OperatorKind::onload}, host.ports(), 2});  // there, and back
   spec.memories.push_back(whole.own());
   spec.memories.back().capacity = whole.own().capacity / devices;
   spec.memories.back().bandwidth = bus;
   spec.power.idle += whole.power.idle / devices;
   spec.power.tdp += whole.power.tdp / devices;
   spec.dollars_per_hour += whole.dollars_per_hour / devices;
-  return std::make_shared<BesideDevice>(std::move(device), std::move(spec), std::move(share));
+  return std::make_shared<BesideDevice>(std::move(device), std::move(spec), std::move(share), host);
 }
 
 }  // namespace weir

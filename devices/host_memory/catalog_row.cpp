@@ -97,7 +97,7 @@ double reads_of(DimmLevel level, std::int64_t query_heads) {
 // A column read whenever its interval allows one, and nothing else: of one rank, or its share of the
 // channel's bus.
 void attend_at_peak(DimmShape& shape, const MemorySpec& memory, int ranks) {
-  const auto one = std::make_shared<RankAttention>(memory, DimmPimOptions{.level = shape.level});
+  const auto one = RankAttention::shared(memory, {.level = shape.level});
   const DimmLevel level = shape.level;
   const BytesPerSecond peak = level == DimmLevel::channel ? memory.peak() / ranks : one->peak();
   shape.stored = memory.peak();
@@ -108,7 +108,7 @@ void attend_at_peak(DimmShape& shape, const MemorySpec& memory, int ranks) {
 }
 
 void attend_by_commands(DimmShape& shape, const MemorySpec& memory, const DimmPimOptions& options) {
-  const auto one = std::make_shared<RankAttention>(memory, options);
+  const auto one = RankAttention::shared(memory, options);
   shape.stored = one->store_bandwidth();
   shape.head = [one](std::int64_t query_heads, std::int64_t head_dim) {
     return one->attention(query_heads, head_dim);

@@ -92,7 +92,7 @@ void add_pim(DeviceSpec& spec, NpuShape& shape, const MemorySpec& memory, const 
              std::int64_t channels, const std::optional<FittedPim>& fitted) {
   shape.pim = PimGemvs::shared(memory, options, fitted);
   const bool dual = options.buffers == RowBuffers::dual;  // with single ones nothing runs beside it
-  // What a stream of reads reaches beside the PIM is left to it.
+  // A stream of reads keeps what it reaches beside the PIM.
   const double withheld = shape.fitted ? (dual ? fitted_withheld : 1)
                                        : 1 - shape.arrays.memory_efficiency * shape.pim->reads_kept();
   const Port memory_port{own_memory, withheld, dual ? shape.pim->slowed_by_reads() : 0};

@@ -1,5 +1,5 @@
 #pragma once
-// What a machine is to its kernels: units, which work by themselves and at the same time, memories, in which
+// A machine is to its kernels: units, which work by themselves and at the same time, memories, in which
 // weights, KV caches and prefetched lines lie, and resources, the bandwidths of memories and links, which
 // operators draw from. A device names them (devices/device.h), policies place operators on units by what
 // these run, and the step timeline shares resources among all that draws from one.
@@ -18,7 +18,7 @@ struct Memory {
   std::string name;          // in messages
   Bytes capacity;            // usable, of all members
   BytesPerSecond bandwidth;  // of all members
-  // What all that runs reaches together, if less; into any but its own, what the device fills it with.
+  // Operators reach this together, if less; any memory but its own the device fills with so much.
   std::optional<BytesPerSecond> sustained = {};
   int members = 1;             // alike; what a request keeps of a layer lies in one (PIM channels, ranksets)
   bool evenly_filled = false;  // each member holds an equal share of everything (an assumption)

@@ -32,7 +32,7 @@ int attending_memory(std::span<const Unit> units) {
   return memory;
 }
 
-// What crosses the link to the host may stop its memory, or run beside it on a unit that does nothing else.
+// Transfers over the link to the host may stop its memory, or run beside it on a unit that does nothing else.
 int host_link(std::span<const Unit> units) {
   const auto found = std::ranges::find_if(units, [](const Unit& unit) {
     return unit.runs(OperatorKind::offload) && !unit.runs(OperatorKind::decode_attention);

@@ -1,5 +1,5 @@
 #pragma once
-// What partitioning policies share: operators on the units that run them.
+// Partitioning policies share this: operators on the units that run them.
 #include <span>
 
 #include "models/latency/machine.h"

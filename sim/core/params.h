@@ -73,7 +73,7 @@ class Reading {
   std::vector<std::string> notes_;
 };
 
-// Words that a key may have, each with what it stands for.
+// Words that a key may have, each with its value.
 template <class E>
 using Choices = std::vector<std::pair<std::string, E>>;
 
@@ -84,11 +84,12 @@ std::vector<std::string> words_of(const Choices<E>& table) {
   return words;
 }
 
+// Throws std::out_of_range for another word.
 template <class E>
 E choice_named(const Choices<E>& table, const std::string& word) {
   for (const auto& [known, value] : table)
     if (known == word) return value;
-  return table.front().second;
+  throw std::out_of_range(word);
 }
 
 // One JSON object being read. Call close() (or use read_params) when all its keys were asked for.
@@ -109,10 +110,12 @@ class Params {
   std::string choice(Key key, const std::vector<std::string>& known,
                      std::optional<std::string> fallback = {});
 
-  // The same, of a table: the value behind the word; the first one's where the word is wrong, which was said.
+  // The same, of a table: the value behind the word; the first one's where the word is wrong, which is a
+  // problem told and ends the reading.
   template <class E>
   E choice(Key key, const Choices<E>& table, std::optional<std::string> fallback = {}) {
-    return choice_named(table, choice(key, words_of(table), std::move(fallback)));
+    const std::string word = choice(key, words_of(table), std::move(fallback));
+    return word.empty() ? table.front().second : choice_named(table, word);
   }
 
   // A physical quantity; the unit is the key's suffix (_us, _gb_per_s, _gib, _tflops, _w, ...), range and

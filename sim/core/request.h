@@ -1,5 +1,6 @@
 #pragma once
-// What a user of the served model asks: made by workloads/, moved by sim/serving, never changed on the way.
+// A request is what a user of the served model asks: made by workloads/, moved by sim/serving, never changed
+// on the way.
 #include <cstdint>
 #include <vector>
 

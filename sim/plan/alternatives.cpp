@@ -1,4 +1,4 @@
-// What messages offer instead: whoever of the catalogs is as it would have to be, by what it says of itself.
+// Messages offer what would do instead: whoever of the catalogs says of itself that it is so.
 #include <fmt/ranges.h>
 
 #include "sim/plan/scenario_parts.h"

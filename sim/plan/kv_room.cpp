@@ -42,7 +42,7 @@ bool one_host_pool(const Rank& rank) {
   return rank.own_channel() >= 0 && (rank.placed_channels() == 1 || rank.placement->spreads_layers());
 }
 
-// What a cache in the host's memory cannot be combined with.
+// A cache in the host's memory cannot be combined with some other keys.
 bool host_memory_serves(const Scenario& s, const ReplicaPlan& replica, const std::string& pointer,
                         Reading& reading) {
   const ReplicaSpec& spec = replica.spec;

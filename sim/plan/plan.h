@@ -1,7 +1,7 @@
 #pragma once
-// What follows from a scenario before anything runs: replicas on devices, links found, stages placed, KV
-// pools sized. Steps are asked of it without SimGrid (StepModel of a stage on its rank); serving plays it
-// (simulation.h).
+// A plan is what follows from a scenario before anything runs: replicas on devices, links found, stages
+// placed, KV pools sized. Steps are asked of it without SimGrid (StepModel of a stage on its rank); serving
+// plays it (simulation.h).
 #include "sim/plan/scenario.h"
 
 namespace weir {
@@ -11,7 +11,7 @@ struct DevicePlace {
 };
 using ReplicaPlace = std::vector<std::vector<DevicePlace>>;  // [stage][tensor-parallel rank]
 
-// What blocks are counted in: of a device's memory channels all together, each by itself, or some of either.
+// Blocks are counted in pools: of a device's memory channels all together, each by itself, or some of either.
 struct KvPools {
   std::vector<std::int64_t> blocks;  // of each
   std::vector<int> of_channel;       // which one

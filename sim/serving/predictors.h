@@ -1,6 +1,6 @@
 #pragma once
-// What replicas expect a step to take, where their batching policy has a predictor. A run makes one of these;
-// it outlives no replica.
+// Predictors tell replicas what a step will take, where their batching policy asks for it. A run makes one of
+// these; it outlives no replica.
 #include <memory>
 #include <vector>
 

@@ -39,8 +39,9 @@ bool is_first(const StageGraph& stage, std::size_t part, std::size_t vertex) {
   });
 }
 
-// What a prefetch is for starts without it: it reads what is there, line by line, and the rest as it comes.
-// So it ends no sooner, which is for whoever waits for it to wait for; true if nobody of its part does.
+// The reader of a prefetch starts without it: it reads what is there, line by line, and the rest as it comes.
+// It cannot end sooner than the prefetch, so that its successors wait for both; true if it has none in its
+// part.
 bool add_prefetch(StepGraph& step, const OperatorGraph& part, int first, std::size_t fetch) {
   const std::size_t reader = boost::target(*boost::out_edges(fetch, part).first, part);
   for (const auto edge : boost::make_iterator_range(boost::out_edges(reader, part)))
@@ -78,11 +79,16 @@ const Unit& unit_of(const Operator& op, std::span<const Unit> units) {
   return unit;
 }
 
-// What a unit loses beside a full stream of others on one of its resources.
+// The timeline slows a unit beside a full stream of others on one resource.
 Disturbance disturbance_of(const Unit& unit) {
-  for (const Port& port : unit.ports)
-    if (port.slowed > 0) return {port.resource, port.slowed};
-  return {};
+  Disturbance slowed;
+  for (const Port& port : unit.ports) {
+    if (port.slowed == 0) continue;
+    if (slowed.resource >= 0)
+      throw std::invalid_argument(unit.name + " is slowed on two resources; the timeline knows one");
+    slowed = {port.resource, port.slowed};
+  }
+  return slowed;
 }
 
 Ends add_operators(StepGraph& step, const StageGraph& stage, std::size_t part, std::span<const Unit> units,

@@ -1,5 +1,5 @@
 #pragma once
-// What `weir reproduce` knows: one folder and one row of the table a study.
+// Studies that `weir reproduce` knows: one folder and one row of the table a study.
 #include "sim/app/reproduce/reproduce.h"
 
 namespace weir {

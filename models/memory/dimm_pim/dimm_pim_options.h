@@ -29,6 +29,8 @@ struct DimmPimOptions {
   std::optional<double> softmax_elements_per_column = {};
   bool refresh = true;
   int postponed_refreshes = 8;  // at most (Section 4.4, DDR4)
+
+  bool operator==(const DimmPimOptions&) const = default;
 };
 
 }  // namespace weir

@@ -23,6 +23,16 @@ RankAttention::RankAttention(MemorySpec memory, DimmPimOptions options)
   head_pipeline(memory_, options_, 1);  // or it throws
 }
 
+std::shared_ptr<const RankAttention> RankAttention::shared(const MemorySpec& memory,
+                                                           const DimmPimOptions& options) {
+  static std::mutex mutex;
+  static std::vector<std::shared_ptr<const RankAttention>> all;  // a handful
+  const std::lock_guard lock(mutex);
+  for (const auto& known : all)
+    if (known->options_ == options && known->memory_ == memory) return known;
+  return all.emplace_back(std::make_shared<const RankAttention>(memory, options));
+}
+
 RankAttention::Affine RankAttention::attention(std::int64_t query_heads, std::int64_t head_dim) const {
   if (query_heads < 1 || head_dim < 1) throw std::invalid_argument("attention of no heads or head_dim");
   const Affine one = head(head_dim);

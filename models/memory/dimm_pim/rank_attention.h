@@ -9,6 +9,7 @@
 //   channel  K and V stream to the CPU over the bus, which the ranks of the channel share evenly: time on one
 //            of them is as if all were at work. The CPU keeps up, whatever the number of query heads.
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "models/memory/dimm_pim/bus_stream.h"
@@ -22,6 +23,8 @@ class RankAttention {
  public:
   // Throws std::invalid_argument for options that cannot be.
   explicit RankAttention(MemorySpec memory, DimmPimOptions options = {});
+  // One object a process for each memory and options, so that nothing is played twice.
+  static std::shared_ptr<const RankAttention> shared(const MemorySpec& memory, const DimmPimOptions& options);
 
   const MemorySpec& memory() const { return memory_; }
   const DimmPimOptions& options() const { return options_; }

@@ -1,5 +1,5 @@
 #pragma once
-// What a finished run writes, one function a file of docs/results.md, one source file each. All of
+// Files of a finished run, one function a file of docs/results.md, one source file each. All of
 // it but performance.json is a function of scenario and seed: no clock, no machine, no paths but those the
 // user gave.
 #include <chrono>

@@ -116,7 +116,7 @@ void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& ro
     row.metric = "mean |error| of mean TPOT, %";
     if (failures.empty()) row.simulated = error.mean();  // of the survivors alone it would be another figure
 
-    // What the project promises of all measured servers (docs/accuracy.md); a sample of them has an error of
+    // The project promises this of all measured servers (docs/accuracy.md); a sample of them has an error of
     // its own.
     if (group == "all" && options.reference) row.accept_max = 8;
     row.note = error.note() + (options.reference ? "" : error.sampling_note()) +

@@ -1,4 +1,4 @@
-// What the page says first: the winner, and where the SLO lies.
+// The page says first who won, and where the SLO lies.
 #include <catch2/catch.hpp>
 
 #include "test/app/report/open_page.h"

@@ -11,24 +11,43 @@ using namespace weir::test;
 
 namespace {
 
-using Filling = std::vector<double>;  // a time a portion, in the order of the graph
+// A random step without pools, and two fillings of it: every filling between the two lies on a line.
+class Fillings {
+ public:
+  Fillings(std::mt19937_64& random, int round, bool draws)
+      : graph_(random_step(random, {.pools = false,
+                                    .draws = draws,
+                                    .unlike = false,
+                                    .carried = round % 2 == 0,
+                                    .layers = round % 2 == 0 ? 40 : 0})),
+        timeline_(graph_) {
+    each_time([&](Seconds& time) {
+      from_.push_back(time.value());
+      to_.push_back(time.value() * (1 + uniform(random, 0, round % 3 == 0 ? 1 : 0.02)));
+    });
+  }
 
-template <class Action>
-void each_time(const StepGraph& graph, Timeline& timeline, const Action& action) {
-  for (std::size_t op = 0; op < graph.operators.size(); ++op)
-    for (std::size_t way = 0; way < graph.operators[op].alternatives.size(); ++way)
-      for (Seconds& time : timeline.times(static_cast<int>(op), static_cast<int>(way))) action(time);
-}
+  StepResult at(double share) {
+    std::size_t i = 0;
+    each_time([&](Seconds& time) {
+      time = Seconds(from_[i] + share * (to_[i] - from_[i]));
+      ++i;
+    });
+    return timeline_.evaluate();
+  }
 
-StepResult at(const StepGraph& graph, Timeline& timeline, const Filling& from, const Filling& to,
-              double share) {
-  std::size_t i = 0;
-  each_time(graph, timeline, [&](Seconds& time) {
-    time = Seconds(from[i] + share * (to[i] - from[i]));
-    ++i;
-  });
-  return timeline.evaluate();
-}
+ private:
+  template <class Action>
+  void each_time(const Action& action) {
+    for (std::size_t op = 0; op < graph_.operators.size(); ++op)
+      for (std::size_t way = 0; way < graph_.operators[op].alternatives.size(); ++way)
+        for (Seconds& time : timeline_.times(static_cast<int>(op), static_cast<int>(way))) action(time);
+  }
+
+  StepGraph graph_;
+  Timeline timeline_;
+  std::vector<double> from_, to_;  // a time a portion, in the order of the graph
+};
 
 }  // namespace
 
@@ -37,20 +56,10 @@ TEST_CASE("timeline causes: between two fillings that share theirs, every time l
   std::mt19937_64 random(31);
   int alike = 0, bent = 0;
   for (int round = 0; round < 3000; ++round) {
-    const StepGraph graph = random_step(random, {.pools = false,
-                                                 .draws = false,
-                                                 .unlike = false,
-                                                 .carried = round % 2 == 0,
-                                                 .layers = round % 2 == 0 ? 40 : 0});
-    Timeline timeline(graph);
-    Filling from, to;
-    each_time(graph, timeline, [&](Seconds& time) {
-      from.push_back(time.value());
-      to.push_back(time.value() * (1 + uniform(random, 0, round % 3 == 0 ? 1 : 0.02)));
-    });
-    const StepResult first = at(graph, timeline, from, to, 0), last = at(graph, timeline, from, to, 1);
+    Fillings filled(random, round, false);
+    const StepResult first = filled.at(0), last = filled.at(1);
     for (const double share : {0.1, 0.37, 0.5, 0.8}) {
-      const StepResult between = at(graph, timeline, from, to, share);
+      const StepResult between = filled.at(share);
       const double line = (1 - share) * first.total.value() + share * last.total.value();
       CAPTURE(round, share);
       if (first.causes != last.causes) {
@@ -72,23 +81,13 @@ TEST_CASE("timeline causes: where bandwidth is drawn, it is so between fillings 
   std::mt19937_64 random(32);
   int alike = 0, slowed = 0;
   for (int round = 0; round < 6000; ++round) {
-    const StepGraph graph = random_step(random, {.pools = false,
-                                                 .draws = true,
-                                                 .unlike = false,
-                                                 .carried = round % 2 == 0,
-                                                 .layers = round % 2 == 0 ? 40 : 0});
-    Timeline timeline(graph);
-    Filling from, to;
-    each_time(graph, timeline, [&](Seconds& time) {
-      from.push_back(time.value());
-      to.push_back(time.value() * (1 + uniform(random, 0, round % 3 == 0 ? 1 : 0.02)));
-    });
-    const StepResult first = at(graph, timeline, from, to, 0), last = at(graph, timeline, from, to, 1);
+    Fillings filled(random, round, true);
+    const StepResult first = filled.at(0), last = filled.at(1);
     slowed += first.slowed;
     if (first.causes != last.causes || first.slowed || last.slowed) continue;
     ++alike;
     for (const double share : {0.1, 0.37, 0.5, 0.8}) {
-      const StepResult between = at(graph, timeline, from, to, share);
+      const StepResult between = filled.at(share);
       CAPTURE(round, share);
       CHECK(between.causes == first.causes);
       CHECK_FALSE(between.slowed);
