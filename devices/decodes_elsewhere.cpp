@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <boost/range/iterator_range.hpp>
 
-#include "devices/operator_shapes.h"
+#include "devices/kernel_shapes.h"
 
 namespace weir {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "models/energy/power.h"
 #include "models/latency/collectives.h"
-#include "models/latency/kernel_cost.h"
-#include "models/llm/batch_shape.h"
+#include "models/machine/kernel_cost.h"
+#include "models/machine/batch_shape.h"
 #include "models/llm/operator_graph.h"
 #include "models/memory/pim/mha_estimate.h"
 #include "sim/core/catalog.h"

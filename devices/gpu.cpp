@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "devices/operator_shapes.h"
+#include "devices/kernel_shapes.h"
 
 namespace weir {
 namespace {

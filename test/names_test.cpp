@@ -26,7 +26,7 @@ namespace {
 const char* const rooms[] = {"sim/step", "sim/plan", "sim/serving"};
 const char* const interfaces[] = {
     "devices/device.h",
-    "models/latency/machine.h",
+    "models/machine/machine.h",
     "models/llm/operator_graph.h",
     "policies/batching/batch.h",
     "policies/batching/batching.h",

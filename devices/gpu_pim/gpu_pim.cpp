@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "devices/decodes_elsewhere.h"
-#include "devices/operator_shapes.h"
+#include "devices/kernel_shapes.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "devices/decodes_elsewhere.h"
 #include "devices/host_memory/dimm.h"
-#include "devices/operator_shapes.h"
+#include "devices/kernel_shapes.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "devices/npu/npu.h"
-#include "devices/operator_shapes.h"
+#include "devices/kernel_shapes.h"
 
 namespace weir {
 namespace {

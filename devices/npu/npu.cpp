@@ -7,7 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "devices/operator_shapes.h"
+#include "devices/kernel_shapes.h"
 
 namespace weir {
 namespace {

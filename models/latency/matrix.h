@@ -4,7 +4,7 @@
 // docs/calibration/fit.py.
 #include <cstdint>
 
-#include "models/latency/kernel_cost.h"
+#include "models/machine/kernel_cost.h"
 
 namespace weir {
 

@@ -8,7 +8,7 @@
 // tiles.
 #include <cstdint>
 
-#include "models/latency/kernel_cost.h"
+#include "models/machine/kernel_cost.h"
 #include "models/latency/matrix.h"
 
 namespace weir {

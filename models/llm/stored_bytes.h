@@ -1,7 +1,7 @@
 #pragma once
 // What an operator reads that is in memory before the operators that lead to it have run: what a device may
 // fetch ahead.
-#include "models/llm/batch_shape.h"
+#include "models/machine/batch_shape.h"
 #include "models/llm/operator_graph.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "models/latency/machine.h"
+#include "models/machine/machine.h"
 #include "sim/core/catalog.h"
 
 namespace weir {

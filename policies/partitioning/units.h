@@ -2,7 +2,7 @@
 // Partitioning policies share this: operators on the units that run them.
 #include <span>
 
-#include "models/latency/machine.h"
+#include "models/machine/machine.h"
 
 namespace weir {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/latency/machine.h"
+#include "models/machine/machine.h"
 #include "policies/prefetch/windows.h"
 
 namespace weir {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "models/latency/machine.h"
+#include "models/machine/machine.h"
 #include "sim/core/catalog.h"
 
 namespace weir {

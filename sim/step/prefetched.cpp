@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "devices/operator_shapes.h"
+#include "devices/kernel_shapes.h"
 #include "models/llm/stored_bytes.h"
 
 namespace weir {

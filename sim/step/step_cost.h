@@ -3,7 +3,7 @@
 // step_model.h and played_step.h.
 #include <array>
 
-#include "models/latency/kernel_cost.h"
+#include "models/machine/kernel_cost.h"
 #include "models/llm/operator_graph.h"
 #include "models/memory/cache.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "devices/operator_shapes.h"
+#include "devices/kernel_shapes.h"
 #include "models/llm/stored_bytes.h"
 #include "sim/core/embedded.h"
 #include "sim/studies/validation/kernels.h"

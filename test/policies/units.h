@@ -1,6 +1,6 @@
 #pragma once
 // Units as the catalogs' machines have them, for policies that place operators without a device.
-#include "models/latency/machine.h"
+#include "models/machine/machine.h"
 
 namespace weir::test {
 

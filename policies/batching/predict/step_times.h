@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "models/llm/batch_shape.h"
+#include "models/machine/batch_shape.h"
 #include "sim/core/units.h"
 
 namespace weir {

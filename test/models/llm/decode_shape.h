@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <span>
 
-#include "models/llm/batch_shape.h"
+#include "models/machine/batch_shape.h"
 
 namespace weir::test {
 

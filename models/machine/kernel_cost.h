@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "models/latency/machine.h"
+#include "models/machine/machine.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "models/latency/kernel_cost.h"
+#include "models/machine/kernel_cost.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "devices/operator_shapes.h"
+#include "devices/kernel_shapes.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "models/latency/machine.h"
+#include "models/machine/machine.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
