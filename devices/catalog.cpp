@@ -147,6 +147,11 @@ std::vector<Resource> DeviceSpec::resources(BytesPerSecond interconnect_bandwidt
   return all;
 }
 
+const Memory* DeviceSpec::cache() const {
+  const auto found = std::ranges::find_if(memories, &Memory::is_cache);
+  return found == memories.end() ? nullptr : &*found;
+}
+
 std::vector<std::string> device_names() {
   return names_of(device_catalog);
 }
@@ -187,7 +192,8 @@ std::shared_ptr<const Device> make_device(const std::string& kind, Params& param
   gather(reading, params.pointer(), [&] { device = class_of(row).read(found.name, row); });
   if (!device) return nullptr;
   if (folder) return make_profiled(std::move(device), reading.relative(*folder), params);
-  if (!device->spec().foreign_kernels.empty()) params.note("kind", device->spec().foreign_kernels);
+  const std::string& foreign = device->spec().notes.foreign_kernels;
+  if (!foreign.empty()) params.note("kind", foreign);
   return device;
 }
 

@@ -123,7 +123,7 @@ DeviceSpec common_spec(const std::string& kind, Params& row) {
   const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
   DeviceSpec spec;
   spec.kind = spec.own().name = kind;
-  spec.title = row.text({"title", ""}, kind);
+  spec.notes.title = row.text({"title", ""}, kind);
   spec.host_bandwidth = BytesPerSecond(si("host_bandwidth_gb_per_s"));
   spec.power = {.idle = Watts(si("idle_w")),
                 .tdp = Watts(si("tdp_w")),
@@ -131,7 +131,7 @@ DeviceSpec common_spec(const std::string& kind, Params& row) {
                 .per_byte = JoulesPerByte(si("memory_pj_per_byte")),
                 .per_link_byte = JoulesPerByte(si("link_pj_per_byte"))};
   spec.dollars_per_hour = value.at("price_per_hour");
-  spec.assumed = row.flag({"assumed", ""}, false);
+  spec.notes.assumed = row.flag({"assumed", ""}, false);
   return spec;
 }
 

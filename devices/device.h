@@ -1,8 +1,7 @@
 #pragma once
-// What a device is to the rest of Weir: its numbers (DeviceSpec, from catalog JSON) and the time of one
-// operator on it (Device, a pure latency model: no clock, thread-safe, about 100 ns). The engine asks it for
-// each operator of a stage, memoises by rows, and lets a serving actor sleep that long on the device's
-// SimGrid host.
+// A device to the rest of Weir: its numbers (DeviceSpec, from catalog JSON) and what kernels cost on its
+// units (Device, a pure latency model: no clock, thread-safe, about 100 ns). It knows kernels and no model,
+// layer or serving engine; collectives are the links' (collective_cost, devices/kernel_shapes.h).
 #include <functional>
 #include <limits>
 #include <memory>
@@ -13,40 +12,38 @@
 #include <vector>
 
 #include "models/energy/power.h"
-#include "models/latency/collectives.h"
 #include "models/machine/kernel_cost.h"
-#include "models/machine/batch_shape.h"
-#include "models/llm/operator_graph.h"
-#include "models/memory/pim/mha_estimate.h"
 #include "sim/core/catalog.h"
 
 namespace weir {
 
+// What results and notes say of a device's row; no step depends on it.
+struct DeviceNotes {
+  std::string title;              // NVIDIA H100 SXM 80GB
+  bool assumed = false;           // it has the scenario's named set of constants
+  std::string kernels;            // whose efficiencies its kernels have, "" where it has none
+  std::string foreign_kernels;    // how far these are another machine's; "" if they are not
+  std::optional<double> die_mm2;  // where the catalog says what it is made of
+};
+
 struct DeviceSpec {
-  std::string kind;                     // catalog name, h100_sxm
-  std::string title;                    // NVIDIA H100 SXM 80GB
-  std::vector<Memory> memories = {{}};  // its own first
-  int cache_memory = -1;                // that of them which a unit that runs prefetches fills, if any
+  std::string kind;                              // catalog name, h100_sxm
+  std::vector<Memory> memories = {{}};           // its own first
   std::function<FlopsPerSecond(DataType)> peak;  // dense; 0: it cannot calculate in that type
   BytesPerSecond host_bandwidth;                 // PCIe, per direction
   PowerSpec power;
   double dollars_per_hour = 0;
-  std::optional<double> die_mm2;              // where the catalog says what it is made of
-  bool assumed = false;                       // its row has the scenario's named set of constants
-  std::string kernels = {};                   // whose efficiencies a GPU's are, devices/kernels
-  std::string foreign_kernels = {};           // how far they are another generation's; "" if they are not
   std::vector<Unit> units;                    // a partitioning policy places operators on them
   std::vector<Resource> more_resources = {};  // that they draw from, but for own_memory and interconnect
-  bool without_lm_head = false;      // in the `paper` assumptions: what follows the layers takes no time
-  std::optional<MhaParameters> mha;  // what placement policies estimate a channel's load with; heads unset
+  std::vector<std::string> untimed_parts =
+      {};  // parts of a stage that take no time (an assumption of its row)
+  DeviceNotes notes;
 
   Memory& own() { return memories[own_memory]; }
   const Memory& own() const { return memories[own_memory]; }
-  const Memory* cache() const {
-    return cache_memory < 0 ? nullptr : &memories[static_cast<std::size_t>(cache_memory)];
-  }
+  const Memory* cache() const;  // the memory that a unit which runs prefetches fills; null: there is none
   bool runs_models() const {
-    return unit_running(units, OperatorKind::gemm) >= 0;
+    return unit_running(units, KernelKind::gemm) >= 0;
   }  // else it is a host's memory
   // As ports of its units number them.
   std::vector<Resource> resources(BytesPerSecond interconnect_bandwidth) const;
@@ -56,32 +53,29 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceSpec& spec() const = 0;
-  // Collectives are timed by `links`, the interconnect of the operator's group as the engine preset uses it.
-  virtual KernelCost cost(const Operator& op, const BatchShape& batch,
-                          const CollectiveModel& links) const = 0;
-  // The same of an operator on a unit of several members, with what each has to do, alone: `times`.
-  virtual KernelCost cost_by_member(const Operator& op, const BatchShape&,
+  // Of any kernel but communication, on `unit`, an index into spec().units. Throws std::logic_error for what
+  // the device has no kernel for.
+  virtual KernelCost cost(const KernelWork& work, int unit) const = 0;
+  // The same on a unit of several members, with what each has to do, alone: `times`.
+  virtual KernelCost cost_by_member(const KernelWork& work, int /*unit*/,
                                     std::span<Seconds> /*times*/) const {
-    throw std::logic_error(op.name + " is not shared by members of a " + spec().kind);
+    throw std::logic_error(std::string(work.name) + " is not shared by members of a " + spec().kind);
   }
-  // Only for op.kind == attention and a batch of decodes alone.
-  virtual AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const = 0;
-  // For how many steps of these decodes, whose contexts grow by a token a step, the operator's time is a line
+  // Only for Attention::Part::whole of decodes alone.
+  virtual AffineKernelCost decode_attention(const KernelWork& work, int unit) const = 0;
+  // For how many steps of these decodes, whose contexts grow by a token a step, the kernel's time is a line
   // over the steps; 1: it is none.
-  virtual std::int64_t line_steps(const Operator& op, const BatchShape& decodes) const {
-    return op.kind == OperatorKind::attention ? decode_attention(op, decodes).steps
-                                              : std::numeric_limits<std::int64_t>::max();
+  virtual std::int64_t line_steps(const KernelWork& work, int unit) const {
+    return kind_of(work.kernel) == KernelKind::attention ? decode_attention(work, unit).steps
+                                                         : std::numeric_limits<std::int64_t>::max();
   }
   // True if its sampler was measured as the server ran it, so that the engine preset adds nothing for
   // sampling.
   virtual bool measures_sampler() const { return false; }
-  // Why this device cannot run the stage (a type it cannot calculate in; a profile of another tensor-parallel
-  // degree or without one of its layers), or "" if it can. Ask before anything runs: cost() assumes that it
-  // can.
-  virtual std::string cannot_run(const StageGraph& stage) const {
-    (void)stage;
-    return "";
-  }
+  // Why this device cannot run all of these (a type it cannot calculate in; a profile of another
+  // tensor-parallel degree or without one of its layers), or "" if it can. Ask before anything runs: cost()
+  // assumes that it can. Communication is among them; rows and batches do not count.
+  virtual std::string cannot_run(std::span<const KernelWork> /*all*/) const { return ""; }
 };
 
 // The kinds a scenario may name, each an embedded catalog JSON, or the path of a file like those; reads

@@ -21,39 +21,37 @@ class Gpu final : public Device {
 
   const DeviceSpec& spec() const override { return spec_; }
 
-  KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override {
-    const double rows = rows_of(op, batch);
-    if (op.kind != OperatorKind::attention && rows == 0) return {};
-    switch (op.kind) {
-      case OperatorKind::gemm:
-        return with_energy(spec_, gemm_cost(gemm(op), roof(op.activations), gemm_shape(op, rows)),
-                           op.activations);
-      case OperatorKind::grouped_gemm:
-        return with_energy(
-            spec_, grouped_gemm_cost(gemm(op), roof(op.activations), gemm_shape(op, rows), expert_shape(op)),
-            op.activations);
-      case OperatorKind::attention:
-        return with_energy(
-            spec_, attention_cost(kernels_.attention, half_roof(), shape_.l2, attention_shape(op), batch),
-            DataType::bf16);
-      case OperatorKind::elementwise:
-        return with_energy(spec_,
-                           elementwise_cost(layer(op.name), spec_.own().bandwidth, rows * op.bytes_per_row),
-                           DataType::bf16);
-      default:
-        return collective_cost(op, rows, links, spec_);
-    }
+  KernelCost cost(const KernelWork& work, int) const override {
+    if (const auto* attention = whole_attention(work))
+      return with_energy(
+          spec_,
+          attention_cost(kernels_.attention, half_roof(), shape_.l2, attention_shape(*attention), work.batch),
+          DataType::bf16);
+    if (work.rows == 0 && !work.as<Attention>()) return {};
+    if (const auto* bytes = work.as<Elementwise>())
+      return with_energy(
+          spec_, elementwise_cost(layer(work.name), spec_.own().bandwidth, work.rows * bytes->per_row),
+          DataType::bf16);
+    const Gemm* matrix = matrix_of(work);
+    if (!matrix) no_kernel(work, spec_);
+    const GemmShape shape = gemm_shape(*matrix, work.rows);
+    const DataType type = matrix->activations;
+    const auto* experts = work.as<GroupedGemm>();
+    return with_energy(spec_,
+                       experts ? grouped_gemm_cost(gemms_in(type), roof(type), shape, expert_shape(*experts))
+                               : gemm_cost(gemms_in(type), roof(type), shape),
+                       type);
   }
 
-  AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override {
-    AffineKernelCost affine =
-        decode_attention_cost(kernels_.attention, half_roof(), attention_shape(op), batch);
+  AffineKernelCost decode_attention(const KernelWork& work, int) const override {
+    const AttentionShape shape = attention_shape(std::get<Attention>(work.kernel));
+    AffineKernelCost affine = decode_attention_cost(kernels_.attention, half_roof(), shape, work.batch);
     affine.first = with_energy(spec_, affine.first, DataType::bf16);
     affine.slope = with_energy(spec_, affine.slope, DataType::bf16);
     return affine;
   }
 
-  std::string cannot_run(const StageGraph& stage) const override { return lacks_a_peak(spec_, stage); }
+  std::string cannot_run(std::span<const KernelWork> all) const override { return lacks_a_peak(spec_, all); }
 
  private:
   Roof roof(DataType type) const {
@@ -62,11 +60,11 @@ class Gpu final : public Device {
   Roof half_roof() const {
     return {shape_.sustained_compute * peak_16bit_, spec_.own().bandwidth, shape_.multiprocessors};
   }
-  const GemmEfficiency& gemm(const Operator& op) const {
-    return eight_bit(op.activations) ? kernels_.gemm_8bit : kernels_.gemm_16bit;
+  const GemmEfficiency& gemms_in(DataType activations) const {
+    return eight_bit(activations) ? kernels_.gemm_8bit : kernels_.gemm_16bit;
   }
 
-  const ElementwiseEfficiency& layer(const std::string& name) const {
+  const ElementwiseEfficiency& layer(std::string_view name) const {
     const auto& all = kernels_.elementwise;
     const auto it = std::find_if(all.begin(), all.end() - 1, [&](const auto& l) { return l.name == name; });
     return it->efficiency;

@@ -62,25 +62,24 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   close_row(row);
   reading.finish();
   spec.units = {
-      {"gpu",
-       {OperatorKind::gemm, OperatorKind::grouped_gemm, OperatorKind::attention, OperatorKind::elementwise}},
+      {"gpu", {KernelKind::gemm, KernelKind::grouped_gemm, KernelKind::attention, KernelKind::elementwise}},
       link_unit()};
   const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mb")),
                        value.at("sustained_compute")};
   const KernelEfficiencies efficiencies = kernels_of(*kernels, shape);
-  spec.kernels = name_of_kernels(*kernels);
+  spec.notes.kernels = name_of_kernels(*kernels);
   if (!efficiencies.generation.empty() && efficiencies.generation != generation)
-    spec.foreign_kernels =
+    spec.notes.foreign_kernels =
         fmt::format("kernel efficiencies of {} ({}) on a GPU whose own generation ({}) was not measured",
-                    spec.kernels, efficiencies.generation, generation);
+                    spec.notes.kernels, efficiencies.generation, generation);
   if (value.contains("l2_bandwidth_gb_per_s")) {
-    spec.units.push_back({"prefetch", {OperatorKind::prefetch}});
+    spec.units.push_back({"prefetch", {KernelKind::prefetch}});
     // ESTIMATE: a stream of prefetches reaches what a matrix's weights reach.
-    spec.cache_memory = static_cast<int>(spec.memories.size());
     spec.memories.push_back({.name = "L2",
                              .capacity = shape.l2,
                              .bandwidth = BytesPerSecond(si("l2_bandwidth_gb_per_s")),
-                             .sustained = efficiencies.gemm_16bit.memory * spec.own().bandwidth});
+                             .sustained = efficiencies.gemm_16bit.memory * spec.own().bandwidth,
+                             .is_cache = true});
   }
   std::shared_ptr<const Device> gpu = make_gpu(std::move(spec), shape, efficiencies);
   return pim ? with_hbm_pim(std::move(gpu), std::move(*pim)) : gpu;

@@ -8,19 +8,6 @@
 namespace weir {
 namespace {
 
-Collective collective(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::all_reduce:
-      return Collective::all_reduce;
-    case OperatorKind::all_gather:
-      return Collective::all_gather;
-    case OperatorKind::all_to_all:
-      return Collective::all_to_all;
-    default:
-      throw std::logic_error("not a collective");
-  }
-}
-
 std::vector<std::string> types_with_a_peak(const DeviceSpec& device) {
   std::vector<std::string> known;
   for (const DataType t : {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8})
@@ -30,52 +17,57 @@ std::vector<std::string> types_with_a_peak(const DeviceSpec& device) {
 
 }  // namespace
 
-GemmShape gemm_shape(const Operator& op, double rows) {
+GemmShape gemm_shape(const Gemm& gemm, double rows) {
   return {.rows = rows,
-          .in = static_cast<double>(op.in_features),
-          .out = static_cast<double>(op.out_features),
-          .weight_bytes = bytes_per_element(op.weights),
-          .activation_bytes = bytes_per_element(op.activations),
-          .output_bytes = bytes_per_element(op.outputs)};
+          .in = static_cast<double>(gemm.in),
+          .out = static_cast<double>(gemm.out),
+          .weight_bytes = bytes_per_element(gemm.weights),
+          .activation_bytes = bytes_per_element(gemm.activations),
+          .output_bytes = bytes_per_element(gemm.outputs)};
 }
 
-AttentionShape attention_shape(const Operator& op) {
-  return {.query_heads = static_cast<double>(op.query_heads),
-          .kv_heads = static_cast<double>(op.kv_heads),
-          .head_dim = static_cast<double>(op.head_dim),
-          .kv_bytes = bytes_per_element(op.kv_cache)};
+AttentionShape attention_shape(const Attention& attention) {
+  return {.query_heads = static_cast<double>(attention.query_heads),
+          .kv_heads = static_cast<double>(attention.kv_heads),
+          .head_dim = static_cast<double>(attention.head_dim),
+          .kv_bytes = bytes_per_element(attention.kv_cache)};
 }
 
-ExpertShape expert_shape(const Operator& op) {
-  return {op.experts, op.active, op.total_experts};
+ExpertShape expert_shape(const GroupedGemm& experts) {
+  return {experts.here, experts.active, experts.total};
 }
 
-double rows_of(const Operator& op, const BatchShape& batch) {
-  return static_cast<double>(op.rows == Rows::sequences ? batch.sequences : batch.tokens());
+double asked_for(const KernelWork& work) {
+  if (work.as<Gemm>()) return work.rows > 0 ? 1 : 0;
+  const auto* experts = work.as<GroupedGemm>();
+  if (!experts) return 1;
+  return expected_active_experts(expert_shape(*experts), work.rows) / static_cast<double>(experts->here);
 }
 
-double asked_for(const Operator& op, const BatchShape& batch) {
-  if (op.kind == OperatorKind::gemm) return rows_of(op, batch) > 0 ? 1 : 0;
-  if (op.kind != OperatorKind::grouped_gemm) return 1;
-  return expected_active_experts(expert_shape(op), rows_of(op, batch)) / static_cast<double>(op.experts);
-}
-
-KernelCost collective_cost(const Operator& op, double rows, const CollectiveModel& links,
-                           const DeviceSpec& device) {
-  if (!is_collective(op.kind)) throw std::logic_error(device.kind + " has no kernel for " + op.name);
-  const Collective kind = collective(op.kind);
-  const Bytes payload = rows * op.bytes_per_row;
+KernelCost collective_cost(const KernelWork& work, const CollectiveModel& links, const DeviceSpec& device) {
+  const auto& [kind, per_row, devices] = std::get<Communication>(work.kernel);
   KernelCost cost;
-  cost.time = links.time(kind, op.end * payload, op.devices);
+  if (work.rows == 0) return cost;
+  const Bytes payload = work.rows * per_row;
+  cost.time = links.time(kind, work.end * payload, devices);
   // To the links the chunks are one collective: each takes what the payload takes longer with it, so that the
   // start is paid once. Where more goes faster (measured: another protocol from some size on) it takes none.
-  if (op.begin > 0)
-    cost.time = std::max(Seconds(0), cost.time - links.time(kind, op.begin * payload, op.devices));
-  cost.moved[interconnect] = (op.end - op.begin) * links.sent(kind, payload, op.devices);
+  if (work.begin > 0)
+    cost.time = std::max(Seconds(0), cost.time - links.time(kind, work.begin * payload, devices));
+  cost.moved[interconnect] = (work.end - work.begin) * links.sent(kind, payload, devices);
   cost.moved[own_memory] = 2 * cost.moved[interconnect];
   cost.traffic = cost.time;
   cost.energy = device.power.dynamic(cost.flops, cost.moved[own_memory], cost.moved[interconnect]);
   return cost;
+}
+
+void no_kernel(const KernelWork& work, const DeviceSpec& device) {
+  throw std::logic_error(fmt::format("{} has no kernel for {}", device.kind, work.name));
+}
+
+const Gemm* matrix_of(const KernelWork& work) {
+  if (const auto* experts = work.as<GroupedGemm>()) return &experts->each;
+  return work.as<Gemm>();
 }
 
 KernelCost with_energy(const DeviceSpec& device, KernelCost cost, DataType type) {
@@ -86,17 +78,18 @@ KernelCost with_energy(const DeviceSpec& device, KernelCost cost, DataType type)
   return cost;
 }
 
-bool sixteen_bits(DataType type) {
-  return type == DataType::bf16 || type == DataType::fp16;
+const Attention* whole_attention(const KernelWork& work) {
+  const auto* attention = work.as<Attention>();
+  return attention && attention->part == Attention::Part::whole && work.share == 1 ? attention : nullptr;
 }
 
-std::string lacks_a_peak(const DeviceSpec& device, const StageGraph& stage) {
-  for (const Operator* it : operators_of(stage)) {
-    const Operator& op = *it;
-    const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
-    if (matrix && device.peak(op.activations) <= FlopsPerSecond(0))
+std::string lacks_a_peak(const DeviceSpec& device, std::span<const KernelWork> all) {
+  for (const KernelWork& work : all) {
+    const Gemm* matrix = matrix_of(work);
+    if (matrix && device.peak(matrix->activations) <= FlopsPerSecond(0))
       return fmt::format("{} cannot calculate in {} ({}'s activations); it can in {}", device.kind,
-                         to_string(op.activations), op.name, fmt::join(types_with_a_peak(device), ", "));
+                         to_string(matrix->activations), work.name,
+                         fmt::join(types_with_a_peak(device), ", "));
   }
   return "";
 }

@@ -1,36 +1,38 @@
 #pragma once
-// What every kind of device reads from an operator in the same way: shapes of matrices and heads,
-// collectives.
+// What every kind of device reads from kernels in the same way: shapes of matrices and heads, collectives.
 #include "devices/device.h"
 #include "models/latency/attention.h"
+#include "models/latency/collectives.h"
 #include "models/latency/matrix.h"
 
 namespace weir {
 
 // Accumulators leave an 8-bit GEMM as 16-bit numbers.
-GemmShape gemm_shape(const Operator& op, double rows);
-AttentionShape attention_shape(const Operator& op);
-ExpertShape expert_shape(const Operator& op);
+GemmShape gemm_shape(const Gemm& gemm, double rows);
+AttentionShape attention_shape(const Attention& attention);
+ExpertShape expert_shape(const GroupedGemm& experts);
 
-// Rows of the operator in this batch.
-double rows_of(const Operator& op, const BatchShape& batch);
+// Of what a kernel would read that is stored (stored_bytes), the share that it does: nothing of experts that
+// no row is routed to, nor where there are no rows (an LM head while no prompt ends).
+double asked_for(const KernelWork& work);
 
-// Of what an operator would read that is stored (models/llm/stored_bytes.h), the share that it does: nothing
-// of experts that no token is routed to, nor where there are no rows (an LM head while no prompt ends).
-double asked_for(const Operator& op, const BatchShape& batch);
+// Communication over `links`, the interconnect of the group as the engine preset uses it. What comes in is
+// written to memory, and what goes out is read from it. Throws std::bad_variant_access for other kernels.
+KernelCost collective_cost(const KernelWork& work, const CollectiveModel& links, const DeviceSpec& device);
 
-// What comes in over a link is written to memory, and what goes out is read from it. Throws std::logic_error
-// for what is no collective: nothing but one is left once a device has sorted out its kernels.
-KernelCost collective_cost(const Operator& op, double rows, const CollectiveModel& links,
-                           const DeviceSpec& device);
+// Throws std::logic_error: nothing but what a device has no kernel for is left once it has sorted them out.
+[[noreturn]] void no_kernel(const KernelWork& work, const DeviceSpec& device);
 
 // Arithmetic in a type of twice the 16-bit rate costs half the energy.
 KernelCost with_energy(const DeviceSpec& device, KernelCost cost, DataType type);
 
-// bf16 and fp16: what PIM calculates in.
-bool sixteen_bits(DataType type);
+// The matrix of a GEMM or of each expert; null of other kernels.
+const Gemm* matrix_of(const KernelWork& work);
+
+// Null of other kernels, of parts of attention, and of a share of one.
+const Attention* whole_attention(const KernelWork& work);
 
 // Device::cannot_run, of a device that runs matrices of every type that it has a peak of.
-std::string lacks_a_peak(const DeviceSpec& device, const StageGraph& stage);
+std::string lacks_a_peak(const DeviceSpec& device, std::span<const KernelWork> all);
 
 }  // namespace weir

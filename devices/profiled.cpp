@@ -6,8 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "devices/kernel_shapes.h"
 #include "devices/profile_bundle.h"
-#include "models/latency/matrix.h"
 
 namespace weir {
 namespace {
@@ -34,11 +34,16 @@ int named_degree(const std::filesystem::path& folder) {
 }
 
 // The block of a mixture of experts is measured whole: its first matrix stands for all of it.
-bool whole_moe(const Operator& op) {
-  return op.name == "moe_gate_up";
+bool whole_moe(const KernelWork& work) {
+  return work.name == "moe_gate_up";
 }
-bool part_of_moe(const Operator& op) {
-  return op.name.starts_with("moe_");
+bool part_of_moe(const KernelWork& work) {
+  return work.name.starts_with("moe_");
+}
+
+// Layers of per_sequence.csv; all others are of dense.csv.
+bool of_sequences(const KernelWork& work) {
+  return work.name == "lm_head" || work.name == "sampler";
 }
 
 class Profiled final : public Device {
@@ -48,28 +53,26 @@ class Profiled final : public Device {
         folder_(std::move(folder)),
         tables_(std::move(tables)),
         spec_(analytic_->spec()) {
-    spec_.title += ", profiled";
+    spec_.notes.title += ", profiled";
   }
 
   bool measures_sampler() const override { return true; }
   const DeviceSpec& spec() const override { return spec_; }
 
-  KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override {
-    KernelCost cost = analytic_->cost(op, batch, links);
-    if (is_collective(op.kind)) return cost;
-    if (op.kind == OperatorKind::attention)
-      cost.time = Seconds(attention_seconds(op, batch, links, cost.time));
-    else if (const std::int64_t rows = op.rows == Rows::sequences ? batch.sequences : batch.tokens();
-             rows > 0)
-      cost.time = Seconds(layer_seconds(op, static_cast<double>(rows), cost.time));
+  KernelCost cost(const KernelWork& work, int unit) const override {
+    KernelCost cost = analytic_->cost(work, unit);
+    if (work.as<Attention>())
+      cost.time = Seconds(attention_seconds(work, unit, cost.time));
+    else if (work.rows > 0)
+      cost.time = Seconds(layer_seconds(work, unit, cost.time));
     return cost;
   }
 
-  AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override {
-    AffineKernelCost affine = analytic_->decode_attention(op, batch);
-    const Decodes d = decodes(batch);
+  AffineKernelCost decode_attention(const KernelWork& work, int unit) const override {
+    AffineKernelCost affine = analytic_->decode_attention(work, unit);
+    const Decodes d = decodes(work.batch);
     if (d.number > tables_.decode.knots.back() || d.longest > tables_.longest_decode) {
-      affine.first.time = Seconds(attention_seconds(op, batch, *no_links_, affine.first.time));
+      affine.first.time = Seconds(attention_seconds(work, unit, affine.first.time));
       affine.slope.time = Seconds(0);
       affine.steps = 1;
       return affine;
@@ -92,19 +95,20 @@ class Profiled final : public Device {
     return affine;
   }
 
-  std::string cannot_run(const StageGraph& stage) const override {
-    if (!stage.windows.empty())
-      return fmt::format(
-          "{} has whole kernels' times, not what of them is memory traffic: nothing can be "
-          "prefetched",
-          folder_.string());
+  std::string cannot_run(std::span<const KernelWork> all) const override {
     int degree = 1;
-    for (const Operator* it : operators_of(stage)) {
-      const Operator& op = *it;
-      if (is_collective(op.kind)) degree = std::max(degree, op.devices);
-      const bool chunk = op.end - op.begin < 1;
-      if (const std::string file = lacks(op); !file.empty())
-        return fmt::format("{} has no layer {}{}", (folder_ / file).string(), op.name,
+    for (const KernelWork& work : all) {
+      if (work.as<Prefetch>())
+        return fmt::format(
+            "{} has whole kernels' times, not what of them is memory traffic: nothing can be "
+            "prefetched",
+            folder_.string());
+      if (const auto* group = work.as<Communication>()) degree = std::max(degree, group->devices);
+    }
+    for (const KernelWork& work : all) {
+      const bool chunk = work.end - work.begin < 1;
+      if (const std::string file = lacks(work); !file.empty())
+        return fmt::format("{} has no layer {}{}", (folder_ / file).string(), work.name,
                            chunk ? ": whole ones were measured, which fused_all_reduce_chunks cuts" : "");
     }
     if (const int named = named_degree(folder_); named > 0 && named != degree)
@@ -124,49 +128,48 @@ class Profiled final : public Device {
   }
 
   // The file without the operator's layer, or "".
-  std::string lacks(const Operator& op) const {
-    if (is_collective(op.kind) || op.kind == OperatorKind::attention) return "";
-    if (part_of_moe(op)) return tables_.experts.knots.empty() ? "moe.csv" : "";
-    const bool sequences = op.rows == Rows::sequences;
-    const LayerTimes& layers = sequences ? tables_.per_sequence : tables_.dense;
-    return layers.contains(op.name) ? "" : sequences ? "per_sequence.csv" : "dense.csv";
+  std::string lacks(const KernelWork& work) const {
+    if (work.as<Communication>() || work.as<Attention>()) return "";
+    if (part_of_moe(work)) return tables_.experts.knots.empty() ? "moe.csv" : "";
+    const bool found = layers_with(work).contains(std::string(work.name));
+    return found ? "" : of_sequences(work) ? "per_sequence.csv" : "dense.csv";
+  }
+
+  const LayerTimes& layers_with(const KernelWork& work) const {
+    return of_sequences(work) ? tables_.per_sequence : tables_.dense;
   }
 
   // Outside its measured range a curve's end is scaled as the analytic model scales from there.
-  double layer_seconds(const Operator& op, double rows, Seconds here) const {
-    if (part_of_moe(op)) return whole_moe(op) ? moe_seconds(op, rows, here) : 0;
-    const LayerTimes& layers = op.rows == Rows::sequences ? tables_.per_sequence : tables_.dense;
-    const auto it = layers.find(op.name);
-    if (it == layers.end()) throw ConfigError((folder_ / lacks(op)).string(), "", "no layer " + op.name);
+  double layer_seconds(const KernelWork& work, int unit, Seconds here) const {
+    if (part_of_moe(work)) return whole_moe(work) ? moe_seconds(work, unit, here) : 0;
+    const auto it = layers_with(work).find(std::string(work.name));
+    if (it == layers_with(work).end())
+      throw ConfigError((folder_ / lacks(work)).string(), "", fmt::format("no layer {}", work.name));
     const Curve& curve = it->second;
-    const double end = std::clamp(rows, curve.x.front(), curve.x.back());
-    return curve.at(end).value * (end == rows ? 1 : here / analytic_seconds(op, end));
+    const double end = std::clamp(work.rows, curve.x.front(), curve.x.back());
+    return curve.at(end).value * (end == work.rows ? 1 : here / analytic_seconds(work, unit, end));
   }
 
-  double moe_seconds(const Operator& op, double tokens, Seconds here) const {
-    const double end = std::clamp(tokens, tables_.experts.knots.front(), tables_.experts.knots.back());
-    const double active = expected_active_experts({op.experts, op.active, op.total_experts}, end);
+  double moe_seconds(const KernelWork& work, int unit, Seconds here) const {
+    const double end = std::clamp(work.rows, tables_.experts.knots.front(), tables_.experts.knots.back());
+    const double active = expected_active_experts(expert_shape(std::get<GroupedGemm>(work.kernel)), end);
     const double time = interpolate(tables_.experts, end, active, active).mean;
-    return time * (end == tokens ? 1 : here / analytic_seconds(op, end));
+    return time * (end == work.rows ? 1 : here / analytic_seconds(work, unit, end));
   }
 
-  Seconds analytic_seconds(const Operator& op, double rows) const {
-    const auto n = static_cast<std::int64_t>(rows);
-    BatchShape batch;
-    batch.decodes = batch.decode_context_sum = batch.sequences = n;
-    batch.decode_context_max = 1;
-    return analytic_->cost(op, batch, *no_links_).time;
+  Seconds analytic_seconds(KernelWork work, int unit, double rows) const {
+    work.rows = static_cast<double>(static_cast<std::int64_t>(rows));
+    return analytic_->cost(work, unit).time;
   }
 
   // The table knows one prompt beside equal decodes. Several prompts are looked up as one of as many tokens
   // that attends to as many keys; what lies outside the tables (or has fewer keys than one prompt of that
   // length) is scaled from the nearest point inside as the analytic model scales. A chunk shorter than the
   // shortest measured one costs as much: kernels calculate whole tiles.
-  double attention_seconds(const Operator& op, const BatchShape& batch, const CollectiveModel& links,
-                           Seconds here) const {
-    const Decodes d = decodes(batch);
+  double attention_seconds(const KernelWork& work, int unit, Seconds here) const {
+    const Decodes d = decodes(work.batch);
     double chunk = 0, pairs = 0;
-    for (const PrefillChunk& p : batch.prefill) {
+    for (const PrefillChunk& p : work.batch.prefill) {
       const auto c = static_cast<double>(p.tokens);
       chunk += c;
       pairs += c * (static_cast<double>(p.context) + c / 2);
@@ -178,7 +181,7 @@ class Profiled final : public Device {
       const double n = std::min(d.number, tables_.decode.knots.back());
       const TimePair t = interpolate(tables_.decode, n, mean, longest);
       return (t.mean + skew_alone * (t.longest - t.mean)) *
-             scale(op, links, here, {}, {n, mean, longest}, n != d.number || longest != d.longest);
+             scale(work, unit, here, {}, {n, mean, longest}, n != d.number || longest != d.longest);
     }
     const double context = pairs / chunk - chunk / 2;
     const double c = std::clamp(chunk, tables_.mixed.knots.front(), tables_.mixed.knots.back());
@@ -189,26 +192,26 @@ class Profiled final : public Device {
     const PrefillChunk one{static_cast<std::int64_t>(c), static_cast<std::int64_t>(std::llround(k))};
     const bool outside = c < chunk || std::abs(k - context) > 0.5 || n != d.number || longest != d.longest;
     return (t.mean + skew * (t.longest - t.mean)) *
-           scale(op, links, here, std::span(&one, 1), {n, mean, longest}, outside);
+           scale(work, unit, here, std::span(&one, 1), {n, mean, longest}, outside);
   }
 
-  double scale(const Operator& op, const CollectiveModel& links, Seconds here,
-               std::span<const PrefillChunk> prefill, const Decodes& d, bool outside) const {
+  double scale(KernelWork work, int unit, Seconds here, std::span<const PrefillChunk> prefill,
+               const Decodes& d, bool outside) const {
     if (!outside) return 1;
-    BatchShape inside;
+    BatchShape& inside = work.batch;
+    inside = {};
     inside.prefill = prefill;
     for (const PrefillChunk& p : prefill) inside.prefill_tokens += p.tokens;
     inside.decodes = static_cast<std::int64_t>(d.number);
     inside.decode_context_sum = static_cast<std::int64_t>(std::llround(d.number * (d.mean + 1)));
     inside.decode_context_max = static_cast<std::int64_t>(std::llround(d.longest + 1));
-    return here / analytic_->cost(op, inside, links).time;
+    return here / analytic_->cost(work, unit).time;
   }
 
   std::shared_ptr<const Device> analytic_;
   std::filesystem::path folder_;
   ProfileBundle tables_;
   DeviceSpec spec_;
-  std::shared_ptr<const CollectiveModel> no_links_ = make_collectives(LinkSpec{}, "");
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 class GpuPim final : public DecodesElsewhere {
  public:
   GpuPim(std::shared_ptr<const Device> gpu, DeviceSpec spec, GpuPimShape pim)
-      : DecodesElsewhere(std::move(gpu), std::move(spec)), pim_(std::move(pim)) {}
+      : DecodesElsewhere(std::move(gpu), std::move(spec), 1), pim_(std::move(pim)) {}
 
  private:
   // As many heads as a page of queries holds are worked on together (models/memory/pim/gemv.h).
@@ -22,14 +22,14 @@ class GpuPim final : public DecodesElsewhere {
     return {PimOp::both, length, std::max<std::int64_t>(1, page / head_dim), head_dim};
   }
 
-  std::string cannot_run(const StageGraph& stage) const override {
-    for (const Operator* op : operators_of(stage))
-      if (pim_.banks && op->kind == OperatorKind::decode_attention)
-        if (const std::string why =
-                pim_.banks->cannot_play(request(pim_.banks->memory(), 8192, op->head_dim));
-            !why.empty())
-          return spec().kind + ": " + why;
-    return DecodesElsewhere::cannot_run(stage);
+  std::string cannot_run(std::span<const KernelWork> all) const override {
+    for (const KernelWork& work : all) {
+      const auto* heads = work.as<Attention>();
+      if (!pim_.banks || !heads || heads->part != Attention::Part::decodes) continue;
+      const std::string why = pim_.banks->cannot_play(request(pim_.banks->memory(), 8192, heads->head_dim));
+      if (!why.empty()) return spec().kind + ": " + why;
+    }
+    return DecodesElsewhere::cannot_run(all);
   }
 
   struct Head {  // a query head, of a token attended to, on all channels together
@@ -37,10 +37,11 @@ class GpuPim final : public DecodesElsewhere {
     Joules energy;
   };
 
-  KernelCost elsewhere(const Operator& op, const BatchShape& batch) const override {
+  KernelCost elsewhere(const KernelWork& work) const override {
+    const auto& op = std::get<Attention>(work.kernel);
     KernelCost cost;
-    if (batch.decodes == 0) return cost;
-    const auto tokens = static_cast<double>(batch.decode_context_sum);
+    if (work.batch.decodes == 0) return cost;
+    const auto tokens = static_cast<double>(work.batch.decode_context_sum);
     const Head head = head_of(op.head_dim);
     const auto heads = static_cast<double>(op.query_heads);
     cost.time = cost.traffic = heads * tokens * head.time;
@@ -89,7 +90,7 @@ std::shared_ptr<const Device> with_hbm_pim(std::shared_ptr<const Device> gpu, Gp
     const auto& beside = pim.banks->beside_reads();
     memory = {own_memory, 1 - beside.reads_kept, beside.pim_slowdown - 1};
   }
-  spec.units.push_back({"pim", {OperatorKind::decode_attention}, {memory}});
+  spec.units.push_back({"pim", {KernelKind::decode_attention}, {memory}});
   return std::make_shared<GpuPim>(std::move(gpu), std::move(spec), std::move(pim));
 }
 

@@ -21,103 +21,67 @@ struct HostResources {
   }
 };
 
-struct Decodes {  // whose KV cache lies in one channel (rankset), or in all
-  double count = 0, tokens = 0;
-};
-
-// `channel` -1: of all of the host's, of which there are so many.
-Decodes decodes_of(const BatchShape& batch, int channel, int channels) {
-  if (batch.contexts.empty())  // of a device with one channel
-    return {static_cast<double>(batch.decodes), static_cast<double>(batch.decode_context_sum)};
-  Decodes of;
-  for (const DecodeContext& context : batch.contexts)
-    if (channel < 0 ? context.channel < channels : context.channel == channel) {
-      ++of.count;
-      of.tokens += static_cast<double>(context.tokens);
-    }
-  return of;
-}
-
-double prompt_tokens_of(const BatchShape& batch, int channel, int channels) {
-  std::int64_t tokens = 0;
-  for (const PrefillChunk& chunk : batch.prefill)
-    if (channel < 0 ? chunk.channel < channels : chunk.channel == channel) tokens += chunk.tokens;
-  return static_cast<double>(tokens);
-}
-
 class BesideDevice final : public DecodesElsewhere {
  public:
   BesideDevice(std::shared_ptr<const Device> device, DeviceSpec spec, DimmShape memory, HostResources host)
-      : DecodesElsewhere(std::move(device), std::move(spec)), memory_(std::move(memory)), host_(host) {}
+      : DecodesElsewhere(std::move(device), std::move(spec), more_units),
+        memory_(std::move(memory)),
+        host_(host) {}
+  static constexpr std::size_t more_units = 2;  // the memory's, and the link to it
 
  private:
   const Memory& attending_memory() const override { return spec().memories.back(); }
 
   // A head's columns beside the banks and the row of a memory that a scenario gives.
-  std::string cannot_run(const StageGraph& stage) const override {
-    for (const Operator* op : operators_of(stage)) {
-      if (op->kind != OperatorKind::decode_attention) continue;
+  std::string cannot_run(std::span<const KernelWork> all) const override {
+    for (const KernelWork& work : all) {
+      const auto* heads = work.as<Attention>();
+      if (!heads || heads->part != Attention::Part::decodes) continue;
       try {
-        memory_.head(std::max<std::int64_t>(1, op->query_heads / op->kv_heads), op->head_dim);
+        memory_.head(group_of(*heads), heads->head_dim);
       } catch (const std::invalid_argument& error) {
-        return fmt::format("{} with heads of {}: {}", attending_memory().name, op->head_dim, error.what());
+        return fmt::format("{} with heads of {}: {}", attending_memory().name, heads->head_dim, error.what());
       }
     }
-    return DecodesElsewhere::cannot_run(stage);
+    return DecodesElsewhere::cannot_run(all);
   }
 
-  bool has(const DecodeContext& context) const override { return context.channel >= memory_.ranksets; }
+  KernelCost elsewhere(const KernelWork& work) const override {
+    const auto* copied = work.as<Copy>();
+    return copied ? copy(*copied, work) : attend(std::get<Attention>(work.kernel), work);
+  }
 
-  KernelCost elsewhere(const Operator& op, const BatchShape& batch) const override {
-    return op.kind == OperatorKind::decode_attention ? attend(op, batch) : transfer(op, batch);
+  static std::int64_t group_of(const Attention& heads) {
+    return std::max<std::int64_t>(1, heads.query_heads / heads.kv_heads);
   }
 
   // Heads go round the channels, the tokens of each round the ranks of a rankset; where there are fewer heads
   // than channels, their tokens go round these too.
-  KernelCost attend(const Operator& op, const BatchShape& batch) const {
-    const Decodes all = decodes_of(batch, op.channel, memory_.ranksets),
-                  decodes{even_share(op) * all.count, even_share(op) * all.tokens};
+  KernelCost attend(const Attention& op, const KernelWork& work) const {
+    const double decodes = work.share * static_cast<double>(work.batch.decodes),
+                 tokens = work.share * static_cast<double>(work.batch.decode_context_sum);
     KernelCost cost;
-    if (decodes.count == 0) return cost;
-    const std::int64_t group = std::max<std::int64_t>(1, op.query_heads / op.kv_heads);
-    const RankAttention::Affine head = memory_.head(group, op.head_dim);
-    const auto heads = static_cast<double>(op.kv_heads), channels = static_cast<double>(memory_.channels);
-    const double passes = std::ceil(heads / channels),
-                 share = std::min(1.0, heads / channels) / memory_.ranks_in_channel;
+    if (decodes == 0) return cost;
+    const AttentionShape shape = attention_shape(op);
+    const RankAttention::Affine head = memory_.head(group_of(op), op.head_dim);
+    const auto channels = static_cast<double>(memory_.channels);
+    const double passes = std::ceil(shape.kv_heads / channels),
+                 share = std::min(1.0, shape.kv_heads / channels) / memory_.ranks_in_channel;
     // Q, K and V come in over the rankset's bus, and the results go out.
-    const Bytes moved = decodes.count * (result_bytes(op) + offload_bytes(op));
-    cost.time = cost.traffic =
-        moved / (memory_.channels * memory_.stored) +
-        passes * (decodes.count * head.fixed + share * decodes.tokens * head.per_token);
-    cost.energy = heads * (decodes.count * head.fixed_energy + decodes.tokens * head.energy_per_token);
-    cost.flops = Flops(attention_shape(op).flops_per_pair() * decodes.tokens);
+    const Bytes moved = decodes * (2 * bytes_per_query(op) + bytes_per_token(op));
+    cost.time = cost.traffic = moved / (memory_.channels * memory_.stored) +
+                               passes * (decodes * head.fixed + share * tokens * head.per_token);
+    cost.energy = shape.kv_heads * (decodes * head.fixed_energy + tokens * head.energy_per_token);
+    cost.flops = Flops(shape.flops_per_pair() * tokens);
     if (memory_.level == DimmLevel::channel)
-      cost.moved[host_.memory] = attention_shape(op).bytes_per_token() * Bytes(decodes.tokens);
+      cost.moved[host_.memory] = shape.bytes_per_token() * Bytes(tokens);
     return cost;
   }
 
-  // A member does an even share of what is for all channels.
-  double even_share(const Operator& op) const {
-    return op.each_member && op.channel < 0 ? 1. / memory_.ranksets : 1;
-  }
-
-  // Bytes of one decode.
-  static Bytes result_bytes(const Operator& op) {
-    return Bytes(static_cast<double>(op.query_heads * op.head_dim) * bytes_per_element(op.activations));
-  }
-  static Bytes offload_bytes(const Operator& op) {
-    return result_bytes(op) + Bytes(attention_shape(op).bytes_per_token());
-  }
-
-  KernelCost transfer(const Operator& op, const BatchShape& batch) const {
-    const double decodes = decodes_of(batch, -1, memory_.ranksets).count;
-    const Bytes bytes = op.kind == OperatorKind::offload ? decodes * offload_bytes(op)
-                        : op.kind == OperatorKind::onload
-                            ? decodes * result_bytes(op)
-                            : Bytes(even_share(op) * attention_shape(op).bytes_per_token() *
-                                    prompt_tokens_of(batch, op.channel, memory_.ranksets));
+  KernelCost copy(const Copy& copied, const KernelWork& work) const {
+    const Bytes bytes = work.rows * (work.share * copied.per_row);
     KernelCost cost;
-    cost.moved[op.kind == OperatorKind::onload ? host_.from_host : host_.to_host] = bytes;
+    cost.moved[copied.way == Copy::Way::back ? host_.from_host : host_.to_host] = bytes;
     cost.moved[host_.memory] = bytes;
     cost.time = cost.traffic = bytes / std::min(spec().host_bandwidth, memory_.channels * memory_.stored);
     cost.energy = spec().power.per_link_byte * bytes;
@@ -151,8 +115,7 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
       {{"to host", spec.host_bandwidth}, {"from host", spec.host_bandwidth}, {"host memory", bus}});
   spec.units.push_back(whole.units.front());
   spec.units.back().ports = host.ports();
-  spec.units.push_back(
-      {"host_link", {OperatorKind::offload, OperatorKind::onload}, host.ports(), 2});  // there, and back
+  spec.units.push_back({"host_link", {KernelKind::copy}, host.ports(), 2});  // there, and back
   spec.memories.push_back(whole.own());
   spec.memories.back().capacity = whole.own().capacity / devices;
   spec.memories.back().bandwidth = bus;

@@ -140,11 +140,10 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
   spec.peak = [](DataType) { return FlopsPerSecond(0); };
   spec.own().capacity = Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"));
   spec.own().bandwidth = static_cast<double>(shape.channels) * memory.peak();
-  spec.units = {
-      {shape.level == DimmLevel::channel ? "host_cpu" : "ranksets",
-       {OperatorKind::decode_attention, OperatorKind::store, OperatorKind::offload, OperatorKind::onload},
-       {},
-       shape.ranksets}};
+  spec.units = {{shape.level == DimmLevel::channel ? "host_cpu" : "ranksets",
+                 {KernelKind::decode_attention, KernelKind::copy},
+                 {},
+                 shape.ranksets}};
   spec.own().members = shape.ranksets;
   spec.own().evenly_filled = chosen["rankset_loads"] == "even";
   return make_dimm(std::move(spec), std::move(shape));

@@ -1,18 +1,18 @@
 #include "devices/host_memory/dimm.h"
 
-#include <stdexcept>
+#include "devices/kernel_shapes.h"
 
 namespace weir {
 
-KernelCost Dimm::cost(const Operator& op, const BatchShape&, const CollectiveModel&) const {
-  throw std::logic_error(spec_.kind + " runs " + op.name + " only beside a device that has a share of it");
+KernelCost Dimm::cost(const KernelWork& work, int) const {
+  no_kernel(work, spec_);  // but beside a device that has a share of it
 }
 
-AffineKernelCost Dimm::decode_attention(const Operator& op, const BatchShape&) const {
-  throw std::logic_error(spec_.kind + " runs " + op.name + " only beside a device that has a share of it");
+AffineKernelCost Dimm::decode_attention(const KernelWork& work, int) const {
+  no_kernel(work, spec_);
 }
 
-std::string Dimm::cannot_run(const StageGraph&) const {
+std::string Dimm::cannot_run(std::span<const KernelWork>) const {
   return spec_.kind + " is memory of a host: it holds KV caches beside the devices of its node";
 }
 

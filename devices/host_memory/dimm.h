@@ -10,9 +10,9 @@ class Dimm final : public Device {
 
   const DeviceSpec& spec() const override { return spec_; }
   const DimmShape& shape() const { return shape_; }
-  KernelCost cost(const Operator& op, const BatchShape&, const CollectiveModel&) const override;
-  AffineKernelCost decode_attention(const Operator& op, const BatchShape&) const override;
-  std::string cannot_run(const StageGraph&) const override;
+  KernelCost cost(const KernelWork& work, int unit) const override;
+  AffineKernelCost decode_attention(const KernelWork& work, int unit) const override;
+  std::string cannot_run(std::span<const KernelWork> all) const override;
 
  private:
   DeviceSpec spec_;

@@ -48,20 +48,19 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
     const bool half = type == DataType::bf16 || type == DataType::fp16;
     return half && given(type) <= FlopsPerSecond(0) ? 0.5 * given(DataType::int8) : given(type);
   };
-  spec.without_lm_head = without_lm_head;
+  if (without_lm_head) spec.untimed_parts = {"epilogue"};
   spec.units = {
-      {"npu",
-       {OperatorKind::gemm, OperatorKind::grouped_gemm, OperatorKind::attention, OperatorKind::elementwise}},
-      {"prefetch", {OperatorKind::prefetch}},
+      {"npu", {KernelKind::gemm, KernelKind::grouped_gemm, KernelKind::attention, KernelKind::elementwise}},
+      {"prefetch", {KernelKind::prefetch}},
       link_unit()};
   spec.own().sustained = value.at("memory_efficiency") * spec.own().bandwidth;
-  spec.cache_memory = static_cast<int>(spec.memories.size());
   spec.memories.push_back({.name = "L2",
                            .capacity = Bytes(si("l2_mb")),
                            .bandwidth = BytesPerSecond(si("l2_bandwidth_gb_per_s")),
-                           .sustained = spec.own().sustained});
+                           .sustained = spec.own().sustained,
+                           .is_cache = true});
   const double cores = spec.peak(DataType::int8).value() / si("core_int8_tflops");
-  spec.die_mm2 = cores * value.at("core_mm2") + value.at("l2_mb") * value.at("l2_mm2_per_mb");
+  spec.notes.die_mm2 = cores * value.at("core_mm2") + value.at("l2_mb") * value.at("l2_mm2_per_mb");
   return make_l2_npu(std::move(spec), {value.at("memory_efficiency"), value.at("strided_kv_efficiency"),
                                        Seconds(si("chunk_start_us"))});
 }

@@ -23,7 +23,7 @@ struct AttentionWork {
 };
 
 // Queries attend to so many tokens each; K and V are read once for all of them.
-AttentionWork work_of(const Operator& op, double queries, double attended, double kv_tokens) {
+AttentionWork work_of(const Attention& op, double queries, double attended, double kv_tokens) {
   const AttentionShape heads = attention_shape(op);
   const double vector = heads.query_heads * heads.head_dim * bytes_per_element(op.activations);
   return {Flops(heads.flops_per_pair() * attended), Bytes(heads.bytes_per_token() * kv_tokens),
@@ -41,40 +41,36 @@ class L2Npu final : public Device {
 
   const DeviceSpec& spec() const override { return spec_; }
 
-  KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override {
-    const double rows = rows_of(op, batch);
-    if (op.kind != OperatorKind::attention && rows == 0) return {};
-    switch (op.kind) {
-      case OperatorKind::gemm:
-        return gemm(op, rows);
-      case OperatorKind::grouped_gemm:
-        return with_energy(
-            spec_, grouped_gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows), expert_shape(op)),
-            op.activations);
-      case OperatorKind::attention:
-        return attention(op, batch);
-      case OperatorKind::elementwise:
-        return with_energy(spec_, elementwise_cost(streams_, spec_.own().bandwidth, rows * op.bytes_per_row),
-                           DataType::bf16);
-      default:
-        return collective_cost(op, rows, links, spec_);
-    }
+  KernelCost cost(const KernelWork& work, int) const override {
+    if (const auto* heads = whole_attention(work)) return attention(*heads, work.batch);
+    if (work.rows == 0 && !work.as<Attention>()) return {};
+    if (const auto* bytes = work.as<Elementwise>())
+      return with_energy(spec_, elementwise_cost(streams_, spec_.own().bandwidth, work.rows * bytes->per_row),
+                         DataType::bf16);
+    if (const auto* gemm = work.as<Gemm>()) return gemm_of(*gemm, work);
+    const auto* experts = work.as<GroupedGemm>();
+    if (!experts) no_kernel(work, spec_);
+    const DataType type = experts->each.activations;
+    return with_energy(spec_,
+                       grouped_gemm_cost(roofline_, roof(type), gemm_shape(experts->each, work.rows),
+                                         expert_shape(*experts)),
+                       type);
   }
 
-  AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override;
+  AffineKernelCost decode_attention(const KernelWork& work, int unit) const override;
 
-  std::string cannot_run(const StageGraph& stage) const override;
+  std::string cannot_run(std::span<const KernelWork> all) const override;
 
  private:
   Roof roof(DataType type) const { return {spec_.peak(type), spec_.own().bandwidth, 0}; }
 
-  KernelCost gemm(const Operator& op, double rows) const {
-    KernelCost cost = gemm_cost(roofline_, roof(op.activations), gemm_shape(op, rows));
-    if (op.begin > 0) cost.time += shape_.chunk_start;
-    return with_energy(spec_, cost, op.activations);
+  KernelCost gemm_of(const Gemm& gemm, const KernelWork& work) const {
+    KernelCost cost = gemm_cost(roofline_, roof(gemm.activations), gemm_shape(gemm, work.rows));
+    if (work.begin > 0) cost.time += shape_.chunk_start;
+    return with_energy(spec_, cost, gemm.activations);
   }
-  KernelCost attention(const Operator& op, const BatchShape& batch) const;
-  KernelCost attention_cost_of(const Operator& op, const AttentionWork& work) const;
+  KernelCost attention(const Attention& op, const BatchShape& batch) const;
+  KernelCost attention_cost_of(const Attention& op, const AttentionWork& work) const;
 
   DeviceSpec spec_;
   L2NpuShape shape_;
@@ -83,17 +79,18 @@ class L2Npu final : public Device {
 };
 
 // Its attention works in the type between GEMMs, which may be none that it has arithmetic for.
-std::string L2Npu::cannot_run(const StageGraph& stage) const {
-  for (const Operator* op : operators_of(stage))
-    if (op->kind == OperatorKind::attention && spec_.peak(op->activations) <= FlopsPerSecond(0))
+std::string L2Npu::cannot_run(std::span<const KernelWork> all) const {
+  for (const KernelWork& work : all)
+    if (const auto* heads = work.as<Attention>();
+        heads && spec_.peak(heads->activations) <= FlopsPerSecond(0))
       return fmt::format("{} cannot calculate in {}, precision/hidden, in which its attention works",
-                         spec_.kind, to_string(op->activations));
-  return lacks_a_peak(spec_, stage);
+                         spec_.kind, to_string(heads->activations));
+  return lacks_a_peak(spec_, all);
 }
 
 // One KV head on the device: its K and V lie one after another. Several: they are read in strides (PRESERVE,
 // Section 4, on its Table 1).
-KernelCost L2Npu::attention_cost_of(const Operator& op, const AttentionWork& work) const {
+KernelCost L2Npu::attention_cost_of(const Attention& op, const AttentionWork& work) const {
   const BytesPerSecond stream = shape_.memory_efficiency * spec_.own().bandwidth;
   const double contiguous = op.kv_heads > 1 ? shape_.strided_kv : 1;
   KernelCost cost;
@@ -105,24 +102,24 @@ KernelCost L2Npu::attention_cost_of(const Operator& op, const AttentionWork& wor
   return with_energy(spec_, cost, op.activations);
 }
 
-KernelCost L2Npu::attention(const Operator& op, const BatchShape& batch) const {
+KernelCost L2Npu::attention(const Attention& op, const BatchShape& batch) const {
   AttentionWork work;
   for (const PrefillChunk& chunk : batch.prefill) {
     const auto tokens = static_cast<double>(chunk.tokens), context = static_cast<double>(chunk.context);
     // Causal: a chunk's own tokens attend to half of each other, and to themselves.
     work += work_of(op, tokens, tokens * (context + (tokens + 1) / 2), context + tokens);
   }
-  if (!op.prefill_only) {
-    const auto attended = static_cast<double>(batch.decode_context_sum);
-    work += work_of(op, static_cast<double>(batch.decodes), attended, attended);
-  }
+  const auto attended = static_cast<double>(batch.decode_context_sum);
+  work += work_of(op, static_cast<double>(batch.decodes), attended, attended);
   return attention_cost_of(op, work);
 }
 
 // Arithmetic and traffic are a line each over the steps; the upper one holds until the other crosses it.
-AffineKernelCost L2Npu::decode_attention(const Operator& op, const BatchShape& batch) const {
+AffineKernelCost L2Npu::decode_attention(const KernelWork& whole, int) const {
+  const auto& op = std::get<Attention>(whole.kernel);
+  const BatchShape& batch = whole.batch;
   AffineKernelCost affine{attention(op, batch), {}, std::int64_t{1} << 50};
-  if (op.prefill_only || batch.decodes == 0) return affine;
+  if (batch.decodes == 0) return affine;
   const auto decodes = static_cast<double>(batch.decodes);
   affine.slope = attention_cost_of(op, work_of(op, 0, decodes, decodes));
   const KernelCost &first = affine.first, &slope = affine.slope;

@@ -97,12 +97,12 @@ void add_pim(DeviceSpec& spec, NpuShape& shape, const MemorySpec& memory, const 
                                        : 1 - shape.arrays.memory_efficiency * shape.pim->reads_kept();
   const Port memory_port{own_memory, withheld, dual ? shape.pim->slowed_by_reads() : 0};
   spec.units.push_back({dual ? "pim" : "pim_blocked",
-                        {OperatorKind::logit, OperatorKind::attend},
+                        {KernelKind::logit, KernelKind::attend},
                         {memory_port},
                         static_cast<int>(channels)});
   spec.own().members = static_cast<int>(channels);
-  spec.mha = MhaParameters{
-      .embedding = 0, .heads = 0, .page = shape.pim->page_elements(), .banks = memory.organisation.banks()};
+  spec.own().page_elements = shape.pim->page_elements();
+  spec.own().banks = memory.organisation.banks();
 }
 
 std::shared_ptr<const Device> read_npu(const std::string& kind, const Json& json) {
@@ -143,8 +143,8 @@ std::shared_ptr<const Device> read_npu(const std::string& kind, const Json& json
     return t == DataType::bf16 || t == DataType::fp16 ? peak : FlopsPerSecond(0);
   };
   spec.units = {
-      {"systolic", {OperatorKind::gemm, OperatorKind::grouped_gemm, OperatorKind::attention}},
-      {"vector", {OperatorKind::elementwise, OperatorKind::softmax}},
+      {"systolic", {KernelKind::gemm, KernelKind::grouped_gemm, KernelKind::attention}},
+      {"vector", {KernelKind::elementwise, KernelKind::softmax}},
   };
   if (with_pim) add_pim(spec, shape, memory, options, channels, fitted);
   spec.units.push_back(link_unit());

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "devices/npu/npu.h"
 #include "devices/kernel_shapes.h"
+#include "devices/npu/npu.h"
 
 namespace weir {
 namespace {
@@ -78,7 +78,7 @@ KernelCost npu_grouped_gemm_cost(const NpuShape& shape, const GemmShape& s, cons
 
 // K and V of a KV head stand in the arrays, the rows of all its query heads stream through; scores stay on
 // the chip. The vector units do one head's softmax while the arrays are at another's.
-KernelCost prefill_attention_cost(const NpuShape& shape, const Operator& op, const BatchShape& batch) {
+KernelCost prefill_attention_cost(const NpuShape& shape, const Attention& op, const BatchShape& batch) {
   const AttentionShape heads = attention_shape(op);
   const double group = heads.query_heads / heads.kv_heads;
   KernelCost sum;
@@ -108,7 +108,7 @@ KernelCost prefill_attention_cost(const NpuShape& shape, const Operator& op, con
 }
 
 // A context ends anywhere in a tile, so that half of its last one is empty on average.
-DecodeWork decode_work(const NpuShape& shape, const Operator& op, double share, double decodes,
+DecodeWork decode_work(const NpuShape& shape, const Attention& op, double share, double decodes,
                        double tokens) {
   const AttentionShape heads = attention_shape(op);
   const SystolicArrays& a = shape.arrays;

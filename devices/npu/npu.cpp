@@ -20,24 +20,24 @@ class Npu final : public Device {
   Npu(DeviceSpec spec, NpuShape shape) : spec_(std::move(spec)), shape_(std::move(shape)) {}
 
   const DeviceSpec& spec() const override { return spec_; }
-  KernelCost cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const override;
-  KernelCost cost_by_member(const Operator& op, const BatchShape& batch,
-                            std::span<Seconds> channels) const override;
-  AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const override;
+  KernelCost cost(const KernelWork& work, int unit) const override;
+  KernelCost cost_by_member(const KernelWork& work, int unit, std::span<Seconds> channels) const override;
+  AffineKernelCost decode_attention(const KernelWork& work, int unit) const override;
   // The fullest channel is waited for, and a request fills pages and tiles of its own: no line.
-  std::int64_t line_steps(const Operator& op, const BatchShape& decodes) const override {
-    return spec_.own().members > 1 ? 1 : Device::line_steps(op, decodes);
+  std::int64_t line_steps(const KernelWork& work, int unit) const override {
+    return spec_.own().members > 1 ? 1 : Device::line_steps(work, unit);
   }
-  std::string cannot_run(const StageGraph& stage) const override;
+  std::string cannot_run(std::span<const KernelWork> all) const override;
 
  private:
   KernelCost elementwise(Bytes bytes) const;
-  KernelCost softmax(const Operator& op, const BatchShape& batch) const;
-  KernelCost decodes(const Operator& op, double decodes, double tokens) const;
-  KernelCost attention(const Operator& op, const BatchShape& batch) const;
-  PimGemvs::Table& table(const Operator& op) const;
-  double busiest_array(const Operator& op, double requests) const;
-  Seconds fill_and_drain(const Operator& op, double requests) const;
+  KernelCost softmax(const Attention& op, const BatchShape& batch) const;
+  KernelCost decodes(const Attention& op, double decodes, double tokens) const;
+  KernelCost attention(const Attention& op, const BatchShape& batch) const;
+  PimGemvs::Table& table(const Attention& op) const;
+  double busiest_array(const Attention& op, double requests) const;
+  Seconds fill_and_drain(const Attention& op, double requests) const;
+  std::string cannot_attend(const Attention& op) const;
 
   KernelCost with_energy(KernelCost cost) const {
     cost.energy = spec_.power.dynamic(cost.flops, cost.moved[own_memory], cost.moved[interconnect]);
@@ -48,27 +48,30 @@ class Npu final : public Device {
   NpuShape shape_;
 };
 
-KernelCost Npu::cost(const Operator& op, const BatchShape& batch, const CollectiveModel& links) const {
-  const double rows = rows_of(op, batch);
-  switch (op.kind) {
-    case OperatorKind::gemm:
-      return rows == 0 ? KernelCost{} : with_energy(npu_gemm_cost(shape_, gemm_shape(op, rows)));
-    case OperatorKind::grouped_gemm:
-      if (rows == 0) return {};
-      return with_energy(npu_grouped_gemm_cost(shape_, gemm_shape(op, rows), expert_shape(op)));
-    case OperatorKind::attention:
-      return with_energy(attention(op, batch));
-    case OperatorKind::logit:
-    case OperatorKind::attend: {
-      std::vector<Seconds> channels(static_cast<std::size_t>(spec_.own().members));
-      return cost_by_member(op, batch, channels);
+KernelCost Npu::cost(const KernelWork& work, int unit) const {
+  switch (kind_of(work.kernel)) {
+    case KernelKind::gemm:
+      if (work.rows == 0) return {};
+      return with_energy(npu_gemm_cost(shape_, gemm_shape(*work.as<Gemm>(), work.rows)));
+    case KernelKind::grouped_gemm: {
+      if (work.rows == 0) return {};
+      const auto& experts = *work.as<GroupedGemm>();
+      return with_energy(
+          npu_grouped_gemm_cost(shape_, gemm_shape(experts.each, work.rows), expert_shape(experts)));
     }
-    case OperatorKind::softmax:
-      return softmax(op, batch);
-    case OperatorKind::elementwise:
-      return with_energy(elementwise(rows * op.bytes_per_row));
+    case KernelKind::attention:
+      return with_energy(attention(*work.as<Attention>(), work.batch));
+    case KernelKind::logit:
+    case KernelKind::attend: {
+      std::vector<Seconds> channels(static_cast<std::size_t>(spec_.own().members));
+      return cost_by_member(work, unit, channels);
+    }
+    case KernelKind::softmax:
+      return softmax(*work.as<Attention>(), work.batch);
+    case KernelKind::elementwise:
+      return with_energy(elementwise(work.rows * work.as<Elementwise>()->per_row));
     default:
-      return rows == 0 ? KernelCost{} : collective_cost(op, rows, links, spec_);
+      no_kernel(work, spec_);
   }
 }
 
@@ -82,7 +85,7 @@ KernelCost Npu::elementwise(Bytes bytes) const {
 }
 
 // Scores come from the PIM over the bus and go back to it: that traffic is logit's and attend's.
-KernelCost Npu::softmax(const Operator& op, const BatchShape& batch) const {
+KernelCost Npu::softmax(const Attention& op, const BatchShape& batch) const {
   KernelCost cost;
   const auto scores = static_cast<double>(op.query_heads * batch.decode_context_sum);
   cost.time = cost.compute =
@@ -91,13 +94,13 @@ KernelCost Npu::softmax(const Operator& op, const BatchShape& batch) const {
 }
 
 // GEMVs of one request and KV head are one array's.
-double Npu::busiest_array(const Operator& op, double requests) const {
+double Npu::busiest_array(const Attention& op, double requests) const {
   const double gemvs = std::max(1.0, requests * static_cast<double>(op.kv_heads));
   return std::ceil(gemvs / static_cast<double>(shape_.arrays.arrays)) / gemvs;
 }
 
 // The first tiles cross the bus before anything runs, and fill the arrays; the last row leaves them.
-Seconds Npu::fill_and_drain(const Operator& op, double requests) const {
+Seconds Npu::fill_and_drain(const Attention& op, double requests) const {
   if (shape_.fitted || requests == 0) return Seconds(0);
   const SystolicArrays& a = shape_.arrays;
   const double used = std::min(static_cast<double>(a.arrays), requests * static_cast<double>(op.kv_heads));
@@ -106,7 +109,7 @@ Seconds Npu::fill_and_drain(const Operator& op, double requests) const {
          Seconds(static_cast<double>(2 * a.rows + a.columns - 2) / a.clock_hz);
 }
 
-KernelCost Npu::decodes(const Operator& op, double requests, double tokens) const {
+KernelCost Npu::decodes(const Attention& op, double requests, double tokens) const {
   const DecodeWork work = decode_work(shape_, op, busiest_array(op, requests), requests, tokens);
   KernelCost cost;
   cost.compute = std::max(work.arrays, work.vectors);
@@ -117,9 +120,9 @@ KernelCost Npu::decodes(const Operator& op, double requests, double tokens) cons
   return cost;
 }
 
-KernelCost Npu::attention(const Operator& op, const BatchShape& batch) const {
+KernelCost Npu::attention(const Attention& op, const BatchShape& batch) const {
   KernelCost cost = prefill_attention_cost(shape_, op, batch);
-  if (op.prefill_only || batch.decodes == 0) return cost;
+  if (batch.decodes == 0) return cost;
   const KernelCost more =
       decodes(op, static_cast<double>(batch.decodes), static_cast<double>(batch.decode_context_sum));
   cost.time += more.time, cost.compute += more.compute, cost.traffic += more.traffic;
@@ -127,19 +130,22 @@ KernelCost Npu::attention(const Operator& op, const BatchShape& batch) const {
   return cost;
 }
 
-PimGemvs::Table& Npu::table(const Operator& op) const {
-  if (!shape_.pim) throw std::logic_error(spec_.kind + " has no PIM for " + op.name);
-  return shape_.pim->table(op.kind == OperatorKind::logit ? PimOp::logit : PimOp::attend, op.query_heads,
+PimGemvs::Table& Npu::table(const Attention& op) const {
+  if (!shape_.pim) throw std::logic_error(spec_.kind + " has no PIM");
+  return shape_.pim->table(op.part == Attention::Part::logit ? PimOp::logit : PimOp::attend, op.query_heads,
                            op.head_dim);
 }
 
-KernelCost Npu::cost_by_member(const Operator& op, const BatchShape& batch,
-                               std::span<Seconds> channels) const {
-  if (op.kind != OperatorKind::logit && op.kind != OperatorKind::attend)
-    throw std::logic_error(op.name + " is not an operator of several channels");
+KernelCost Npu::cost_by_member(const KernelWork& work, int unit, std::span<Seconds> channels) const {
+  const KernelKind kind = kind_of(work.kernel);
+  if (kind != KernelKind::logit && kind != KernelKind::attend)
+    return Device::cost_by_member(work, unit, channels);
+  const auto& op = *work.as<Attention>();
+  const BatchShape& batch = work.batch;
   if (channels.size() != static_cast<std::size_t>(spec_.own().members) ||
       static_cast<std::int64_t>(batch.contexts.size()) != batch.decodes)
-    throw std::logic_error("a PIM is asked for " + op.name + " without the channels of the decodes");
+    throw std::logic_error(
+        fmt::format("a PIM is asked for {} without the channels of the decodes", work.name));
   PimGemvs::Table& gemvs = table(op);
   std::ranges::fill(channels, Seconds(0));
   KernelCost cost;
@@ -158,11 +164,14 @@ KernelCost Npu::cost_by_member(const Operator& op, const BatchShape& batch,
 }
 
 // Each of what may bound it is a line over the steps; the uppermost one holds until another crosses it.
-AffineKernelCost Npu::decode_attention(const Operator& op, const BatchShape& batch) const {
-  if (op.kind != OperatorKind::attention)
-    throw std::logic_error(op.name + " on a PIM is not affine in the step: play its steps one by one");
+AffineKernelCost Npu::decode_attention(const KernelWork& work, int) const {
+  if (kind_of(work.kernel) != KernelKind::attention)
+    throw std::logic_error(
+        fmt::format("{} on a PIM is not affine in the step: play its steps one by one", work.name));
+  const auto& op = *work.as<Attention>();
+  const BatchShape& batch = work.batch;
   constexpr std::int64_t ever = std::int64_t{1} << 50;
-  if (op.prefill_only || batch.decodes == 0) return {{}, {}, ever};
+  if (batch.decodes == 0) return {{}, {}, ever};
   const auto requests = static_cast<double>(batch.decodes);
   const auto tokens = static_cast<double>(batch.decode_context_sum);
   const double share = busiest_array(op, requests);
@@ -189,24 +198,28 @@ AffineKernelCost Npu::decode_attention(const Operator& op, const BatchShape& bat
   return affine;
 }
 
-std::string Npu::cannot_run(const StageGraph& stage) const {
-  for (const Operator* it : operators_of(stage)) {
-    const Operator& op = *it;
-    const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
-    const bool on_pim = op.kind == OperatorKind::logit || op.kind == OperatorKind::attend;
-    if (matrix && !(sixteen_bits(op.activations) && sixteen_bits(op.weights)))
+std::string Npu::cannot_attend(const Attention& op) const {
+  const bool on_pim = op.part == Attention::Part::logit || op.part == Attention::Part::attend;
+  if (op.part != Attention::Part::softmax && !sixteen_bits(op.kv_cache))
+    return fmt::format("{} attends to a KV cache in bf16 and fp16 alone, not in {}", spec_.kind,
+                       to_string(op.kv_cache));
+  if (!on_pim) return "";
+  if (!shape_.pim) return fmt::format("{} has no PIM: its partitioning is npu_units", spec_.kind);
+  if (op.head_dim > shape_.pim->page_elements())
+    return fmt::format("{}: a head of {} elements does not fit the PIM's page of {}", spec_.kind, op.head_dim,
+                       shape_.pim->page_elements());
+  const std::string why = shape_.pim->cannot_play(op.query_heads, op.head_dim);
+  return why.empty() ? "" : fmt::format("{}: {}", spec_.kind, why);
+}
+
+std::string Npu::cannot_run(std::span<const KernelWork> all) const {
+  for (const KernelWork& work : all) {
+    const Gemm* matrix = matrix_of(work);
+    if (matrix && !(sixteen_bits(matrix->activations) && sixteen_bits(matrix->weights)))
       return fmt::format("{} calculates in bf16 and fp16 alone ({} has {} weights and {} activations)",
-                         spec_.kind, op.name, to_string(op.weights), to_string(op.activations));
-    if ((on_pim || op.kind == OperatorKind::attention) && !sixteen_bits(op.kv_cache))
-      return fmt::format("{} attends to a KV cache in bf16 and fp16 alone, not in {}", spec_.kind,
-                         to_string(op.kv_cache));
-    if (on_pim && !shape_.pim) return fmt::format("{} has no PIM: its partitioning is npu_units", spec_.kind);
-    if (on_pim && op.head_dim > shape_.pim->page_elements())
-      return fmt::format("{}: a head of {} elements does not fit the PIM's page of {}", spec_.kind,
-                         op.head_dim, shape_.pim->page_elements());
-    if (const std::string why = on_pim ? shape_.pim->cannot_play(op.query_heads, op.head_dim) : "";
-        !why.empty())
-      return fmt::format("{}: {}", spec_.kind, why);
+                         spec_.kind, work.name, to_string(matrix->weights), to_string(matrix->activations));
+    const auto* heads = work.as<Attention>();
+    if (const std::string why = heads ? cannot_attend(*heads) : ""; !why.empty()) return why;
   }
   return "";
 }

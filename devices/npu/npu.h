@@ -31,11 +31,11 @@ struct DecodeWork {
   Flops flops;
   Bytes memory;
 };
-DecodeWork decode_work(const NpuShape& shape, const Operator& op, double share, double decodes,
+DecodeWork decode_work(const NpuShape& shape, const Attention& op, double share, double decodes,
                        double tokens);
 
 // The matrices and the softmax of prefill chunks; K and V cross the bus once a KV head.
-KernelCost prefill_attention_cost(const NpuShape& shape, const Operator& op, const BatchShape& batch);
+KernelCost prefill_attention_cost(const NpuShape& shape, const Attention& op, const BatchShape& batch);
 KernelCost npu_gemm_cost(const NpuShape& shape, const GemmShape& gemm, std::int64_t count = 1);
 // Experts' tiles are many: dealt out evenly over the arrays.
 KernelCost npu_grouped_gemm_cost(const NpuShape& shape, const GemmShape& gemm, const ExpertShape& experts);

@@ -4,8 +4,8 @@
 // docs/calibration/README.md says what each constant stands for.
 #include <span>
 
-#include "models/machine/kernel_cost.h"
 #include "models/machine/batch_shape.h"
+#include "models/machine/kernel_cost.h"
 
 namespace weir {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "models/machine/kernel.h"
 #include "sim/core/params.h"
 
 namespace weir {
 
-enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all, send_receive };
 enum class LinkShape { switched, ring, full_mesh };
 
 struct MeasuredLibrary;  // measured_collectives.h

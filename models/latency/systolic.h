@@ -8,8 +8,8 @@
 // tiles.
 #include <cstdint>
 
-#include "models/machine/kernel_cost.h"
 #include "models/latency/matrix.h"
+#include "models/machine/kernel_cost.h"
 
 namespace weir {
 

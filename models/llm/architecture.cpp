@@ -7,29 +7,14 @@
 namespace weir {
 namespace {
 
-struct TypeEntry {
-  DataType type;
-  const char* name;
-  double bytes;
-};
-constexpr std::array<TypeEntry, 6> types = {{{DataType::fp32, "fp32", 4},
-                                             {DataType::bf16, "bf16", 2},
-                                             {DataType::fp16, "fp16", 2},
-                                             {DataType::fp8, "fp8", 1},
-                                             {DataType::int8, "int8", 1},
-                                             {DataType::int4, "int4", 0.5}}};
-
-const TypeEntry& entry(DataType type) {
-  return types[static_cast<std::size_t>(type)];
-}
-
 bool quantised(DataType type) {
   return bytes_per_element(type) < 2;
 }
 
 DataType type_named(const std::string& name) {
-  for (const TypeEntry& t : types)
-    if (name == t.name) return t.type;
+  for (const DataType type :
+       {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8, DataType::int4})
+    if (name == to_string(type)) return type;
   return DataType::bf16;  // the problem was reported
 }
 
@@ -62,14 +47,6 @@ std::int64_t parameters_with(const Architecture& m, std::int64_t MixtureOfExpert
 }
 
 }  // namespace
-
-double bytes_per_element(DataType type) {
-  return entry(type).bytes;
-}
-
-std::string to_string(DataType type) {
-  return entry(type).name;
-}
 
 Precision Precision::from(Params& params) {
   // int4 is for weights: they are expanded before they are multiplied.

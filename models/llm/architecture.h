@@ -6,13 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "models/machine/data_type.h"
 #include "sim/core/params.h"
 
 namespace weir {
-
-enum class DataType { fp32, bf16, fp16, fp8, int8, int4 };
-double bytes_per_element(DataType type);
-std::string to_string(DataType type);
 
 struct Precision {  // of one scenario
   DataType weights = DataType::bf16;

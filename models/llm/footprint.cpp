@@ -7,9 +7,7 @@ namespace weir {
 namespace {
 
 double gemm_bytes(const Operator& op) {
-  const std::int64_t matrices = op.kind == OperatorKind::grouped_gemm ? op.experts : 1;
-  const std::int64_t elements = matrices * op.in_features * op.out_features;  // 0 where it is no GEMM
-  return static_cast<double>(elements) * bytes_per_element(op.weights);
+  return stored_bytes(lowered(op, {})).value();
 }
 
 // Norms and biases of a layer, on one rank. The biases of sums over the ranks (o_proj, down_proj) are on

@@ -8,15 +8,12 @@ namespace {
 // Every rank of a tensor group already holds every token, so there is nothing to dispatch or to combine by
 // all-to-all: each rank leaves out the tokens that are not its experts', and the all-reduce that ends the MLP
 // adds up the rest.
-Operator grouped(const char* name, const OperatorMaker& make, std::int64_t in_features,
-                 std::int64_t out_features) {
+Operator grouped(const char* name, const OperatorMaker& make, std::int64_t in, std::int64_t out) {
   const MixtureOfExperts& moe = make.layer.moe;
-  Operator op = make.gemm(name, in_features, out_features);
-  op.kind = OperatorKind::grouped_gemm;
-  op.experts = moe.experts / make.sharding.expert;
-  op.active = moe.active;
-  op.total_experts = moe.experts;
-  return op;
+  const Operator one = make.gemm(name, in, out);
+  return {.name = name,
+          .kernel = GroupedGemm{std::get<Gemm>(one.kernel), moe.experts / make.sharding.expert, moe.active,
+                                moe.experts}};
 }
 
 }  // namespace

@@ -4,82 +4,66 @@
 // and add their own (prefetch, transfers) through rewrite.h; devices time them; the engine runs them.
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "models/llm/architecture.h"
+#include "models/machine/kernel.h"
 
 namespace weir {
 
-enum class OperatorKind {
-  gemm,          // rows x in_features by in_features x out_features
-  grouped_gemm,  // the experts of one rank: `experts` matrices, rows spread over them by the router
-  attention,     // prefill chunks and decodes against the KV cache
-  logit,         // decode attention in three, where several units share it: K q,
-  softmax,       // of the scores,
-  attend,        // V s
-  elementwise,   // norms, activations, rotary embedding, residuals: bytes only
-  all_reduce,
-  all_gather,
-  all_to_all,
-  prefetch,  // into the device's cache, of what an operator reads that was there before it
-  // Of decodes whose KV cache lies in a memory that computes, or beside another processor:
-  decode_attention,  // all of their attention,
-  offload,           // their Q, K and V on the way there,
-  onload,            // the results on the way back;
-  store,             // and the keys and values of prompts, which are computed here
+// What an operator is done for so often as there are of these in the batch.
+enum class Rows {
+  tokens,         // every token of the iteration
+  sequences,      // those that yield a token (LM head)
+  prompt_tokens,  // tokens of prompts
+  decodes,
 };
 
-inline bool is_collective(OperatorKind kind) {
-  return kind == OperatorKind::all_reduce || kind == OperatorKind::all_gather ||
-         kind == OperatorKind::all_to_all;
-}
-
-// Attention follows contexts; all other kinds cost the same for the same number of rows.
-inline bool follows_contexts(OperatorKind kind) {
-  return kind == OperatorKind::attention || kind == OperatorKind::logit || kind == OperatorKind::softmax ||
-         kind == OperatorKind::attend || kind == OperatorKind::decode_attention ||
-         kind == OperatorKind::offload || kind == OperatorKind::onload || kind == OperatorKind::store;
-}
-
-// Host transfers cross the link between a device and its host's memory.
-inline bool is_host_transfer(OperatorKind kind) {
-  return kind == OperatorKind::offload || kind == OperatorKind::onload || kind == OperatorKind::store;
-}
-
-enum class Rows {
-  tokens,     // every token of the iteration
-  sequences,  // one a sequence that yields a token (LM head)
+// The KV caches that lie in these channels: [first, last). All of them, unless a policy says otherwise.
+struct ChannelRange {
+  int first = 0, last = std::numeric_limits<int>::max();
+  bool has(int channel) const { return channel >= first && channel < last; }
+  bool operator==(const ChannelRange&) const = default;
 };
 
 struct Operator {
   // The layer as profiles name it (devices/profile_bundle.h), the collective's kind, or of experts:
   // moe_router, moe_gate_up, moe_act, moe_down, moe_sum (adding up a token's experts).
   std::string name;
-  OperatorKind kind = OperatorKind::elementwise;
-  Rows rows = Rows::tokens;
-  DataType weights = DataType::bf16, activations = DataType::bf16, kv_cache = DataType::bf16;
-  DataType outputs = DataType::bf16;               // gemm, grouped_gemm
-  std::int64_t in_features = 0, out_features = 0;  // gemm, grouped_gemm
-  // grouped_gemm: on this rank, a token's, the layer's
-  std::int64_t experts = 0, active = 0, total_experts = 0;
-  // attention, on this rank; of logit, softmax and attend the heads that this operator takes
-  std::int64_t query_heads = 0, kv_heads = 0, head_dim = 0;
-  bool prefill_only = false;  // attention whose decodes logit, softmax and attend take
-  Bytes bytes_per_row{};      // elementwise: read + written; collectives: payload, of all chunks
-  int devices = 1;            // collectives: ranks taking part
-  double begin = 0, end = 1;  // of a kernel in chunks: this one's share of its columns, or of the payload
-  int unit = 0;               // set by the partitioning policy: index into the device's units
-  int window = -1;            // prefetch: index into StageGraph::windows; all else as what it is for
-  bool each_member = false;   // the members of its unit run it by themselves, each what it has to do
-  int member = -1;            // of its unit, the one that runs it; -1: all of them
-  bool rotates = false;       // that is the member of layer 0; in layer l it is the one l places on
-  int channel = -1;           // of the memory: what it does is for the KV caches there; -1: for all
+  Kernel kernel;               // for one row of the rank's share
+  Rows rows = Rows::tokens;    // attention: decodes, prompts, or (tokens) both
+  ChannelRange channels = {};  // attention: of the decodes; copies: of what they copy
+  double begin = 0, end = 1;   // of a kernel in chunks: this one's share of its columns, or of the payload
+  double share = 1;            // of its rows, evenly: what members of its unit have of all channels
+  int unit = 0;                // set by the partitioning policy: index into the device's units
+  bool each_member = false;    // the members of its unit run it by themselves, each what it has to do
+  int member = -1;             // of its unit, the one that runs it; -1: all of them
+  bool rotates = false;        // that is the member of layer 0; in layer l it is the one l places on
 
+  KernelKind kind() const { return kind_of(kernel); }
+  template <class K>
+  const K* as() const {
+    return std::get_if<K>(&kernel);
+  }
   bool operator==(const Operator&) const = default;
 };
+
+inline bool is_collective(const Operator& op) {
+  return op.as<Communication>() != nullptr;
+}
+
+// Attention, and copies of what it reads and yields, follow contexts and where they lie; all others cost the
+// same for the same number of rows.
+inline bool follows_contexts(const Operator& op) {
+  return op.as<Attention>() || op.as<Copy>();
+}
+
+// What the operator asks of a machine in this batch. Valid as long as the operator and the batch's spans.
+KernelWork lowered(const Operator& op, const BatchShape& batch);
 
 using OperatorGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Operator>;
 

@@ -27,15 +27,14 @@ Vertex append_attention(OperatorGraph& graph, const OperatorMaker& make, Vertex 
     at = append(graph, make.elementwise("qk_norm", 2. * static_cast<double>(both * m.head_dim)), {at});
   if (m.rotary_dim > 0)
     at = append(graph, make.elementwise("rotary_emb", 2. * static_cast<double>(both * m.rotary_dim)), {at});
-  Operator attention;
-  attention.name = "attention";
-  attention.kind = OperatorKind::attention;
-  attention.activations = make.precision.hidden();
-  attention.kv_cache = make.precision.kv_cache;
-  attention.query_heads = heads.query;
-  attention.kv_heads = heads.kv;
-  attention.head_dim = m.head_dim;
-  at = append(graph, std::move(attention), {at});
+  at = append(graph,
+              {.name = "attention",
+               .kernel = Attention{.query_heads = heads.query,
+                                   .kv_heads = heads.kv,
+                                   .head_dim = m.head_dim,
+                                   .activations = make.precision.hidden(),
+                                   .kv_cache = make.precision.kv_cache}},
+              {at});
   return append(graph, make.gemm("o_proj", heads.query * m.head_dim, m.hidden), {at});
 }
 
@@ -77,9 +76,10 @@ OperatorGraph parallel_block(const OperatorMaker& make) {
 OperatorGraph prologue(const OperatorMaker& make) {
   const double hidden = static_cast<double>(make.model.hidden);
   OperatorGraph graph;
-  Operator lookup = make.elementwise("embedding", hidden);
   const double rows = make.model.learned_positions > 0 ? 2 : 1;
-  lookup.bytes_per_row += Bytes(rows * hidden * bytes_per_element(lookup.weights));
+  Operator lookup = make.elementwise("embedding", hidden);
+  std::get<Elementwise>(lookup.kernel).per_row +=
+      Bytes(rows * hidden * bytes_per_element(make.precision.unquantised_weights()));
   const Vertex embedding = append(graph, std::move(lookup), {});
   if (make.sharding.tensor > 1) append(graph, make.all_reduce(), {embedding});
   return graph;
@@ -98,56 +98,37 @@ OperatorGraph epilogue(const OperatorMaker& make) {
   head.rows = Rows::sequences;
   at = append(graph, std::move(head), {at});
   if (make.sharding.tensor > 1) {
-    Operator gather = make.all_reduce();
-    gather.name = "all_gather";
-    gather.kind = OperatorKind::all_gather;
-    gather.rows = Rows::sequences;
-    gather.bytes_per_row = Bytes(static_cast<double>(vocabulary) * logit);
-    at = append(graph, std::move(gather), {at});
+    const Bytes logits(static_cast<double>(vocabulary) * logit);
+    at = append(graph,
+                {.name = "all_gather",
+                 .kernel = Communication{Collective::all_gather, logits, make.sharding.tensor},
+                 .rows = Rows::sequences},
+                {at});
   }
-  Operator sampler = make.elementwise("sampler", 0);
-  sampler.rows = Rows::sequences;
-  sampler.bytes_per_row = Bytes(static_cast<double>(m.vocabulary) * (logit + sampler_fp32_bytes));
-  append(graph, std::move(sampler), {at});
+  const Bytes sampled(static_cast<double>(m.vocabulary) * (logit + sampler_fp32_bytes));
+  append(graph, {.name = "sampler", .kernel = Elementwise{sampled}, .rows = Rows::sequences}, {at});
   return graph;
 }
 
 }  // namespace
 
-Operator OperatorMaker::gemm(const char* name, std::int64_t in_features, std::int64_t out_features) const {
-  Operator op;
-  op.name = name;
-  op.kind = OperatorKind::gemm;
-  op.weights = precision.weights;
-  op.activations = precision.activations;
-  op.outputs = precision.hidden();
-  op.in_features = in_features;
-  op.out_features = out_features;
-  return op;
+Operator OperatorMaker::gemm(const char* name, std::int64_t in, std::int64_t out) const {
+  return {.name = name,
+          .kernel = Gemm{in, out, precision.weights, precision.activations, precision.hidden()}};
 }
 
-Operator OperatorMaker::unquantised_gemm(const char* name, std::int64_t in_features,
-                                         std::int64_t out_features) const {
-  Operator op = gemm(name, in_features, out_features);
-  op.weights = precision.unquantised_weights();
-  op.activations = op.outputs = precision.unquantised();
-  return op;
+Operator OperatorMaker::unquantised_gemm(const char* name, std::int64_t in, std::int64_t out) const {
+  const DataType type = precision.unquantised();
+  return {.name = name, .kernel = Gemm{in, out, precision.unquantised_weights(), type, type}};
 }
 
 Operator OperatorMaker::elementwise(const char* name, double elements) const {
-  Operator op;
-  op.name = name;
-  op.weights = precision.unquantised_weights();
-  op.activations = precision.hidden();
-  op.bytes_per_row = Bytes(elements * bytes_per_element(op.activations));
-  return op;
+  return {.name = name, .kernel = Elementwise{Bytes(elements * bytes_per_element(precision.hidden()))}};
 }
 
 Operator OperatorMaker::all_reduce() const {
-  Operator op = elementwise("all_reduce", static_cast<double>(model.hidden));
-  op.kind = OperatorKind::all_reduce;
-  op.devices = sharding.tensor;
-  return op;
+  const Bytes payload(static_cast<double>(model.hidden) * bytes_per_element(precision.hidden()));
+  return {.name = "all_reduce", .kernel = Communication{Collective::all_reduce, payload, sharding.tensor}};
 }
 
 Vertex append_mlp(OperatorGraph& graph, const OperatorMaker& make, std::int64_t intermediate, bool gated,

@@ -24,9 +24,9 @@ struct OperatorMaker {
   const Precision& precision;
   const Sharding& sharding;
 
-  Operator gemm(const char* name, std::int64_t in_features, std::int64_t out_features) const;
+  Operator gemm(const char* name, std::int64_t in, std::int64_t out) const;
   // A GEMM whose weights and input are not quantised: router, LM head.
-  Operator unquantised_gemm(const char* name, std::int64_t in_features, std::int64_t out_features) const;
+  Operator unquantised_gemm(const char* name, std::int64_t in, std::int64_t out) const;
   // `elements` of the hidden type read or written a row.
   Operator elementwise(const char* name, double elements) const;
   // Adds up the hidden state over the tensor group.

@@ -5,7 +5,7 @@
 
 namespace weir {
 
-int unit_running(std::span<const Unit> units, OperatorKind kind) {
+int unit_running(std::span<const Unit> units, KernelKind kind) {
   const auto found = std::ranges::find_if(units, [kind](const Unit& unit) { return unit.runs(kind); });
   return found == units.end() ? -1 : static_cast<int>(found - units.begin());
 }
@@ -17,9 +17,7 @@ std::string unit_names(std::span<const Unit> units) {
 }
 
 Unit link_unit() {
-  return {"link",
-          {OperatorKind::all_reduce, OperatorKind::all_gather, OperatorKind::all_to_all},
-          {{own_memory}, {interconnect}}};
+  return {"link", {KernelKind::communication}, {{own_memory}, {interconnect}}};
 }
 
 }  // namespace weir

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "models/llm/operator_graph.h"
+#include "models/machine/kernel.h"
 
 namespace weir {
 
@@ -22,6 +22,8 @@ struct Memory {
   std::optional<BytesPerSecond> sustained = {};
   int members = 1;             // alike; what a request keeps of a layer lies in one (PIM channels, ranksets)
   bool evenly_filled = false;  // each member holds an equal share of everything (an assumption)
+  bool is_cache = false;       // a unit that runs prefetches fills it
+  std::int64_t page_elements = 0, banks = 0;  // of a member that computes in its banks
 
   bool operator==(const Memory&) const = default;
   BytesPerSecond reached() const { return sustained.value_or(bandwidth); }
@@ -47,16 +49,16 @@ struct Port {  // from a unit to a resource
 };
 
 struct Unit {
-  std::string name;                 // in results and messages
-  std::vector<OperatorKind> kinds;  // that it runs
+  std::string name;               // in results and messages
+  std::vector<KernelKind> kinds;  // that it runs
   std::vector<Port> ports = {Port{}};
   int members = 1;  // alike, side by side, each with its own share of an operator (PIM channels)
 
-  bool runs(OperatorKind kind) const { return std::ranges::find(kinds, kind) != kinds.end(); }
+  bool runs(KernelKind kind) const { return std::ranges::find(kinds, kind) != kinds.end(); }
 };
 
 // Index of the first one that runs it; -1: none does.
-int unit_running(std::span<const Unit> units, OperatorKind kind);
+int unit_running(std::span<const Unit> units, KernelKind kind);
 // Their names, for messages.
 std::string unit_names(std::span<const Unit> units);
 

@@ -11,7 +11,7 @@ namespace {
 
 // Between GEMMs a kernel of the same unit runs: a device where that is another one is an NPU.
 bool has_one_unit_for_kernels(std::span<const Unit> units) {
-  return unit_running(units, OperatorKind::gemm) == unit_running(units, OperatorKind::elementwise);
+  return unit_running(units, KernelKind::gemm) == unit_running(units, KernelKind::elementwise);
 }
 
 class DeviceOnly final : public PartitioningPolicy {

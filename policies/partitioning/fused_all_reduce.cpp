@@ -21,10 +21,11 @@ constexpr const char* key = "fused_all_reduce_chunks";
 // (beside it in a parallel block) is there before, and each chunk waits for it as a whole.
 std::optional<std::size_t> fused_gemm(const OperatorGraph& graph, std::size_t reduce) {
   std::optional<std::size_t> last;
-  if (graph[reduce].kind != OperatorKind::all_reduce) return last;
+  const auto* sum = graph[reduce].as<Communication>();
+  if (!sum || sum->collective != Collective::all_reduce) return last;
   for (const auto edge : boost::make_iterator_range(boost::in_edges(reduce, graph)))
     last = std::max(last, std::optional(boost::source(edge, graph)));
-  const bool fuses = last && graph[*last].kind == OperatorKind::gemm && boost::out_degree(*last, graph) == 1;
+  const bool fuses = last && graph[*last].as<Gemm>() && boost::out_degree(*last, graph) == 1;
   return fuses ? last : std::nullopt;
 }
 
@@ -34,7 +35,7 @@ class FusedAllReduce final : public PartitioningPolicy {
       : policy_(std::move(policy)), chunks_(chunks) {}
 
   StageGraph place(StageGraph stage, std::span<const Unit> units) const override {
-    if (unit_running(units, OperatorKind::all_reduce) < 0)
+    if (unit_running(units, KernelKind::communication) < 0)
       throw UnfitKey(key,
                      "a unit for collectives is needed beside which GEMMs can run, and the device has none");
     return rewrite(policy_->place(std::move(stage), units),
@@ -61,10 +62,11 @@ class FusedAllReduce final : public PartitioningPolicy {
   }
 
   std::int64_t columns_of(const Operator& gemm) const {
-    if (gemm.out_features < chunks_)
-      throw UnfitKey(key, fmt::format("{} has {} columns, too few for {} chunks", gemm.name,
-                                      gemm.out_features, chunks_));
-    return gemm.out_features;
+    const std::int64_t columns = std::get<Gemm>(gemm.kernel).out;
+    if (columns < chunks_)
+      throw UnfitKey(key,
+                     fmt::format("{} has {} columns, too few for {} chunks", gemm.name, columns, chunks_));
+    return columns;
   }
 
   // Cuts a GEMM that many columns wide, or the all-reduce of its output; the last chunk takes the rest.
@@ -74,7 +76,7 @@ class FusedAllReduce final : public PartitioningPolicy {
     op.name = fmt::format("{} {}/{}", op.name, number + 1, chunks_);
     op.begin = static_cast<double>(begin) / static_cast<double>(columns);
     op.end = static_cast<double>(end) / static_cast<double>(columns);
-    if (op.kind == OperatorKind::gemm) op.out_features = end - begin;
+    if (auto* gemm = std::get_if<Gemm>(&op.kernel)) gemm->out = end - begin;
     return op;
   }
 

@@ -22,20 +22,21 @@ struct Transfers {
 
 struct Host {        // units
   int memory, link;  // none where the memory is the device's own
+  int channels;      // of the memory
 };
 
 // Behind PIM in the device comes that of its host, which then holds the KV cache.
 int attending_memory(std::span<const Unit> units) {
   int memory = -1;
   for (std::size_t u = 0; u < units.size(); ++u)
-    if (units[u].runs(OperatorKind::decode_attention)) memory = static_cast<int>(u);
+    if (units[u].runs(KernelKind::decode_attention)) memory = static_cast<int>(u);
   return memory;
 }
 
 // Transfers over the link to the host may stop its memory, or run beside it on a unit that does nothing else.
 int host_link(std::span<const Unit> units) {
   const auto found = std::ranges::find_if(units, [](const Unit& unit) {
-    return unit.runs(OperatorKind::offload) && !unit.runs(OperatorKind::decode_attention);
+    return unit.runs(KernelKind::copy) && !unit.runs(KernelKind::decode_attention);
   });
   return found == units.end() ? -1 : static_cast<int>(found - units.begin());
 }
@@ -53,7 +54,7 @@ class GpuPim final : public PartitioningPolicy {
           "gpu_pim needs a memory that attends to decodes: PIM in the device, or among the devices "
           "of the node host memory such as dimm_pim (the device has {})",
           unit_names(units)));
-    return split(placed, {memory, host_link(units)});
+    return split(placed, {memory, host_link(units), units[static_cast<std::size_t>(memory)].members});
   }
 
   bool keeps_kv_in_host_memory() const override { return true; }
@@ -62,26 +63,32 @@ class GpuPim final : public PartitioningPolicy {
  private:
   StageGraph split(StageGraph placed, Host host) const {
     return rewrite(std::move(placed), [&](const OperatorGraph& from, std::size_t v) {
-      if (from[v].kind != OperatorKind::attention) return Replacement(from[v]);
+      if (!from[v].as<Attention>()) return Replacement(from[v]);
       return host.link >= 0 ? in_host(from[v], host) : in_device(from[v], host.memory);
     });
   }
 
-  Operator prefill(Operator attention) const {
-    attention.prefill_only = !spare_memory_;
+  static Operator prompts_of(Operator attention) {
+    attention.rows = Rows::prompt_tokens;
     return attention;
   }
 
-  static Operator part(Operator attention, const char* name, OperatorKind kind, int unit) {
-    attention.name = name;
-    attention.kind = kind;
-    attention.unit = unit;
+  // All prompts, and the decodes whose KV caches are not in the host's channels.
+  Operator on_device(Operator attention, Host host) const {
+    if (!spare_memory_) return prompts_of(std::move(attention));
+    attention.channels.first = host.channels;
     return attention;
   }
 
-  Replacement in_device(const Operator& attention, int unit) const {
-    Replacement parts(prefill(attention));
-    parts.operators.push_back(part(attention, "decode_attention", OperatorKind::decode_attention, unit));
+  static Operator of_decodes(const Operator& whole, int unit) {
+    Attention attention = std::get<Attention>(whole.kernel);
+    attention.part = Attention::Part::decodes;
+    return {.name = "decode_attention", .kernel = attention, .rows = Rows::decodes, .unit = unit};
+  }
+
+  static Replacement in_device(const Operator& attention, int unit) {
+    Replacement parts(prompts_of(attention));
+    parts.operators.push_back(of_decodes(attention, unit));
     return parts;
   }
 
@@ -90,12 +97,19 @@ class GpuPim final : public PartitioningPolicy {
   // as that link, and hold their rankset all the while.
   Replacement in_host(const Operator& attention, Host host) const {
     enum { prompts, offload, decodes, onload, store };
+    const auto& heads = std::get<Attention>(attention.kernel);
+    const Bytes query = bytes_per_query(heads), token = bytes_per_token(heads);
+    const auto copy = [](const char* name, Copy what, Rows rows, int unit) {
+      return Operator{.name = name, .kernel = what, .rows = rows, .unit = unit};
+    };
     Replacement parts;
-    parts.operators = {prefill(attention),
-                       part(attention, "offload", OperatorKind::offload, transfer_unit(host)),
-                       part(attention, "decode_attention", OperatorKind::decode_attention, host.memory),
-                       part(attention, "onload", OperatorKind::onload, transfer_unit(host)),
-                       part(attention, "store", OperatorKind::store, host.memory)};
+    parts.operators = {on_device(attention, host),
+                       copy("offload", {Copy::Way::out, query + token}, Rows::decodes, transfer_unit(host)),
+                       of_decodes(attention, host.memory),
+                       copy("onload", {Copy::Way::back, query}, Rows::decodes, transfer_unit(host)),
+                       copy("store", {Copy::Way::out, token}, Rows::prompt_tokens, host.memory)};
+    for (const int in_host : {offload, decodes, onload, store})
+      parts.operators[in_host].channels.last = host.channels;
     parts.operators[decodes].each_member = true;
     parts.operators[store].each_member = transfers_.concurrent;
     if (transfers_.concurrent) parts.operators[offload].member = 0, parts.operators[onload].member = 1;

@@ -27,40 +27,38 @@ class NpuPim final : public PartitioningPolicy {
 
   StageGraph place(StageGraph stage, std::span<const Unit> units) const override {
     StageGraph placed = each_on_its_unit(std::move(stage), units, "npu_pim");
-    const int pim = unit_for(units, OperatorKind::logit, "logit (a PIM, that is)", "npu_pim");
-    const int vector = unit_for(units, OperatorKind::softmax, "softmax", "npu_pim");
+    const int pim = unit_for(units, KernelKind::logit, "logit (a PIM, that is)", "npu_pim");
+    const int vector = unit_for(units, KernelKind::softmax, "softmax", "npu_pim");
     const bool overlap = params_.head_overlap.value_or(!stops_reads(units[static_cast<std::size_t>(pim)]));
     return rewrite(std::move(placed), [&](const OperatorGraph& from, std::size_t v) {
-      return from[v].kind == OperatorKind::attention ? split(from[v], pim, vector, overlap)
-                                                     : Replacement(from[v]);
+      return from[v].as<Attention>() ? split(from[v], pim, vector, overlap) : Replacement(from[v]);
     });
   }
 
  private:
   // Figure 10: groups of as many heads as a page holds go their own way, so that one's softmax runs while
   // another's scores are worked out.
-  Replacement split(const Operator& attention, int pim, int vector, bool overlap) const {
-    Replacement parts(attention);
-    parts.operators[0].prefill_only = true;
+  Replacement split(const Operator& whole, int pim, int vector, bool overlap) const {
+    const auto& attention = std::get<Attention>(whole.kernel);
+    Replacement parts(whole);
+    parts.operators[0].rows = Rows::prompt_tokens;
     parts.first = parts.last = {0};
     const std::int64_t all = attention.query_heads;
     const std::int64_t in_page = std::max<std::int64_t>(1, params_.page_elements / attention.head_dim);
     const std::int64_t step = overlap ? std::min(in_page, all) : all;
     for (std::int64_t head = 0; head < all; head += step) {
       const std::int64_t heads = std::min(step, all - head);
-      const auto add = [&](const char* name, OperatorKind kind, int unit) {
-        Operator part = attention;
-        part.name = name;
-        part.kind = kind;
-        part.unit = unit;
-        part.query_heads = heads;
-        part.kv_heads = kv_heads_of(attention, head, heads);
-        parts.operators.push_back(std::move(part));
+      const auto add = [&](const char* name, Attention::Part part, int unit) {
+        Attention some = attention;
+        some.part = part;
+        some.query_heads = heads;
+        some.kv_heads = kv_heads_of(attention, head, heads);
+        parts.operators.push_back({.name = name, .kernel = some, .rows = Rows::decodes, .unit = unit});
         return parts.operators.size() - 1;
       };
-      const std::size_t logit = add("logit", OperatorKind::logit, pim);
-      const std::size_t softmax = add("softmax", OperatorKind::softmax, vector);
-      const std::size_t attend = add("attend", OperatorKind::attend, pim);
+      const std::size_t logit = add("logit", Attention::Part::logit, pim);
+      const std::size_t softmax = add("softmax", Attention::Part::softmax, vector);
+      const std::size_t attend = add("attend", Attention::Part::attend, pim);
       parts.edges.insert(parts.edges.end(), {{logit, softmax}, {softmax, attend}});
       parts.first.push_back(logit);
       parts.last.push_back(attend);
@@ -69,7 +67,7 @@ class NpuPim final : public PartitioningPolicy {
   }
 
   // KV heads that these query heads attend to; groups that cut through one share it.
-  static std::int64_t kv_heads_of(const Operator& attention, std::int64_t head, std::int64_t heads) {
+  static std::int64_t kv_heads_of(const Attention& attention, std::int64_t head, std::int64_t heads) {
     const std::int64_t sharing = std::max<std::int64_t>(1, attention.query_heads / attention.kv_heads);
     return (head + heads - 1) / sharing - head / sharing + 1;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "models/llm/operator_graph.h"
 #include "models/machine/machine.h"
 #include "sim/core/catalog.h"
 

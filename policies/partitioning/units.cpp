@@ -8,7 +8,7 @@
 
 namespace weir {
 
-int unit_for(std::span<const Unit> units, OperatorKind kind, const std::string& what, const char* policy) {
+int unit_for(std::span<const Unit> units, KernelKind kind, const std::string& what, const char* policy) {
   const int unit = unit_running(units, kind);
   if (unit < 0)
     throw std::invalid_argument(
@@ -20,7 +20,7 @@ int unit_for(std::span<const Unit> units, OperatorKind kind, const std::string& 
 StageGraph each_on_its_unit(StageGraph stage, std::span<const Unit> units, const char* policy) {
   return rewrite(std::move(stage), [&](const OperatorGraph& from, std::size_t v) -> Replacement {
     Operator op = from[v];
-    op.unit = unit_for(units, op.kind, is_collective(op.kind) ? op.name + " over a link" : op.name, policy);
+    op.unit = unit_for(units, op.kind(), is_collective(op) ? op.name + " over a link" : op.name, policy);
     return op;
   });
 }

@@ -9,7 +9,7 @@ namespace weir {
 namespace {
 
 int prefetch_unit(std::span<const Unit> units) {
-  const int unit = unit_running(units, OperatorKind::prefetch);
+  const int unit = unit_running(units, KernelKind::prefetch);
   if (unit < 0)
     throw std::invalid_argument(
         "prefetches need a unit \"prefetch\", which a device without a cache has not");
@@ -48,16 +48,16 @@ void add(StageGraph& stage, const CommunicationWindow& window, const Communicati
   OperatorGraph& graph = stage.parts[place.part].operators;
   std::size_t fetch = boost::num_vertices(graph);
   for (const std::size_t before : predecessors(graph, place.vertex))
-    if (graph[before].kind == OperatorKind::prefetch) fetch = before;
+    if (graph[before].as<Prefetch>()) fetch = before;
   if (fetch == boost::num_vertices(graph)) {
     Operator op = graph[place.vertex];
     op.name = "prefetch " + op.name;
-    op.kind = OperatorKind::prefetch;
+    op.kernel = Prefetch();
     op.unit = unit;
     boost::add_vertex(op, graph);
     boost::add_edge(fetch, place.vertex, graph);
   }
-  graph[fetch].window = number;
+  std::get<Prefetch>(graph[fetch].kernel).window = number;
   const auto& [part, communication, _] = window.communication;
   for (const std::size_t before : predecessors(stage.parts[part].operators, communication))
     if (place.next)

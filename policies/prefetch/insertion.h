@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/llm/operator_graph.h"
 #include "models/machine/machine.h"
 #include "policies/prefetch/windows.h"
 

@@ -20,7 +20,7 @@ constexpr double equal = 1 + 1e-9;           // what the timeline's sums of time
 
 std::size_t prefetches(const StageGraph& stage) {
   std::size_t count = 0;
-  for_each_operator(stage, [&](const Operator& op, double) { count += op.kind == OperatorKind::prefetch; });
+  for_each_operator(stage, [&](const Operator& op, double) { count += op.as<Prefetch>() != nullptr; });
   return count;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 
+#include "models/llm/operator_graph.h"
 #include "models/machine/machine.h"
 #include "sim/core/catalog.h"
 

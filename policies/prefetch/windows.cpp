@@ -32,12 +32,12 @@ std::vector<std::size_t> reached_from(const OperatorGraph& graph, std::size_t co
   search(graph, communication, [&](std::size_t v) { order.push_back(v); });
   std::vector<bool> later(boost::num_vertices(graph));
   for (const std::size_t v : order)
-    if (v != communication && is_collective(graph[v].kind) && !later[v])
+    if (v != communication && is_collective(graph[v]) && !later[v])
       search(graph, v, [&](std::size_t after) { later[after] = true; });
   std::erase_if(order, [&](std::size_t v) {
-    const OperatorKind kind = graph[v].kind;
-    return later[v] || !(kind == OperatorKind::gemm || kind == OperatorKind::grouped_gemm ||
-                         kind == OperatorKind::attention);
+    const KernelKind kind = graph[v].kind();
+    return later[v] ||
+           !(kind == KernelKind::gemm || kind == KernelKind::grouped_gemm || kind == KernelKind::attention);
   });
   return order;
 }
@@ -45,8 +45,7 @@ std::vector<std::size_t> reached_from(const OperatorGraph& graph, std::size_t co
 // Other chunks of the communication's own kernel are before it on the link.
 bool is_alone(const OperatorGraph& graph, std::size_t communication) {
   std::vector<bool> ordered(boost::num_vertices(graph));
-  for (std::size_t v = 0; v < ordered.size(); ++v)
-    ordered[v] = is_collective(graph[v].kind) && graph[v].end < 1;
+  for (std::size_t v = 0; v < ordered.size(); ++v) ordered[v] = is_collective(graph[v]) && graph[v].end < 1;
   search(graph, communication, [&](std::size_t v) { ordered[v] = true; });
   for (std::size_t from = 0; from < ordered.size(); ++from)
     if (!ordered[from])
@@ -66,7 +65,7 @@ std::vector<CommunicationWindow> communication_windows(const StageGraph& stage) 
         one_after_the_other(own, next < stage.parts.size() ? stage.parts[next].operators : nothing);
     const std::size_t boundary = boost::num_vertices(own);
     for (std::size_t v = 0; v < boundary; ++v) {
-      if (!is_collective(both[v].kind) || both[v].end < 1) continue;
+      if (!is_collective(both[v]) || both[v].end < 1) continue;
       CommunicationWindow window{{part, v}, {}, is_alone(own, v)};
       // What is fetched for the next part starts with what the communication waits for in its own.
       const bool first = boost::in_degree(v, own) == 0;

@@ -153,7 +153,9 @@ void fit_kv_cache(const Scenario& s, ReplicaPlan& replica, const std::string& po
   replica.kv_blocks = std::accumulate(of.blocks.begin(), of.blocks.end(), std::int64_t{0});
   replica.swap_blocks = room->swap;
   const std::int64_t heads = heads_of_rank(s.model, replica.spec.parallelism).query;
-  replica.mha = device.mha.value_or(MhaParameters{});
+  replica.mha = {};
+  const Memory& memory = replica.rank.kv_memory();
+  if (memory.banks > 0) replica.mha.page = memory.page_elements, replica.mha.banks = memory.banks;
   replica.mha.heads = heads;
   replica.mha.embedding = heads * s.model.head_dim;
   check_longest(replica, pointer, reading);

@@ -219,7 +219,7 @@ class Placer {
       reading_.problem(pointer + policy, refused.what());
       return false;
     }
-    const std::string why = rank.on->cannot_run(replica.stages.back());
+    const std::string why = rank.cannot_run(replica.stages.back());
     if (!why.empty()) reading_.problem(pointer, why);
     return why.empty();
   }

@@ -90,9 +90,9 @@ class Notes {
   void assumptions() {
     if (s_.assumptions == "physical") return;
     for (const NodeSpec& node : s_.nodes) {
-      if (node.host_memory && node.host_memory->spec().assumed) return;
+      if (node.host_memory && node.host_memory->spec().notes.assumed) return;
       for (const DeviceGroup& group : node.devices)
-        if (group.device->spec().assumed) return;
+        if (group.device->spec().notes.assumed) return;
     }
     note("/assumptions",
          fmt::format("\"{}\" changes nothing: no device of the cluster has such a set of constants",

@@ -7,12 +7,12 @@ namespace {
 
 // The stream of prefetches only where there are any.
 bool shown(const Unit& unit, const StepModel& model) {
-  return !unit.runs(OperatorKind::prefetch) || model.prefetches();
+  return !unit.runs(KernelKind::prefetch) || model.prefetches();
 }
 
 // A unit beside those of the other kernels.
 bool attends_to_decodes(const Unit& unit) {
-  return unit.runs(OperatorKind::decode_attention) || unit.runs(OperatorKind::attend);
+  return unit.runs(KernelKind::decode_attention) || unit.runs(KernelKind::attend);
 }
 
 DeviceUsage nothing_used_yet(const Scenario& scenario, const Rank& rank, const StepModel& model,
@@ -23,8 +23,8 @@ DeviceUsage nothing_used_yet(const Scenario& scenario, const Rank& rank, const S
   usage.kind = device.kind;
   usage.devices = static_cast<int>(devices);
   usage.peak = device.peak(scenario.precision.activations);
-  usage.die_mm2 = device.die_mm2;
-  usage.kernels = device.kernels;
+  usage.die_mm2 = device.notes.die_mm2;
+  usage.kernels = device.notes.kernels;
   usage.energy_note = device.power.note;
   if (rank.keeps_kv_elsewhere()) usage.host_memory = rank.kv_memory().name;
   usage.memory_bandwidth = device.own().bandwidth;

@@ -21,9 +21,8 @@ Seconds mean(const std::vector<Seconds>& members) {
 
 }  // namespace
 
-PlayedStep::PlayedStep(const Rank& rank, const StageGraph& placed, int chains)
-    : device_(rank.on), links_(rank.collectives) {
-  const DeviceSpec& device = device_->spec();
+PlayedStep::PlayedStep(const Rank& rank, const StageGraph& placed, int chains) : rank_(rank) {
+  const DeviceSpec& device = rank.on->spec();
   if (device.units.size() > StepCost::most_units)
     throw std::invalid_argument(fmt::format("{} has {} units; a step counts {} at most", device.kind,
                                             device.units.size(), StepCost::most_units));
@@ -37,7 +36,7 @@ PlayedStep::PlayedStep(const Rank& rank, const StageGraph& placed, int chains)
 
 void PlayedStep::place(const StageStep& step, const StageGraph& placed) {
   const auto copies_of = [&](const Operator& op) -> Copies& {
-    std::vector<Copies>& all = follows_contexts(op.kind) ? by_contexts_ : by_rows_;
+    std::vector<Copies>& all = follows_contexts(op) ? by_contexts_ : by_rows_;
     const auto found =
         std::ranges::find_if(all, [&](const Copies& copies) { return cost_alike(copies.op, op); });
     if (found != all.end()) return *found;
@@ -61,8 +60,9 @@ void PlayedStep::place(const StageStep& step, const StageGraph& placed) {
 StepCost PlayedStep::fill(const Copies& copies, std::size_t chain, const BatchShape& batch) {
   members_.resize(timeline_->times(copies.index[chain].front()).size());
   const bool shared = members_.size() > 1;
-  const KernelCost cost =
-      shared ? device_->cost_by_member(copies.op, batch, members_) : device_->cost(copies.op, batch, *links_);
+  const KernelCost cost = shared
+                              ? rank_.on->cost_by_member(lowered(copies.op, batch), copies.op.unit, members_)
+                              : rank_.cost(copies.op, batch);
   for (const int op : copies.index[chain]) {
     set_cost(*timeline_, graph_, op, cost);
     if (shared) std::ranges::copy(members_, timeline_->times(op).begin());

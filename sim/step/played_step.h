@@ -41,8 +41,7 @@ class PlayedStep {
   StepCost fill_timeline(std::span<const BatchShape> chains);
   StepCost fill(const Copies& copies, std::size_t chain, const BatchShape& batch);
 
-  std::shared_ptr<const Device> device_;
-  std::shared_ptr<const CollectiveModel> links_;
+  Rank rank_;
   StepGraph graph_;
   std::vector<Copies> by_rows_, by_contexts_;
   std::optional<Prefetched> prefetched_;

@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "devices/kernel_shapes.h"
-#include "models/llm/stored_bytes.h"
 
 namespace weir {
 namespace {
@@ -16,11 +15,11 @@ std::size_t reader_of(const OperatorGraph& part, std::size_t fetch) {
 }  // namespace
 
 Prefetched::Prefetched(const Rank& rank, const StageStep& step, const StageGraph& placed)
-    : device_(rank.on), links_(rank.collectives), policy_(rank.prefetch), windows_(placed.windows) {
+    : rank_(rank), policy_(rank.prefetch), windows_(placed.windows) {
   for (std::size_t p = 0; p < placed.parts.size(); ++p) {
     const OperatorGraph& part = placed.parts[p].operators;
     for (const auto v : boost::make_iterator_range(boost::vertices(part))) {
-      if (part[v].kind != OperatorKind::prefetch) continue;
+      if (!part[v].as<Prefetch>()) continue;
       const std::size_t reader = reader_of(part, v);
       Fetch fetch{part[v], part[reader], static_cast<double>(placed.parts[p].times), {}, {}};
       for (const StageStep::Chain& chain : step.chains) {
@@ -30,7 +29,7 @@ Prefetched::Prefetched(const Rank& rank, const StageStep& step, const StageGraph
       fetches_.push_back(std::move(fetch));
     }
   }
-  std::ranges::stable_sort(fetches_, {}, [](const Fetch& f) { return f.fetch.window; });
+  std::ranges::stable_sort(fetches_, {}, [](const Fetch& f) { return f.window(); });
   const std::size_t n = fetches_.size();
   offered_.assign(step.chains.size(), {std::vector<PrefetchCandidate>(n), std::vector<KernelCost>(n),
                                        std::vector<BytesPerSecond>(n), std::vector<double>(n)});
@@ -42,20 +41,20 @@ Prefetched::Prefetched(const Rank& rank, const StageStep& step, const StageGraph
 std::vector<bool> Prefetched::covered(const OperatorGraph& part) {
   std::vector<bool> covered(boost::num_vertices(part));
   for (const auto v : boost::make_iterator_range(boost::vertices(part)))
-    if (part[v].kind == OperatorKind::prefetch) covered[v] = covered[reader_of(part, v)] = true;
+    if (part[v].as<Prefetch>()) covered[v] = covered[reader_of(part, v)] = true;
   return covered;
 }
 
 // Sub-batches fetch at the same time, each into an equal share.
 Bytes Prefetched::share_of_cache() const {
-  return device_->spec().cache()->capacity / static_cast<double>(fetches_.front().fetch_index.size());
+  return rank_.on->spec().cache()->capacity / static_cast<double>(fetches_.front().fetch_index.size());
 }
 
 BytesPerSecond Prefetched::beside_a(const KernelCost& communication) const {
-  const DeviceSpec& spec = device_->spec();
-  if (!policy_->yields() || !(communication.time > Seconds(0))) return device_->spec().cache()->reached();
+  const DeviceSpec& spec = rank_.on->spec();
+  if (!policy_->yields() || !(communication.time > Seconds(0))) return rank_.on->spec().cache()->reached();
   const BytesPerSecond reached = spec.own().reached();
-  return std::min(device_->spec().cache()->reached(),
+  return std::min(rank_.on->spec().cache()->reached(),
                   reached - std::min(communication.moved[own_memory] / communication.time, reached));
 }
 
@@ -65,19 +64,19 @@ void Prefetched::offer(Offered& offered, const BatchShape& batch) const {
   BytesPerSecond stream;
   for (std::size_t i = 0; i < fetches_.size(); ++i) {
     const Fetch& f = fetches_[i];
-    offered.uncached[i] = device_->cost(f.reader, batch, *links_);
-    if (f.fetch.window != window) {
-      window = f.fetch.window;
-      const KernelCost communication =
-          device_->cost(windows_[static_cast<std::size_t>(window)], batch, *links_);
+    const KernelWork reader = lowered(f.reader, batch);
+    offered.uncached[i] = rank_.cost(f.reader, batch);
+    if (f.window() != window) {
+      window = f.window();
+      const KernelCost communication = rank_.cost(windows_[static_cast<std::size_t>(window)], batch);
       stream = beside_a(communication);
       // Beside a sub-batch's collective the other sub-batch computes.
       const bool shared = f.fetch_index.size() > 1;
       beside = shared ? Bytes(0) : stream * communication.time;
     }
     offered.streams[i] = stream;
-    offered.asked_for[i] = asked_for(f.reader, batch);
-    offered.candidates[i] = {window, stored_bytes(f.reader, batch), beside};
+    offered.asked_for[i] = asked_for(reader);
+    offered.candidates[i] = {window, stored_bytes(reader), beside};
   }
 }
 
@@ -86,7 +85,7 @@ KernelCost Prefetched::fetch_cost(Bytes bytes, BytesPerSecond stream) const {
   KernelCost cost;
   cost.moved[own_memory] = bytes;
   cost.time = cost.traffic = bytes / stream;
-  cost.energy = device_->spec().power.dynamic(Flops(0), bytes, Bytes(0));
+  cost.energy = rank_.on->spec().power.dynamic(Flops(0), bytes, Bytes(0));
   return cost;
 }
 
@@ -101,13 +100,13 @@ StepCost Prefetched::set(Timeline& timeline, const StepGraph& graph, std::size_t
     while (end < fetches_.size() && candidates[end].window == candidates[first].window) ++end;
     find_hits(share_of_cache(), {reads_.data() + first, end - first});
   }
-  const DeviceSpec& spec = device_->spec();
+  const DeviceSpec& spec = rank_.on->spec();
   StepCost sum;
   for (std::size_t i = 0; i < fetches_.size(); ++i) {
     const Fetch& f = fetches_[i];
     const CachedRead& read = reads_[i];
     const KernelCost fetch = fetch_cost(read.fetched, streams[i]);
-    KernelCost reader = reading_from_cache(uncached[i], read.hits, device_->spec().cache()->bandwidth);
+    KernelCost reader = reading_from_cache(uncached[i], read.hits, rank_.on->spec().cache()->bandwidth);
     reader.energy -= spec.power.dynamic(Flops(0), read.hits, Bytes(0));
     set_cost(timeline, graph, f.fetch_index[chain], fetch);
     set_cost(timeline, graph, f.reader_index[chain], reader);

@@ -29,6 +29,7 @@ class Prefetched {
     Operator fetch, reader;
     double times;                                // a step
     std::vector<int> fetch_index, reader_index;  // in the graph, by chain
+    int window() const { return std::get<Prefetch>(fetch.kernel).window; }
   };
   struct Offered {  // to the policy, of each fetch
     std::vector<PrefetchCandidate> candidates;
@@ -42,8 +43,7 @@ class Prefetched {
   BytesPerSecond beside_a(const KernelCost& communication) const;  // a stream of prefetches
   KernelCost fetch_cost(Bytes bytes, BytesPerSecond stream) const;
 
-  std::shared_ptr<const Device> device_;
-  std::shared_ptr<const CollectiveModel> links_;
+  Rank rank_;
   std::shared_ptr<const PrefetchPolicy> policy_;
   std::vector<Operator> windows_;
   std::vector<Fetch> fetches_;    // window by window

@@ -1,5 +1,6 @@
 #include "sim/step/rank.h"
 
+#include "devices/kernel_shapes.h"
 #include "models/llm/parts/spread.h"
 
 namespace weir {
@@ -12,10 +13,22 @@ MemberChannels member_channels(const Rank& rank) {
 
 }  // namespace
 
+KernelCost Rank::cost(const Operator& op, const BatchShape& batch) const {
+  const KernelWork work = lowered(op, batch);
+  return is_collective(op) ? collective_cost(work, *collectives, on->spec()) : on->cost(work, op.unit);
+}
+
+std::string Rank::cannot_run(const StageGraph& placed) const {
+  std::vector<KernelWork> all;
+  for (const Operator* op : operators_of(placed)) all.push_back(lowered(*op, {}));
+  return on->cannot_run(all);
+}
+
 StageGraph partitioned(StageGraph stage, const Rank& rank) {
   const DeviceSpec& device = rank.on->spec();
-  if (device.without_lm_head)
-    std::erase_if(stage.parts, [](const Part& part) { return part.name == "epilogue"; });
+  std::erase_if(stage.parts, [&](const Part& part) {
+    return std::ranges::find(device.untimed_parts, part.name) != device.untimed_parts.end();
+  });
   std::vector<int> members;
   for (const Unit& unit : device.units) members.push_back(unit.members);
   return spread_over_members(rank.partitioning->place(std::move(stage), device.units), members,

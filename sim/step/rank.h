@@ -6,6 +6,8 @@
 #include <string>
 
 #include "devices/device.h"
+#include "models/latency/collectives.h"
+#include "models/llm/operator_graph.h"
 #include "policies/partitioning/partitioning.h"
 #include "policies/placement/placement.h"
 #include "policies/prefetch/prefetch.h"
@@ -35,6 +37,10 @@ struct Rank {
   const Memory& kv_memory() const { return on->spec().memories[static_cast<std::size_t>(kv_memories[0])]; }
   bool keeps_kv_elsewhere() const { return kv_memories[0] != own_memory; }
   int placed_channels() const { return kv_memory().members; }
+  // Of an operator in this batch, on its unit or over the links.
+  KernelCost cost(const Operator& op, const BatchShape& batch) const;
+  // Why the device cannot run the placed stage (Device::cannot_run), or "".
+  std::string cannot_run(const StageGraph& placed) const;
   // The one that is the device's own memory, where that of its host comes first; -1: there is none.
   int own_channel() const { return kv_memories.size() > 1 ? placed_channels() : -1; }
 };

@@ -28,7 +28,7 @@ bool is_early(const StageGraph& stage, std::size_t part, std::size_t vertex) {
 }
 
 bool is_prefetch(const OperatorGraph& part, std::size_t vertex) {
-  return part[vertex].kind == OperatorKind::prefetch;
+  return part[vertex].as<Prefetch>() != nullptr;
 }
 
 bool is_first(const StageGraph& stage, std::size_t part, std::size_t vertex) {
@@ -73,7 +73,7 @@ const Unit& unit_of(const Operator& op, std::span<const Unit> units) {
   if (op.unit < 0 || op.unit >= std::ssize(units))
     throw std::invalid_argument(op.name + " is placed on a unit that is not there");
   const Unit& unit = units[static_cast<std::size_t>(op.unit)];
-  if (!unit.runs(op.kind))
+  if (!unit.runs(op.kind()))
     throw std::invalid_argument(
         fmt::format("{} is placed on unit {}, which does not run it", op.name, unit.name));
   return unit;

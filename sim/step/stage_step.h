@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "devices/device.h"
+#include "models/llm/operator_graph.h"
+#include "models/machine/kernel_cost.h"
 #include "sim/step/timeline/timeline.h"
 
 namespace weir {

@@ -48,7 +48,7 @@ StepCost StepRun::total(std::int64_t n) const {
 StepCost attributed(const KernelCost& kernel, const Operator& op, double times) {
   StepCost cost;
   cost.time = times * kernel.time;
-  (is_collective(op.kind)            ? cost.link_bound
+  (is_collective(op)                 ? cost.link_bound
    : kernel.compute > kernel.traffic ? cost.compute_bound
                                      : cost.memory_bound) = cost.time;
   cost.flops = times * kernel.flops;

@@ -3,8 +3,8 @@
 // step_model.h and played_step.h.
 #include <array>
 
-#include "models/machine/kernel_cost.h"
 #include "models/llm/operator_graph.h"
+#include "models/machine/kernel_cost.h"
 #include "models/memory/cache.h"
 
 namespace weir {

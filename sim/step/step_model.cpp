@@ -78,26 +78,25 @@ StepModel::StepModel(const Rank& rank, const StageGraph& placed, bool collective
     : rank_(rank),
       placed_(placed),
       device_(rank.on),
-      links_(rank.collectives),
       engine_(rank.engine),
       collectives_elsewhere_(collectives_elsewhere),
       with_prompts_{std::make_unique<PlayedStep>(rank, placed, 1), nullptr},
       serial_(with_prompts_.whole->serial()) {
   if (device_->measures_sampler()) engine_.per_sequence = Seconds(0);
   for_each_operator(placed, [this](const Operator& op, double times) {
-    auto& ops = follows_contexts(op.kind)    ? attention_ops_
+    auto& ops = follows_contexts(op)         ? attention_ops_
                 : op.rows == Rows::sequences ? sequence_ops_
                                              : token_ops_;
     ops.push_back({op, times});
-    serial_ = serial_ && (!follows_contexts(op.kind) || op.kind == OperatorKind::attention);
+    serial_ = serial_ && (!follows_contexts(op) || op.kind() == KernelKind::attention);
   });
   if (collectives_elsewhere_ && !serial_)
     throw std::invalid_argument("collectives cannot be played as flows where operators overlap");
 }
 
 KernelCost StepModel::kernel(const Operator& op, const BatchShape& batch) const {
-  KernelCost cost = device_->cost(op, batch, *links_);
-  if (collectives_elsewhere_ && is_collective(op.kind)) cost.time = Seconds(0);
+  KernelCost cost = rank_.cost(op, batch);
+  if (collectives_elsewhere_ && is_collective(op)) cost.time = Seconds(0);
   return cost;
 }
 
@@ -204,7 +203,8 @@ std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
 
 // Operators that do not follow contexts are the same in each step.
 std::int64_t StepModel::steps_of_lines(const BatchShape& batch, std::int64_t steps) const {
-  for (const Placed& placed : attention_ops_) steps = std::min(steps, device_->line_steps(placed.op, batch));
+  for (const Placed& placed : attention_ops_)
+    steps = std::min(steps, device_->line_steps(lowered(placed.op, batch), placed.op.unit));
   return steps;
 }
 
@@ -218,7 +218,7 @@ std::int64_t StepModel::play_run(const StepWork& work, std::int64_t steps, std::
 StepRun StepModel::affine_run(const BatchShape& batch, std::int64_t steps) const {
   StepRun run{.first = without_attention(batch), .slope = {}, .steps = steps};
   for (const Placed& placed : attention_ops_) {
-    const AffineKernelCost attention = device_->decode_attention(placed.op, batch);
+    const AffineKernelCost attention = device_->decode_attention(lowered(placed.op, batch), placed.op.unit);
     run.first += attributed(attention.first, placed.op, placed.times);
     // The slope follows the first step's bound, so that time stays the sum of its parts.
     KernelCost slope = attention.slope;
@@ -234,13 +234,10 @@ std::vector<StepModel::CollectiveCall> StepModel::collectives(const BatchShape& 
   std::vector<CollectiveCall> calls;
   for (const PlacedOps* ops : {&token_ops_, &sequence_ops_})
     for (const auto& [op, times] : *ops) {
-      if (!is_collective(op.kind)) continue;
-      const std::int64_t rows = op.rows == Rows::sequences ? batch.sequences : batch.tokens();
-      const Collective kind = op.kind == OperatorKind::all_reduce   ? Collective::all_reduce
-                              : op.kind == OperatorKind::all_gather ? Collective::all_gather
-                                                                    : Collective::all_to_all;
-      calls.push_back({kind, static_cast<double>(rows) * op.bytes_per_row, static_cast<std::int64_t>(times),
-                       static_cast<std::size_t>(op.unit)});
+      const auto* call = op.as<Communication>();
+      if (!call) continue;
+      calls.push_back({call->collective, lowered(op, batch).rows * call->per_row,
+                       static_cast<std::int64_t>(times), static_cast<std::size_t>(op.unit)});
     }
   return calls;
 }

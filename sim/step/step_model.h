@@ -63,7 +63,6 @@ class StepModel {
   const Rank rank_;
   const StageGraph placed_;
   std::shared_ptr<const Device> device_;
-  std::shared_ptr<const CollectiveModel> links_;
   EngineOverhead engine_;
   bool collectives_elsewhere_;
   struct Played {  // one batch, and two side by side: made when the first of them come

@@ -1,7 +1,9 @@
 #include <catch2/catch.hpp>
 
+#include "devices/kernel_shapes.h"
 #include "sim/core/embedded.h"
 #include "sim/studies/validation/kernels.h"
+#include "test/devices/priced.h"
 #include "test/devices/rows.h"
 #include "test/devices/sixteen_bit.h"
 
@@ -49,8 +51,8 @@ TEST_CASE("device catalog: every row is a plausible machine") {
     const auto device = catalog_device(kind);
     const DeviceSpec& spec = device->spec();
     CHECK(spec.kind == kind);
-    CHECK(spec.title.size() > 5);
-    CHECK(device_summary(kind) == spec.title);
+    CHECK(spec.notes.title.size() > 5);
+    CHECK(device_summary(kind) == spec.notes.title);
     CHECK(spec.own().capacity > Bytes(1e9));
     CHECK(spec.host_bandwidth < spec.own().bandwidth);
     CHECK(spec.dollars_per_hour > 0);
@@ -76,16 +78,17 @@ TEST_CASE("device catalog: every host memory is a plausible one, and by itself r
     const auto memory = catalog_device(kind);
     const DeviceSpec& spec = memory->spec();
     CHECK(spec.kind == kind);
-    CHECK(spec.title.size() > 5);
-    CHECK(device_summary(kind) == spec.title);
+    CHECK(spec.notes.title.size() > 5);
+    CHECK(device_summary(kind) == spec.notes.title);
     CHECK(spec.own().capacity > Bytes(1e11));
     CHECK(spec.host_bandwidth == spec.own().bandwidth);  // one bus
     CHECK(spec.dollars_per_hour > 0);
     CHECK(spec.power.idle < spec.power.tdp);
     CHECK(spec.own().members == spec.units.at(0).members);
-    CHECK_THAT(memory->cannot_run(stage), Catch::Contains(kind) && Catch::Contains("memory of a host"));
-    CHECK_THROWS_AS(memory->cost(attention_operator(8, 8), decode_batch(1, 1), no_links()), std::logic_error);
-    CHECK_THROWS_AS(memory->decode_attention(attention_operator(8, 8), decode_batch(1, 1)), std::logic_error);
+    CHECK_THAT(cannot_run(*memory, stage), Catch::Contains(kind) && Catch::Contains("memory of a host"));
+    CHECK_THROWS_AS(priced(*memory, attention_operator(8, 8), decode_batch(1, 1)), std::logic_error);
+    CHECK_THROWS_AS(decode_attention(*memory, attention_operator(8, 8), decode_batch(1, 1)),
+                    std::logic_error);
   }
 }
 
@@ -93,7 +96,7 @@ TEST_CASE("device catalog: 8-bit weights halve the bytes, 8-bit activations rais
   const auto h100 = catalog_device("h100_sxm");
   const BatchShape one = decode_batch(1, 1), many = decode_batch(8192, 1);
   const auto time = [&](DataType weights, DataType activations, const BatchShape& batch) {
-    return h100->cost(gemm_operator(8192, 8192, weights, activations), batch, no_links());
+    return priced(*h100, gemm_operator(8192, 8192, weights, activations), batch);
   };
   CHECK(time(DataType::fp8, DataType::bf16, one).moved[own_memory] /
             time(DataType::bf16, DataType::bf16, one).moved[own_memory] ==
@@ -111,23 +114,19 @@ TEST_CASE("device catalog: a type the device cannot calculate in is an answer, n
   Reading reading("test");
   const Architecture model = find_architecture("llama3.1-8b", reading, "");
   const StageGraph quantised = build_stage(model, fp8, {}, 0), plain = build_stage(model, {}, {}, 0);
-  CHECK(catalog_device("h100_sxm")->cannot_run(quantised) == "");
-  CHECK_THAT(catalog_device("a100_sxm_80gb")->cannot_run(quantised),
+  CHECK(cannot_run(*catalog_device("h100_sxm"), quantised) == "");
+  CHECK_THAT(cannot_run(*catalog_device("a100_sxm_80gb"), quantised),
              Catch::Contains("fp8") && Catch::Contains("bf16"));
-  CHECK_THAT(catalog_device("t4")->cannot_run(plain), Catch::Contains("bf16"));
-  CHECK(catalog_device("a100_sxm_80gb")->cannot_run(plain) == "");
-  CHECK(catalog_device("a100_sxm_80gb", {{"fp8_tflops", 624}})->cannot_run(quantised) == "");
+  CHECK_THAT(cannot_run(*catalog_device("t4"), plain), Catch::Contains("bf16"));
+  CHECK(cannot_run(*catalog_device("a100_sxm_80gb"), plain) == "");
+  CHECK(cannot_run(*catalog_device("a100_sxm_80gb", {{"fp8_tflops", 624}}), quantised) == "");
 }
 
 TEST_CASE("collectives on a device: timed by the links, their bytes and energy counted") {
   const auto h100 = catalog_device("h100_sxm");
-  Operator op;
-  op.name = "all_reduce";
-  op.kind = OperatorKind::all_reduce;
-  op.devices = 4;
-  op.bytes_per_row = Bytes(16384);
+  const Operator op{.name = "all_reduce", .kernel = Communication{Collective::all_reduce, Bytes(16384), 4}};
   const auto links = make_collectives(find_interconnect("nvlink4_switch"), "vllm");
-  const KernelCost cost = h100->cost(op, decode_batch(32, 100), *links);
+  const KernelCost cost = collective_cost(lowered(op, decode_batch(32, 100)), *links, h100->spec());
   CHECK(cost.time == links->time(Collective::all_reduce, Bytes(32 * 16384), 4));
   CHECK(cost.moved[interconnect] == links->sent(Collective::all_reduce, Bytes(32 * 16384), 4));
   CHECK(cost.energy > Joules(0));

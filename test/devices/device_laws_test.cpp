@@ -5,9 +5,9 @@
 #include <random>
 
 #include "devices/kernel_shapes.h"
-#include "models/llm/stored_bytes.h"
 #include "sim/core/embedded.h"
 #include "sim/studies/validation/kernels.h"
+#include "test/devices/priced.h"
 #include "test/devices/rows.h"
 #include "test/devices/sixteen_bit.h"
 
@@ -28,28 +28,28 @@ std::int64_t whole(Random& random, double low, double high) {  // log-uniform
 Operator random_operator(Random& random, const Device& device) {
   Operator op =
       gemm_operator(whole(random, 64, 16384), whole(random, 64, 65536), DataType::bf16, sixteen_bit(device));
+  Gemm& matrix = std::get<Gemm>(op.kernel);
   switch (random() % 5) {
     case 0:
-      if (device.spec().peak(DataType::fp8) > FlopsPerSecond(0)) op.weights = op.activations = DataType::fp8;
+      if (device.spec().peak(DataType::fp8) > FlopsPerSecond(0))
+        matrix.weights = matrix.activations = DataType::fp8;
       break;
     case 1:
-      op.weights = DataType::int4;
+      matrix.weights = DataType::int4;
       break;
-    case 2:
-      op.kind = OperatorKind::grouped_gemm;
-      op.experts = whole(random, 1, 64);
-      op.total_experts = op.experts * whole(random, 1, 8);
-      op.active = std::min<std::int64_t>(op.total_experts, whole(random, 1, 8));
-      break;
-    case 3: {
-      op = attention_operator(8 * whole(random, 1, 8), 8);
-      op.kv_cache = random() % 2 ? DataType::bf16 : DataType::fp8;
+    case 2: {
+      GroupedGemm experts{.each = matrix, .here = whole(random, 1, 64)};
+      experts.total = experts.here * whole(random, 1, 8);
+      experts.active = std::min<std::int64_t>(experts.total, whole(random, 1, 8));
+      op.kernel = experts;
       break;
     }
+    case 3:
+      op = attention_operator(8 * whole(random, 1, 8), 8);
+      std::get<Attention>(op.kernel).kv_cache = random() % 2 ? DataType::bf16 : DataType::fp8;
+      break;
     default:
-      op = Operator{};
-      op.name = "act_fn";
-      op.bytes_per_row = Bytes(static_cast<double>(whole(random, 64, 1e6)));
+      op = {.name = "act_fn", .kernel = Elementwise{Bytes(static_cast<double>(whole(random, 64, 1e6)))}};
   }
   return op;
 }
@@ -90,10 +90,10 @@ TEST_CASE("device catalog: on every row nothing beats its roofline or draws more
     for (int i = 0; i < 400; ++i) {
       const Operator op = random_operator(random, *device);
       const RandomBatch batch(random);
-      const KernelCost cost = device->cost(op, batch.shape, no_links());
+      const KernelCost cost = priced(*device, op, batch.shape);
 
-      const bool matrix = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
-      const FlopsPerSecond peak = matrix ? device->spec().peak(op.activations) : best_peak(*device);
+      const Gemm* matrix = matrix_of(lowered(op, batch.shape));
+      const FlopsPerSecond peak = matrix ? device->spec().peak(matrix->activations) : best_peak(*device);
       REQUIRE(cost.time >= cost.flops / peak);
       REQUIRE(cost.time >= cost.moved[own_memory] / device->spec().own().bandwidth);
       REQUIRE((power.idle * cost.time + cost.energy).value() <= power.tdp.value() * cost.time.value() * 1.01);
@@ -115,20 +115,20 @@ TEST_CASE("device catalog: more bandwidth is never slower, more tokens or contex
     for (int i = 0; i < 200; ++i) {
       const Operator op = random_operator(random, *device);
       RandomBatch batch(random);
-      const Seconds time = device->cost(op, batch.shape, no_links()).time;
-      REQUIRE(faster->cost(op, batch.shape, no_links()).time <= time);
+      const Seconds time = priced(*device, op, batch.shape).time;
+      REQUIRE(priced(*faster, op, batch.shape).time <= time);
       if (batch.chunks.size() == 1 && batch.shape.decodes == 0) {
         RandomBatch more = batch;
         ++more.chunks[0].tokens;
         more.update();
-        REQUIRE(device->cost(op, more.shape, no_links()).time >= time);
+        REQUIRE(priced(*device, op, more.shape).time >= time);
       }
       if (batch.shape.decodes > 0) {
         RandomBatch deeper = batch;
         deeper.update();
         deeper.shape.decode_context_sum += batch.shape.decodes;
         ++deeper.shape.decode_context_max;
-        REQUIRE(device->cost(op, deeper.shape, no_links()).time >= time);
+        REQUIRE(priced(*device, op, deeper.shape).time >= time);
       }
     }
   }
@@ -143,13 +143,13 @@ TEST_CASE("device catalog: every row's decode attention is affine until its step
       const Operator op = attention_operator(8 * whole(random, 1, 8), 8);
       BatchShape batch = decode_batch(whole(random, 1, 256), whole(random, 1, 8000));
       batch.decode_context_max += batch.decodes > 1 ? whole(random, 1, 5000) : 0;
-      const AffineKernelCost affine = device->decode_attention(op, batch);
+      const AffineKernelCost affine = decode_attention(*device, op, batch);
       const std::int64_t last = std::min<std::int64_t>(affine.steps, 5000) - 1;
       for (const std::int64_t step : {std::int64_t{0}, last / 3, last}) {
         BatchShape then = batch;
         then.decode_context_sum += step * batch.decodes;
         then.decode_context_max += step;
-        const KernelCost cost = device->cost(op, then, no_links());
+        const KernelCost cost = priced(*device, op, then);
         const double k = static_cast<double>(step);
         REQUIRE((affine.first.time + k * affine.slope.time).value() ==
                 Approx(cost.time.value()).epsilon(1e-12));
@@ -173,14 +173,15 @@ TEST_CASE(
     CHECK(cache.reached() <= device->spec().own().bandwidth);
     CHECK(cache.bandwidth >= device->spec().own().bandwidth);
     CHECK(std::ranges::count_if(device->spec().units,
-                                [](const Unit& unit) { return unit.runs(OperatorKind::prefetch); }) == 1);
+                                [](const Unit& unit) { return unit.runs(KernelKind::prefetch); }) == 1);
     for (int i = 0; i < 300; ++i) {
       const Operator op = random_operator(random, *device);
       const RandomBatch batch(random);
-      const KernelCost cost = device->cost(op, batch.shape, no_links());
-      const Bytes stored = asked_for(op, batch.shape) * stored_bytes(op, batch.shape);
+      const KernelCost cost = priced(*device, op, batch.shape);
+      const KernelWork work = lowered(op, batch.shape);
+      const Bytes stored = asked_for(work) * stored_bytes(work);
       if (!(stored > Bytes(0))) continue;
-      INFO(op.name << " " << static_cast<int>(op.kind));
+      INFO(op.name << " " << static_cast<int>(op.kind()));
       REQUIRE(stored.value() <=
               cost.moved[own_memory].value() * (1 + 1e-12));  // what may hit is part of what is read
       const auto overhead = [](const KernelCost& c) {
@@ -221,12 +222,12 @@ TEST_CASE(
                endless = catalog_device(kind, {{"memory_bandwidth_gb_per_s", 1e12}});
     for (int i = 0; i < 200; ++i) {
       const Operator op = random_operator(random, *device);
-      if (op.kind != OperatorKind::gemm && op.kind != OperatorKind::grouped_gemm) continue;
+      if (!op.as<Gemm>() && !op.as<GroupedGemm>()) continue;
       const RandomBatch batch(random);
-      const KernelCost cost = device->cost(op, batch.shape, no_links());
+      const KernelCost cost = priced(*device, op, batch.shape);
       if (!(cost.moved[own_memory] > Bytes(0))) continue;
       REQUIRE(reading_from_cache(cost, cost.moved[own_memory], BytesPerSecond(1e21)).time.value() ==
-              Approx(endless->cost(op, batch.shape, no_links()).time.value()).epsilon(1e-9));
+              Approx(priced(*endless, op, batch.shape).time.value()).epsilon(1e-9));
     }
   }
 }

@@ -2,12 +2,15 @@
 // but peaks count.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <numeric>
 
 #include "devices/host_memory/host_memory.h"
+#include "policies/partitioning/partitioning.h"
+#include "test/devices/priced.h"
 #include "test/devices/rows.h"
 #include "test/models/llm/decode_shape.h"
+#include "test/models/llm/parts.h"
 #include "test/policies/dice.h"
+#include "test/policies/make_policy.h"
 
 namespace weir::test {
 namespace {
@@ -23,10 +26,24 @@ std::shared_ptr<const Device> a100_beside(const std::string& memory, const Json&
   return with_host_memory(catalog_device("a100_sxm_80gb"), *dimm, devices);
 }
 
-Operator operator_of(OperatorKind kind, std::int64_t kv_heads, std::int64_t group, int channel = -1) {
-  Operator op = attention_operator(kv_heads * group, kv_heads);
-  op.kind = kind, op.channel = channel;
-  op.activations = op.kv_cache = DataType::fp16;
+Operator whole_attention(std::int64_t kv_heads, std::int64_t group) {
+  return {.name = "attention",
+          .kernel = Attention{Attention::Part::whole, kv_heads * group, kv_heads, 128, DataType::fp16,
+                              DataType::fp16}};
+}
+
+// Of that name, as the policy gpu_pim splits attention of these heads. `channel` -1: for all of the memory's.
+Operator operator_of(const Device& device, const std::string& name, std::int64_t kv_heads, std::int64_t group,
+                     int channel = -1) {
+  static const auto policy = make_policy(partitioning_policies(), "gpu_pim");
+  StageGraph stage;
+  boost::add_vertex(whole_attention(kv_heads, group), part(stage, "block"));
+  stage = policy->place(std::move(stage), device.spec().units);
+  const std::vector<const Operator*> all = operators_of(stage);
+  const auto found = std::ranges::find(all, name, &Operator::name);
+  REQUIRE(found != all.end());
+  Operator op = **found;
+  if (channel >= 0) op.channels = {channel, channel + 1};
   return op;
 }
 
@@ -61,15 +78,14 @@ struct Batch {
 };
 
 double seconds(const Device& device, const Operator& op, const Batch& batch) {
-  return device.cost(op, batch.shape(), no_links()).time.value();
+  return priced(device, op, batch.shape()).time.value();
 }
 
 // DDR4-3200: 64 bits at 3200 MT/s; a column of 64 bytes of each of 16 banks every tCCD_L = 8 clocks of 0.625
 // ns.
 constexpr double bus = 25.6e9, banks = 16 * 64 / (8 * 0.625e-9);
 
-constexpr OperatorKind elsewhere[] = {OperatorKind::decode_attention, OperatorKind::offload,
-                                      OperatorKind::onload, OperatorKind::store};
+constexpr const char* elsewhere[] = {"decode_attention", "offload", "onload", "store"};
 
 }  // namespace
 
@@ -82,7 +98,7 @@ TEST_CASE("dimm_pim: at the peak attention takes the bytes of a rankset over its
       const std::int64_t heads = dice(1, 24), group = dice(1, 8), of = dice(0, ranksets - 1);
       const Batch batch(dice, ranksets);
       const auto channel = static_cast<int>(of);
-      const Operator op = operator_of(OperatorKind::decode_attention, heads, group, channel);
+      const Operator op = operator_of(*device, "decode_attention", heads, group, channel);
       INFO(devices << " devices, " << ranksets << " ranksets, " << heads << " heads of " << group);
       // Whole heads go to a channel, or parts of them where there are too few; every query head reads again.
       const double on_busiest = heads >= channels ? std::ceil(static_cast<double>(heads) / channels)
@@ -105,9 +121,9 @@ TEST_CASE("dimm_pim: over a channel's bus K and V are read once, whoever shares 
     const Batch batch(dice, 1);
     const double read = static_cast<double>(heads) * batch.tokens(0) * 2 * 128 * 2;
     const double moved = batch.decodes(0) * static_cast<double>(2 * heads * group + 2 * heads) * 128 * 2;
-    const Operator op = operator_of(OperatorKind::decode_attention, heads, group, 0);
+    const Operator op = operator_of(*device, "decode_attention", heads, group, 0);
     CHECK(seconds(*device, op, batch) == Approx((read + moved) / (channels * bus)).epsilon(1e-9));
-    CHECK(device->cost(op, batch.shape(), no_links()).moved[host_memory].value() == Approx(read));
+    CHECK(priced(*device, op, batch.shape()).moved[host_memory].value() == Approx(read));
   }
 }
 
@@ -124,13 +140,13 @@ TEST_CASE("dimm_pim: queries, results and prompts take their bytes over the narr
       const double query = static_cast<double>(heads * group) * 128 * 2,
                    token = 2 * static_cast<double>(heads) * 128 * 2,
                    decodes = static_cast<double>(batch.contexts.size());
-      const auto time = [&](OperatorKind kind, int channel) {
-        return seconds(*device, operator_of(kind, heads, group, channel), batch);
+      const auto time = [&](const char* name, int channel) {
+        return seconds(*device, operator_of(*device, name, heads, group, channel), batch);
       };
-      CHECK(time(OperatorKind::offload, -1) == Approx(decodes * (query + token) / slower));
-      CHECK(time(OperatorKind::onload, -1) == Approx(decodes * query / slower));
+      CHECK(time("offload", -1) == Approx(decodes * (query + token) / slower));
+      CHECK(time("onload", -1) == Approx(decodes * query / slower));
       for (int channel = 0; channel < 4; ++channel)
-        CHECK(time(OperatorKind::store, channel) == Approx(batch.prompt_tokens(channel) * token / slower));
+        CHECK(time("store", channel) == Approx(batch.prompt_tokens(channel) * token / slower));
     }
   }
 }
@@ -143,14 +159,14 @@ TEST_CASE("host memories: every operator there is a line over the steps of decod
       const int ranksets = device->spec().memories.back().members;
       for (int round = 0; round < 20; ++round) {
         Batch batch(dice, ranksets);
-        for (const OperatorKind kind : elsewhere) {
+        for (const char* name : elsewhere) {
           const Operator op =
-              operator_of(kind, dice(1, 12), dice(1, 4), static_cast<int>(dice(-1, ranksets - 1)));
-          REQUIRE(device->line_steps(op, batch.shape()) > 1'000'000);
+              operator_of(*device, name, dice(1, 12), dice(1, 4), static_cast<int>(dice(-1, ranksets - 1)));
+          REQUIRE(line_steps(*device, op, batch.shape()) > 1'000'000);
           const auto after = [&](std::int64_t steps) {
             Batch grown = batch;
             for (DecodeContext& context : grown.contexts) context.tokens += steps;
-            return device->cost(op, grown.shape(), no_links());
+            return priced(*device, op, grown.shape());
           };
           const KernelCost first = after(0), second = after(1);
           INFO(memory << " " << keys.dump());
@@ -176,21 +192,21 @@ TEST_CASE("host memories: what the ranksets do adds up to what is done") {
     for (int round = 0; round < 30; ++round) {
       const Batch batch(dice, device->spec().memories.back().members);
       const std::int64_t heads = dice(1, 12), group = dice(1, 4);
-      for (const OperatorKind kind : {OperatorKind::decode_attention, OperatorKind::store}) {
+      for (const std::string name : {"decode_attention", "store"}) {
         KernelCost sum;
         for (int channel = 0; channel < device->spec().memories.back().members; ++channel) {
           const KernelCost one =
-              device->cost(operator_of(kind, heads, group, channel), batch.shape(), no_links());
+              priced(*device, operator_of(*device, name, heads, group, channel), batch.shape());
           sum.time += one.time, sum.flops += one.flops, sum.energy += one.energy,
               sum.moved[host_memory] += one.moved[host_memory];
         }
-        const KernelCost all = device->cost(operator_of(kind, heads, group), batch.shape(), no_links());
+        const KernelCost all = priced(*device, operator_of(*device, name, heads, group), batch.shape());
         INFO(memory);
         CHECK(sum.time.value() == Approx(all.time.value()));
         CHECK(sum.flops.value() == Approx(all.flops.value()));
         CHECK(sum.energy.value() == Approx(all.energy.value()));
         CHECK(sum.moved[host_memory].value() == Approx(all.moved[host_memory].value()));
-        if (kind == OperatorKind::decode_attention)  // two multiply-adds a query head, token and element
+        if (name == "decode_attention")  // two multiply-adds a query head, token and element
           CHECK(all.flops.value() ==
                 Approx(4. * 128 * static_cast<double>(heads * group * batch.shape().decode_context_sum)));
       }
@@ -209,8 +225,8 @@ TEST_CASE("host memories: commands are never faster than the peak, nor more rank
       const Batch batch(dice, played->spec().memories.back().members);
       const std::int64_t heads = dice(1, 12), group = dice(1, 16);
       INFO(memory << " " << heads << " heads of " << group);
-      for (const OperatorKind kind : elsewhere) {
-        const Operator op = operator_of(kind, heads, group);
+      for (const char* name : elsewhere) {
+        const Operator op = operator_of(*played, name, heads, group);
         const double time = seconds(*played, op, batch);
         CHECK(time >= seconds(*bound, op, batch) * (1 - 1e-9));
         CHECK(time >= seconds(*wide, op, batch) * (1 - 1e-9));
@@ -252,17 +268,14 @@ TEST_CASE("decodes elsewhere: everything but the decodes' attention is the devic
       if (one_channel) shape.contexts = {};
       BatchShape prompts = shape;
       prompts.decodes = prompts.decode_context_sum = prompts.decode_context_max = 0, prompts.contexts = {};
-      Operator attention = operator_of(OperatorKind::attention, 12, 1);
-      // A partitioning that splits no attention leaves all of it on the device; beside a host's memory none
-      // does.
-      if (one_channel)
-        CHECK(device->cost(attention, shape, no_links()).time ==
-              alone->cost(attention, shape, no_links()).time);
-      attention.prefill_only = true;
-      CHECK(device->cost(attention, shape, no_links()).time ==
-            alone->cost(attention, prompts, no_links()).time);
+      const Operator attention = whole_attention(12, 1);
+      Operator of_prompts = attention;
+      of_prompts.rows = Rows::prompt_tokens;
+      // Not split, all of it is the device's; beside a host's memory no partitioning leaves it so.
+      if (one_channel) CHECK(priced(*device, attention, shape).time == priced(*alone, attention, shape).time);
+      CHECK(priced(*device, of_prompts, shape).time == priced(*alone, attention, prompts).time);
       const Operator gemm = gemm_operator(dice(64, 8192), dice(64, 8192));
-      CHECK(device->cost(gemm, shape, no_links()).time == alone->cost(gemm, shape, no_links()).time);
+      CHECK(priced(*device, gemm, shape).time == priced(*alone, gemm, shape).time);
     }
   }
 }
@@ -274,7 +287,7 @@ TEST_CASE("a100_hbm_pim: every query head's K and V over the banks' bandwidth, c
   for (int round = 0; round < 50; ++round) {
     const Batch batch(dice, 1);
     const std::int64_t heads = dice(1, 16), group = dice(1, 8);
-    const Operator op = operator_of(OperatorKind::decode_attention, heads, group);
+    const Operator op = operator_of(*faster, "decode_attention", heads, group);
     const double read = static_cast<double>(heads * group * batch.shape().decode_context_sum) * 2 * 128 * 2;
     const double time = seconds(*faster, op, batch);
     CHECK(time > read / 32.6e12);

@@ -4,6 +4,7 @@
 #include "models/memory/memory_row.h"
 #include "sim/studies/validation/kernels.h"
 #include "test/app/run_weir.h"
+#include "test/devices/priced.h"
 
 namespace weir {
 extern const EmbeddedFiles device_catalog, kernel_catalog;
@@ -37,11 +38,11 @@ Json row_of(const EmbeddedFiles& catalog, const std::string& name) {
 
 Seconds pim_attention(const Device& npu) {
   Operator op = attention_operator(8, 8);
-  op.kind = OperatorKind::logit;
+  std::get<Attention>(op.kernel).part = Attention::Part::logit;
   const std::vector<DecodeContext> contexts = {{1024, 0}};
   BatchShape batch = decode_batch(1, 1024);
   batch.contexts = contexts;
-  return npu.cost(op, batch, *make_collectives({}, "")).time;
+  return priced(npu, placed_on(npu, op), batch).time;
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ TEST_CASE("given devices: every row of the catalog as a file is that device") {
     DeviceSpec a = mine.device->spec(), b = catalog_device(std::string(name))->spec();
     CHECK(a.kind == "mine");
     CHECK(std::exchange(a.own().name, b.own().name) == "mine");
-    CHECK(a.title == b.title);
+    CHECK(a.notes.title == b.notes.title);
     CHECK((a.memories == b.memories));
     CHECK(a.dollars_per_hour == b.dollars_per_hour);
     CHECK(unit_names(a.units) == unit_names(b.units));
@@ -74,8 +75,7 @@ TEST_CASE("given devices: a file stands on a base, its kernels and memory are na
   write(scratch / "gpu.json", R"({"base": "h100_sxm", "tdp_w": 900, "kernels": "parts/fast.json"})");
   const Operator gemm = gemm_operator(4096, 4096);
   const BatchShape one = decode_batch(1, 1);
-  const auto links = make_collectives({}, "");
-  const auto time = [&](const Device& d) { return d.cost(gemm, one, *links).time; };
+  const auto time = [&](const Device& d) { return priced(d, gemm, one).time; };
   const Made file = make("gpu.json", Json::object(), scenario);
   REQUIRE(file.device);
   CHECK(file.device->spec().power.tdp == Watts(900));
@@ -142,12 +142,10 @@ TEST_CASE("given devices: two memories of one name in a process do not share wha
 
 TEST_CASE("given devices: an NPU streams at what the bank model of a given memory reaches, unless told") {
   const auto efficiency = [](const Json& entry, const std::string& assumptions = "physical") {
-    Operator norm;
-    norm.bytes_per_row = Bytes(1e6);
+    const Operator norm{.name = "layernorm", .kernel = Elementwise{Bytes(1e6)}};
     const auto device = make("npu_only", entry, "scenario.json", assumptions).device;
     const BatchShape batch = decode_batch(1000, 1);
-    return (Bytes(1e9) / device->cost(norm, batch, *make_collectives({}, "")).time) /
-           device->spec().own().bandwidth;
+    return (Bytes(1e9) / priced(*device, norm, batch).time) / device->spec().own().bandwidth;
   };
   const Json slow = {{"ccd_l_ck", 8}};
   const auto slower = [&] { return stream_efficiency(memory_of(Json("hbm2_neupims"))); };

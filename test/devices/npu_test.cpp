@@ -6,6 +6,7 @@
 #include "models/memory/dram/channel.h"
 #include "sim/core/embedded.h"
 #include "sim/studies/validation/kernels.h"
+#include "test/devices/priced.h"
 
 namespace weir {
 extern const EmbeddedFiles device_catalog;
@@ -37,7 +38,7 @@ const SystolicArrays arrays{.arrays = 8,
 
 TEST_CASE("NPUs: what Table 2 of NeuPIMs says, and a unit for whatever works by itself") {
   for (const std::string& kind : npus) {
-    const DeviceSpec& spec = catalog_device(kind)->spec();
+    const DeviceSpec spec = catalog_device(kind)->spec();
     INFO(kind);
     CHECK(spec.own().capacity == Bytes(32. * (1 << 30)));
     CHECK(spec.own().bandwidth.value() == Approx(1.024e12));
@@ -45,8 +46,8 @@ TEST_CASE("NPUs: what Table 2 of NeuPIMs says, and a unit for whatever works by 
     CHECK(spec.peak(DataType::fp8) == FlopsPerSecond(0));
     const bool pim = kind != "npu_only";
     CHECK(spec.own().members == (pim ? 32 : 1));
-    REQUIRE(spec.mha.has_value() == pim);
-    if (pim) CHECK((spec.mha->page == 512 && spec.mha->banks == 32));
+    CHECK(spec.own().page_elements == (pim ? 512 : 0));
+    CHECK(spec.own().banks == (pim ? 32 : 0));
   }
   CHECK(unit_names(catalog_device("npu_only")->spec().units) == "systolic, vector, link");
   CHECK(unit_names(catalog_device("npu_pim_blocked")->spec().units) == "systolic, vector, pim_blocked, link");
@@ -71,61 +72,57 @@ TEST_CASE("NPUs: the catalog's memory efficiency is what the bank model reaches 
 TEST_CASE("NPUs: a matrix takes what the systolic arrays say, elementwise the longer of lanes and memory") {
   const auto npu = catalog_device("npu_only");
   for (const std::int64_t rows : {1, 64, 128, 500, 4096}) {
-    const KernelCost cost = npu->cost(gemm_operator(4096, 3072), decode_batch(rows, 1), no_links());
+    const KernelCost cost = priced(*npu, gemm_operator(4096, 3072), decode_batch(rows, 1));
     const KernelCost closed =
         systolic_gemm_cost(arrays, {.rows = static_cast<double>(rows), .in = 4096, .out = 3072});
     CHECK(cost.time.value() == Approx(closed.time.value()));
     CHECK(cost.moved[own_memory] == closed.moved[own_memory]);
   }
-  Operator norm;
-  norm.bytes_per_row = Bytes(8192);
-  CHECK(npu->cost(norm, decode_batch(10, 1), no_links()).time.value() == Approx(81920 / (0.915 * 1.024e12)));
+  const Operator norm{.name = "layernorm", .kernel = Elementwise{Bytes(8192)}};
+  CHECK(priced(*npu, norm, decode_batch(10, 1)).time.value() == Approx(81920 / (0.915 * 1.024e12)));
   const auto narrow = catalog_device("npu_only", {{"vector_lanes", 16}});
-  CHECK(narrow->cost(norm, decode_batch(10, 1), no_links()).time.value() == Approx(81920 / (16 * 4 * 1e9)));
+  CHECK(priced(*narrow, norm, decode_batch(10, 1)).time.value() == Approx(81920 / (16 * 4 * 1e9)));
 }
 
 TEST_CASE("NPUs: decodes read K and V once a KV head, a prefill of one head is its two matrices") {
   const auto npu = catalog_device("npu_only");
   const BatchShape decodes = decode_batch(64, 1000);
-  const KernelCost cost = npu->cost(attention_operator(8, 8), decodes, no_links());
+  const KernelCost cost = priced(*npu, attention_operator(8, 8), decodes);
   const double kv = 64. * 1000 * 2 * 8 * 128 * 2, vectors = 64. * 2 * 2 * 8 * 128;
   CHECK(cost.moved[own_memory].value() == Approx(kv + vectors));
   // 8 tiles fill the arrays, the last row leaves them; in between the bus is the slowest.
   const double ends = 8. * 128 * 128 * 2 / (0.915 * 1.024e12) + (2 * 128 + 128 - 2) / 1e9;
   CHECK(cost.time.value() == Approx((kv + vectors) / (0.915 * 1.024e12) + ends));
   // 8 query heads share a KV head: an eighth of the bytes and an array's tiles, the same arithmetic.
-  const KernelCost grouped = npu->cost(attention_operator(8, 1), decodes, no_links());
+  const KernelCost grouped = priced(*npu, attention_operator(8, 1), decodes);
   CHECK(grouped.moved[own_memory].value() == Approx(kv / 8 + vectors));
   CHECK(grouped.flops == cost.flops);
   CHECK(grouped.time < 0.2 * cost.time);
   // One array: the tiles are the slowest. (1000/128 + 1/2) of K, as many of V, 128 cycles each.
   const auto one = catalog_device("npu_only", {{"systolic_arrays", 1}});
   const double tiles = 64 * 8 * 2 * (1000. / 128 + 0.5);
-  CHECK(one->cost(attention_operator(8, 8), decodes, no_links()).compute.value() ==
-        Approx(tiles * 128 / 1e9));
+  CHECK(priced(*one, attention_operator(8, 8), decodes).compute.value() == Approx(tiles * 128 / 1e9));
 
   const PrefillChunk chunk{255,
                            128};  // 255 tokens attend to 128 before them and 128 of their own, on average
-  const KernelCost prefill = npu->cost(attention_operator(1, 1), prefill_batch({&chunk, 1}), no_links());
+  const KernelCost prefill = priced(*npu, attention_operator(1, 1), prefill_batch({&chunk, 1}));
   CHECK(prefill.flops == Flops(4. * 255 * 256 * 128));
   CHECK(prefill.compute.value() * 1e9 == Approx(static_cast<double>(systolic_cycles(arrays, 255, 128, 256) +
                                                                     systolic_cycles(arrays, 255, 256, 128))));
   Operator only = attention_operator(8, 8);
-  only.prefill_only = true;
-  CHECK(npu->cost(only, decodes, no_links()).time == Seconds(0));
-  CHECK(npu->decode_attention(only, decodes).first.time == Seconds(0));
+  only.rows = Rows::prompt_tokens;
+  CHECK(priced(*npu, only, decodes).time == Seconds(0));
+  CHECK(decode_attention(*npu, only, decodes).first.time == Seconds(0));
 }
 
 TEST_CASE("NPUs: experts share the arrays, and nothing beats the roofline of the busy ones") {
   const auto npu = catalog_device("npu_only");
   Operator op = gemm_operator(4096, 14336);
-  op.kind = OperatorKind::grouped_gemm;
-  op.experts = op.total_experts = 8;
-  op.active = 2;
-  const KernelCost few = npu->cost(op, decode_batch(1, 1), no_links());
+  op.kernel = GroupedGemm{.each = std::get<Gemm>(op.kernel), .here = 8, .active = 2, .total = 8};
+  const KernelCost few = priced(*npu, op, decode_batch(1, 1));
   CHECK(few.moved[own_memory] > 2 * Bytes(4096. * 14336 * 2));  // two experts' weights
   CHECK(few.moved[own_memory] < 2.01 * Bytes(4096. * 14336 * 2));
-  const KernelCost many = npu->cost(op, decode_batch(4096, 1), no_links());
+  const KernelCost many = priced(*npu, op, decode_batch(4096, 1));
   CHECK(many.flops.value() == Approx(2. * 4096 * 2 * 4096 * 14336));
   CHECK(many.time / (many.flops / npu->spec().peak(DataType::bf16)) < 1.05);
 }
@@ -133,11 +130,11 @@ TEST_CASE("NPUs: experts share the arrays, and nothing beats the roofline of the
 TEST_CASE("NPUs: the paper's assumptions are rooflines with fitted efficiencies, overrides go before them") {
   const auto npu = paper_device("npu_only");
   const auto gemm = [](const Device& device, std::int64_t rows) {
-    return device.cost(gemm_operator(4096, 4096), decode_batch(rows, 1), no_links()).time.value();
+    return priced(device, gemm_operator(4096, 4096), decode_batch(rows, 1)).time.value();
   };
   CHECK(gemm(*npu, 1) == Approx((4096. * 4096 + 2 * 4096) * 2 / (0.85 * 1.024e12)));
   CHECK(gemm(*npu, 4096) == Approx(2. * 4096 * 4096 * 4096 / 262.144e12));
-  const KernelCost kv = npu->cost(attention_operator(8, 8), decode_batch(64, 1000), no_links());
+  const KernelCost kv = priced(*npu, attention_operator(8, 8), decode_batch(64, 1000));
   CHECK(kv.time.value() == Approx(kv.moved[own_memory].value() / (0.35 * 1.024e12)));
   CHECK(gemm(*paper_device("npu_only", {{"memory_efficiency", 0.5}}), 1) ==
         Approx(gemm(*npu, 1) * 0.85 / 0.5));
@@ -151,7 +148,7 @@ TEST_CASE("NPUs: other than 16-bit numbers are an answer, not a guess") {
   const auto why = [&](DataType weights, DataType activations, DataType kv) {
     Precision precision;
     precision.weights = weights, precision.activations = activations, precision.kv_cache = kv;
-    return catalog_device("npu_only")->cannot_run(build_stage(model, precision, {}, 0));
+    return cannot_run(*catalog_device("npu_only"), build_stage(model, precision, {}, 0));
   };
   const auto bf16 = DataType::bf16, fp8 = DataType::fp8;
   CHECK(why(bf16, bf16, bf16) == "");

@@ -5,15 +5,16 @@
 
 #include "models/memory/pim/pim_costs.h"
 #include "sim/studies/validation/kernels.h"
+#include "test/devices/priced.h"
 #include "test/models/llm/decode_shape.h"
 #include "test/models/llm/parts.h"
 
 namespace weir::test {
 namespace {
 
-Operator part(OperatorKind kind, std::int64_t heads = 8, std::int64_t head_dim = 128) {
+Operator part(Attention::Part part, std::int64_t heads = 8, std::int64_t head_dim = 128) {
   Operator op = attention_operator(heads, heads, head_dim);
-  op.kind = kind;
+  std::get<Attention>(op.kernel).part = part;
   return op;
 }
 
@@ -31,8 +32,12 @@ struct Decodes {
 
 std::vector<Seconds> by_channel(const Device& device, const Operator& op, const BatchShape& batch) {
   std::vector<Seconds> times(static_cast<std::size_t>(device.spec().own().members), Seconds(-1));
-  device.cost_by_member(op, batch, times);
+  device.cost_by_member(lowered(op, batch), placed_on(device, op).unit, times);
   return times;
+}
+
+KernelCost on_unit(const Device& device, const Operator& op, const BatchShape& batch) {
+  return priced(device, placed_on(device, op), batch);
 }
 
 }  // namespace
@@ -46,8 +51,8 @@ TEST_CASE("PIM attention: a channel takes the sum of its requests' bank-model ti
                       .buffers = std::string(kind) == "neupims_npu" ? RowBuffers::dual : RowBuffers::single});
       const Decodes decodes(32, 40, 3);
       const BatchShape batch = decodes.batch();
-      for (const auto& [operation, pim] :
-           {std::pair{OperatorKind::logit, PimOp::logit}, std::pair{OperatorKind::attend, PimOp::attend}}) {
+      for (const auto& [operation, pim] : {std::pair{Attention::Part::logit, PimOp::logit},
+                                           std::pair{Attention::Part::attend, PimOp::attend}}) {
         std::vector<double> cycles(32);
         Joules energy;
         for (const DecodeContext& c : decodes.contexts) {
@@ -57,7 +62,7 @@ TEST_CASE("PIM attention: a channel takes the sum of its requests' bank-model ti
         }
         const std::vector<Seconds> times = by_channel(*device, part(operation), batch);
         for (std::size_t c = 0; c < 32; ++c) CHECK(times[c].value() == Approx(cycles[c] * 1e-9));
-        const KernelCost cost = device->cost(part(operation), batch, no_links());
+        const KernelCost cost = on_unit(*device, part(operation), batch);
         CHECK(cost.time == *std::max_element(times.begin(), times.end()));
         CHECK(cost.energy.value() == Approx(energy.value() + device->spec().power.per_byte.value() *
                                                                  cost.moved[own_memory].value()));
@@ -74,12 +79,12 @@ TEST_CASE("PIM attention: what crosses the bus of one request") {
   Decodes one(32, 0, 1);
   one.contexts = {{1024, 5}};
   const BatchShape batch = one.batch();
-  CHECK(device->cost(part(OperatorKind::logit), batch, no_links()).moved[own_memory] ==
+  CHECK(on_unit(*device, part(Attention::Part::logit), batch).moved[own_memory] ==
         Bytes(8. * (128 + 1024) * 2));
   // The sums of two pages of scores come out apart.
-  CHECK(device->cost(part(OperatorKind::attend), batch, no_links()).moved[own_memory] ==
+  CHECK(on_unit(*device, part(Attention::Part::attend), batch).moved[own_memory] ==
         Bytes(8. * (1024 + 2 * 128) * 2));
-  const KernelCost softmax = device->cost(part(OperatorKind::softmax), batch, no_links());
+  const KernelCost softmax = on_unit(*device, part(Attention::Part::softmax), batch);
   CHECK(softmax.time.value() == Approx(3. * 8 * 1024 / 1024 / 1e9));
   CHECK(softmax.moved[own_memory] == Bytes(0));
 }
@@ -90,9 +95,9 @@ TEST_CASE("PIM attention: dual row buffers are never slower than single, nor mor
     Decodes spread = decodes;  // the same requests, each on one of 64 channels
     for (std::size_t i = 0; i < spread.contexts.size(); ++i)
       if (i % 2) spread.contexts[i].channel += 32;
-    for (const auto kind : {OperatorKind::logit, OperatorKind::attend}) {
+    for (const auto kind : {Attention::Part::logit, Attention::Part::attend}) {
       const auto time = [&](const Json& overrides, const Decodes& of) {
-        return catalog_device("neupims_npu", overrides)->cost(part(kind), of.batch(), no_links()).time;
+        return on_unit(*catalog_device("neupims_npu", overrides), part(kind), of.batch()).time;
       };
       const Seconds dual = time(Json::object(), decodes);
       // A refresh may meet another clock of the stream that a shape is played in.
@@ -107,7 +112,7 @@ TEST_CASE("PIM attention: single row buffers withhold the whole memory, dual one
   const Decodes decodes(32, 40, 5);
   const auto withheld = [&](const char* kind) {
     const std::vector<Unit> units = catalog_device(kind)->spec().units;
-    return units[static_cast<std::size_t>(unit_running(units, OperatorKind::logit))].ports.at(0).withheld;
+    return units[static_cast<std::size_t>(unit_running(units, KernelKind::logit))].ports.at(0).withheld;
   };
   CHECK(withheld("npu_pim_blocked") == 1);
   CHECK(withheld("neupims_npu") > 0.1);
@@ -118,31 +123,27 @@ TEST_CASE(
     "PIM attention: in the paper's set it is Algorithm 1 with ceilings, 2.5 times as long when blocked") {
   Decodes one(32, 0, 1);
   one.contexts = {{305, 0}};
-  const auto cycles = [&](const char* kind, OperatorKind operation) {
+  const auto cycles = [&](const char* kind, Attention::Part operation) {
     Reading reading("test");
     const Json nothing = Json::object();
     Params params(reading, nothing);
     // GPT3-30B on 4 devices: 14 heads of 128 each, E = 7168 / 4.
-    return make_device(kind, params, "paper")
-               ->cost(part(operation, 14), one.batch(), no_links())
-               .time.value() *
-           1e9;
+    return on_unit(*make_device(kind, params, "paper"), part(operation, 14), one.batch()).time.value() * 1e9;
   };
   // neupims.md: 7760 and 11704.
-  CHECK(cycles("neupims_npu", OperatorKind::logit) == Approx(7760));
-  CHECK(cycles("neupims_npu", OperatorKind::attend) == Approx(11704));
-  CHECK(cycles("npu_pim_blocked", OperatorKind::logit) == Approx(2.5 * 7760));
+  CHECK(cycles("neupims_npu", Attention::Part::logit) == Approx(7760));
+  CHECK(cycles("neupims_npu", Attention::Part::attend) == Approx(11704));
+  CHECK(cycles("npu_pim_blocked", Attention::Part::logit) == Approx(2.5 * 7760));
 }
 
 TEST_CASE("PIM attention: asked by many threads at once, the tables say the same") {
   const Decodes decodes(32, 300, 9);
-  const Operator op = part(OperatorKind::attend, 3, 96);  // of no other test: the table is empty
+  const Operator op = part(Attention::Part::attend, 3, 96);  // of no other test: the table is empty
   std::vector<KernelCost> costs(4);
   std::vector<std::thread> threads;
   for (KernelCost& cost : costs)
-    threads.emplace_back([&cost, &decodes, &op] {
-      cost = catalog_device("neupims_npu")->cost(op, decodes.batch(), no_links());
-    });
+    threads.emplace_back(
+        [&cost, &decodes, &op] { cost = on_unit(*catalog_device("neupims_npu"), op, decodes.batch()); });
   for (std::thread& thread : threads) thread.join();
   for (const KernelCost& cost : costs) {
     CHECK(cost.time == costs[0].time);
@@ -155,28 +156,28 @@ TEST_CASE(
     "PIM attention: steps of decodes on channels are no line, those of plain NPUs as long as one holds") {
   const Decodes decodes(32, 4, 1);
   const auto pim = catalog_device("neupims_npu"), plain = catalog_device("npu_only");
-  for (const OperatorKind kind : {OperatorKind::logit, OperatorKind::attend})
-    CHECK(pim->line_steps(part(kind), decodes.batch()) == 1);
-  const Operator whole = part(OperatorKind::attention);
-  const std::int64_t holds = plain->line_steps(whole, decodes.batch());
-  CHECK(holds == plain->decode_attention(whole, decodes.batch()).steps);
+  for (const Attention::Part kind : {Attention::Part::logit, Attention::Part::attend})
+    CHECK(line_steps(*pim, placed_on(*pim, part(kind)), decodes.batch()) == 1);
+  const Operator whole = part(Attention::Part::whole);
+  const std::int64_t holds = line_steps(*plain, whole, decodes.batch());
+  CHECK(holds == decode_attention(*plain, whole, decodes.batch()).steps);
   CHECK(holds > 1);
 }
 
 TEST_CASE("PIM attention: what cannot be asked is refused in words") {
   const Decodes decodes(32, 4, 1);
   const auto pim = catalog_device("neupims_npu"), plain = catalog_device("npu_only");
-  CHECK_THROWS_WITH(plain->cost(part(OperatorKind::logit), decodes.batch(), no_links()),
+  CHECK_THROWS_WITH(on_unit(*plain, part(Attention::Part::logit), decodes.batch()),
                     Catch::Contains("no PIM"));
-  CHECK_THROWS_WITH(pim->cost(part(OperatorKind::logit), decode_batch(4, 10), no_links()),
+  CHECK_THROWS_WITH(on_unit(*pim, part(Attention::Part::logit), decode_batch(4, 10)),
                     Catch::Contains("channels"));
-  CHECK_THROWS_WITH(pim->decode_attention(part(OperatorKind::logit), decodes.batch()),
+  CHECK_THROWS_WITH(decode_attention(*pim, placed_on(*pim, part(Attention::Part::logit)), decodes.batch()),
                     Catch::Contains("not affine"));
   StageGraph stage;
-  boost::add_vertex(part(OperatorKind::logit, 1, 1024), part(stage, "block"));
-  CHECK_THAT(pim->cannot_run(stage), Catch::Contains("1024"));
-  CHECK_THAT(plain->cannot_run(stage), Catch::Contains("npu_units"));
-  CHECK(pim->cost(part(OperatorKind::logit), BatchShape{}, no_links()).time == Seconds(0));
+  boost::add_vertex(part(Attention::Part::logit, 1, 1024), part(stage, "block"));
+  CHECK_THAT(cannot_run(*pim, stage), Catch::Contains("1024"));
+  CHECK_THAT(cannot_run(*plain, stage), Catch::Contains("npu_units"));
+  CHECK(on_unit(*pim, part(Attention::Part::logit), BatchShape{}).time == Seconds(0));
 }
 
 }  // namespace weir::test

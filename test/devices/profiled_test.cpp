@@ -8,6 +8,7 @@
 #include "policies/partitioning/partitioning.h"
 #include "sim/studies/validation/kernels.h"
 #include "sim/studies/validation/measured.h"
+#include "test/devices/priced.h"
 #include "test/reference_folder.h"
 
 namespace weir::test {
@@ -84,7 +85,7 @@ Operator layer(const std::string& name, Rows rows = Rows::tokens) {
 }
 
 double us(const Device& device, const Operator& op, const BatchShape& batch) {
-  return 1e6 * device.cost(op, batch, no_links()).time.value();
+  return 1e6 * priced(device, op, batch).time.value();
 }
 
 BatchShape prefill(const std::vector<PrefillChunk>& chunks, BatchShape decodes = {}) {
@@ -113,8 +114,8 @@ TEST_CASE("profiled device: measured rows are themselves, and between them times
         Approx(30 + 0.001 * 512 * 1280 + 0.02 * 16 * 256));
   // Flops, bytes and energy stay the analytic device's.
   const auto analytic = catalog_device("rtx4090");
-  const KernelCost a = device->cost(attention, decode_batch(4, 257), no_links());
-  const KernelCost b = analytic->cost(attention, decode_batch(4, 257), no_links());
+  const KernelCost a = priced(*device, attention, decode_batch(4, 257));
+  const KernelCost b = priced(*analytic, attention, decode_batch(4, 257));
   CHECK(a.flops == b.flops);
   CHECK(a.moved[own_memory] == b.moved[own_memory]);
   CHECK(a.energy == b.energy);
@@ -182,7 +183,7 @@ TEST_CASE("profiled device: decode attention is affine until the next knot") {
     batch.decode_context_sum = sum + static_cast<std::int64_t>(random() % static_cast<unsigned>(n));
     batch.decode_context_max =
         batch.decode_context_sum / n + 1 + static_cast<std::int64_t>(n > 1 ? random() % 1000 : 0);
-    const AffineKernelCost affine = device->decode_attention(attention, batch);
+    const AffineKernelCost affine = decode_attention(*device, attention, batch);
     REQUIRE(affine.steps >= 1);
     knots += affine.steps > 1;
     for (const std::int64_t step : {std::int64_t{0}, affine.steps / 2, affine.steps - 1}) {
@@ -196,7 +197,7 @@ TEST_CASE("profiled device: decode attention is affine until the next knot") {
   }
   CHECK(knots > 100);
   // The next knot above 100 tokens is 256: steps 0 to 155 stay below it.
-  CHECK(device->decode_attention(attention, decode_batch(4, 101)).steps == 156);
+  CHECK(decode_attention(*device, attention, decode_batch(4, 101)).steps == 156);
 }
 
 TEST_CASE("profiled device: says what its tables lack for a model") {
@@ -206,28 +207,25 @@ TEST_CASE("profiled device: says what its tables lack for a model") {
                      experts = find_architecture("mixtral-8x7b", reading, "");
   const Folder folder("tp1", small_bundle());
   const auto device = profiled(folder.path());
-  CHECK(device->cannot_run(build_stage(llama, {}, {}, 0)) == "");
-  CHECK_THAT(device->cannot_run(build_stage(qwen, {}, {}, 0)),
+  CHECK(cannot_run(*device, build_stage(llama, {}, {}, 0)) == "");
+  CHECK_THAT(cannot_run(*device, build_stage(qwen, {}, {}, 0)),
              Catch::Contains("dense.csv has no layer qk_norm"));
-  CHECK_THAT(device->cannot_run(build_stage(experts, {}, {}, 0)), Catch::Contains("moe.csv has no layer"));
-  CHECK_THAT(device->cannot_run(build_stage(llama, {}, {.tensor = 2}, 0)),
+  CHECK_THAT(cannot_run(*device, build_stage(experts, {}, {}, 0)), Catch::Contains("moe.csv has no layer"));
+  CHECK_THAT(cannot_run(*device, build_stage(llama, {}, {.tensor = 2}, 0)),
              Catch::Contains("tensor parallelism 1, not 2"));
-  CHECK_THROWS_WITH(device->cost(layer("qk_norm"), decode_batch(1, 1), no_links()),
-                    Catch::Contains("dense.csv"));
+  CHECK_THROWS_WITH(priced(*device, layer("qk_norm"), decode_batch(1, 1)), Catch::Contains("dense.csv"));
   const Json fused = {{"kind", "device_only"}, {"fused_all_reduce_chunks", 2}};
   const auto policy = make_from(partitioning_policies(), Params(reading, fused), {"kind", ""});
   CHECK_THAT(
-      device->cannot_run(policy->place(build_stage(llama, {}, {.tensor = 2}, 0), device->spec().units)),
+      cannot_run(*device, policy->place(build_stage(llama, {}, {.tensor = 2}, 0), device->spec().units)),
       Catch::Contains("dense.csv has no layer o_proj 1/2") && Catch::Contains("fused_all_reduce"));
   Files files = small_bundle();
   files["moe.csv"] = "tokens,activated_experts,time_us\n1,2,50\n64,8,400\n1024,8,500\n";
   const Folder with_experts("mixtral", files);
   const auto moe = profiled(with_experts.path());
-  CHECK(moe->cannot_run(build_stage(experts, {}, {}, 0)) == "");
+  CHECK(cannot_run(*moe, build_stage(experts, {}, {}, 0)) == "");
   Operator up = layer("moe_gate_up");
-  up.kind = OperatorKind::grouped_gemm;
-  up.experts = up.total_experts = 8;
-  up.active = 2;
+  up.kernel = GroupedGemm{.each = std::get<Gemm>(up.kernel), .here = 8, .active = 2, .total = 8};
   CHECK(us(*moe, up, decode_batch(64, 1)) == Approx(400));  // the whole block
   CHECK(us(*moe, layer("moe_down"), decode_batch(64, 1)) == 0);
 }
@@ -273,8 +271,8 @@ TEST_CASE("profiled device: the measured bundles give back their rows") {
     const auto device = profiled(folder, kind);
     Reading reading("test");
     const Architecture llama = find_architecture("llama3.1-8b", reading, "");
-    CHECK(device->cannot_run(build_stage(llama, {}, {}, 0)) == "");
-    CHECK(device->cannot_run(build_stage(llama, {}, {.tensor = 2}, 0)) != "");
+    CHECK(cannot_run(*device, build_stage(llama, {}, {}, 0)) == "");
+    CHECK(cannot_run(*device, build_stage(llama, {}, {.tensor = 2}, 0)) != "");
     const Table dense = Table::read(folder / "dense.csv"), attentions = Table::read(folder / "attention.csv");
     for (std::size_t i = 0; i < dense.rows(); ++i)
       REQUIRE(us(*device, layer(dense.text(i, "layer")), decode_batch(dense.integer(i, "tokens"), 1)) ==

@@ -55,8 +55,8 @@ std::vector<Operator> joined(const OperatorGraph& graph) {
     REQUIRE(op.begin == (end < 1 ? end : 0));  // the share after the one before
     REQUIRE(op.end > op.begin);
     if (op.begin > 0) {
-      REQUIRE((whole.back().kind == op.kind && whole.back().unit == op.unit));
-      whole.back().out_features += is_collective(op.kind) ? 0 : op.out_features;
+      REQUIRE((whole.back().kind() == op.kind() && whole.back().unit == op.unit));
+      if (const auto* gemm = op.as<Gemm>()) std::get<Gemm>(whole.back().kernel).out += gemm->out;
     } else {
       whole.push_back(op);
       whole.back().name = op.name.substr(0, op.name.find(' '));
@@ -89,10 +89,8 @@ TEST_CASE("fused all-reduce: of every model and cut, chunks are what they are cu
               const Operator &from = graph[boost::source(edge, graph)],
                              &to = graph[boost::target(edge, graph)];
               REQUIRE(boost::source(edge, graph) < boost::target(edge, graph));
-              if (from.end - from.begin < 1 &&
-                  !is_collective(from.kind))  // to its own part of the all-reduce
-                REQUIRE(
-                    (to.kind == OperatorKind::all_reduce && to.begin == from.begin && to.end == from.end));
+              if (from.end - from.begin < 1 && !is_collective(from))  // to its own part of the all-reduce
+                REQUIRE((is_collective(to) && to.begin == from.begin && to.end == from.end));
             }
           }
         }
@@ -149,8 +147,8 @@ TEST_CASE("fused all-reduce: every kind takes it, and the rest of its output col
     std::vector<std::int64_t> columns;
     std::vector<int> on;
     for (const Operator& op : operators(part(placed, "block"))) {
-      if (op.name.starts_with("o_proj")) columns.push_back(op.out_features);
-      if (op.kind == OperatorKind::all_reduce) on.push_back(op.unit);
+      if (op.name.starts_with("o_proj")) columns.push_back(op.as<Gemm>()->out);
+      if (is_collective(op)) on.push_back(op.unit);
     }
     CHECK(columns == std::vector<std::int64_t>{1365, 1365, 1366});
     CHECK(on == std::vector<int>(6, static_cast<int>(units.size()) - 1));
@@ -201,7 +199,7 @@ TEST_CASE("fused all-reduce: to PRESERVE the last chunk is the communication, wh
     CHECK(placed.windows.size() == after.size());
     for (const Operator& window : placed.windows) CHECK(window.end == 1);
     for (const auto v : boost::make_iterator_range(boost::vertices(part(placed, "block"))))
-      if (part(placed, "block")[v].kind == OperatorKind::prefetch)
+      if (part(placed, "block")[v].as<Prefetch>())
         for (const auto edge : boost::make_iterator_range(boost::in_edges(v, part(placed, "block"))))
           CHECK(part(placed, "block")[boost::source(edge, part(placed, "block"))].end == 1);
   }

@@ -74,20 +74,24 @@ TEST_CASE("gpu_pim: Q, K and V go to the memory and results come back before the
       CHECK_FALSE(comes_before(block, "attention", "offload"));  // side by side
       CHECK_FALSE(comes_before(block, "onload", "attention"));
       const Operator attention = block[named(block, "attention")];
-      CHECK(attention.prefill_only);
+      CHECK(attention.rows == Rows::prompt_tokens);
       CHECK(attention.unit == gpu);
-      for (const auto& [name, kind, unit] : {std::tuple{"offload", OperatorKind::offload, host_link},
-                                             {"decode_attention", OperatorKind::decode_attention, memory},
-                                             {"onload", OperatorKind::onload, host_link},
-                                             {"store", OperatorKind::store, memory}}) {
+      const auto& heads = std::get<Attention>(attention.kernel);
+      const Bytes query = bytes_per_query(heads), token = bytes_per_token(heads);
+      Attention of_decodes = heads;
+      of_decodes.part = Attention::Part::decodes;
+      for (const auto& [name, kernel, rows, unit] :
+           {std::tuple{"offload", Kernel(Copy{Copy::Way::out, query + token}), Rows::decodes, host_link},
+            {"decode_attention", of_decodes, Rows::decodes, memory},
+            {"onload", Copy{Copy::Way::back, query}, Rows::decodes, host_link},
+            {"store", Copy{Copy::Way::out, token}, Rows::prompt_tokens, memory}}) {
         const Operator& op = block[named(block, name)];
         INFO(name);
-        CHECK(op.kind == kind);
+        CHECK(op.kernel == kernel);
+        CHECK(op.rows == rows);
+        CHECK(op.channels == ChannelRange{0, units[memory].members});
         CHECK(op.unit == unit);
         CHECK(op.each_member == (unit == memory));
-        CHECK(op.query_heads == attention.query_heads);
-        CHECK(op.kv_heads == attention.kv_heads);
-        CHECK_FALSE(op.prefill_only);
       }
       CHECK(block[named(block, "offload")].member == 0);  // there and back do not wait for each other
       CHECK(block[named(block, "onload")].member == 1);
@@ -104,7 +108,7 @@ TEST_CASE("gpu_pim: all that is no attention is where the device alone would hav
     const auto no_attention = [](const StageGraph& of) {
       std::vector<Operator> ops;
       for_each_operator(of, [&](const Operator& op, double) {
-        if (!follows_contexts(op.kind)) ops.push_back(op);
+        if (!follows_contexts(op)) ops.push_back(op);
       });
       return ops;
     };
@@ -125,6 +129,7 @@ TEST_CASE("gpu_pim: keys and values of prompts hold nobody up, unless they are s
 
 TEST_CASE("gpu_pim: without concurrent transfers every rankset is part of each", "[partitioning]") {
   const std::vector<int> members = {1, 1, 4, 2};
+  const ChannelRange every_rankset{0, beside_dimms[memory].members};
   for (const MemberChannels channels :
        {MemberChannels::own, MemberChannels::rotating, MemberChannels::even}) {
     const auto spread = [&](bool concurrent) {
@@ -132,26 +137,22 @@ TEST_CASE("gpu_pim: without concurrent transfers every rankset is part of each",
                                       members, channels),
                   "block");
     };
-    std::map<OperatorKind, int> alone, together;
+    std::map<std::string, int> alone, together;
     for (const auto& [concurrent, count] : {std::pair{true, &alone}, {false, &together}}) {
       const OperatorGraph block = spread(concurrent);
       for (const auto v : boost::make_iterator_range(boost::vertices(block))) {
         const Operator& op = block[v];
-        if (!is_host_transfer(op.kind) && op.kind != OperatorKind::decode_attention) continue;
-        ++(*count)[op.kind];
-        if (op.kind == OperatorKind::decode_attention) continue;
-        const bool all = op.unit == memory && op.member == -1 && op.channel == -1;
+        if (!op.as<Copy>() && op.kind() != KernelKind::decode_attention) continue;
+        ++(*count)[op.name];
+        if (!op.as<Copy>()) continue;
+        const bool all = op.unit == memory && op.member == -1 && op.channels == every_rankset;
         CHECK(all == !concurrent);
       }
     }
-    CHECK(alone == std::map<OperatorKind, int>{{OperatorKind::decode_attention, 4},
-                                               {OperatorKind::offload, 1},
-                                               {OperatorKind::onload, 1},
-                                               {OperatorKind::store, 4}});
-    CHECK(together == std::map<OperatorKind, int>{{OperatorKind::decode_attention, 4},
-                                                  {OperatorKind::offload, 1},
-                                                  {OperatorKind::onload, 1},
-                                                  {OperatorKind::store, 1}});
+    CHECK(alone ==
+          std::map<std::string, int>{{"decode_attention", 4}, {"offload", 1}, {"onload", 1}, {"store", 4}});
+    CHECK(together ==
+          std::map<std::string, int>{{"decode_attention", 4}, {"offload", 1}, {"onload", 1}, {"store", 1}});
   }
 }
 
@@ -160,12 +161,11 @@ TEST_CASE("gpu_pim: PIM in the device attends beside the prompts and sends nothi
   const std::size_t decodes = named(block, "decode_attention"), prompts = named(block, "attention");
   CHECK(block[decodes].unit == 2);
   CHECK_FALSE(block[decodes].each_member);
-  CHECK(block[prompts].prefill_only);
+  CHECK(block[prompts].rows == Rows::prompt_tokens);
   CHECK(comes_before(block, "qkv_proj", "decode_attention"));
   CHECK(comes_before(block, "decode_attention", "o_proj"));
   CHECK_FALSE(comes_before(block, "attention", "decode_attention"));
-  for (const auto v : boost::make_iterator_range(boost::vertices(block)))
-    CHECK_FALSE(is_host_transfer(block[v].kind));
+  for (const auto v : boost::make_iterator_range(boost::vertices(block))) CHECK_FALSE(block[v].as<Copy>());
 }
 
 TEST_CASE("gpu_pim: a device without memory that computes is refused in words", "[partitioning]") {

@@ -21,10 +21,14 @@ StageGraph stage(const char* model, int tensor = 1) {
   return build_stage(find_architecture(model, reading, ""), {}, {.tensor = tensor}, 0);
 }
 
-std::vector<Operator> of_kind(const OperatorGraph& graph, OperatorKind kind) {
+const Attention& heads_of(const Operator& op) {
+  return std::get<Attention>(op.kernel);
+}
+
+std::vector<Operator> of_kind(const OperatorGraph& graph, KernelKind kind) {
   std::vector<Operator> found;
   for (const auto v : boost::make_iterator_range(boost::vertices(graph)))
-    if (graph[v].kind == kind) found.push_back(graph[v]);
+    if (graph[v].kind() == kind) found.push_back(graph[v]);
   return found;
 }
 
@@ -44,13 +48,13 @@ TEST_CASE(
     "[partitioning]") {
   const StageGraph placed =
       make_policy(partitioning_policies(), "npu_units")->place(stage("mixtral-8x7b", 2), plain);
-  std::set<OperatorKind> seen;
+  std::set<KernelKind> seen;
   for (const OperatorGraph* graph : graphs_of(placed))
     for (const auto v : boost::make_iterator_range(boost::vertices(*graph))) {
       const Operator& op = (*graph)[v];
-      seen.insert(op.kind);
+      seen.insert(op.kind());
       INFO(op.name);
-      CHECK(op.unit == (is_collective(op.kind) ? 2 : op.kind == OperatorKind::elementwise ? 1 : 0));
+      CHECK(op.unit == (is_collective(op) ? 2 : op.kind() == KernelKind::elementwise ? 1 : 0));
     }
   CHECK(seen.size() >= 5);
   const std::vector<Unit> gpu = test::units({"gpu", "link"});
@@ -68,35 +72,35 @@ TEST_CASE("npu_pim: heads go in groups of a page, every one once, each group on 
        {std::tuple{"gpt3-7b", 4, 2}, std::tuple{"gpt3-30b", 4, 4}, std::tuple{"llama3.1-70b", 4, 4},
         std::tuple{"opt-13b", 1, 10}}) {
     const StageGraph whole = stage(model, tensor);
-    const Operator attention = of_kind(part(whole, "block"), OperatorKind::attention).at(0);
+    const Operator attention = of_kind(part(whole, "block"), KernelKind::attention).at(0);
     const StageGraph placed = make_policy(partitioning_policies(), "npu_pim")->place(whole, dual);
     const OperatorGraph& block = part(placed, "block");
     INFO(model);
-    const auto logits = of_kind(block, OperatorKind::logit), attends = of_kind(block, OperatorKind::attend);
+    const auto logits = of_kind(block, KernelKind::logit), attends = of_kind(block, KernelKind::attend);
     REQUIRE(static_cast<int>(logits.size()) == groups);
     REQUIRE(attends.size() == logits.size());
     std::int64_t heads = 0;
     for (const Operator& op : logits) {
-      heads += op.query_heads;
-      CHECK(op.query_heads * op.head_dim <= 512);
-      CHECK(op.kv_heads >= 1);
-      CHECK(op.kv_heads <= op.query_heads);
+      heads += heads_of(op).query_heads;
+      CHECK(heads_of(op).query_heads * heads_of(op).head_dim <= 512);
+      CHECK(heads_of(op).kv_heads >= 1);
+      CHECK(heads_of(op).kv_heads <= heads_of(op).query_heads);
       CHECK(op.unit == 2);
     }
-    CHECK(heads == attention.query_heads);
-    const auto prefill = of_kind(block, OperatorKind::attention);
+    CHECK(heads == heads_of(attention).query_heads);
+    const auto prefill = of_kind(block, KernelKind::attention);
     REQUIRE(prefill.size() == 1);
-    CHECK(prefill[0].prefill_only);
+    CHECK(prefill[0].rows == Rows::prompt_tokens);
     CHECK(prefill[0].unit == 0);
-    CHECK(prefill[0].query_heads == attention.query_heads);
+    CHECK(heads_of(prefill[0]).query_heads == heads_of(attention).query_heads);
     // qkv (or what follows it) leads to each logit and the prefill part; o_proj waits for all of them.
     for (const auto v : boost::make_iterator_range(boost::vertices(block))) {
       const Operator& op = block[v];
       if (op.name == "o_proj") CHECK(static_cast<int>(boost::in_degree(v, block)) == groups + 1);
-      const bool part = op.kind == OperatorKind::logit || op.kind == OperatorKind::softmax ||
-                        op.kind == OperatorKind::attend;
+      const bool part = op.kind() == KernelKind::logit || op.kind() == KernelKind::softmax ||
+                        op.kind() == KernelKind::attend;
       if (part) CHECK((boost::in_degree(v, block) == 1 && boost::out_degree(v, block) == 1));
-      if (op.kind == OperatorKind::softmax) CHECK(op.unit == 1);
+      if (op.kind() == KernelKind::softmax) CHECK(op.unit == 1);
     }
     // Still numbered in a topological order.
     for (const auto edge : boost::make_iterator_range(boost::edges(block)))
@@ -107,7 +111,7 @@ TEST_CASE("npu_pim: heads go in groups of a page, every one once, each group on 
 TEST_CASE("npu_pim: single row buffers and head_overlap false leave one way for all heads",
           "[partitioning]") {
   const auto groups = [](const Json& keys, const std::vector<Unit>& units) {
-    return of_kind(part(npu_pim(keys)->place(stage("gpt3-13b"), units), "block"), OperatorKind::logit).size();
+    return of_kind(part(npu_pim(keys)->place(stage("gpt3-13b"), units), "block"), KernelKind::logit).size();
   };
   CHECK(groups(Json::object(), dual) == 10);
   CHECK(groups(Json::object(), single) == 1);
@@ -125,8 +129,8 @@ TEST_CASE("npu_pim: groups that cut through a KV head share it, wider ones have 
   const auto of = [](const Json& keys) {
     std::vector<std::int64_t> kv;
     for (const Operator& op :
-         of_kind(part(npu_pim(keys)->place(stage("llama3.1-70b", 4), dual), "block"), OperatorKind::logit))
-      kv.push_back(op.kv_heads);
+         of_kind(part(npu_pim(keys)->place(stage("llama3.1-70b", 4), dual), "block"), KernelKind::logit))
+      kv.push_back(heads_of(op).kv_heads);
     return kv;
   };
   CHECK(of(Json::object()) == std::vector<std::int64_t>{1, 1, 1, 1});

@@ -11,20 +11,18 @@ using test::make_policy;
 
 namespace {
 
-Operator op(OperatorKind kind) {
-  Operator made;
-  made.name = "op";
-  made.kind = kind;
-  made.unit = 7;  // rubbish, to be overwritten
-  return made;
+Operator op(Kernel kernel) {
+  return {.name = "op", .kernel = kernel, .unit = 7};  // rubbish, to be overwritten
 }
 
 OperatorGraph every_kind() {
   OperatorGraph graph;
-  for (const auto kind :
-       {OperatorKind::gemm, OperatorKind::all_reduce, OperatorKind::grouped_gemm, OperatorKind::all_to_all,
-        OperatorKind::attention, OperatorKind::all_gather, OperatorKind::elementwise}) {
-    const auto vertex = boost::add_vertex(op(kind), graph);
+  for (const Kernel& kernel :
+       {Kernel(Gemm()), Kernel(Communication{.collective = Collective::all_reduce, .per_row = {}}),
+        Kernel(GroupedGemm()), Kernel(Communication{.collective = Collective::all_to_all, .per_row = {}}),
+        Kernel(Attention()), Kernel(Communication{.collective = Collective::all_gather, .per_row = {}}),
+        Kernel(Elementwise())}) {
+    const auto vertex = boost::add_vertex(op(kernel), graph);
     if (vertex > 0) boost::add_edge(vertex - 1, vertex, graph);
   }
   return graph;
@@ -51,7 +49,7 @@ TEST_CASE("device_only: a collective on a device without a link is refused, kern
   const auto policy = make_policy(partitioning_policies(), "device_only");
   CHECK_THROWS_WITH(policy->place(stage_of(every_kind(), {}, {}, 1), units), Catch::Contains("link"));
   OperatorGraph kernels;
-  boost::add_vertex(op(OperatorKind::gemm), kernels);
+  boost::add_vertex(op(Gemm()), kernels);
   CHECK(part(policy->place(stage_of({}, kernels, {}, 1), units), "block")[0].unit == 0);
 }
 

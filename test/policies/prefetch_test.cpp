@@ -22,7 +22,7 @@ StageGraph stage_of(const char* model, int tensor) {
   return rewrite(build_stage(catalog_model(model), {}, {tensor, 1, 1}, 0),
                  [](const OperatorGraph& from, std::size_t v) -> Replacement {
                    Operator op = from[v];
-                   op.unit = is_collective(op.kind);
+                   op.unit = is_collective(op);
                    return op;
                  });
 }
@@ -105,15 +105,14 @@ TEST_CASE(
               continue;
             }
             ++fetches;
-            REQUIRE(graph[v].kind == OperatorKind::prefetch);
+            REQUIRE(graph[v].as<Prefetch>());
             REQUIRE(boost::out_degree(v, graph) == 1);
             const Operator& reader = graph[boost::target(*boost::out_edges(v, graph).first, graph)];
             REQUIRE(graph[v].name == "prefetch " + reader.name);
-            REQUIRE(graph[v].in_features == reader.in_features);
-            REQUIRE(graph[v].kv_heads == reader.kv_heads);
             REQUIRE(graph[v].unit == 2);
-            REQUIRE((graph[v].window >= 0 && graph[v].window < std::ssize(after.windows)));
-            REQUIRE(is_collective(after.windows[static_cast<std::size_t>(graph[v].window)].kind));
+            const int window = graph[v].as<Prefetch>()->window;
+            REQUIRE((window >= 0 && window < std::ssize(after.windows)));
+            REQUIRE(is_collective(after.windows[static_cast<std::size_t>(window)]));
             const bool early =
                 std::ranges::any_of(after.early, [&](const auto& e) { return e.part == part && e.op == v; });
             REQUIRE(early == (boost::in_degree(v, graph) == 0));  // waits for what its collective waits for

@@ -5,8 +5,8 @@
 namespace weir::test {
 
 inline Unit unit(const std::string& name) {
-  using enum OperatorKind;
-  const std::vector<OperatorKind> kernels = {gemm, grouped_gemm, attention, elementwise};
+  using enum KernelKind;
+  const std::vector<KernelKind> kernels = {gemm, grouped_gemm, attention, elementwise};
   if (name == "link") return link_unit();
   if (name == "gpu" || name == "npu") return {name, kernels};
   if (name == "systolic") return {name, {gemm, grouped_gemm, attention}};
@@ -14,8 +14,8 @@ inline Unit unit(const std::string& name) {
   if (name == "pim") return {name, {logit, attend}, {{own_memory, 0.2}}, 32};
   if (name == "pim_blocked") return {name, {logit, attend}, {{own_memory, 1}}, 32};
   if (name == "gpu's pim") return {name, {decode_attention}};
-  if (name == "ranksets" || name == "host_cpu") return {name, {decode_attention, store, offload, onload}};
-  if (name == "host_link") return {name, {offload, onload}};
+  if (name == "ranksets" || name == "host_cpu") return {name, {decode_attention, copy}};
+  if (name == "host_link") return {name, {copy}};
   if (name == "prefetch") return {name, {prefetch}};
   return {name, {}};
 }

@@ -16,8 +16,8 @@ class InChannels final : public Device {
  public:
   explicit InChannels(int channels) { spec_.own().members = channels; }
   const DeviceSpec& spec() const override { return spec_; }
-  KernelCost cost(const Operator&, const BatchShape&, const CollectiveModel&) const override { return {}; }
-  AffineKernelCost decode_attention(const Operator&, const BatchShape&) const override { return {}; }
+  KernelCost cost(const KernelWork&, int) const override { return {}; }
+  AffineKernelCost decode_attention(const KernelWork&, int) const override { return {}; }
 
  private:
   DeviceSpec spec_;

@@ -1,6 +1,7 @@
 // Steps whose GEMMs and all-reduces go in chunks: what overlaps, what it costs, and what stays as it was.
 #include <catch2/catch.hpp>
 
+#include "devices/kernel_shapes.h"
 #include "sim/studies/validation/kernels.h"
 #include "test/app/scratch_directory.h"
 #include "test/models/llm/models.h"
@@ -50,9 +51,9 @@ struct Case {
 double read_again(const StageGraph& placed, const BatchShape& batch) {
   double bytes = 0;
   for (const auto v : boost::make_iterator_range(boost::vertices(part(placed, "block"))))
-    if (const Operator& op = part(placed, "block")[v]; op.kind == OperatorKind::gemm && op.begin > 0)
-      bytes += static_cast<double>(layers_of(placed) * batch.tokens() * op.in_features) *
-               bytes_per_element(op.activations);
+    if (const Operator& op = part(placed, "block")[v]; op.as<Gemm>() && op.begin > 0)
+      bytes += static_cast<double>(layers_of(placed) * batch.tokens() * op.as<Gemm>()->in) *
+               bytes_per_element(op.as<Gemm>()->activations);
   return bytes;
 }
 
@@ -116,11 +117,9 @@ TEST_CASE("fused step: one GEMM and its all-reduce, by hand", "[engine]") {
   // 8192 rows of 4096 x 4096 in 16 bit: 687 us of arithmetic at 400 TFLOPS, a fifth of the memory's
   // bandwidth.
   OperatorGraph block;
-  Operator gemm = gemm_operator(4096, 4096), reduce;
-  reduce.name = "all_reduce";
-  reduce.kind = OperatorKind::all_reduce;
-  reduce.devices = 4;
-  reduce.bytes_per_row = Bytes(8192);
+  const Operator gemm = gemm_operator(4096, 4096),
+                 reduce{.name = "all_reduce",
+                        .kernel = Communication{Collective::all_reduce, Bytes(8192), 4}};
   const auto first = boost::add_vertex(gemm, block);
   boost::add_edge(first, boost::add_vertex(reduce, block), block);
   const BatchShape batch = decode_batch(8192, 1);
@@ -147,7 +146,7 @@ TEST_CASE("fused step: one GEMM and its all-reduce, by hand", "[engine]") {
 TEST_CASE("fused step: on an Ascend a chunk waits for what it reads, but for the first", "[engine]") {
   Operator gemm = gemm_operator(4096, 1024);
   const auto seconds = [&](const char* kind, const Json& given = Json::object()) {
-    return catalog_device(kind, given)->cost(gemm, decode_batch(16, 1), no_links()).time.value();
+    return kernel_seconds(*catalog_device(kind, given), gemm, decode_batch(16, 1));
   };
   const double first = seconds("ascend_910b"), ideal = seconds("l2_npu");
   gemm.begin = 0.25;
@@ -166,19 +165,17 @@ TEST_CASE("fused step: chunks of a collective add up to it, on every interconnec
         for (const std::int64_t rows : {1, 7, 100, 2000, 50000})
           for (const int chunks : {2, 3, 16}) {
             CAPTURE(name, library, devices, rows, chunks);
-            Operator op;
-            op.kind = OperatorKind::all_reduce;
-            op.devices = devices;
-            op.bytes_per_row = Bytes(8192);
+            Operator op{.name = "all_reduce",
+                        .kernel = Communication{Collective::all_reduce, Bytes(8192), devices}};
             const BatchShape batch = decode_batch(rows, 1);
-            const KernelCost whole = device->cost(op, batch, *links);
+            const KernelCost whole = collective_cost(lowered(op, batch), *links, device->spec());
             Seconds time{};
             Bytes sent{};
             bool falls = false;
             for (int i = 0; i < chunks; ++i) {
               op.begin = static_cast<double>(i) / chunks;
               op.end = static_cast<double>(i + 1) / chunks;
-              const KernelCost chunk = device->cost(op, batch, *links);
+              const KernelCost chunk = collective_cost(lowered(op, batch), *links, device->spec());
               REQUIRE(chunk.time >= Seconds(0));
               REQUIRE(chunk.moved[interconnect] >= Bytes(0));
               falls = falls || chunk.time == Seconds(0);

@@ -77,7 +77,7 @@ TEST_CASE("interleaved step: groups of heads of one size cost what each of them 
   Joules energy;
   const auto add = [&](const OperatorGraph& part, double times) {
     for (const auto v : boost::make_iterator_range(boost::vertices(part))) {
-      const KernelCost cost = neupims.replica.on->cost(part[v], batch, *neupims.replica.collectives);
+      const KernelCost cost = neupims.replica.cost(part[v], batch);
       flops += times * cost.flops;
       energy += times * cost.energy;
     }
@@ -106,7 +106,7 @@ TEST_CASE("interleaved step: the PIM is slower beside the other sub-batch's weig
     for (const BatchShape& chain : chains)
       for (const auto v : boost::make_iterator_range(boost::vertices(part(neupims.placed, "block"))))
         if (const Operator& op = part(neupims.placed, "block")[v]; op.unit == 2)
-          alone.push_back(neupims.replica.on->cost(op, chain, *neupims.replica.collectives).time.value());
+          alone.push_back(neupims.replica.cost(op, chain).time.value());
     std::vector<double> slow;
     for (const OperatorSpan& span : model.operators(work)) {
       if (span.unit != 2) continue;

@@ -78,7 +78,7 @@ Played play(const Rank& replica, const StageGraph& placed, const BatchShape& bat
   std::vector<KernelCost> costs;
   for (const OperatorGraph* part : graphs_of(placed))
     for (const auto v : boost::make_iterator_range(boost::vertices(*part))) {
-      costs.push_back(replica.on->cost((*part)[v], batch, *replica.collectives));
+      costs.push_back(replica.cost((*part)[v], batch));
       set_cost(timeline, graph, static_cast<int>(costs.size()) - 1, costs.back());
     }
   Played played;

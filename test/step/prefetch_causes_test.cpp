@@ -21,10 +21,10 @@ StageGraph on_units_of_their_own(StageGraph placed, const Spared& spared, std::v
   for (Part& part : placed.parts)
     for (const auto v : boost::make_iterator_range(boost::vertices(part.operators))) {
       Operator& op = part.operators[v];
-      if (!(op.kind == OperatorKind::prefetch ? spared.stream : spared.units)) continue;
+      if (!(op.as<Prefetch>() ? spared.stream : spared.units)) continue;
       const int placed_on = op.unit;
       op.unit = static_cast<int>(units.size());
-      units.push_back({"its own", {op.kind}, units[static_cast<std::size_t>(placed_on)].ports});
+      units.push_back({"its own", {op.kind()}, units[static_cast<std::size_t>(placed_on)].ports});
     }
   return placed;
 }
@@ -49,8 +49,7 @@ Seconds played(Case c, unsigned set, const Spared& spared) {
     const std::vector<bool> elsewhere = Prefetched::covered(part);
     for (std::size_t v = 0; v < elsewhere.size(); ++v)
       if (!elsewhere[v])
-        set_cost(timeline, step.graph, first + static_cast<int>(v),
-                 replica.on->cost(part[v], c.batch, *replica.collectives));
+        set_cost(timeline, step.graph, first + static_cast<int>(v), replica.cost(part[v], c.batch));
   };
   for (std::size_t p = 0; p < placed.parts.size(); ++p) fill(placed.parts[p].operators, step.chains[0][p]);
   Prefetched(replica, step, placed).fill(timeline, step.graph, {&c.batch, 1});
@@ -102,25 +101,15 @@ TEST_CASE("prefetch oracle: fetching everything makes steps longer by eviction o
 namespace {
 
 Operator matrix(int features) {
-  Operator op;
-  op.kind = OperatorKind::gemm;
-  op.weights = op.activations = DataType::int8;
-  op.in_features = op.out_features = features;
-  return op;
+  return {.name = "gemm", .kernel = Gemm{features, features, DataType::int8, DataType::int8}};
 }
 
 Operator all_reduce(double bytes_per_row) {
-  Operator op;
-  op.kind = OperatorKind::all_reduce;
-  op.devices = 8;
-  op.bytes_per_row = Bytes(bytes_per_row);
-  return op;
+  return {.name = "all_reduce", .kernel = Communication{Collective::all_reduce, Bytes(bytes_per_row), 8}};
 }
 
 Operator elementwise(double bytes_per_row) {
-  Operator op;
-  op.bytes_per_row = Bytes(bytes_per_row);
-  return op;
+  return {.name = "norm", .kernel = Elementwise{Bytes(bytes_per_row)}};
 }
 
 // 150 MB of L2, links of 100 GB/s, decodes of one token each; the stage is the caller's.

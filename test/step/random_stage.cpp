@@ -7,38 +7,27 @@ namespace weir::test {
 namespace {
 
 Operator all_reduce(int kib, int devices) {
-  Operator op;
-  op.name = "all_reduce";
-  op.kind = OperatorKind::all_reduce;
-  op.devices = devices;
-  op.bytes_per_row = Bytes(1024. * kib);
-  return op;
+  return {.name = "all_reduce", .kernel = Communication{Collective::all_reduce, Bytes(1024. * kib), devices}};
 }
 
 Operator random_operator(std::mt19937_64& random, const Operator& reduce) {
-  Operator op;
-  op.weights = op.activations = op.kv_cache = DataType::int8;
+  constexpr DataType type = DataType::int8;
   switch (uniform_int(random, 0, 6)) {
     case 0:
-      op.name = "norm";
-      op.bytes_per_row = Bytes(1024. * uniform_int(random, 1, 256));
-      return op;
-    case 1:
-      op.name = "attention";
-      op.kind = OperatorKind::attention;
-      op.kv_heads = uniform_int(random, 1, 4);
-      op.query_heads = op.kv_heads * uniform_int(random, 1, 8);
-      op.head_dim = 128;
-      return op;
+      return {.name = "norm", .kernel = Elementwise{Bytes(1024. * uniform_int(random, 1, 256))}};
+    case 1: {
+      Attention heads{.head_dim = 128, .activations = type, .kv_cache = type};
+      heads.kv_heads = uniform_int(random, 1, 4);
+      heads.query_heads = heads.kv_heads * uniform_int(random, 1, 8);
+      return {.name = "attention", .kernel = heads};
+    }
     case 2:
     case 3:
       return reduce;
-    default:
-      op.name = "gemm";
-      op.kind = OperatorKind::gemm;
-      op.in_features = 256 * uniform_int(random, 1, 32);
-      op.out_features = 256 * uniform_int(random, 1, 32);
-      return op;
+    default: {
+      const std::int64_t in = 256 * uniform_int(random, 1, 32);
+      return {.name = "gemm", .kernel = Gemm{in, 256 * uniform_int(random, 1, 32), type, type}};
+    }
   }
 }
 
@@ -66,8 +55,7 @@ StageGraph random_stage(std::mt19937_64& random, int most_operators, int devices
     part(stage, "prologue") = random_graph(random, uniform_int(random, 3, most_operators), reduce);
     return stage;
   }
-  Operator embedding;
-  embedding.bytes_per_row = Bytes(1024);
+  const Operator embedding{.name = "embedding", .kernel = Elementwise{Bytes(1024)}};
   const auto first = boost::add_vertex(embedding, part(stage, "prologue"));
   boost::add_edge(first, boost::add_vertex(reduce, part(stage, "prologue")), part(stage, "prologue"));
   part(stage, "block") = random_graph(random, uniform_int(random, 2, most_operators - 2), reduce);

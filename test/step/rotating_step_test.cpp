@@ -51,7 +51,7 @@ struct L3 {
         const Operator& op = part[v];
         const int members = replica.on->spec().units[static_cast<std::size_t>(op.unit)].members;
         const int member = op.rotates ? static_cast<int>((op.member + layer) % members) : op.member;
-        sum[{op.unit, member}] += replica.on->cost(op, batch, *replica.collectives).time.value();
+        sum[{op.unit, member}] += replica.cost(op, batch).time.value();
       }
     };
     add(part(rotating, "prologue"), 0);
@@ -158,7 +158,7 @@ TEST_CASE("rotating step: everything is computed once, however layers go round",
     double flops = 0;
     for (const BatchShape& shape : halves.shapes())
       for_each_operator(l3.fixed, [&](const Operator& op, double times) {
-        flops += times * l3.replica.on->cost(op, shape, *l3.replica.collectives).flops.value();
+        flops += times * l3.replica.cost(op, shape).flops.value();
       });
     CHECK(a.flops.value() == Approx(flops));
   }
@@ -171,7 +171,7 @@ TEST_CASE("rotating step: a step of decodes alone takes as long without what is 
   const auto stores = [](const StageGraph& stage) {
     std::int64_t count = 0;
     for (const auto v : boost::make_iterator_range(boost::vertices(part(stage, "block"))))
-      count += part(stage, "block")[v].kind == OperatorKind::store;
+      count += part(stage, "block")[v].name == "store";
     return count;
   };
   CHECK(stores(l3.rotating) == 4);  // ranksets

@@ -17,7 +17,7 @@ void add_in_a_row(OperatorGraph& graph, const std::vector<std::pair<std::string,
     Operator op;
     op.name = name;
     op.unit = unit;
-    if (unit == 1) op.kind = OperatorKind::all_reduce;
+    if (unit == 1) op.kernel = Communication();
     const auto vertex = boost::add_vertex(op, graph);
     if (vertex > 0) boost::add_edge(vertex - 1, vertex, graph);
   }
@@ -68,7 +68,7 @@ TEST_CASE("stage step: what an early prefetch is for starts without it, and what
           "[timeline]") {
   StageGraph stage = small_stage(10);
   Operator fetch;
-  fetch.kind = OperatorKind::prefetch;
+  fetch.kernel = Prefetch();
   fetch.unit = 2;
   const auto early = boost::add_vertex(fetch, part(stage, "block"));
   boost::add_edge(early, 0, part(stage, "block"));
@@ -94,7 +94,7 @@ TEST_CASE("stage step: a prefetch for what ends a layer ends it too", "[timeline
   part(stage, "block").clear();
   add_in_a_row(part(stage, "block"), {{"all_reduce", 1}, {"attention", 0}});
   Operator fetch;
-  fetch.kind = OperatorKind::prefetch;
+  fetch.kernel = Prefetch();
   fetch.unit = 2;
   boost::add_edge(boost::add_vertex(fetch, part(stage, "block")), 1, part(stage, "block"));
   const StageStep step = stage_step({&stage, 1}, units({"gpu", "link", "prefetch"}), resources);

@@ -13,7 +13,10 @@ StageGraph spread_over_members(StageGraph stage, std::span<const int> members, M
       copies.lanes = op.unit;
       op.rotates = part.times > 1 && channels == MemberChannels::rotating;
       for (op.member = 0; op.member < members[static_cast<std::size_t>(op.unit)]; ++op.member) {
-        if (channels != MemberChannels::even) op.channel = op.member;
+        if (channels != MemberChannels::even)
+          op.channels = {op.member, op.member + 1};
+        else
+          op.share = 1. / members[static_cast<std::size_t>(op.unit)];
         copies.operators.push_back(op);
       }
       return copies;

@@ -11,7 +11,7 @@ namespace weir {
 enum class MemberChannels {
   own,       // their own
   rotating,  // the one l places before
-  even,      // an equal share of all (channel stays -1)
+  even,      // an equal share of all
 };
 // One operator for each member of its unit in the place of one that has `each_member`; `members` of each
 // unit. What follows such an operator on the same members waits for the one of its own alone.

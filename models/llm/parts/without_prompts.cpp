@@ -6,7 +6,7 @@ namespace weir {
 namespace {
 
 bool is_for_prompts(const Operator& op) {
-  return op.kind == OperatorKind::store || (op.kind == OperatorKind::attention && op.prefill_only);
+  return op.rows == Rows::prompt_tokens;
 }
 
 }  // namespace

@@ -6,13 +6,10 @@
 namespace weir {
 
 ExactTimes::ExactTimes(const Rank& rank, const StageGraph& placed)
-    : device_(rank.on),
-      links_(rank.collectives),
-      placed_channels_(rank.placed_channels()),
-      own_channel_(rank.own_channel()) {
+    : rank_(rank), placed_channels_(rank.placed_channels()), own_channel_(rank.own_channel()) {
   for_each_operator(placed, [this](const Operator& op, double times) {
-    auto& ops = !follows_contexts(op.kind)           ? by_rows_
-                : op.kind == OperatorKind::attention ? attention_
+    auto& ops = !follows_contexts(op)                ? by_rows_
+                : op.kind() == KernelKind::attention ? attention_
                                                      : offloaded_;
     ops.push_back({op, times});
   });
@@ -23,7 +20,7 @@ Seconds ExactTimes::prefill_attention(std::span<const PrefillChunk> chunks) cons
   batch.prefill = chunks;
   for (const PrefillChunk& chunk : chunks) batch.prefill_tokens += chunk.tokens;
   Seconds sum(0);
-  for (const auto& [op, times] : attention_) sum += times * device_->cost(op, batch, *links_).time;
+  for (const auto& [op, times] : attention_) sum += times * rank_.cost(op, batch).time;
   return sum;
 }
 
@@ -37,7 +34,7 @@ Seconds ExactTimes::decode_attention(std::span<const DecodeContext> own) const {
   }
   Seconds sum(0);
   if (own.empty()) return sum;
-  for (const auto& [op, times] : attention_) sum += times * device_->cost(op, batch, *links_).time;
+  for (const auto& [op, times] : attention_) sum += times * rank_.cost(op, batch).time;
   return sum;
 }
 
@@ -51,7 +48,7 @@ Seconds ExactTimes::batched(std::int64_t prompt_tokens, std::int64_t decodes) co
   batch.prefill_tokens = prompt_tokens;
   batch.decodes = batch.sequences = decodes;
   Seconds sum(0);
-  for (const auto& [op, times] : by_rows_) sum += times * device_->cost(op, batch, *links_).time;
+  for (const auto& [op, times] : by_rows_) sum += times * rank_.cost(op, batch).time;
   return known->second = sum;
 }
 
@@ -70,15 +67,15 @@ Seconds ExactTimes::offloaded(const OffloadedWork& work) const {
   std::vector<Seconds> by_channel(static_cast<std::size_t>(channels));
   Seconds all(0);
   for (const auto& [op, times] : offloaded_) {
-    const PrefillChunk stored{work.prompt_tokens, 0, std::max(op.channel, 0)};
+    const PrefillChunk stored{work.prompt_tokens, 0, op.channels.first};
     batch.prefill = {&stored, 1};
-    const Seconds time = times * device_->cost(op, batch, *links_).time;
+    const Seconds time = times * rank_.cost(op, batch).time;
     // A prompt goes to one channel a layer, whichever: a share of each.
-    const bool shared = op.kind == OperatorKind::store && op.channel >= 0;
-    if (op.channel < 0)  // of members that do alike, one
+    const bool stores = op.rows == Rows::prompt_tokens;
+    if (!op.each_member || op.share < 1)  // of members that do alike, one
       all += op.each_member ? time / channels : time;
     else
-      by_channel[static_cast<std::size_t>(op.channel)] += shared ? time / channels : time;
+      by_channel[static_cast<std::size_t>(op.channels.first)] += stores ? time / channels : time;
   }
   return all + *std::ranges::max_element(by_channel);
 }

@@ -29,8 +29,7 @@ class ExactTimes final : public StepTimes {
     Operator op;
     double times;  // a step
   };
-  std::shared_ptr<const Device> device_;
-  std::shared_ptr<const CollectiveModel> links_;
+  Rank rank_;
   int placed_channels_, own_channel_;
   std::vector<Placed> by_rows_, attention_, offloaded_;
   mutable std::vector<DecodeContext> contexts_;  // scratch

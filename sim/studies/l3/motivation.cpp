@@ -29,7 +29,7 @@ class OneGpu {
     rows.prefill_tokens = tokens;
     KernelCost sum;
     for_each_operator(stage_, [&](const Operator& op, double times) {
-      if (op.name == "gate_up_proj" || op.name == "down_proj") add(sum, cost(op, rows), times);
+      if (op.name == "gate_up_proj" || op.name == "down_proj") add(sum, rank_.cost(op, rows), times);
     });
     const DeviceSpec& gpu = rank_.on->spec();
     return {sum.flops / gpu.peak(DataType::fp16) / sum.time,
@@ -46,9 +46,9 @@ class OneGpu {
     decodes.decode_context_max = context;
     KernelCost attention, all;
     for_each_operator(stage_, [&](const Operator& op, double times) {
-      const KernelCost one = cost(op, decodes);
+      const KernelCost one = rank_.cost(op, decodes);
       add(all, one, times);
-      if (op.kind == OperatorKind::attention) add(attention, one, times);
+      if (op.as<Attention>()) add(attention, one, times);
     });
     return {attention.time, all.time};
   }
@@ -70,9 +70,6 @@ class OneGpu {
     sum.time += times * one.time;
     sum.flops += times * one.flops;
     sum.moved[own_memory] += times * one.moved[own_memory];
-  }
-  KernelCost cost(const Operator& op, const BatchShape& shape) const {
-    return rank_.on->cost(op, shape, *rank_.collectives);
   }
 
   Plan plan_;

@@ -71,8 +71,8 @@ OnArrays attention_of_npu() {
   const StageGraph stage = build_stage(s.model, s.precision, replica.spec.parallelism, 0);
   OnArrays sum{0, 0};
   for_each_operator(stage, [&](const Operator& op, double times) {
-    if (op.kind != OperatorKind::attention) return;
-    const KernelCost cost = replica.rank.on->cost(op, decodes, *replica.rank.collectives);
+    if (!op.as<Attention>()) return;
+    const KernelCost cost = replica.rank.cost(op, decodes);
     sum.time += times * cost.time.value();
     sum.traffic += times * cost.traffic.value();
   });

@@ -45,8 +45,8 @@ class TransPim {
   double stage_weights(const StageGraph& stage) {
     double cycles = 0;
     for_each_operator(stage, [&](const Operator& op, double times) {
-      if (op.kind == OperatorKind::gemm)
-        cycles += times * costs_.sustained({PimOp::logit, on_a_channel(op.out_features), 1, op.in_features});
+      if (const auto* gemm = op.as<Gemm>())
+        cycles += times * costs_.sustained({PimOp::logit, on_a_channel(gemm->out), 1, gemm->in});
     });
     return cycles;
   }

@@ -16,7 +16,7 @@ const int dies = Run().devices;
 constexpr int batches[] = {8, 16, 24, 32};
 constexpr std::int64_t lengths[] = {2048, 4096, 8192, 16384};
 double die_mm2(double l2_mb) {
-  return catalog_device("l2_npu", {{"l2_mb", l2_mb}})->spec().die_mm2.value();
+  return catalog_device("l2_npu", {{"l2_mb", l2_mb}})->spec().notes.die_mm2.value();
 }
 
 std::vector<int> sizes() {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <boost/range/iterator_range.hpp>
 
-#include "models/llm/stored_bytes.h"
 #include "sim/app/output/output_file.h"
 #include "sim/studies/preserve/study.h"
 #include "sim/studies/validation/kernels.h"
@@ -28,7 +27,7 @@ Halves halves(const std::string& name, int devices) {
   Halves sum;
   bool before = true;  // the MLP, that is
   for (const auto v : boost::make_iterator_range(boost::vertices(block))) {
-    (before ? sum.attention : sum.mlp) += 1e-6 * stored_bytes(block[v], batch).value();
+    (before ? sum.attention : sum.mlp) += 1e-6 * stored_bytes(lowered(block[v], batch)).value();
     if (block[v].name == "o_proj") before = false;
   }
   return sum;

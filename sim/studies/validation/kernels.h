@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "devices/device.h"
+#include "models/latency/collectives.h"
+#include "models/llm/operator_graph.h"
 #include "sim/core/params.h"
 
 namespace weir {

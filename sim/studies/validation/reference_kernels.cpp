@@ -33,10 +33,7 @@ std::map<std::int64_t, double> logarithmic_weights(const std::set<std::int64_t>&
 }
 
 Operator elementwise_operator(const std::string& layer, double bytes_per_row) {
-  Operator op;
-  op.name = layer;
-  op.bytes_per_row = Bytes(bytes_per_row);
-  return op;
+  return {.name = layer, .kernel = Elementwise{Bytes(bytes_per_row)}};
 }
 
 class Reader {

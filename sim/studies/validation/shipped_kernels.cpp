@@ -18,21 +18,13 @@ std::shared_ptr<const Device> burst_device(const std::string& kind) {
 }
 
 Operator gemm_operator(std::int64_t in, std::int64_t out, DataType weights, DataType activations) {
-  return {.name = "qkv_proj",
-          .kind = OperatorKind::gemm,
-          .weights = weights,
-          .activations = activations,
-          .outputs = bytes_per_element(activations) < 2 ? DataType::bf16 : activations,
-          .in_features = in,
-          .out_features = out};
+  const DataType outputs = bytes_per_element(activations) < 2 ? DataType::bf16 : activations;
+  return {.name = "qkv_proj", .kernel = Gemm{in, out, weights, activations, outputs}};
 }
 
 Operator attention_operator(std::int64_t query_heads, std::int64_t kv_heads, std::int64_t head_dim) {
   return {.name = "attention",
-          .kind = OperatorKind::attention,
-          .query_heads = query_heads,
-          .kv_heads = kv_heads,
-          .head_dim = head_dim};
+          .kernel = Attention{.query_heads = query_heads, .kv_heads = kv_heads, .head_dim = head_dim}};
 }
 
 BatchShape decode_batch(std::int64_t requests, std::int64_t context) {
@@ -56,7 +48,7 @@ const CollectiveModel& no_links() {
 }
 
 double kernel_seconds(const Device& device, const Operator& op, const BatchShape& batch) {
-  return device.cost(op, batch, no_links()).time.value();
+  return device.cost(lowered(op, batch), op.unit).time.value();
 }
 
 namespace {

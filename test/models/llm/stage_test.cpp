@@ -32,16 +32,33 @@ const Operator& find(const OperatorGraph& graph, const std::string& name) {
   throw std::runtime_error("no operator " + name);
 }
 
+// Of a GEMM, or of each expert; null of others.
+const Gemm* matrix_of(const Operator& op) {
+  const auto* experts = op.as<GroupedGemm>();
+  return experts ? &experts->each : op.as<Gemm>();
+}
+
+const Gemm& gemm(const OperatorGraph& graph, const std::string& name) {
+  return *matrix_of(find(graph, name));
+}
+
+// That elementwise operators read and write, and collectives have as payload; none of others.
+Bytes bytes_per_row(const Operator& op) {
+  if (const auto* elementwise = op.as<Elementwise>()) return elementwise->per_row;
+  const auto* collective = op.as<Communication>();
+  return collective ? collective->per_row : Bytes(0);
+}
+
 // Multiply-adds of one token counted twice, as a device sees them: experts at their average share.
 double gemm_flops(const OperatorGraph& graph) {
   double flops = 0;
   for (const auto v : operators(graph)) {
-    const Operator& op = graph[v];
+    const auto* experts = graph[v].as<GroupedGemm>();
     const double matrices =
-        op.kind == OperatorKind::grouped_gemm
-            ? static_cast<double>(op.active * op.experts) / static_cast<double>(op.total_experts)
-            : 1;
-    flops += 2 * matrices * static_cast<double>(op.in_features * op.out_features);
+        experts ? static_cast<double>(experts->active * experts->here) / static_cast<double>(experts->total)
+                : 1;
+    if (const Gemm* each = matrix_of(graph[v]))
+      flops += 2 * matrices * static_cast<double>(each->in * each->out);
   }
   return flops;
 }
@@ -73,7 +90,7 @@ TEST_CASE("stage: the attention heads of all ranks are the model's") {
   for (const Architecture& m : catalog_and_random_models())
     for (const Sharding& s : shardings(m)) {
       const StageGraph graph = build_stage(m, {}, s, 0);
-      const Operator& attention = find(part(graph, "block"), "attention");
+      const auto& attention = std::get<Attention>(find(part(graph, "block"), "attention").kernel);
       INFO(m.name << ", " << to_string(s));
       CHECK(attention.query_heads * s.tensor == m.query_heads);
       CHECK(attention.kv_heads * s.tensor == m.kv_heads * kv_copies(m, s));
@@ -108,12 +125,12 @@ TEST_CASE("stage: ranks that share nothing do not communicate, those that do, as
       std::int64_t reductions = 0;
       for (const Part& each : g.parts)
         for (const auto v : operators(each.operators)) {
-          const Operator& op = each.operators[v];
-          if (op.kind < OperatorKind::all_reduce) continue;
-          CHECK(op.devices == s.tensor);
-          CHECK(op.devices > 1);
-          if (op.kind == OperatorKind::all_reduce) {
-            CHECK(op.bytes_per_row.value() == 2. * static_cast<double>(m.hidden));
+          const auto* group = each.operators[v].as<Communication>();
+          if (!group) continue;
+          CHECK(group->devices == s.tensor);
+          CHECK(group->devices > 1);
+          if (group->collective == Collective::all_reduce) {
+            CHECK(group->per_row.value() == 2. * static_cast<double>(m.hidden));
             if (each.name == "block") reductions += each.times;
           }
         }
@@ -141,17 +158,18 @@ TEST_CASE("stage: a Llama block has the profiler's layers, and the residual goes
 
 TEST_CASE("stage: a rank of Llama-3.1-8B at TP4 has a quarter of every matrix and its bytes a row") {
   const StageGraph g = build_stage(catalog_model("llama3.1-8b"), {}, {4, 1, 1}, 0);
-  auto gemm = [](const OperatorGraph& graph, const char* name) {
-    return std::pair(find(graph, name).in_features, find(graph, name).out_features);
+  auto matrix = [](const OperatorGraph& graph, const char* name) {
+    return std::pair(gemm(graph, name).in, gemm(graph, name).out);
   };
   auto bytes = [](const OperatorGraph& graph, const char* name) {
-    return find(graph, name).bytes_per_row.value();
+    return bytes_per_row(find(graph, name)).value();
   };
-  CHECK(gemm(part(g, "block"), "qkv_proj") == std::pair<std::int64_t, std::int64_t>(4096, (8 + 2 + 2) * 128));
-  CHECK(gemm(part(g, "block"), "o_proj") == std::pair<std::int64_t, std::int64_t>(1024, 4096));
-  CHECK(gemm(part(g, "block"), "gate_up_proj") == std::pair<std::int64_t, std::int64_t>(4096, 7168));
-  CHECK(gemm(part(g, "block"), "down_proj") == std::pair<std::int64_t, std::int64_t>(3584, 4096));
-  CHECK(gemm(part(g, "epilogue"), "lm_head") == std::pair<std::int64_t, std::int64_t>(4096, 128256 / 4));
+  CHECK(matrix(part(g, "block"), "qkv_proj") ==
+        std::pair<std::int64_t, std::int64_t>(4096, (8 + 2 + 2) * 128));
+  CHECK(matrix(part(g, "block"), "o_proj") == std::pair<std::int64_t, std::int64_t>(1024, 4096));
+  CHECK(matrix(part(g, "block"), "gate_up_proj") == std::pair<std::int64_t, std::int64_t>(4096, 7168));
+  CHECK(matrix(part(g, "block"), "down_proj") == std::pair<std::int64_t, std::int64_t>(3584, 4096));
+  CHECK(matrix(part(g, "epilogue"), "lm_head") == std::pair<std::int64_t, std::int64_t>(4096, 128256 / 4));
   CHECK(bytes(part(g, "prologue"), "embedding") == 2 * 4096 * 2);  // a row read, a row written
   CHECK(bytes(part(g, "block"), "layernorm") ==
         4 * 4096 * 2);  // branch and residual read, sum and norm written
@@ -167,17 +185,17 @@ TEST_CASE("stage: a rank of Llama-3.1-8B at TP4 has a quarter of every matrix an
 TEST_CASE("stage: families differ where their architectures do") {
   const StageGraph qwen3 = build_stage(catalog_model("qwen3-32b"), {}, {}, 0);
   CHECK(inputs(part(qwen3, "block"), 2) == Names{"qkv_proj"});
-  CHECK(find(part(qwen3, "block"), "qk_norm").bytes_per_row.value() == 2 * (64 + 8) * 128 * 2);
+  CHECK(bytes_per_row(find(part(qwen3, "block"), "qk_norm")).value() == 2 * (64 + 8) * 128 * 2);
   CHECK(inputs(part(qwen3, "block"), 3) == Names{"qk_norm"});
 
   // OPT: no rotary embedding, a plain MLP, a position's row beside the token's.
   const StageGraph opt = build_stage(catalog_model("opt-13b"), {}, {}, 0);
   CHECK(names(part(opt, "block")) == Names{"layernorm", "qkv_proj", "attention", "o_proj", "layernorm",
                                            "gate_up_proj", "act_fn", "down_proj"});
-  CHECK(find(part(opt, "block"), "gate_up_proj").out_features == 20480);
-  CHECK(find(part(opt, "block"), "act_fn").bytes_per_row.value() == 2 * 20480 * 2);
-  CHECK(find(part(opt, "prologue"), "embedding").bytes_per_row.value() == 3 * 5120 * 2);
-  CHECK(find(part(opt, "epilogue"), "lm_head").out_features == 50304);  // 50,272 padded to a multiple of 64
+  CHECK(gemm(part(opt, "block"), "gate_up_proj").out == 20480);
+  CHECK(bytes_per_row(find(part(opt, "block"), "act_fn")).value() == 2 * 20480 * 2);
+  CHECK(bytes_per_row(find(part(opt, "prologue"), "embedding")).value() == 3 * 5120 * 2);
+  CHECK(gemm(part(opt, "epilogue"), "lm_head").out == 50304);  // 50,272 padded to a multiple of 64
 
   // Falcon: attention and MLP from their own norms of one hidden state, one all-reduce over both.
   const StageGraph falcon = build_stage(catalog_model("falcon-40b"), {}, {2, 1, 1}, 0);
@@ -191,15 +209,15 @@ TEST_CASE("stage: experts are dealt to the expert groups and cut within them") {
   const Architecture m = catalog_model("qwen3-30b-a3b");
   for (const int expert : {1, 2, 4}) {
     const OperatorGraph block = part(build_stage(m, {}, {4, 1, expert}, 0), "block");
-    const Operator& up = find(block, "moe_gate_up");
-    CHECK(up.kind == OperatorKind::grouped_gemm);
-    CHECK((up.experts == 128 / expert && up.active == 8 && up.total_experts == 128));
-    CHECK((up.in_features == 2048 && up.out_features == 2 * 768 * expert / 4));
-    CHECK(find(block, "moe_down").in_features == 768 * expert / 4);
+    const auto* up = find(block, "moe_gate_up").as<GroupedGemm>();
+    REQUIRE(up);
+    CHECK((up->here == 128 / expert && up->active == 8 && up->total == 128));
+    CHECK((up->each.in == 2048 && up->each.out == 2 * 768 * expert / 4));
+    CHECK(gemm(block, "moe_down").in == 768 * expert / 4);
     // 8 experts a token, spread evenly, however they are dealt: a quarter of their widths on each rank.
-    CHECK(find(block, "moe_act").bytes_per_row.value() == 8 * 3 * 768 / 4 * 2);
-    CHECK(find(block, "moe_sum").bytes_per_row.value() == (8. / expert + 1) * 2048 * 2);
-    CHECK(find(block, "moe_router").out_features == 128);
+    CHECK(bytes_per_row(find(block, "moe_act")).value() == 8 * 3 * 768 / 4 * 2);
+    CHECK(bytes_per_row(find(block, "moe_sum")).value() == (8. / expert + 1) * 2048 * 2);
+    CHECK(gemm(block, "moe_router").out == 128);
   }
 }
 
@@ -213,8 +231,8 @@ TEST_CASE("stage: a shared expert runs beside the routed ones and is added to th
   CHECK(inputs(block, 9) == Names{"moe_router", "layernorm"});
   CHECK(inputs(block, 12) == Names{"layernorm"});
   CHECK(inputs(block, 15) == Names{"moe_down", "down_proj"});
-  CHECK(find(block, "gate_up_proj").out_features == 1024);
-  CHECK(find(block, "moe_router").out_features == 129);
+  CHECK(gemm(block, "gate_up_proj").out == 1024);
+  CHECK(gemm(block, "moe_router").out == 129);
 }
 
 TEST_CASE("stage: under 8 bits GEMMs multiply 8-bit numbers, and everything between them keeps 16") {
@@ -227,12 +245,17 @@ TEST_CASE("stage: under 8 bits GEMMs multiply 8-bit numbers, and everything betw
                                std::pair(&part(narrow, "epilogue"), &part(wide, "epilogue"))})
       for (const auto v : operators(*a)) {
         const Operator& op = (*a)[v];
-        CHECK(op.bytes_per_row == (*b)[v].bytes_per_row);
-        const bool gemm = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
-        const bool quantised = gemm && op.name != "lm_head" && op.name != "moe_router";
-        CHECK(op.weights == (quantised ? DataType::fp8 : DataType::bf16));
-        CHECK(op.activations == (quantised ? DataType::fp8 : DataType::bf16));
-        if (op.kind == OperatorKind::attention) CHECK(op.kv_cache == DataType::fp8);
+        CHECK(bytes_per_row(op) == bytes_per_row((*b)[v]));
+        if (const Gemm* matrix = matrix_of(op)) {
+          const bool quantised = op.name != "lm_head" && op.name != "moe_router";
+          CHECK(matrix->weights == (quantised ? DataType::fp8 : DataType::bf16));
+          CHECK(matrix->activations == (quantised ? DataType::fp8 : DataType::bf16));
+          CHECK(matrix->outputs == DataType::bf16);
+        }
+        if (const auto* attention = op.as<Attention>()) {
+          CHECK(attention->activations == DataType::bf16);
+          CHECK(attention->kv_cache == DataType::fp8);
+        }
       }
   }
 }
@@ -244,14 +267,15 @@ TEST_CASE("stage: a precision that says what is between GEMMs halves it, but for
     INFO(m.name);
     for (const auto v : operators(part(narrow, "block"))) {
       const Operator &op = part(narrow, "block")[v], &before = part(wide, "block")[v];
-      CHECK(2 * op.bytes_per_row == before.bytes_per_row);  // all-reduces too
-      const bool router = op.name == "moe_router";
-      CHECK(op.activations == (router ? DataType::bf16 : DataType::int8));
-      if (op.in_features > 0) CHECK(op.outputs == (router ? DataType::bf16 : DataType::int8));
+      CHECK(2 * bytes_per_row(op) == bytes_per_row(before));  // all-reduces too
+      const DataType expected = op.name == "moe_router" ? DataType::bf16 : DataType::int8;
+      if (const Gemm* matrix = matrix_of(op))
+        CHECK((matrix->activations == expected && matrix->outputs == expected));
+      if (const auto* attention = op.as<Attention>()) CHECK(attention->activations == expected);
     }
-    CHECK(find(part(narrow, "epilogue"), "lm_head").activations == DataType::bf16);
-    CHECK(find(part(narrow, "epilogue"), "all_gather").bytes_per_row ==
-          find(part(wide, "epilogue"), "all_gather").bytes_per_row);
+    CHECK(gemm(part(narrow, "epilogue"), "lm_head").activations == DataType::bf16);
+    CHECK(bytes_per_row(find(part(narrow, "epilogue"), "all_gather")) ==
+          bytes_per_row(find(part(wide, "epilogue"), "all_gather")));
   }
 }
 

@@ -145,8 +145,9 @@ TEST_CASE("spread: every layer has each operator once, or once a member, and wai
         INFO(name);
         REQUIRE(ours.operators.contains(name));
         Operator found = ours.operators.at(name);
-        if (!op.each_member) REQUIRE((found.member == -1 && found.channel == -1));
-        found.member = found.channel = -1;
+        if (!op.each_member) REQUIRE((found.member == -1 && found.channels == ChannelRange()));
+        REQUIRE(found.share == (channels == MemberChannels::even ? 1. / drawn.copies(op) : 1));
+        found.member = -1, found.channels = {}, found.share = 1;
         REQUIRE(found == op);
       }
       REQUIRE(ours.edges == theirs.edges);
@@ -164,13 +165,14 @@ TEST_CASE("spread: a member is for the channel so many places before it as layer
     INFO("seed " << seed);
     for (const auto& [name, op] : spread(MemberChannels::rotating)) {
       if (!op.each_member || layer_of(name) < 0) continue;
-      REQUIRE((op.channel >= 0 && op.channel < members));
-      REQUIRE((op.member - op.channel - layer_of(name)) % members == 0);
+      const int channel = op.channels.first;
+      REQUIRE((channel >= 0 && channel < members && op.channels.last == channel + 1));
+      REQUIRE((op.member - channel - layer_of(name)) % members == 0);
     }
     for (const auto& [name, op] : spread(MemberChannels::own))
-      if (op.each_member) REQUIRE(op.channel == op.member);
+      if (op.each_member) REQUIRE(op.channels == ChannelRange{op.member, op.member + 1});
     for (const auto& [name, op] : spread(MemberChannels::even))
-      if (op.each_member) REQUIRE(op.channel == -1);
+      if (op.each_member) REQUIRE(op.channels == ChannelRange());
   }
 }
 
@@ -181,7 +183,7 @@ TEST_CASE("spread: of a request that starts anywhere every member holds as many 
     for (std::int64_t layers = 1; layers <= 33; ++layers) {
       StageGraph stage;
       Operator store;
-      store.name = "store", store.kind = OperatorKind::store, store.each_member = true;
+      store.name = "store", store.kernel = Copy(), store.each_member = true;
       boost::add_vertex(store, part(stage, "block"));
       set_layers(stage, layers);
       const StageGraph spread =
@@ -192,7 +194,7 @@ TEST_CASE("spread: of a request that starts anywhere every member holds as many 
       for (std::int64_t layer = 0; layer < layers; ++layer)
         for (const auto v : boost::make_iterator_range(boost::vertices(part(spread, "block")))) {
           REQUIRE(part(spread, "block")[v].rotates == (layers > 1));
-          ++held[{part(spread, "block")[v].channel,
+          ++held[{part(spread, "block")[v].channels.first,
                   static_cast<int>((part(spread, "block")[v].member + layer) % members)}];
         }
       for (int channel = 0; channel < members; ++channel) {

@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "models/llm/operator_graph.h"
+
+namespace weir {
+namespace {
+
+// Without contexts all KV caches lie in one channel, the first.
+BatchShape decodes_in(const ChannelRange& channels, BatchShape batch) {
+  if (channels == ChannelRange() || (batch.contexts.empty() && channels.has(0))) return batch;
+  batch.decodes = batch.decode_context_sum = batch.decode_context_max = 0;
+  for (const DecodeContext& context : batch.contexts) {
+    if (!channels.has(context.channel)) continue;
+    ++batch.decodes;
+    batch.decode_context_sum += context.tokens;
+    batch.decode_context_max = std::max(batch.decode_context_max, context.tokens);
+  }
+  batch.contexts = {};
+  return batch;
+}
+
+BatchShape without_decodes(BatchShape batch) {
+  batch.decodes = batch.decode_context_sum = batch.decode_context_max = 0;
+  batch.contexts = {};
+  return batch;
+}
+
+BatchShape without_prompts(BatchShape batch) {
+  batch.prefill = {};
+  batch.prefill_tokens = 0;
+  return batch;
+}
+
+BatchShape attended(const Operator& op, const BatchShape& batch) {
+  if (op.rows == Rows::prompt_tokens) return without_decodes(batch);
+  if (op.rows == Rows::decodes) return without_prompts(decodes_in(op.channels, batch));
+  return decodes_in(op.channels, batch);
+}
+
+std::int64_t rows_of(const Operator& op, const BatchShape& batch) {
+  switch (op.rows) {
+    case Rows::sequences:
+      return batch.sequences;
+    case Rows::decodes:
+      return decodes_in(op.channels, batch).decodes;
+    case Rows::prompt_tokens: {
+      std::int64_t tokens = 0;
+      for (const PrefillChunk& chunk : batch.prefill)
+        if (op.channels.has(chunk.channel)) tokens += chunk.tokens;
+      return tokens;
+    }
+    default:
+      return batch.tokens();
+  }
+}
+
+}  // namespace
+
+KernelWork lowered(const Operator& op, const BatchShape& batch) {
+  KernelWork work{op.name, op.kernel, 0, {}, op.begin, op.end, op.share};
+  if (op.as<Attention>()) {
+    work.batch = attended(op, batch);
+    work.rows = static_cast<double>(work.batch.tokens());
+  } else {
+    work.rows = static_cast<double>(rows_of(op, batch));
+  }
+  return work;
+}
+
+}  // namespace weir

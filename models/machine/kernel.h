@@ -1,0 +1,110 @@
+#pragma once
+// A kernel is what an operator is to a machine, whichever model or training graph it comes from. Models make
+// them for one row (models/llm/operator_graph.h), policies place them on units by their kind, and a device
+// prices KernelWork: the kernel with the rows and contexts of a batch (devices/device.h). Pure values.
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "models/machine/batch_shape.h"
+#include "models/machine/data_type.h"
+#include "sim/core/units.h"
+
+namespace weir {
+
+struct Gemm {  // rows x in by in x out
+  std::int64_t in = 0, out = 0;
+  DataType weights = DataType::bf16, activations = DataType::bf16, outputs = DataType::bf16;
+  bool operator==(const Gemm&) const = default;
+};
+
+struct GroupedGemm {  // experts: a matrix each, rows spread over them by a router
+  Gemm each;
+  std::int64_t here = 0, active = 0, total = 0;  // experts on this rank; of a row; in the layer
+  bool operator==(const GroupedGemm&) const = default;
+};
+
+struct Attention {
+  enum class Part {
+    whole,    // of prompts and decodes
+    decodes,  // of decodes alone, in the memory that their KV caches lie in
+    logit,    // decodes in three, where several units share them: K q,
+    softmax,  // of the scores,
+    attend    // V s
+  };
+  Part part = Part::whole;
+  std::int64_t query_heads = 0, kv_heads = 0,
+               head_dim = 0;  // of the rank, or of these parts the heads of one
+  DataType activations = DataType::bf16, kv_cache = DataType::bf16;
+  bool operator==(const Attention&) const = default;
+};
+
+struct Elementwise {  // norms, activations, rotary embedding, residuals: bytes only
+  Bytes per_row;      // read + written
+  bool operator==(const Elementwise&) const = default;
+};
+
+// Bytes of a row's queries (or results, which are as many), and of its keys and values.
+Bytes bytes_per_query(const Attention& attention);
+Bytes bytes_per_token(const Attention& attention);
+
+enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all, send_receive };
+
+struct Communication {
+  Collective collective = Collective::all_reduce;
+  Bytes per_row;    // payload
+  int devices = 1;  // ranks taking part
+  bool operator==(const Communication&) const = default;
+};
+
+struct Copy {  // between the device's own memory and that of its host
+  enum class Way { out, back };
+  Way way = Way::out;
+  Bytes per_row;
+  bool operator==(const Copy&) const = default;
+};
+
+struct Prefetch {   // into the device's cache, of what another kernel reads that was there before it
+  int window = -1;  // which communication it runs beside (StageGraph::windows)
+  bool operator==(const Prefetch&) const = default;
+};
+
+using Kernel = std::variant<Elementwise, Gemm, GroupedGemm, Attention, Communication, Copy, Prefetch>;
+
+// What units run, and policies ask for.
+enum class KernelKind {
+  elementwise,
+  gemm,
+  grouped_gemm,
+  attention,
+  decode_attention,
+  logit,
+  softmax,
+  attend,
+  communication,
+  copy,
+  prefetch
+};
+KernelKind kind_of(const Kernel& kernel);
+
+// What a device is asked for: a kernel for so many rows. Points to the kernel and its name.
+struct KernelWork {
+  std::string_view name;  // the layer as measured tables know it (devices/profile_bundle.h)
+  const Kernel& kernel;
+  double rows = 0;            // 0: nothing to do, but for attention, which has `batch`
+  BatchShape batch = {};      // attention: prompts and decodes that it is for, and no others
+  double begin = 0, end = 1;  // of a kernel in chunks: this one's share of its columns, or of the payload
+  double share = 1;           // it does so much of every row: members of a unit may share all evenly
+
+  template <class K>
+  const K* as() const {
+    return std::get_if<K>(&kernel);
+  }
+};
+
+// Bytes that it reads and that lie in memory before the kernels that lead to it have run: what a device may
+// fetch ahead. Weights of matrices, of all experts of a rank whichever will be chosen; of attention K and V
+// of the tokens in the cache. 0 of others.
+Bytes stored_bytes(const KernelWork& work);
+
+}  // namespace weir
