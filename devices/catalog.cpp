@@ -2,63 +2,44 @@
 
 #include <algorithm>
 
-#include "devices/gpu.h"
-#include "devices/profiled.h"
-#include "models/memory/memory_row.h"
-
 namespace weir {
+
+// One class a folder; add yours here and in the table, nowhere else in C++.
+const DeviceClass& gpu_class();
+const DeviceClass& npu_class();
+const DeviceClass& l2_npu_class();
+const DeviceClass& dimm_class();
 
 namespace {
 
-const DeviceClass* const classes[] = {&gpu_class, &npu_class, &l2_npu_class, &dimm_class};
+const std::vector<DeviceClass>& classes() {
+  static const std::vector<DeviceClass> table = {gpu_class(), npu_class(), l2_npu_class(), dimm_class()};
+  return table;
+}
 
-// A row without a class is a GPU's.
 bool is_of(const DeviceClass& wanted, const Json& row) {
-  return row.value("class", gpu_class.name) == wanted.name;
+  return row.value("class", usual_class) == wanted.name;
+}
+
+// All of them where the kind is unknown, so that none of its keys is.
+std::vector<const DeviceClass*> classes_of(const Json& row) {
+  std::vector<const DeviceClass*> found;
+  for (const DeviceClass& one : classes())
+    if (!row.is_object() || is_of(one, row)) found.push_back(&one);
+  return found;
 }
 
 const DeviceClass& class_of(const Json& row) {
-  return **std::find_if(std::begin(classes), std::end(classes), [&](auto* one) { return is_of(*one, row); });
-}
-
-// The keys of a row that hold a row of another catalog.
-struct OtherRow {
-  Key key;
-  const RowFamily& (*family)();
-  Json (*schema)();
-  std::vector<const DeviceClass*> of;
-};
-const std::vector<OtherRow>& other_row_keys() {
-  static const std::vector<OtherRow> all = {
-      {{"memory",
-        "Of an NPU or of host memory: a name of `weir list memories`, the path of such a file, or keys over "
-        "the device's own (or a base). What an NPU streams follows from it, and what its PIM takes unless "
-        "assumptions: paper fix that."},
-       memory_rows,
-       memory_row_schema,
-       {&npu_class, &dimm_class}},
-      {{"kernels",
-        "Of a GPU: how well kernels use it, a name (hopper), the path of a file like devices/kernels/*.json, "
-        "or keys over a base."},
-       kernel_rows,
-       kernel_row_schema,
-       {&gpu_class}},
-      {{"pim_memory", "Of a GPU with HBM-PIM: the memory whose bank model says what PIM and reads reach."},
-       memory_rows,
-       memory_row_schema,
-       {&gpu_class}},
-  };
-  return all;
+  return *classes_of(row).front();
 }
 
 // The rows that the entry gives, as names or whole; none where one of them is wrong.
-std::optional<Json> other_rows(const Json& row, bool any, Params& params) {
+std::optional<Json> other_rows(const DeviceClass& of, const Json& row, Params& params) {
   std::optional<Json> given = Json::object();
-  for (const OtherRow& other : other_row_keys()) {
+  for (const OtherRow& other : of.other_rows) {
     const std::string key = other.key.name;
     const bool has = row.contains(key);
-    if (!any && (!has || std::find(other.of.begin(), other.of.end(), &class_of(row)) == other.of.end()))
-      continue;
+    if (row.is_object() && !params.describing() && !has) continue;
     const Json* value = params.value(other.key, params.describing() ? other.schema() : Json(), Json(nullptr));
     if (!value || value->is_null()) {  // optional, without a default to resolve
       Json& resolved = params.reading().resolved[Json::json_pointer(params.pointer())];
@@ -78,8 +59,7 @@ std::optional<Json> other_rows(const Json& row, bool any, Params& params) {
 
 // Sets what follows from the keys that were given.
 void follow(Json& row, const std::function<bool(const char*)>& given) {
-  if (!is_of(npu_class, row) || !given("memory") || given("memory_efficiency")) return;
-  row["memory_efficiency"] = stream_efficiency(memory_of(row["memory"]));
+  if (class_of(row).follow) class_of(row).follow(row, given);
 }
 
 // A named set of constants, in the place of the row's own.
@@ -94,8 +74,8 @@ void assume(Json& row, const std::string& assumptions) {
 
 bool known_class(Reading& reading, const Json& row) {
   std::vector<std::string> known;
-  for (const DeviceClass* one : classes) known.emplace_back(one->name);
-  const Json name = row.value("class", Json(gpu_class.name));
+  for (const DeviceClass& one : classes()) known.emplace_back(one.name);
+  const Json name = row.value("class", Json(usual_class));
   if (std::find(known.begin(), known.end(), name) != known.end()) return true;
   reading.problem("/class", name.is_string() ? no_such("class", name.get<std::string>(), known)
                                              : "expected a class of devices");
@@ -114,7 +94,7 @@ bool known_sets(Reading& reading, const Json& row) {
 void check_row(Reading& reading, Json& row, const Json& given, const std::string& name,
                const std::string& assumptions) {
   if (!known_class(reading, row) || !known_sets(reading, row)) return;
-  for (const OtherRow& other : other_row_keys())
+  for (const OtherRow& other : class_of(row).other_rows)
     if (const auto at = row.find(other.key.name); at != row.end()) {
       const CatalogRow found = find_row(other.family(), *at, reading, std::string("/") + other.key.name);
       if (!at->is_string() || is_path(*at)) *at = found.row;
@@ -137,8 +117,16 @@ RowFamily device_rows(const std::string& assumptions) {
 
 }  // namespace
 
-Json device_kind_schema() {
-  return name_or_path_schema(device_rows("physical"));
+std::vector<DeviceAlternative> device_alternatives() {
+  std::vector<DeviceAlternative> all;
+  for (const DeviceClass& one : classes()) {
+    Json names = Json::array();
+    for (const std::string& name : device_names())
+      if (is_of(one, embedded_json(*text_of(device_catalog, name), name))) names.push_back(name);
+    all.push_back({names.front(), {{"enum", names}}});
+  }
+  all.push_back({"", path_schema()});
+  return all;
 }
 
 std::vector<Resource> DeviceSpec::resources(BytesPerSecond interconnect_bandwidth) const {
@@ -160,40 +148,32 @@ std::string device_summary(const std::string& name) {
   return embedded_json(*text_of(device_catalog, name), name).value("title", "");
 }
 
-// A description, and an unknown kind, take the keys of every class.
+// An unknown kind, and a description of any file, take the keys of every class.
 std::shared_ptr<const Device> make_device(const std::string& kind, Params& params,
                                           const std::string& assumptions) {
   Reading& reading = params.reading();
-  CatalogRow found = find_row(device_rows(assumptions), kind, reading, params.pointer() + "/kind");
+  CatalogRow found;
+  if (!kind.empty()) found = find_row(device_rows(assumptions), kind, reading, params.pointer() + "/kind");
   Json& row = found.row;
-  const bool any = params.describing() || !row.is_object();
-  const std::optional<Json> other = other_rows(row, any, params);
-  if (row.is_object() && other) {
+  const std::vector<const DeviceClass*> of = classes_of(row);
+  std::optional<Json> other;
+  for (const DeviceClass* one : of) other = other_rows(*one, row, params);
+  if (row.is_object() && other && !params.describing()) {
     row.update(*other);
     follow(row, [&](const char* key) { return params.has(key); });
     assume(row, assumptions);
     row.update(*other);  // which a set of assumptions does not change
   }
-  for (const DeviceClass* one : classes)
-    if (any || is_of(*one, row)) one->override(row, params);
+  for (const DeviceClass* one : of) one->override(row, params);
   override_numbers(row, common_numbers(), params);
-  std::optional<std::string> folder;
-  if (any || is_of(gpu_class, row))
-    folder = params.text_or_null(
-        {"profile",
-         "Of a GPU: folder of measured kernel times (dense.csv, per_sequence.csv, attention.csv) "
-         "to use instead."});
-  if (!row.is_object() || params.describing() || !other) return nullptr;
-  if (row["idle_w"].get<double>() > row["tdp_w"].get<double>()) {
-    params.fail("idle_w", "more than tdp_w");
-    return nullptr;
-  }
+  const bool makes = row.is_object() && other && !params.describing();
+  const bool idles_below = !makes || row["idle_w"].get<double>() <= row["tdp_w"].get<double>();
+  if (!idles_below) params.fail("idle_w", "more than tdp_w");
   std::shared_ptr<const Device> device;
-  gather(reading, params.pointer(), [&] { device = class_of(row).read(found.name, row); });
-  if (!device) return nullptr;
-  if (folder) return make_profiled(std::move(device), reading.relative(*folder), params);
-  const std::string& foreign = device->spec().notes.foreign_kernels;
-  if (!foreign.empty()) params.note("kind", foreign);
+  if (makes && idles_below)
+    gather(reading, params.pointer(), [&] { device = class_of(row).read(found.name, row); });
+  for (const DeviceClass* one : of)
+    if (one->finish) device = one->finish(std::move(device), params);
   return device;
 }
 

@@ -144,7 +144,7 @@ void read_memory_and_peaks(DeviceSpec& spec, Params& row) {
 }
 
 void close_row(Params& row) {
-  row.value({"class", ""}, {}, Json(gpu_class.name));
+  row.value({"class", ""}, {}, Json(usual_class));
   row.value({"sources", ""}, {}, Json::object());
   row.close();
 }

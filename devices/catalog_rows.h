@@ -1,6 +1,6 @@
 #pragma once
 // The rows of devices/catalog: numbers that a scenario may give instead, and the readers of each class of
-// device. Called by make_device (catalog.cpp) alone; a new class adds its reader here.
+// device. Called by make_device (catalog.cpp) alone, whose table a new class is added to.
 #include <map>
 #include <memory>
 #include <span>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "devices/device.h"
+#include "sim/core/catalog_row.h"
 #include "sim/core/embedded.h"
 
 namespace weir {
@@ -48,13 +49,29 @@ void read_memory_and_peaks(DeviceSpec& spec, Params& row);
 // After the last key was asked for: what is left is for people, or unknown.
 void close_row(Params& row);
 
-// A class of devices: `override` as override_numbers, for all of its keys; `read` makes the device of a row
-// whose overrides are filled in.
+// A key of a row that holds a row of another catalog: a name, a path, or keys over the row's own.
+struct OtherRow {
+  Key key;
+  const RowFamily& (*family)();
+  Json (*schema)();  // of the key
+};
+
+// A class of devices, all of whose keys are its own: those that another class has too, it has by the lists
+// above.
 struct DeviceClass {
   const char* name;  // "class" of a row
+  // As override_numbers, for all keys of the row.
   void (*override)(Json& row, Params& params);
+  // Makes the device of a row whose overrides are filled in.
   std::shared_ptr<const Device> (*read)(const std::string& kind, const Json& row);
+  std::vector<OtherRow> other_rows = {};
+  // Sets what follows in the row from the keys that a scenario gives.
+  void (*follow)(Json& row, const std::function<bool(const char*)>& given) = nullptr;
+  // Reads keys that no row has, after the device is made; null where there is none: while describing, and of
+  // an unknown kind.
+  std::shared_ptr<const Device> (*finish)(std::shared_ptr<const Device> device, Params& params) = nullptr;
 };
-extern const DeviceClass gpu_class, npu_class, l2_npu_class, dimm_class;
+
+inline constexpr const char* usual_class = "gpu";  // of a row that names none
 
 }  // namespace weir

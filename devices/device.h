@@ -83,7 +83,12 @@ class Device {
 // and returns null when it cannot.
 std::vector<std::string> device_names();
 std::string device_summary(const std::string& name);
-Json device_kind_schema();
+// Kinds that take the same keys, for a description: one of them, and the schema of all; "" stands for a path.
+struct DeviceAlternative {
+  std::string kind;
+  Json schema;
+};
+std::vector<DeviceAlternative> device_alternatives();
 // `assumptions`: the scenario's named set of constants.
 std::shared_ptr<const Device> make_device(const std::string& kind, Params& params,
                                           const std::string& assumptions = "physical");

@@ -5,6 +5,7 @@
 #include "devices/catalog_rows.h"
 #include "devices/gpu.h"
 #include "devices/gpu_pim/gpu_pim.h"
+#include "devices/profiled.h"
 #include "models/memory/memory_row.h"
 
 namespace weir {
@@ -108,8 +109,35 @@ void override_gpu(Json& row, Params& params) {
   if (row.is_object() && !params.describing()) note_kernels(before, row, params);
 }
 
+std::shared_ptr<const Device> profiled_if_asked(std::shared_ptr<const Device> gpu, Params& params) {
+  const std::optional<std::string> folder = params.text_or_null(
+      {"profile",
+       "Folder of measured kernel times (dense.csv, per_sequence.csv, attention.csv) to use instead."});
+  if (!gpu) return gpu;
+  if (folder) return make_profiled(std::move(gpu), params.reading().relative(*folder), params);
+  const std::string& foreign = gpu->spec().notes.foreign_kernels;
+  if (!foreign.empty()) params.note("kind", foreign);
+  return gpu;
+}
+
 }  // namespace
 
-const DeviceClass gpu_class = {"gpu", override_gpu, read_gpu};
+const DeviceClass& gpu_class() {
+  static const DeviceClass made = {
+      .name = "gpu",
+      .override = override_gpu,
+      .read = read_gpu,
+      .other_rows = {{{"kernels",
+                       "How well kernels use it, a name (hopper), the path of a file like "
+                       "devices/kernels/*.json, or keys over a base."},
+                      kernel_rows,
+                      kernel_row_schema},
+                     {{"pim_memory",
+                       "Of one with HBM-PIM: the memory whose bank model says what PIM and reads reach."},
+                      memory_rows,
+                      memory_row_schema}},
+      .finish = profiled_if_asked};
+  return made;
+}
 
 }  // namespace weir

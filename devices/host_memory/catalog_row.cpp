@@ -22,12 +22,12 @@ const CatalogNumbers& numbers() {
 
 const CatalogCount counts[] = {
     {{"memory_channels",
-      "Of an NPU; capacity and bandwidth are so many times the memory's. Of host memory: dealt out to the "
-      "devices of the node. null: as the catalog has it."},
+      "Dealt out to the devices of the node; bandwidth is so many times the memory's. null: as the catalog "
+      "has it."},
      4096},
-    {{"ranks", "Of host memory: ranks of a channel. Capacity stays. null: as the catalog has it."}, 64},
+    {{"ranks", "Ranks of a channel. Capacity stays. null: as the catalog has it."}, 64},
     {{"ranksets",
-      "Of host memory: groups of as many ranks of every channel; a request's keys and values of a layer lie "
+      "Groups of as many ranks of every channel; a request's keys and values of a layer lie "
       "in one (L3). Divides ranks. null: as the catalog has it."},
      64},
 };
@@ -35,7 +35,7 @@ const CatalogCount counts[] = {
 const std::vector<CatalogChoice>& choices() {
   static const std::vector<CatalogChoice> all = {
       {{"dimm_timing",
-        "Of host memory: commands plays the bank model's; peak takes a column read at every interval, "
+        "Commands plays the bank model's; peak takes a column read at every interval, "
         "without rows, refresh or energy. null: as the catalog has it."},
        {"commands", "peak"}},
       {{"rankset_loads",
@@ -43,19 +43,19 @@ const std::vector<CatalogChoice>& choices() {
         "every layer, as L3's figures have it. null: as the catalog has it."},
        {"placed", "even"}},
       {{"activation",
-        "Of DIMM-PIM: the banks of a rank open a row each in one cycle, tRRD apart, or as tFAW allows too. "
+        "The banks of a rank open a row each in one cycle, tRRD apart, or as tFAW allows too. "
         "null: as the catalog has it."},
        words_of(activations)},
       {{"relayout",
-        "Of DIMM-PIM: elements get into one chip on their way through the buffer chip, or are transposed by "
+        "Elements get into one chip on their way through the buffer chip, or are transposed by "
         "the CPU, three times over the bus. null: as the catalog has it."},
        {"in_flight", "cpu_transposition"}},
       {{"kv_mapping",
-        "Of DIMM-PIM: V by element over the banks (L3, Section 4.2), or laid out as K is. null: as the "
+        "V by element over the banks (L3, Section 4.2), or laid out as K is. null: as the "
         "catalog has it."},
        {"tailored", "uniform"}},
       {{"kernels_fused",
-        "Of DIMM-PIM: score, softmax and context in one pipeline, or one after the other. null: as the "
+        "Score, softmax and context in one pipeline, or one after the other. null: as the "
         "catalog has it."},
        {"yes", "no"}},
   };
@@ -151,6 +151,18 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
 
 }  // namespace
 
-const DeviceClass dimm_class = {"dimm", override_dimm, read_dimm};
+const DeviceClass& dimm_class() {
+  static const DeviceClass made = {
+      .name = "dimm",
+      .override = override_dimm,
+      .read = read_dimm,
+      .other_rows = {
+          {{"memory",
+            "A name of `weir list memories`, the path of such a file, or keys over the device's own "
+            "(or a base)."},
+           memory_rows,
+           memory_row_schema}}};
+  return made;
+}
 
 }  // namespace weir

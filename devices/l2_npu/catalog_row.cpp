@@ -7,20 +7,19 @@ namespace {
 
 const CatalogNumbers& numbers() {
   static const CatalogNumbers all = {
-      {{"memory_efficiency", "Of an NPU: share of the memory's peak that a stream of reads reaches."},
-       {0.01, 1}},
+      {{"memory_efficiency", "Share of the memory's peak that a stream of reads reaches."}, {0.01, 1}},
       {{"strided_kv_efficiency",
-        "Of an L2 NPU: share of a stream's bandwidth that K and V are read with where a device holds more "
+        "Share of a stream's bandwidth that K and V are read with where a device holds more "
         "than one KV head, so that reads are strided. 1: no effect; PRESERVE names the effect (Table 1) and "
         "no number: another value is fitted."},
        {0.01, 1}},
       {{"chunk_start_us",
-        "Of an L2 NPU: before a chunk of a matrix (fused_all_reduce_chunks), but the first, gets what it "
+        "Before a chunk of a matrix (fused_all_reduce_chunks), but the first, gets what it "
         "reads."},
        not_negative},
-      {{"core_int8_tflops", "Of an L2 NPU: peak of a core; the cores are int8_tflops over it."}},
-      {{"core_mm2", "Of an L2 NPU: die area of a core."}},
-      {{"l2_mm2_per_mb", "Of an L2 NPU: die area of 10^6 bytes of cache."}, not_negative},
+      {{"core_int8_tflops", "Peak of a core; the cores are int8_tflops over it."}},
+      {{"core_mm2", "Die area of a core."}},
+      {{"l2_mm2_per_mb", "Die area of 10^6 bytes of cache."}, not_negative},
   };
   return all;
 }
@@ -67,6 +66,9 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
 
 }  // namespace
 
-const DeviceClass l2_npu_class = {"l2_npu", override_l2_npu, read_l2_npu};
+const DeviceClass& l2_npu_class() {
+  static const DeviceClass made = {.name = "l2_npu", .override = override_l2_npu, .read = read_l2_npu};
+  return made;
+}
 
 }  // namespace weir

@@ -18,11 +18,9 @@ constexpr double fitted_withheld = 0.22;
 const CatalogNumbers& numbers() {
   static const CatalogNumbers all = {
       {{"clock_ghz", "Of an NPU's arrays and vector units."}},
-      {{"scratchpad_mib",
-        "Of an NPU: on-chip memory; activations that do not fit half of it are read again."}},
-      {{"memory_efficiency", "Of an NPU: share of the memory's peak that a stream of reads reaches."},
-       {0.01, 1}},
-      {{"softmax_cycles", "Of an NPU: cycles of a vector lane for an element's softmax."}},
+      {{"scratchpad_mib", "On-chip memory; activations that do not fit half of it are read again."}},
+      {{"memory_efficiency", "Share of the memory's peak that a stream of reads reaches."}, {0.01, 1}},
+      {{"softmax_cycles", "Cycles of a vector lane for an element's softmax."}},
       {{"memory_capacity_gib", "Device memory as the driver reports it; more of it holds more KV cache."},
        positive,
        true},
@@ -31,13 +29,13 @@ const CatalogNumbers& numbers() {
 }
 
 const CatalogCount counts[] = {
-    {{"systolic_arrays", "Of an NPU; null: as the catalog has it."}, 4096},
+    {{"systolic_arrays", "null: as the catalog has it."}, 4096},
     {{"systolic_rows", "Of a systolic array, along a matrix's input; null: as the catalog has it."}, 4096},
     {{"systolic_columns", "Of a systolic array, along a matrix's output; null: as the catalog has it."},
      4096},
     {{"vector_lanes", "Of all vector units of an NPU; null: as the catalog has it."}, 1 << 20},
     {{"memory_channels",
-      "Of an NPU; capacity and bandwidth are so many times the memory's. null: as the catalog has it."},
+      "Capacity and bandwidth are so many times the memory's. null: as the catalog has it."},
      4096},
 };
 
@@ -151,8 +149,27 @@ std::shared_ptr<const Device> read_npu(const std::string& kind, const Json& json
   return make_npu(std::move(spec), std::move(shape));
 }
 
+void stream_as_its_memory_does(Json& row, const std::function<bool(const char*)>& given) {
+  if (given("memory") && !given("memory_efficiency"))
+    row["memory_efficiency"] = stream_efficiency(memory_of(row["memory"]));
+}
+
 }  // namespace
 
-const DeviceClass npu_class = {"npu", override_npu, read_npu};
+const DeviceClass& npu_class() {
+  static const DeviceClass made = {
+      .name = "npu",
+      .override = override_npu,
+      .read = read_npu,
+      .other_rows =
+          {{{"memory",
+             "A name of `weir list memories`, the path of such a file, or keys over the device's own "
+             "(or a base). What streams reach follows from it, and what PIM takes unless "
+             "assumptions: paper fix that."},
+            memory_rows,
+            memory_row_schema}},
+      .follow = stream_as_its_memory_does};
+  return made;
+}
 
 }  // namespace weir

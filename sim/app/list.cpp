@@ -156,7 +156,8 @@ Json object_of(const Json& schema, const Entry& entry) {
   const Json properties = schema.is_object() ? schema.value("properties", Json::object()) : Json::object();
   if (const auto at = properties.find(entry.family); at != properties.end()) {
     if (takes(*at, entry.name)) return schema;
-    for (const Json& kind : at->value("oneOf", Json::array({*at})))
+    const Json& one = at->contains("items") ? (*at)["items"] : *at;
+    for (const Json& kind : one.value("oneOf", Json::array({one})))
       if (takes(kind.value(Json::json_pointer("/properties/kind"), Json::object()), entry.name)) return kind;
   }
   if (schema.is_structured())

@@ -152,10 +152,13 @@ void gather(Reading& reading, const std::string& pointer, const std::function<vo
   }
 }
 
+Json path_schema() {
+  return {{"type", "string"}, {"pattern", "/|\\.json$"}};
+}
+
 Json name_or_path_schema(const RowFamily& family) {
-  const Json path = {{"pattern", "/|\\.json$"}};
   const Json names = {{"enum", names_of(family.files)}};
-  return {{"type", "string"}, {"anyOf", Json::array({names, path})}};
+  return {{"type", "string"}, {"anyOf", Json::array({names, path_schema()})}};
 }
 
 Json row_schema(const RowFamily& family, Json object) {

@@ -41,5 +41,6 @@ void gather(Reading& reading, const std::string& pointer, const std::function<vo
 // The JSON Schema of a value that find_row takes; `object` is that of a whole row.
 Json row_schema(const RowFamily& family, Json object);
 Json name_or_path_schema(const RowFamily& family);
+Json path_schema();
 
 }  // namespace weir

@@ -179,6 +179,10 @@ const Json* Params::value(Key key, Json schema, std::optional<Json> fallback) {
 }
 
 Params Params::alternative(const std::string& kind, bool is_default) {
+  return alternative(Json{{"const", kind}}, is_default);
+}
+
+Params Params::alternative(Json kind, bool is_default) {
   closed_ = true;
   Json& node = schema_node();
   for (const char* own : {"type", "properties", "additionalProperties"}) node.erase(own);
@@ -186,7 +190,7 @@ Params Params::alternative(const std::string& kind, bool is_default) {
   node["oneOf"].push_back(Json::object());
   Params alternative(*reading_, object_, pointer_, fmt::format("{}/oneOf/{}", schema_path_, index));
   alternative.known_.emplace_back("kind");
-  alternative.schema_node("/properties/kind") = {{"const", kind}};
+  alternative.schema_node("/properties/kind") = std::move(kind);
   if (!is_default) alternative.schema_node("/required").push_back("kind");
   return alternative;
 }

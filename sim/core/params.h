@@ -147,6 +147,7 @@ class Params {
   // One `kind` of a tagged union; while describing, a fresh alternative under oneOf. All keys of a tagged
   // object are read through the alternative, none through its parent. See make_from in catalog.h.
   Params alternative(const std::string& kind, bool is_default);
+  Params alternative(Json kind, bool is_default);  // the schema of `kind`
 
   bool has(const char* key) const;                             // present and not null; declares nothing
   void fail(const std::string& key, const std::string& what);  // a Problem at key ("" is this object)

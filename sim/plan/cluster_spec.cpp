@@ -22,17 +22,30 @@ namespace {
 constexpr std::int64_t most_nodes = 4096, most_in_a_node = 1024, most_devices = 16384;
 constexpr int most_in_a_mesh = 1024;  // a million links
 
+int read_count(Params& params) {
+  return static_cast<int>(
+      params.integer({"count", "Devices of this kind in the node."}, {1, most_in_a_node}, 1));
+}
+
+void describe_groups(Params& params) {
+  for (auto& [kind, schema] : device_alternatives()) {
+    schema["description"] =
+        "What the devices are: a name of `weir list devices`, or the path of a file with the keys of "
+        "devices/catalog/*.json.";
+    Params alternative = params.alternative(std::move(schema), false);
+    read_count(alternative);
+    make_device(kind, alternative);
+    alternative.close();
+  }
+}
+
 DeviceGroup read_group(Params params, const std::string& assumptions) {
   DeviceGroup group;
-  const Json* named = params.value({"kind",
-                                    "What the devices are: a name of `weir list devices`, or the path of a "
-                                    "file with the keys of devices/catalog/*.json."},
-                                   params.describing() ? device_kind_schema() : Json());
-  std::string kind = named && named->is_string() ? named->get<std::string>() : "";
+  if (params.describing()) return describe_groups(params), group;
+  const Json* named = params.value({"kind", ""}, {});
+  const std::string kind = named && named->is_string() ? named->get<std::string>() : "";
   if (named && kind.empty()) params.fail("kind", "expected the name of a device, or the path of its file");
-  if (params.describing()) kind = device_names().front();  // any one: a description has the keys of all
-  group.count = static_cast<int>(
-      params.integer({"count", "Devices of this kind in the node."}, {1, most_in_a_node}, 1));
+  group.count = read_count(params);
   if (!kind.empty()) group.device = make_device(kind, params, assumptions);
   if (kind.empty())
     params.close_ignoring_rest();

@@ -144,7 +144,9 @@ void check_shown(const Json& schema, const Json& scenario, const std::string& po
         together.update(item);
       else
         together = item;
-    check_shown(schema["items"], together, pointer + "/0");
+    const Json& items = schema["items"];
+    if (!items.contains("oneOf")) return check_shown(items, together, pointer + "/0");
+    for (const Json& alternative : items["oneOf"]) check_shown(alternative, together, pointer + "/0");
   }
   if (schema.contains("properties"))
     for (const auto& [key, below] : schema["properties"].items()) {

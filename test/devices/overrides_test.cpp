@@ -100,15 +100,34 @@ TEST_CASE("device overrides: bad ones are problems at their pointers") {
   CHECK(problems("neupims_npu", {{"memory", "hbm2e"}, {"row_buffers", "none"}}).empty());
 }
 
-TEST_CASE("device overrides: a description lists the keys without opening a file") {
-  Reading reading = Reading::describe();
-  Params params(reading, Json::object());
-  make_device("h100_sxm", params);
-  const Json& properties = reading.schema["properties"];
-  for (const char* key : {"memory_bandwidth_gb_per_s", "bf16_tflops", "price_per_hour", "profile",
-                          "systolic_arrays", "memory_channels", "row_buffers", "scratchpad_mib"})
-    CHECK(properties.contains(key));
-  CHECK_FALSE(reading.schema.contains("required"));
+TEST_CASE("device overrides: a description lists the keys of a kind's class, of a path those of all") {
+  const auto described = [](const std::string& kind) {
+    Reading reading = Reading::describe();
+    Params params(reading, Json::object());
+    make_device(kind, params);
+    CHECK_FALSE(reading.schema.contains("required"));
+    return reading.schema["properties"];
+  };
+  const std::vector<const char*> of_all = {"memory_capacity_gib", "price_per_hour"},
+                                 of_gpus = {"memory_bandwidth_gb_per_s", "bf16_tflops", "profile", "kernels"},
+                                 of_npus = {"systolic_arrays", "row_buffers", "scratchpad_mib", "memory"};
+  const Json gpu = described("h100_sxm"), npu = described("neupims_npu"), any = described("");
+  for (const char* key : of_all) CHECK((gpu.contains(key) && npu.contains(key) && any.contains(key)));
+  for (const char* key : of_gpus) CHECK((gpu.contains(key) && !npu.contains(key) && any.contains(key)));
+  for (const char* key : of_npus) CHECK((!gpu.contains(key) && npu.contains(key) && any.contains(key)));
+}
+
+TEST_CASE("device catalog: every kind has one alternative in a description, and one is for paths") {
+  std::map<std::string, int> times;
+  int paths = 0;
+  for (const auto& [kind, schema] : device_alternatives()) {
+    paths += kind.empty();
+    if (kind.empty()) continue;
+    for (const Json& name : schema["enum"]) ++times[name];
+  }
+  CHECK(paths == 1);
+  CHECK(times.size() == device_names().size());
+  for (const auto& [kind, count] : times) CHECK(count == 1);
 }
 
 }  // namespace weir::test
