@@ -13,7 +13,12 @@ const DeviceClass& dimm_class();
 namespace {
 
 const std::vector<DeviceClass>& classes() {
-  static const std::vector<DeviceClass> table = {gpu_class(), npu_class(), l2_npu_class(), dimm_class()};
+  static const std::vector<DeviceClass> table = {
+      gpu_class(),
+      npu_class(),
+      l2_npu_class(),
+      dimm_class(),
+  };
   return table;
 }
 
@@ -136,7 +141,7 @@ std::vector<Resource> DeviceSpec::resources(BytesPerSecond interconnect_bandwidt
 }
 
 const Memory* DeviceSpec::cache() const {
-  const auto found = std::ranges::find_if(memories, &Memory::is_cache);
+  const auto found = std::ranges::find(memories, Memory::KeptFor::prefetches, &Memory::kept_for);
   return found == memories.end() ? nullptr : &*found;
 }
 

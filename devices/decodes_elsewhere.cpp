@@ -11,7 +11,8 @@ DecodesElsewhere::DecodesElsewhere(std::shared_ptr<const Device> device, DeviceS
     : device_(std::move(device)), spec_(std::move(spec)) {
   // What is cached would be what a decode on the device reads next.
   std::erase_if(spec_.units, [](const Unit& unit) { return unit.runs(KernelKind::prefetch); });
-  for (Memory& memory : spec_.memories) memory.is_cache = false;
+  for (Memory& memory : spec_.memories)
+    if (memory.kept_for == Memory::KeptFor::prefetches) memory.kept_for = Memory::KeptFor::anything;
   first_elsewhere_ = static_cast<int>(spec_.units.size() - more_units);
 }
 

@@ -80,7 +80,7 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
                              .capacity = shape.l2,
                              .bandwidth = BytesPerSecond(si("l2_bandwidth_gb_per_s")),
                              .sustained = efficiencies.gemm_16bit.memory * spec.own().bandwidth,
-                             .is_cache = true});
+                             .kept_for = Memory::KeptFor::prefetches});
   }
   std::shared_ptr<const Device> gpu = make_gpu(std::move(spec), shape, efficiencies);
   return pim ? with_hbm_pim(std::move(gpu), std::move(*pim)) : gpu;

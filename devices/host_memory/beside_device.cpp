@@ -119,6 +119,8 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
   spec.memories.push_back(whole.own());
   spec.memories.back().capacity = whole.own().capacity / devices;
   spec.memories.back().bandwidth = bus;
+  spec.memories.back().kept_for = Memory::KeptFor::kv_caches;
+  spec.memories.back().of_host = true;
   spec.power.idle += whole.power.idle / devices;
   spec.power.tdp += whole.power.tdp / devices;
   spec.dollars_per_hour += whole.dollars_per_hour / devices;

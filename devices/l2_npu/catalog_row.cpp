@@ -57,7 +57,7 @@ std::shared_ptr<const Device> read_l2_npu(const std::string& kind, const Json& j
                            .capacity = Bytes(si("l2_mb")),
                            .bandwidth = BytesPerSecond(si("l2_bandwidth_gb_per_s")),
                            .sustained = spec.own().sustained,
-                           .is_cache = true});
+                           .kept_for = Memory::KeptFor::prefetches});
   const double cores = spec.peak(DataType::int8).value() / si("core_int8_tflops");
   spec.notes.die_mm2 = cores * value.at("core_mm2") + value.at("l2_mb") * value.at("l2_mm2_per_mb");
   return make_l2_npu(std::move(spec), {value.at("memory_efficiency"), value.at("strided_kv_efficiency"),

@@ -11,7 +11,8 @@ namespace {
 std::string kind_of_value(const Json& schema) {
   if (schema.contains("enum")) {
     std::vector<std::string> values;
-    for (const Json& value : schema["enum"]) values.push_back(value.get<std::string>());
+    for (const Json& value : schema["enum"])
+      values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
     return fmt::format("one of {}", fmt::join(values, ", "));
   }
   const Json type = schema.value("type", Json("object"));

@@ -31,7 +31,7 @@ KvPools pools_of(const Rank& rank, std::int64_t each, std::int64_t own) {
 
 // Where the layers of a request go round the channels and do not divide by them, one holds a layer more than
 // another: all are as full as that one.
-Bytes host_room(const Rank& rank, std::int64_t layers) {
+Bytes room_elsewhere(const Rank& rank, std::int64_t layers) {
   const std::int64_t channels = rank.placed_channels();
   const std::int64_t most = (layers + channels - 1) / channels * channels;
   const double used = static_cast<double>(layers) / static_cast<double>(most);
@@ -47,7 +47,7 @@ bool host_memory_serves(const Scenario& s, const ReplicaPlan& replica, const std
                         Reading& reading) {
   const ReplicaSpec& spec = replica.spec;
   const DeviceSpec& device = replica.rank.on->spec();
-  const bool in_host = replica.rank.keeps_kv_elsewhere(), channels = replica.rank.placed_channels() > 1;
+  const bool in_host = replica.rank.keeps_kv_in_host(), channels = replica.rank.placed_channels() > 1;
   bool serves = true;
   const auto refuse = [&](const char* key, const std::string& why) {
     reading.problem(pointer + key, why);
@@ -93,8 +93,8 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
     const Bytes beside = cache.blocks                 ? memory - weights
                          : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
                                                       : cache.memory_fraction * memory - weights - reserve;
-    const bool in_host = replica.rank.keeps_kv_elsewhere() && beside > Bytes(0);
-    const Bytes bytes = in_host ? host_room(replica.rank, stage_layers(s.model, cut, stage)) : beside;
+    const bool elsewhere = replica.rank.keeps_kv_elsewhere() && beside > Bytes(0);
+    const Bytes bytes = elsewhere ? room_elsewhere(replica.rank, stage_layers(s.model, cut, stage)) : beside;
     const auto whole_blocks = [&](Bytes b) {
       return static_cast<std::int64_t>(std::floor(std::max(0.0, b / block)));
     };

@@ -156,6 +156,7 @@ class Placer {
   Rank rank_on(const Slot& slot, const ReplicaPlace& place, const ReplicaSpec& spec) const {
     const LinkSpec links = links_of(slot, place, spec.parallelism.tensor);
     return {.on = slot.group->device,
+            .kv_memories = kv_memories_of(slot.group->device->spec()),
             .links = links,
             .collectives = make_collectives(links, s_.collective_flows ? "" : spec.engine.collective_library),
             .partitioning = spec.partitioning,
@@ -187,8 +188,7 @@ class Placer {
 
   static void keep_kv_in_host(Rank& rank, const Device& host_memory, int sharers, bool spare) {
     rank.on = with_host_memory(rank.on, host_memory, sharers);
-    rank.kv_memories = {static_cast<int>(rank.on->spec().memories.size()) - 1};
-    if (spare) rank.kv_memories.push_back(own_memory);
+    rank.kv_memories = kv_memories_of(rank.on->spec(), spare);
   }
 
   bool join_host_memory(ReplicaPlan& replica, const NodeSpec& node, const std::string& pointer) {
@@ -275,16 +275,17 @@ void place_replicas(Plan& plan, Reading& reading) {
     replica.spec = spec;
     placer.place(replica, fmt::format("/serving/replicas/{}", plan.replicas.size() - 1));
   }
+  if (reading.failed()) return;  // and replicas may have no device
   const bool holds_kv = std::ranges::any_of(
-      plan.replicas, [](const ReplicaPlan& replica) { return replica.rank.keeps_kv_elsewhere(); });
+      plan.replicas, [](const ReplicaPlan& replica) { return replica.rank.keeps_kv_in_host(); });
   const bool host_memory =
       std::ranges::any_of(scenario.nodes, [](const NodeSpec& node) { return node.host_memory != nullptr; });
-  if (host_memory && !holds_kv && !reading.failed())
+  if (host_memory && !holds_kv)
     scenario.notes.push_back(
         fmt::format("the host memory among the devices holds no KV cache (\"partitioning\": {{\"kind\": "
                     "\"{}\"}} puts it there); it is neither powered nor paid for",
                     partitioning_into_host_memory()));
-  if (const std::size_t idle = placer.free_devices({}); idle > 0 && !reading.failed())
+  if (const std::size_t idle = placer.free_devices({}); idle > 0)
     scenario.notes.push_back(fmt::format(
         "{} devices of the cluster serve no replica; they are neither powered nor paid for", idle));
 }

@@ -24,6 +24,14 @@ std::string Rank::cannot_run(const StageGraph& placed) const {
   return on->cannot_run(all);
 }
 
+std::vector<int> kv_memories_of(const DeviceSpec& device, bool spare) {
+  std::vector<int> found;
+  for (std::size_t m = 0; m < device.memories.size(); ++m)
+    if (device.memories[m].kept_for == Memory::KeptFor::kv_caches) found.push_back(static_cast<int>(m));
+  if (found.empty() || spare) found.push_back(own_memory);
+  return found;
+}
+
 StageGraph partitioned(StageGraph stage, const Rank& rank) {
   const DeviceSpec& device = rank.on->spec();
   std::erase_if(stage.parts, [&](const Part& part) {

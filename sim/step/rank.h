@@ -24,8 +24,8 @@ struct EngineOverhead {  // host time of one step beside the kernels
 
 struct Rank {
   std::shared_ptr<const Device> on;
-  // The memories of the device that KV caches live in. Their members are the channels, numbered in this
-  // order; a placement policy deals out those of the first.
+  // The memories of the device that KV caches live in (kv_memories_of). Their members are the channels,
+  // numbered in this order; a placement policy deals out those of the first.
   std::vector<int> kv_memories = {own_memory};
   LinkSpec links;  // of its tensor-parallel group
   std::shared_ptr<const CollectiveModel> collectives;
@@ -35,6 +35,7 @@ struct Rank {
   EngineOverhead engine;
 
   const Memory& kv_memory() const { return on->spec().memories[static_cast<std::size_t>(kv_memories[0])]; }
+  bool keeps_kv_in_host() const { return kv_memory().of_host; }
   bool keeps_kv_elsewhere() const { return kv_memories[0] != own_memory; }
   int placed_channels() const { return kv_memory().members; }
   // Of an operator in this batch, on its unit or over the links.
@@ -44,6 +45,9 @@ struct Rank {
   // The one that is the device's own memory, where that of its host comes first; -1: there is none.
   int own_channel() const { return kv_memories.size() > 1 ? placed_channels() : -1; }
 };
+
+// Those that the device keeps for KV caches, or its own; `spare`: behind these its own too.
+std::vector<int> kv_memories_of(const DeviceSpec& device, bool spare = false);
 
 // A stage of a model (build_stage) as the rank's partitioning policy and, in the end, its prefetch policy
 // place it. Throw std::invalid_argument where the device lacks a unit that these need.
