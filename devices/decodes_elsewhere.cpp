@@ -9,7 +9,7 @@ namespace weir {
 DecodesElsewhere::DecodesElsewhere(std::shared_ptr<const Device> device, DeviceSpec spec,
                                    std::size_t more_units)
     : device_(std::move(device)), spec_(std::move(spec)) {
-  // What is cached would be what a decode on the device reads next.
+  // Prefetches would fill the cache with what a decode on the device reads next.
   std::erase_if(spec_.units, [](const Unit& unit) { return unit.runs(KernelKind::prefetch); });
   for (Memory& memory : spec_.memories)
     if (memory.kept_for == Memory::KeptFor::prefetches) memory.kept_for = Memory::KeptFor::anything;

@@ -17,7 +17,7 @@
 
 namespace weir {
 
-// What results and notes say of a device's row; no step depends on it.
+// Results and notes say this of a device's row; no step depends on it.
 struct DeviceNotes {
   std::string title;              // NVIDIA H100 SXM 80GB
   bool assumed = false;           // it has the scenario's named set of constants

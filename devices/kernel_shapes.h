@@ -1,5 +1,5 @@
 #pragma once
-// What every kind of device reads from kernels in the same way: shapes of matrices and heads, collectives.
+// Every kind of device reads these from kernels in the same way: shapes of matrices and heads, collectives.
 #include "devices/device.h"
 #include "models/latency/attention.h"
 #include "models/latency/collectives.h"

@@ -148,7 +148,7 @@ bool speaks_of_prefixes(std::string_view column) {
          name == "hash_ids";
 }
 
-// What a row says, once the header is known.
+// Reads a row, once the header is known.
 class RowReader {
  public:
   RowReader(const Columns& columns, Header header, TraceBuilder& trace)

@@ -1,5 +1,5 @@
 #pragma once
-// What a trace reader (readers.h) hands over, and the one place where its rows are checked, counted and
+// A trace reader (readers.h) hands this over; the one place where its rows are checked, counted and
 // sorted. A reader hands every field over as it stands in the file; all that is wrong is collected by line
 // and thrown together by finish(), all that was left out is counted by reason and told in a note.
 #include <cstdint>

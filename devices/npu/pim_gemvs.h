@@ -1,5 +1,5 @@
 #pragma once
-// What a request's attention GEMV costs on its channel's PIM, by the tokens attended to: PimCosts in flat
+// Costs of a request's attention GEMV on its channel's PIM, by the tokens attended to: PimCosts in flat
 // tables, so that a step of hundreds of requests takes about a microsecond. Filled as asked for, by any
 // thread; one object a process for each (memory, options, fitted).
 #include <array>

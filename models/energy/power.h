@@ -1,5 +1,5 @@
 #pragma once
-// What a device draws: a linear model of power, after its datasheet. Filled from a device's catalog JSON.
+// A device's power: a linear model, after its datasheet. Filled from a device's catalog JSON.
 #include <string_view>
 
 #include "sim/core/units.h"

@@ -14,7 +14,7 @@ double rounds_of(Collective op, double ring, double half) {
   return op == Collective::all_reduce ? ring : op == Collective::send_receive ? 1 : half;
 }
 
-// What each rank sends when nothing is sent twice: bandwidth-optimal algorithms.
+// Each rank sends this when nothing is sent twice: bandwidth-optimal algorithms.
 double least_sent(Collective op, double bytes, double n) {
   return rounds_of(op, 2 * (n - 1) / n, (n - 1) / n) * bytes;
 }

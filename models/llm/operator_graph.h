@@ -15,7 +15,7 @@
 
 namespace weir {
 
-// What an operator is done for so often as there are of these in the batch.
+// An operator has as many rows as there are of these in the batch.
 enum class Rows {
   tokens,         // every token of the iteration
   sequences,      // those that yield a token (LM head)
@@ -62,7 +62,7 @@ inline bool follows_contexts(const Operator& op) {
   return op.as<Attention>() || op.as<Copy>();
 }
 
-// What the operator asks of a machine in this batch. Valid as long as the operator and the batch's spans.
+// The operator's kernel with its share of this batch. Valid as long as the operator and the batch's spans.
 KernelWork lowered(const Operator& op, const BatchShape& batch);
 
 using OperatorGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Operator>;

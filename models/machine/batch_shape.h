@@ -1,5 +1,5 @@
 #pragma once
-// What one iteration asks of a model, reduced to what kernel times depend on. Made by the engine from a
+// A batch as kernel times depend on it: prompts, decodes, contexts. Made by the engine from a
 // batch, read by models/ and devices/. A prompt is prefill until all of it is computed, even when one token
 // is left.
 #include <cstdint>

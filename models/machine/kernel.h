@@ -71,7 +71,7 @@ struct Prefetch {   // into the device's cache, of what another kernel reads tha
 
 using Kernel = std::variant<Elementwise, Gemm, GroupedGemm, Attention, Communication, Copy, Prefetch>;
 
-// What units run, and policies ask for.
+// Units run these, and policies ask for them.
 enum class KernelKind {
   elementwise,
   gemm,
@@ -87,7 +87,7 @@ enum class KernelKind {
 };
 KernelKind kind_of(const Kernel& kernel);
 
-// What a device is asked for: a kernel for so many rows. Points to the kernel and its name.
+// A device is asked for this: a kernel for so many rows. Points to the kernel and its name.
 struct KernelWork {
   std::string_view name;  // the layer as measured tables know it (devices/profile_bundle.h)
   const Kernel& kernel;

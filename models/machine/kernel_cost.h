@@ -1,5 +1,5 @@
 #pragma once
-// What one operator costs on one unit, alone: the result of every latency model, for the step timeline, the
+// The cost of one kernel on one unit, alone: the result of every latency model, for the step timeline, the
 // usage counters and the energy.
 #include <array>
 #include <cstdint>
@@ -38,7 +38,7 @@ struct AffineKernelCost {
   std::int64_t steps = 1;
 };
 
-// What the kernels of one GPU run against.
+// The kernels of one GPU run against this.
 struct Roof {
   FlopsPerSecond peak;  // dense, of the operator's activation type
   BytesPerSecond bandwidth;

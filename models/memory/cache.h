@@ -14,7 +14,7 @@ struct CachedRead {
   Bytes hits;     // at most `read`
   Bytes left;     // there and never asked for: of experts that no token was routed to
 };
-// What is fetched beyond the capacity pushes out what was fetched first.
+// Bytes fetched beyond the capacity push out what was fetched first.
 void find_hits(Bytes capacity, std::span<CachedRead> reads);
 
 // What became of prefetches: fetched = used + evicted + left.

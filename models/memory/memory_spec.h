@@ -1,5 +1,5 @@
 #pragma once
-// What a memory is: one channel's organisation, timing and currents, as its row of the catalog has them
+// A memory is one channel's organisation, timing and currents, as its row of the catalog has them
 // (models/memory/catalog/*.json, every number with its source). The bank models (dram/) read it and nothing
 // else. Times are whole cycles of the command clock; seconds and joules are made at the door, by callers.
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// What the placement policies share: the free blocks of each channel while they hand requests out. A request
+// Placement policies share this: the free blocks of each channel while they hand requests out. A request
 // goes where all of its tokens fit, if they do anywhere, so that it does not stop those behind it; else where
 // a block is free, to grow into blocks that others give back; else anywhere, to wait.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What L3 (Section 5.1) compares its layers in turn with: each request's KV cache in one channel, drawn at
+// L3 (Section 5.1) compares its layers in turn with this: each request's KV cache in one channel, drawn at
 // random. The draw follows from how many were admitted before, so that the same requests go to the same
 // channels. Whoever finds no room in his waits for it.
 #include "policies/placement/placement.h"

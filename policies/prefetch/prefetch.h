@@ -1,7 +1,7 @@
 #pragma once
-// What a device fetches into its cache ahead of use. Called by the engine once per pipeline stage and
-// configuration, after the partitioning policy, and then for the amounts of every step. Pure: no clock, no
-// device; how far a prefetch hides comes out of the step timeline, which a policy may ask.
+// Prefetch policies say what a device fetches into its cache ahead of use. Called by the engine once per
+// pipeline stage and configuration, after the partitioning policy, and then for the amounts of every step.
+// Pure: no clock, no device; how far a prefetch hides comes out of the step timeline, which a policy may ask.
 #include <functional>
 #include <span>
 

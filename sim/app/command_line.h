@@ -1,5 +1,5 @@
 #pragma once
-// What the user types: one file and one row of the table in command_line.cpp a command. Errors end here, as
+// The user types commands: one file and one row of the table in command_line.cpp each. Errors end here, as
 // text on stderr and an exit code; results go to stdout, talk to stderr.
 #include <functional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What a JSON Schema object of ours says of its keys, as lines for people: name, help, what it takes,
+// A JSON Schema object of ours tells people of its keys, line by line: name, help, what it takes,
 // default.
 #include <string>
 

@@ -182,7 +182,7 @@ void print(const std::vector<Entry>& entries) {
   }
 }
 
-// What else there is to say of a name: its catalog file and the keys it takes.
+// Details of a name: its catalog file and the keys it takes.
 Json details(const Subject& subject, const Entry& entry) {
   Json all = as_json(entry);
   if (subject.catalog && (!subject.in_catalog || subject.in_catalog == entry.family))

@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with what the user gave us. A reader collects every Problem it finds and throws them
+// Problems of what the user gave us. A reader collects every Problem it finds and throws them
 // together, so that a file is mended in one go; the command line prints them as `file: /json/pointer: what`
 // and exits 2.
 #include <stdexcept>

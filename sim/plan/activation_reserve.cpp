@@ -4,7 +4,7 @@
 
 namespace weir {
 
-// What vLLM's profiling run finds in use beside weights and cache (vllm/v1/worker/gpu_worker.py,
+// vLLM's profiling run finds this in use beside weights and cache (vllm/v1/worker/gpu_worker.py,
 // determine_available_memory): the widest moment of a full batch, and the sampler's copies of the logits.
 Bytes activation_reserve(const Scenario& s, const ReplicaSpec& spec) {
   const Architecture& m = s.model;

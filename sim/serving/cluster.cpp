@@ -64,8 +64,8 @@ Route peer_route(sg4::NetZone* zone, const std::string& name, const LinkSpec& li
   return way;
 }
 
-// What sends over links: collectives in closed form do not, and links and n x n routes cost more than many a
-// run.
+// Devices that send over links: collectives in closed form do not, and links and n x n routes cost more than
+// many a run.
 struct Senders {
   bool peers;  // devices, to others of their node
   bool any;    // devices, to their host or beyond

@@ -1,5 +1,5 @@
 #pragma once
-// What crosses the cluster's links: every flow's bytes are laid on each link of its route, evenly over the
+// Traffic of the cluster's links: every flow's bytes are laid on each link of its route, evenly over the
 // time that the flow took. Collectives in closed form are not flows: a device's own "link" unit has those.
 #include <map>
 #include <simgrid/s4u/Host.hpp>

@@ -1,6 +1,6 @@
 #pragma once
-// What one iteration costs one rank of one pipeline stage, and runs of iterations. Sums only; filled in by
-// step_model.h and played_step.h.
+// Costs of one iteration to one rank of one pipeline stage, and of runs of iterations. Sums only; filled in
+// by step_model.h and played_step.h.
 #include <array>
 
 #include "models/llm/operator_graph.h"

@@ -1,8 +1,9 @@
 #pragma once
-// What one iteration costs one pipeline stage: the kernels of its placed operators, plus the host's share.
-// Where only one operator ever runs at a time (StepGraph::serial: all GPU stages today) the time is a sum;
-// operators that depend on the number of rows alone are then asked of the device once per row count and
-// remembered. Where operators overlap, the step timeline plays them. The stage's actor asks, every step.
+// A step model prices one iteration of one pipeline stage: the kernels of its placed operators, plus the
+// host's share. Where only one operator ever runs at a time (StepGraph::serial: all GPU stages today) the
+// time is a sum; operators that depend on the number of rows alone are then asked of the device once per row
+// count and remembered. Where operators overlap, the step timeline plays them. The stage's actor asks, every
+// step.
 #include <memory>
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a DIMM that calculates can be: L3's (Section 4 of its paper) by default, and what it is compared with.
+// Options of a DIMM that calculates: L3's (Section 4 of its paper) by default, and what it is compared with.
 #include <optional>
 
 namespace weir {

@@ -1,5 +1,5 @@
 #pragma once
-// What one rank of DIMM-PIM forbids, as rows of the constraint table (dram/timing_constraints.h): activate
+// One rank of DIMM-PIM forbids these, as rows of the constraint table (dram/timing_constraints.h): activate
 // and precharge of a bank, comp (a column read of all banks into their units), result (a burst out of the
 // units' result buffers to the buffer chip), gwrite (a burst into their shared buffers), refresh. Results and
 // gwrites share the wires between chips and buffer chip, not the banks (Section 4.3: domains that do not

@@ -1,5 +1,5 @@
 #pragma once
-// What a DRAM forbids, as data: after `preceding`, `following` must wait `latency` cycles within the same
+// A DRAM's constraints as data: after `preceding`, `following` must wait `latency` cycles within the same
 // node of `level` (Ramulator 2's idea). The table is made of a catalog row's numbers; the bank model enforces
 // it without knowing what any row of it means, and tests hold every row at its boundary.
 #include <vector>

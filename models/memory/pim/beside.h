@@ -1,5 +1,5 @@
 #pragma once
-// What a PIM and a full stream of reads on one channel cost each other, as two factors for simulations at
+// A PIM and a full stream of reads on one channel slow each other, told as two factors for simulations at
 // system level.
 #include "models/memory/pim/pim_channel.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What attention asks of the PIM of one channel: which GEMVs, laid out how. A row of the matrix is in one
+// Attention asks this of the PIM of one channel: which GEMVs, laid out how. A row of the matrix is in one
 // bank, rows go round the banks (NeuPIMs, Section 6.3), and a tile is a row of DRAM of every bank:
 //   logit  = K q: one global buffer holds the queries of several heads; a tile is as many tokens as banks;
 //   attend = V s: one global buffer holds a page of one head's scores; a tile is as many elements of the head

@@ -58,7 +58,7 @@ PimBeside play_pim_beside(const MemorySpec& memory, std::span<const PimChunk> ch
                           std::span<const MemoryRequest> normal, const PimOptions& options = {},
                           std::vector<IssuedCommand>* normal_log = nullptr);
 
-// What the commands take: an activation of a group with its precharges, COMPs of all banks.
+// Energies of the commands: an activation of a group with its precharges, COMPs of all banks.
 struct PimEnergy {
   Joules group_activate, comp, gwrite, result, refresh;
   Joules total() const { return group_activate + comp + gwrite + result + refresh; }

@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// What the authors' simulator keeps between normal accesses and PIM commands (NewtonSim's timing.cc).
+// The authors' simulator keeps these between normal accesses and PIM commands (NewtonSim's timing.cc).
 void artifact_crossings(const DramTimings& t, std::vector<TimingConstraint>& all) {
   using enum DramCommand;
   using enum DramLevel;

@@ -1,5 +1,5 @@
 #pragma once
-// What a PIM channel forbids, as rows of the constraint table (dram/timing_constraints.h), in two named
+// A PIM channel forbids these, as rows of the constraint table (dram/timing_constraints.h), in two named
 // modes:
 //   artifact: what the authors' simulator does (NewtonSim). A result returns in no time (the next tile does
 //   not

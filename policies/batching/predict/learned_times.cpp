@@ -106,7 +106,7 @@ class Operation {
   MeanError error_;
 };
 
-// What FlashAttention's time is made of: pairs of query and key; the same in whole tiles of 128 query rows,
+// FlashAttention's time is made of these: pairs of query and key; the same in whole tiles of 128 query rows,
 // its own; keys and values read; the tile that has most to read; the rows of all, whose waves of tiles end
 // unfilled, and the chunks, each of which is padded. Without the last three, mean errors of its three grids
 // are 1.9, 5.3 and 7.2 %, without the last two 1.7, 1.6 and 3.9 %; of an A100's on the hundred tokens of each

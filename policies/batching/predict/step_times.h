@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// What a sub-batch has away from the GPU: its decodes' attention, their Q, K, V and results on the way, and
+// Work of a sub-batch away from the GPU: its decodes' attention, their Q, K, V and results on the way, and
 // the keys and values of the other sub-batch's prompts, which are stored meanwhile.
 struct OffloadedWork {
   std::int64_t decodes = 0;

@@ -49,7 +49,7 @@ class Ranks {  // as rank 0 sees them
   bool sent_home_ = false;
 };
 
-// What any other rank does, until rank 0 sends it home. False if MPI_Finalize would wait for a dead rank.
+// Any other rank does this, until rank 0 sends it home. False if MPI_Finalize would wait for a dead rank.
 bool serve_rank_0(PointServer& own);
 
 }  // namespace weir

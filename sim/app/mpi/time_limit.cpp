@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-// What the handler may touch: no memory is its own.
+// The handler may touch these: no memory is its own.
 int code_then = 0;
 char said[200];
 

@@ -1,5 +1,5 @@
 #pragma once
-// What every figure of weir plot is made of, in pixels of a canvas 680 wide: margins, axes with their tics,
+// Every figure of weir plot is made of these, in pixels of a canvas 680 wide: margins, axes with their tics,
 // the legend above the data. Everything is placed here, not by gnuplot, so that nothing overlaps and labels
 // know what is taken.
 #include <string>

@@ -62,7 +62,7 @@ std::string pointer_along(const std::vector<Repeated>& points) {
   return best;
 }
 
-// What the values in a label are, in their order. Needless where all are words or a layout.
+// Names of the values in a label, in their order. Needless where all are words or a layout.
 std::string title_of(const std::vector<Repeated>& points, const std::vector<std::string>& pointers) {
   std::string title;
   bool numbers = false, layout = false;

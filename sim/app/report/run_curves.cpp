@@ -1,4 +1,4 @@
-// What the page of a single run shows beside its summary: the distribution of its latencies, from
+// The page of a single run shows these beside its summary: the distribution of its latencies, from
 // requests.csv, and its course, from timeseries.csv; both thinned to what a chart can show.
 #include <algorithm>
 #include <cmath>

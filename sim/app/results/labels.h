@@ -1,5 +1,5 @@
 #pragma once
-// What people call a key and a point: "rate_per_s"; "TP4 PP2, orca, rate_per_s 8".
+// People call a key and a point by these: "rate_per_s"; "TP4 PP2, orca, rate_per_s 8".
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What the results of a sweep depend on, so that --resume goes on with the same ones alone.
+// The results of a sweep depend on this, so that --resume goes on with the same ones alone.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #pragma once
-// What one point of a sweep is: a simulation, or a search of several. Called by the runner in a child process
+// One point of a sweep is a simulation, or a search of several. Called by the runner in a child process
 // that has made no SimGrid Engine yet.
 #include "sim/app/sweep/sweep.h"
 

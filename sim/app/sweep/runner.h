@@ -23,7 +23,7 @@ struct SweepArguments {
 };
 void declare_sweep_arguments(CLI::App& app, SweepArguments& arguments);
 
-// What runs in a point's own process: gives its summary.json, throws what went wrong.
+// Runs in a point's own process; gives its summary.json, throws what went wrong.
 using PointWork = std::function<std::string(std::size_t point)>;
 PointWork work_of(const Sweep& sweep);  // run_point()
 ChildLimits limits_of(const Sweep& sweep);

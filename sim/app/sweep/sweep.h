@@ -1,5 +1,5 @@
 #pragma once
-// What a sweep file says, once it is read and expanded: the points to run, in order. sweep_file.cpp reads it
+// A sweep is its file, read and expanded: the points to run, in order. sweep_file.cpp reads it
 // (checked, every problem with its pointer), points.cpp expands it; the runner (runner.h) runs points and
 // knows nothing of how they came about.
 #include <cstdint>

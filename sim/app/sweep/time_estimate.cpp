@@ -16,7 +16,7 @@
 namespace weir {
 namespace {
 
-// What a user waits for before anything has begun. Points of a sweep differ tenfold in their time, so that
+// A user waits for this before anything has begun. Points of a sweep differ tenfold in their time, so that
 // many are timed, not a few.
 constexpr double patience_s = 3;
 constexpr double longest_s = 6;   // of one point

@@ -20,7 +20,7 @@ class Constraint {
   std::vector<std::string> names_;  // that it uses
 };
 
-// What a constraint may name beside the varied pointers: tensor, pipeline, expert, replicas, devices, ...
+// A constraint may name these beside the varied pointers: tensor, pipeline, expert, replicas, devices, ...
 std::vector<std::pair<std::string, double>> scenario_names(const Json& scenario);
 
 }  // namespace weir

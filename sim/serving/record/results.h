@@ -1,6 +1,6 @@
 #pragma once
-// What a run leaves behind, as the engine fills it and sim/app writes it: one record a request, pooled
-// inter-token gaps, samples over time, totals per device. No formatting here.
+// Results are what a run leaves behind, as the engine fills it and sim/app writes it: one record a request,
+// pooled inter-token gaps, samples over time, totals per device. No formatting here.
 #include <cstdint>
 #include <optional>
 #include <string>

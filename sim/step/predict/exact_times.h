@@ -1,7 +1,7 @@
 #pragma once
-// What a scheduler is told of a sub-batch's parts by the kernels themselves: each operator alone, one after
-// the other on its unit, with nothing beside it. A replica whose batching policy has an exact predictor owns
-// one.
+// Times of a sub-batch's parts that a scheduler is told by the kernels themselves: each operator alone, one
+// after the other on its unit, with nothing beside it. A replica whose batching policy has an exact predictor
+// owns one.
 #include <map>
 #include <memory>
 #include <utility>

@@ -1,8 +1,8 @@
 #pragma once
-// What a scheduler is told that learns from the run (L3, Section 5.3): exact times until enough was seen,
-// then those of models trained on it. What a step measures of its parts are their kernels' times. A replica
-// whose batching policy has a learned predictor owns one. Steps without prompts, of which nothing is to be
-// decided, teach it nothing: so it is the same whether they are fast-forwarded or not.
+// Times that a scheduler is told which learns from the run (L3, Section 5.3): exact times until enough was
+// seen, then those of models trained on it. What a step measures of its parts are their kernels' times. A
+// replica whose batching policy has a learned predictor owns one. Steps without prompts, of which nothing is
+// to be decided, teach it nothing: so it is the same whether they are fast-forwarded or not.
 #include "policies/batching/predict/learned_times.h"
 #include "sim/step/predict/exact_times.h"
 

@@ -16,7 +16,7 @@
 
 namespace weir {
 
-// What a placement policy sees. It must be a pure function of this: no clock and no layer number are in it,
+// A placement policy sees this. It must be a pure function of this: no clock and no layer number are in it,
 // because layers that start alike must be placed alike. Work left carries rounding: what is equal but for
 // 1e-9 is equal.
 struct UnitState {

@@ -7,7 +7,7 @@
 namespace weir::l3 {
 namespace {
 
-// What the paper says, in words or bars, and what an honest model gives (systems of the same setting).
+// The paper's word or bar, and an honest model's (systems of the same setting).
 struct Judged {
   const char *system, *base, *model, *trace;
   std::optional<double> published;

@@ -23,7 +23,7 @@ SystemRun scaled(const char* model, const Scaling& how, int factor) {
   return run;
 }
 
-// What one batch does where that is shorter: not in the paper.
+// One batch, where that is shorter: not in the paper.
 SystemRun or_whole(int bandwidth) {
   SystemRun run = scaled_run("gpt175b", bandwidth, 1);
   run.batching = {{"interleave", "best"}};

@@ -1,4 +1,4 @@
-// What the paper measured of last steps on four Ascend 910B: Figure 4, speed-ups over batch and length;
+// The paper measured last steps on four Ascend 910B: Figure 4, speed-ups over batch and length;
 // Figure 5, beside fused GEMM and all-reduce.
 #include <algorithm>
 #include <functional>

@@ -17,7 +17,7 @@ struct DramCase {
 std::vector<DramCase> shipped_dram_cases();
 std::vector<DramCase> reference_dram_cases(const std::filesystem::path& reference);
 
-// What a config says: ddr4_l3_1rank_colmaj_noref, say. Throws std::out_of_range on an unknown one.
+// Reads a config's name: ddr4_l3_1rank_colmaj_noref, say. Throws std::out_of_range on an unknown one.
 struct DramSetup {
   MemorySpec memory;
   bool refresh = true;

@@ -1,5 +1,5 @@
 #pragma once
-// What a sweep looks for beside running its grid: keys "capacity", "pareto" and "cheapest" of a sweep file.
+// A sweep looks for these beside running its grid: keys "capacity", "pareto" and "cheapest" of a sweep file.
 #include <optional>
 #include <string>
 #include <vector>
