@@ -22,6 +22,7 @@ struct DeviceNotes {
   std::string title;              // NVIDIA H100 SXM 80GB
   bool assumed = false;           // it has the scenario's named set of constants
   std::string kernels;            // whose efficiencies its kernels have, "" where it has none
+  std::string kernel_library;     // "vllm": that they were measured with; "" of none
   std::string foreign_kernels;    // how far these are another machine's; "" if they are not
   std::optional<double> die_mm2;  // where the catalog says what it is made of
 };
@@ -53,6 +54,9 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceSpec& spec() const = 0;
+  // The device under an engine whose kernels are of this library; null: as it is, having none of that
+  // library.
+  virtual std::shared_ptr<const Device> with_library(const std::string& /*library*/) const { return nullptr; }
   // Of any kernel but communication, on `unit`, an index into spec().units. Throws std::logic_error for what
   // the device has no kernel for.
   virtual KernelCost cost(const KernelWork& work, int unit) const = 0;

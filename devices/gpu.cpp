@@ -12,14 +12,29 @@ bool eight_bit(DataType type) {
   return type == DataType::fp8 || type == DataType::int8;
 }
 
+using Libraries = std::shared_ptr<const std::vector<KernelEfficiencies>>;
+
 class Gpu final : public Device {
  public:
-  Gpu(DeviceSpec spec, GpuShape shape, KernelEfficiencies kernels)
-      : spec_(std::move(spec)), shape_(shape), kernels_(std::move(kernels)) {
+  // With that of `libraries`.
+  Gpu(DeviceSpec spec, GpuShape shape, Libraries libraries, std::size_t chosen)
+      : spec_(std::move(spec)), shape_(shape), libraries_(std::move(libraries)), kernels_((*libraries_)[chosen]) {
     peak_16bit_ = std::max(spec_.peak(DataType::bf16), spec_.peak(DataType::fp16));
+    spec_.notes.kernels = kernels_.name;
+    spec_.notes.kernel_library = kernels_.library;
+    // ESTIMATE: a stream of prefetches reaches what a matrix's weights reach.
+    for (Memory& memory : spec_.memories)
+      if (memory.kept_for == Memory::KeptFor::prefetches)
+        memory.sustained = kernels_.gemm_16bit.memory * spec_.own().bandwidth;
   }
 
   const DeviceSpec& spec() const override { return spec_; }
+
+  std::shared_ptr<const Device> with_library(const std::string& library) const override {
+    for (std::size_t i = 0; i < libraries_->size(); ++i)
+      if ((*libraries_)[i].library == library) return std::make_shared<Gpu>(spec_, shape_, libraries_, i);
+    return nullptr;
+  }
 
   KernelCost cost(const KernelWork& work, int) const override {
     if (const auto* attention = whole_attention(work))
@@ -72,14 +87,17 @@ class Gpu final : public Device {
 
   DeviceSpec spec_;
   GpuShape shape_;
-  KernelEfficiencies kernels_;
+  Libraries libraries_;
+  const KernelEfficiencies& kernels_;  // one of them
   FlopsPerSecond peak_16bit_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Device> make_gpu(DeviceSpec spec, GpuShape shape, KernelEfficiencies kernels) {
-  return std::make_shared<Gpu>(std::move(spec), shape, std::move(kernels));
+std::shared_ptr<const Device> make_gpu(DeviceSpec spec, GpuShape shape,
+                                       std::vector<KernelEfficiencies> kernels) {
+  auto libraries = std::make_shared<const std::vector<KernelEfficiencies>>(std::move(kernels));
+  return std::make_shared<Gpu>(std::move(spec), shape, std::move(libraries), 0);
 }
 
 }  // namespace weir

@@ -16,9 +16,11 @@ struct ElementwiseLayer {
   ElementwiseEfficiency efficiency;
 };
 
-// How well the kernels of one software stack use one generation of GPUs: devices/kernels/*.json.
+// How well an engine's kernel library uses one generation of GPUs: devices/kernels/*.json.
 struct KernelEfficiencies {
-  std::string generation;  // "Hopper"; "" of an assumption
+  std::string name;        // "hopper", or "given" by a scenario
+  std::string library;     // "vllm"; "" of an assumption, as generation
+  std::string generation;  // "Hopper"
   GemmEfficiency gemm_16bit, gemm_8bit;
   std::vector<ElementwiseLayer> elementwise;  // the last is for any other layer
   AttentionEfficiency attention;
@@ -33,9 +35,12 @@ struct GpuShape {
 std::vector<std::string> kernel_names();
 const RowFamily& kernel_rows();
 Json kernel_row_schema();  // of a key that holds one
-// The efficiencies of a name, or of a whole row that kernel_rows() found right.
-KernelEfficiencies kernels_of(const Json& name_or_row, const GpuShape& shape);
+// The first: the efficiencies of a name, or of a whole row that kernel_rows() found right. Behind it those
+// that stand in for it under engines of another library.
+std::vector<KernelEfficiencies> kernels_of(const Json& name_or_row, const GpuShape& shape);
 
-std::shared_ptr<const Device> make_gpu(DeviceSpec spec, GpuShape shape, KernelEfficiencies kernels);
+// With the first of `kernels`, and the others for Device::with_library.
+std::shared_ptr<const Device> make_gpu(DeviceSpec spec, GpuShape shape,
+                                       std::vector<KernelEfficiencies> kernels);
 
 }  // namespace weir

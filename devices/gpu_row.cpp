@@ -67,22 +67,20 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
       link_unit()};
   const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mb")),
                        value.at("sustained_compute")};
-  const KernelEfficiencies efficiencies = kernels_of(*kernels, shape);
-  spec.notes.kernels = name_of_kernels(*kernels);
-  if (!efficiencies.generation.empty() && efficiencies.generation != generation)
+  std::vector<KernelEfficiencies> libraries = kernels_of(*kernels, shape);
+  const std::string& measured = libraries[0].generation;
+  if (!measured.empty() && measured != generation)
     spec.notes.foreign_kernels =
         fmt::format("kernel efficiencies of {} ({}) on a GPU whose own generation ({}) was not measured",
-                    spec.notes.kernels, efficiencies.generation, generation);
+                    libraries[0].name, measured, generation);
   if (value.contains("l2_bandwidth_gb_per_s")) {
     spec.units.push_back({"prefetch", {KernelKind::prefetch}});
-    // ESTIMATE: a stream of prefetches reaches what a matrix's weights reach.
     spec.memories.push_back({.name = "L2",
                              .capacity = shape.l2,
                              .bandwidth = BytesPerSecond(si("l2_bandwidth_gb_per_s")),
-                             .sustained = efficiencies.gemm_16bit.memory * spec.own().bandwidth,
                              .kept_for = Memory::KeptFor::prefetches});
   }
-  std::shared_ptr<const Device> gpu = make_gpu(std::move(spec), shape, efficiencies);
+  std::shared_ptr<const Device> gpu = make_gpu(std::move(spec), shape, std::move(libraries));
   return pim ? with_hbm_pim(std::move(gpu), std::move(*pim)) : gpu;
 }
 

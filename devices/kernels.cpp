@@ -1,4 +1,4 @@
-// Reads devices/kernels/*.json: how well one software stack's kernels use one generation of GPUs.
+// Reads devices/kernels/*.json: how well an engine's kernel library uses one generation of GPUs.
 #include "devices/gpu.h"
 #include "sim/core/embedded.h"
 
@@ -77,7 +77,9 @@ DecodeEfficiency read_decode(Params params) {
 
 KernelEfficiencies read_kernels(Params params, const GpuShape& shape) {
   KernelEfficiencies kernels;
+  kernels.library = params.text({"library", ""}, "");
   kernels.generation = params.text({"generation", ""}, "");
+  params.text_or_null({"stands_in_for", ""});
   kernels.gemm_16bit = read_gemm(params.object({"gemm_16bit", ""}, Params::Presence::required));
   kernels.gemm_8bit = read_gemm(params.object({"gemm_8bit", ""}, Params::Presence::required));
   kernels.elementwise =
@@ -117,14 +119,25 @@ Json kernel_row_schema() {
   return row_schema(kernel_rows(), reading.schema);
 }
 
-KernelEfficiencies kernels_of(const Json& name_or_row, const GpuShape& shape) {
-  const bool named = name_or_row.is_string();
-  const std::string name = named ? name_or_row.get<std::string>() : "given";
-  Reading reading("devices/kernels/" + name + ".json");
-  KernelEfficiencies kernels = read_kernels(
-      Params(reading, named ? embedded_json(*text_of(kernel_catalog, name), name) : name_or_row), shape);
-  reading.finish();
-  return kernels;
+std::vector<KernelEfficiencies> kernels_of(const Json& name_or_row, const GpuShape& shape) {
+  std::vector<KernelEfficiencies> libraries;
+  const auto add = [&](const Json& row, const std::string& name) {
+    Reading reading("devices/kernels/" + name + ".json");
+    libraries.push_back(read_kernels(Params(reading, row), shape));
+    libraries.back().name = name;
+    reading.finish();
+  };
+  if (!name_or_row.is_string()) {
+    add(name_or_row, "given");
+    return libraries;
+  }
+  const std::string chosen = name_or_row.get<std::string>();
+  add(embedded_json(*text_of(kernel_catalog, chosen), chosen), chosen);
+  for (const std::string& name : kernel_names())
+    if (const Json row = embedded_json(*text_of(kernel_catalog, name), name);
+        row.value("stands_in_for", Json()) == chosen)
+      add(row, name);
+  return libraries;
 }
 
 }  // namespace weir

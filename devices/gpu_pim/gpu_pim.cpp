@@ -13,7 +13,12 @@ namespace {
 class GpuPim final : public DecodesElsewhere {
  public:
   GpuPim(std::shared_ptr<const Device> gpu, DeviceSpec spec, GpuPimShape pim)
-      : DecodesElsewhere(std::move(gpu), std::move(spec), 1), pim_(std::move(pim)) {}
+      : DecodesElsewhere(gpu, std::move(spec), 1), gpu_(std::move(gpu)), pim_(std::move(pim)) {}
+
+  std::shared_ptr<const Device> with_library(const std::string& library) const override {
+    std::shared_ptr<const Device> gpu = gpu_->with_library(library);
+    return gpu ? with_hbm_pim(std::move(gpu), pim_) : nullptr;
+  }
 
  private:
   // As many heads as a page of queries holds are worked on together (models/memory/pim/gemv.h).
@@ -76,6 +81,7 @@ class GpuPim final : public DecodesElsewhere {
             pim_.banks->energy(one).total() / tokens};
   }
 
+  std::shared_ptr<const Device> gpu_;
   GpuPimShape pim_;
   mutable std::mutex mutex_;
   mutable std::map<std::int64_t, Head> heads_;  // by head dimension

@@ -10,7 +10,7 @@ namespace {
 struct Preset {
   const char *name, *summary;
   double per_step_us, per_sequence_us;
-  const char* collective_library;
+  const char* library;
   bool pipelined_chunks;  // vLLM v0 binds a sequence to one micro-batch (virtual engine) of the pipeline
 };
 
@@ -39,7 +39,7 @@ std::vector<NamedSummary> engines() {
 }
 
 EngineOverhead read_engine(Params params) {
-  const std::string kind = params.choice({"kind", "Its host time a step and its collective library."},
+  const std::string kind = params.choice({"kind", "Its host time a step, its kernels and its collectives."},
                                          names_of(engines()), "vllm_v1");
   const auto known = std::find_if(presets.begin(), presets.end(), [&](auto& p) { return kind == p.name; });
   const Preset& preset = known == presets.end() ? presets.front() : *known;
@@ -52,7 +52,7 @@ EngineOverhead read_engine(Params params) {
   EngineOverhead engine{.kind = kind,
                         .per_step = step.value_or(Seconds(preset.per_step_us * 1e-6)),
                         .per_sequence = sequence.value_or(Seconds(step ? 0 : preset.per_sequence_us * 1e-6)),
-                        .collective_library = preset.collective_library};
+                        .library = preset.library};
   engine.pipelined_chunks = params.flag(
       {"pipelined_chunks",
        "With several stages: a prompt's next chunk may enter the pipeline before the one before has left it; "

@@ -155,10 +155,12 @@ class Placer {
 
   Rank rank_on(const Slot& slot, const ReplicaPlace& place, const ReplicaSpec& spec) const {
     const LinkSpec links = links_of(slot, place, spec.parallelism.tensor);
-    return {.on = slot.group->device,
-            .kv_memories = kv_memories_of(slot.group->device->spec()),
+    const std::shared_ptr<const Device>& any = slot.group->device;
+    const std::shared_ptr<const Device> own = any->with_library(spec.engine.library);
+    return {.on = own ? own : any,
+            .kv_memories = kv_memories_of(any->spec()),
             .links = links,
-            .collectives = make_collectives(links, s_.collective_flows ? "" : spec.engine.collective_library),
+            .collectives = make_collectives(links, s_.collective_flows ? "" : spec.engine.library),
             .partitioning = spec.partitioning,
             .placement = spec.placement,
             .prefetch = spec.prefetch,

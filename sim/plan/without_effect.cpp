@@ -40,6 +40,12 @@ class Notes {
                                           replica.rank.kv_memory().name));
     if (spec.parallelism.tensor == 1) of_one_rank(replica, at);
     of_kv_cache(spec.kv_cache, at + "/kv_cache");
+    const DeviceNotes& device = replica.rank.on->spec().notes;
+    const std::string& library = spec.engine.library;
+    if (!library.empty() && !device.kernel_library.empty() && library != device.kernel_library)
+      note(at + "/engine", fmt::format("kernels of {} were not measured on this device: those of {} stand in "
+                                       "for them ({})",
+                                       library, device.kernel_library, device.kernels));
   }
 
   void of_kv_cache(const KvCacheSpec& cache, const std::string& at) {

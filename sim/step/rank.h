@@ -18,7 +18,7 @@ struct EngineOverhead {  // host time of one step beside the kernels
   std::string kind;
   Seconds per_step;
   Seconds per_sequence;            // not paid on a profiled device, whose tables time the sampler
-  std::string collective_library;  // which measured library the links are timed with; "" is plain ring
+  std::string library;             // of its kernels and collectives; "": the device's own, and plain rings
   bool pipelined_chunks = true;    // a prompt's next chunk may follow the one before into the pipeline
 };
 

@@ -103,6 +103,9 @@ TEST_CASE("notes: assumptions and kernels that are of no device here") {
       device + ": kernel efficiencies of hopper, which were measured at another memory_bandwidth_gb_per_s");
   CHECK(notes_with(device + "/price_per_hour", 1).empty());
   CHECK(notes_with(device + "/memory_capacity_gib", 60).empty());
+  check_note(notes_with(replica + "/engine", json(R"({"kind": "trtllm"})")),
+             replica + "/engine: kernels of trtllm were not measured on this device: those of vllm stand in");
+  CHECK(notes_with(replica + "/engine", json(R"({"kind": "ideal"})")).empty());
   Json t4 = one_h100();
   t4["model"] = "opt-13b";
   t4["precision"] = json(R"({"weights": "fp16", "activations": "fp16", "kv_cache": "fp16"})");

@@ -28,7 +28,7 @@ Rank replica_on(const std::string& kind, const std::string& interconnect, const 
   replica.engine = {.kind = "test",
                     .per_step = Seconds(1e-3),
                     .per_sequence = Seconds(1e-5),
-                    .collective_library = library};
+                    .library = library};
   return replica;
 }
 
