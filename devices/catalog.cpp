@@ -135,7 +135,8 @@ std::vector<DeviceAlternative> device_alternatives() {
 }
 
 std::vector<Resource> DeviceSpec::resources(BytesPerSecond interconnect_bandwidth) const {
-  std::vector<Resource> all = {{"memory", own().reached()}, {"link", interconnect_bandwidth}};
+  std::vector<Resource> all = {{"memory", own().reached(), ClusterLink::none},
+                               {"link", interconnect_bandwidth, ClusterLink::none}};
   all.insert(all.end(), more_resources.begin(), more_resources.end());
   return all;
 }

@@ -18,7 +18,10 @@ class Gpu final : public Device {
  public:
   // With that of `libraries`.
   Gpu(DeviceSpec spec, GpuShape shape, Libraries libraries, std::size_t chosen)
-      : spec_(std::move(spec)), shape_(shape), libraries_(std::move(libraries)), kernels_((*libraries_)[chosen]) {
+      : spec_(std::move(spec)),
+        shape_(shape),
+        libraries_(std::move(libraries)),
+        kernels_((*libraries_)[chosen]) {
     peak_16bit_ = std::max(spec_.peak(DataType::bf16), spec_.peak(DataType::fp16));
     spec_.notes.kernels = kernels_.name;
     spec_.notes.kernel_library = kernels_.library;

@@ -110,9 +110,10 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
   DeviceSpec spec = device->spec();
   const BytesPerSecond bus = static_cast<double>(share.channels) * share.channel_bandwidth;
   const HostResources host(interconnect + 1 + spec.more_resources.size());
-  spec.more_resources.insert(
-      spec.more_resources.end(),
-      {{"to host", spec.host_bandwidth}, {"from host", spec.host_bandwidth}, {"host memory", bus}});
+  spec.more_resources.insert(spec.more_resources.end(),
+                             {{"to host", spec.host_bandwidth, ClusterLink::to_host},
+                              {"from host", spec.host_bandwidth, ClusterLink::from_host},
+                              {"host memory", bus}});
   spec.units.push_back(whole.units.front());
   spec.units.back().ports = host.ports();
   spec.units.push_back({"host_link", {KernelKind::copy}, host.ports(), 2});  // there, and back

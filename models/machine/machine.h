@@ -32,9 +32,14 @@ struct Memory {
   BytesPerSecond reached() const { return sustained.value_or(bandwidth); }
 };
 
+// A link of the cluster that a resource is: what operators draw from it and what is sent over it for requests
+// share it.
+enum class ClusterLink { none, to_host, from_host };
+
 struct Resource {
   std::string name;
   BytesPerSecond bandwidth;  // of all that draws from it together
+  ClusterLink link = ClusterLink::none;
 };
 
 // Indices of the two that every machine has first; the bandwidth of the second is the interconnect's. Others,

@@ -28,8 +28,8 @@ struct SubBatch {
 
 class Filler {
  public:
-  Filler(const StepTimes& times, SubBatch& filled, const SubBatch& other, int own_channel)
-      : times_(times), in_(filled), other_(other), own_channel_(own_channel) {}
+  Filler(const StepTimes& times, SubBatch& filled, const SubBatch& other, int spare_channel)
+      : times_(times), in_(filled), other_(other), spare_channel_(spare_channel) {}
 
   bool full() const { return excess() >= Seconds(0); }
 
@@ -56,7 +56,7 @@ class Filler {
   void add(const PrefillChunk& chunk) {
     in_.chunks.push_back(chunk);
     in_.prompt_tokens += chunk.tokens;
-    if (chunk.channel != own_channel_) in_.stored_tokens += chunk.tokens;
+    if (chunk.channel != spare_channel_) in_.stored_tokens += chunk.tokens;
   }
 
  private:
@@ -64,7 +64,7 @@ class Filler {
     const PrefillChunk chunk = in_.chunks.back();
     in_.chunks.pop_back();
     in_.prompt_tokens -= chunk.tokens;
-    if (chunk.channel != own_channel_) in_.stored_tokens -= chunk.tokens;
+    if (chunk.channel != spare_channel_) in_.stored_tokens -= chunk.tokens;
   }
 
   // The GPU's time less the PIM's beside it.
@@ -77,7 +77,7 @@ class Filler {
   const StepTimes& times_;
   SubBatch& in_;
   const SubBatch& other_;
-  int own_channel_;
+  int spare_channel_;
 };
 
 class AdaptiveChunkInterleaving final : public LimitedBatching {
@@ -104,7 +104,7 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
       const SequenceView& sequence = sequences[slice.request];
       if (sequence.elsewhere) continue;
       SubBatch& half = halves[slice.sub_batch];
-      const bool own = sequence.channel == view.own_channel;
+      const bool own = sequence.channel == view.spare_channel;
       (own ? half.own : half.away).push_back({sequence.known_tokens, sequence.channel});
       if (!own) half.context_sum += sequence.known_tokens;
     }
@@ -133,7 +133,7 @@ class AdaptiveChunkInterleaving final : public LimitedBatching {
 // The prompt that was cut comes first, then those that wait; nobody behind one that is cut now.
 void AdaptiveChunkInterleaving::fill(const ServingView& view, BatchBuilder& builder, const StepTimes& times,
                                      SubBatch& filled, const SubBatch& other) const {
-  Filler filler(times, filled, other, view.own_channel);
+  Filler filler(times, filled, other, view.spare_channel);
   // As much of it as joins now: tokens, context, channel.
   const auto wanted = [&](const SequenceView& prompt) {
     PrefillChunk chunk{std::min(prompt.pending(), builder.tokens_left()), prompt.computed_tokens,

@@ -13,7 +13,8 @@ constexpr std::int64_t full_rows = 128;
 
 class AsymmetricBatch {
  public:
-  AsymmetricBatch(const StepTimes& times, int own_channel) : times_(&times), own_channel_(own_channel) {}
+  AsymmetricBatch(const StepTimes& times, int spare_channel)
+      : times_(&times), spare_channel_(spare_channel) {}
 
   void set_own(const std::vector<DecodeContext>& own) {
     own_ = std::ssize(own);
@@ -49,7 +50,7 @@ class AsymmetricBatch {
 
   std::int64_t requests() const { return std::ssize(prompts_) + own_ + std::ssize(host_); }
   std::size_t prompts() const { return prompts_.size(); }
-  bool ends_in_host() const { return !prompts_.empty() && prompts_.back().channel != own_channel_; }
+  bool ends_in_host() const { return !prompts_.empty() && prompts_.back().channel != spare_channel_; }
   std::int64_t rows() const { return prompt_tokens_ + own_ + std::ssize(host_); }
   std::int64_t stored() const { return stored_; }
   Seconds matrices() const { return matrices_; }
@@ -67,7 +68,7 @@ class AsymmetricBatch {
     prompt_tokens_ = stored_ = 0;
     for (const PrefillChunk& prompt : prompts_) {
       prompt_tokens_ += prompt.tokens;
-      if (prompt.channel != own_channel_) stored_ += prompt.tokens;
+      if (prompt.channel != spare_channel_) stored_ += prompt.tokens;
     }
     prompt_attention_ = prompts_.empty() ? Seconds(0) : times_->prefill_attention(prompts_);
     update_rows();
@@ -75,7 +76,7 @@ class AsymmetricBatch {
   void update_rows() { matrices_ = times_->batched(prompt_tokens_, own_ + std::ssize(host_)); }
 
   const StepTimes* times_;
-  int own_channel_;
+  int spare_channel_;
   std::vector<PrefillChunk> prompts_;
   std::vector<DecodeContext> host_;
   std::int64_t own_ = 0, prompt_tokens_ = 0, stored_ = 0, host_tokens_ = 0;
@@ -125,10 +126,10 @@ std::vector<std::int8_t> join_host(AsymmetricBatch (&two)[2], const AsymmetricCa
 }  // namespace
 
 AsymmetricBatches form_asymmetric_batches(const StepTimes& times, const AsymmetricCandidates& candidates) {
-  AsymmetricBatch alone(times, candidates.own_channel);
+  AsymmetricBatch alone(times, candidates.spare_channel);
   alone.set_own(candidates.own);
   alone.set_prompts(candidates.prompts);
-  AsymmetricBatch two[2] = {alone, AsymmetricBatch(times, candidates.own_channel)};
+  AsymmetricBatch two[2] = {alone, AsymmetricBatch(times, candidates.spare_channel)};
   trim(alone, [] { return false; });
   std::vector<std::int8_t> host = join_host(two, candidates);
   trim(two[0], [&] { return std::min(slack(two[0], two[1]), slack(two[1], two[0])) < Seconds(0); });

@@ -12,7 +12,7 @@
 namespace weir {
 
 struct AsymmetricCandidates {
-  int own_channel = -1;                            // whoever is in it is in the GPU's own memory
+  int spare_channel = -1;                          // whoever is in it is in the GPU's own memory
   std::vector<PrefillChunk> prompts = {};          // first come, first served
   std::vector<DecodeContext> own = {}, host = {};  // one a decode
   std::int64_t most_host = 0;                      // decodes that a step has room for beside the others

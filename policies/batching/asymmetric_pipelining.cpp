@@ -38,12 +38,12 @@ class AsymmetricPipelining final : public LimitedBatching {
   }
 
   void next(const ServingView& view, Batch& batch) const override {
-    if (!view.times || view.own_channel < 0)
+    if (!view.times || view.spare_channel < 0)
       throw std::logic_error("asymmetric_pipelining is asked without the times of steps or the GPU's memory");
     BatchBuilder builder(view, limits_, view.admission, batch);
     make_room(view, builder);
     AsymmetricCandidates candidates;
-    candidates.own_channel = view.own_channel;
+    candidates.spare_channel = view.spare_channel;
     take_own(view, builder, batch, candidates);
     const std::int64_t spare = view.admission == Admission::sequence ? 0 : own_blocks(view);
     if (batch.preempted.empty() && batch.moves.empty()) move_in(view, builder, spare / left_free);
@@ -68,7 +68,7 @@ class AsymmetricPipelining final : public LimitedBatching {
   using Sequences = std::vector<const SequenceView*>;
 
   static bool own(const ServingView& view, const SequenceView& sequence) {
-    return sequence.channel == view.own_channel;
+    return sequence.channel == view.spare_channel;
   }
   static bool gone(const Batch& batch, const SequenceView& sequence) {
     return std::ranges::find(batch.moves, sequence.request, &Move::request) != batch.moves.end() ||
@@ -76,7 +76,7 @@ class AsymmetricPipelining final : public LimitedBatching {
   }
 
   static std::int64_t own_blocks(const ServingView& view) {
-    std::int64_t blocks = view.free_blocks[pool_of(view, view.own_channel)];
+    std::int64_t blocks = view.free_blocks[pool_of(view, view.spare_channel)];
     for (const SequenceView& sequence : view.running)
       if (own(view, sequence)) blocks += sequence.blocks;
     return blocks;
@@ -91,8 +91,8 @@ class AsymmetricPipelining final : public LimitedBatching {
     };
     std::int64_t wanted = 0;
     for (const SequenceView& sequence : view.running) wanted += lacks(sequence);
-    for (auto last = view.running.rbegin(); last != view.running.rend() && wanted > builder.own_free_blocks();
-         ++last) {
+    for (auto last = view.running.rbegin();
+         last != view.running.rend() && wanted > builder.spare_free_blocks(); ++last) {
       if (!own(view, *last) || last->in_flight) continue;
       wanted -= lacks(*last);
       if (!builder.move_out(*last)) builder.preempt(*last);
@@ -139,7 +139,7 @@ class AsymmetricPipelining final : public LimitedBatching {
     Sequences decodes;
     for (const SequenceView& sequence : view.running) {
       if (own(view, sequence) || sequence.in_flight || gone(batch, sequence)) continue;
-      if (lacks_block(view, sequence) && builder.host_free_blocks() == 0) {
+      if (lacks_block(view, sequence) && builder.dealt_free_blocks() == 0) {
         batch.valid.wakes_on.free_blocks = true;
         continue;
       }
@@ -153,21 +153,21 @@ class AsymmetricPipelining final : public LimitedBatching {
   // The host's memory is full of those that need a block each, and nobody is on his way to give his back: the
   // last ones give theirs to the others.
   static bool make_host_room(const ServingView& view, BatchBuilder& builder, const Batch& batch) {
-    const auto leaves_host = [](const Move& move) { return move.to == Move::To::device; };
+    const auto leaves_host = [](const Move& move) { return move.to == KvMemory::spare; };
     if (std::ranges::any_of(batch.moves, leaves_host) ||
         std::ranges::any_of(view.running, &SequenceView::in_flight))
       return false;
-    for (auto last = view.running.rbegin(); last != view.running.rend() && builder.host_free_blocks() == 0;
+    for (auto last = view.running.rbegin(); last != view.running.rend() && builder.dealt_free_blocks() == 0;
          ++last)
       if (!own(view, *last) && !last->in_flight && !gone(batch, *last)) builder.preempt(*last);
-    return builder.host_free_blocks() > 0;
+    return builder.dealt_free_blocks() > 0;
   }
 
   // With the block that it may need; the last ones to ask find none.
   class HostSlices {
    public:
     HostSlices(const ServingView& view, const BatchBuilder& builder, Batch& batch)
-        : view_(view), batch_(batch), free_blocks_(builder.host_free_blocks()) {}
+        : view_(view), batch_(batch), free_blocks_(builder.dealt_free_blocks()) {}
     void add(const SequenceView& sequence, std::int8_t sub_batch) {
       if (lacks_block(view_, sequence) && --free_blocks_ < 0) return;
       batch_.slices.push_back({sequence.request, 1, sub_batch});

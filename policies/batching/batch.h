@@ -15,12 +15,15 @@ struct Slice {  // of a request that runs, or is admitted
   std::int8_t sub_batch = 0;  // 0 or 1, where the batch is interleaved
 };
 
-// The KV cache of a running request goes over to the GPU's own memory, which takes its time, or to its
-// host's, where it is before the step begins. The request has no slice.
+// KV caches lie in the memory whose channels a placement policy deals out, or in one beside it that has room
+// to spare: the GPU's own beside its host's.
+enum class KvMemory { dealt, spare };
+
+// The KV cache of a running request goes over to the other memory. In a host's it is before the step begins;
+// the way back to the GPU takes its time. The request has no slice.
 struct Move {
-  enum class To { device, host };
   std::int32_t request;
-  To to;
+  KvMemory to;
 };
 
 // Whether a batch is one, or two whose operators are independent chains (NeuPIMs, Section 6.2): always, or

@@ -183,18 +183,18 @@ std::int64_t BatchBuilder::claim(const SequenceView& sequence, std::int64_t toke
 bool BatchBuilder::move_out(const SequenceView& sequence) {
   if (sequence.blocks > free_blocks_[0]) return false;
   free_blocks_[0] -= sequence.blocks;
-  free_blocks_[own_pool()] += sequence.blocks;
-  batch_.moves.push_back({sequence.request, Move::To::host});
+  free_blocks_[spare_pool()] += sequence.blocks;
+  batch_.moves.push_back({sequence.request, KvMemory::dealt});
   return true;
 }
 
 // The blocks in the host's memory are held until it is over.
 bool BatchBuilder::move_in(const SequenceView& sequence, std::int64_t spare) {
   const std::int64_t wanted = claim(sequence, 1);
-  if (wanted > unclaimed_blocks(own_pool()) - spare) return false;
-  if (!unreserved_.empty()) unreserved_[own_pool()] -= wanted;
-  free_blocks_[own_pool()] -= wanted;
-  batch_.moves.push_back({sequence.request, Move::To::device});
+  if (wanted > unclaimed_blocks(spare_pool()) - spare) return false;
+  if (!unreserved_.empty()) unreserved_[spare_pool()] -= wanted;
+  free_blocks_[spare_pool()] -= wanted;
+  batch_.moves.push_back({sequence.request, KvMemory::spare});
   return true;
 }
 

@@ -46,8 +46,8 @@ class BatchBuilder {
   bool move_in(const SequenceView& sequence, std::int64_t spare);
   // Or it gives its blocks up.
   void preempt(const SequenceView& sequence);
-  std::int64_t own_free_blocks() const { return free_blocks_[own_pool()]; }
-  std::int64_t host_free_blocks() const { return free_blocks_[0]; }  // of all ranksets together
+  std::int64_t spare_free_blocks() const { return free_blocks_[spare_pool()]; }
+  std::int64_t dealt_free_blocks() const { return free_blocks_[0]; }  // of all ranksets together
 
   // The next waiting sequence, or null if this step cannot take another, whatever its size.
   const SequenceView* head() const;
@@ -77,7 +77,7 @@ class BatchBuilder {
   bool make_room(std::int32_t index, ByChannel<std::int32_t>& end);
   void give_up(std::int32_t index);
   std::int64_t unclaimed_blocks(std::size_t channel);
-  std::size_t own_pool() const { return pool_of(view_, view_.own_channel); }
+  std::size_t spare_pool() const { return pool_of(view_, view_.spare_channel); }
   std::size_t at(const SequenceView& sequence) const { return pool_of(view_, sequence); }
   std::int32_t members() const { return static_cast<std::int32_t>(view_.running.size()); }
   const SequenceView& running(std::int32_t i) const { return view_.running[static_cast<std::size_t>(i)]; }

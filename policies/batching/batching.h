@@ -61,7 +61,7 @@ struct ServingView {
   int pipeline_stages;
   const StepTimes* times = nullptr;  // for policies with a predictor
   std::span<const int> pools = {};  // of each memory channel, its index into free_blocks; empty: the same one
-  int own_channel = -1;             // that which is the GPU's own memory beside its host's, if any
+  int spare_channel = -1;           // that of the memory to spare (KvMemory); -1: there is none
 };
 
 // Index into free_blocks.
@@ -87,7 +87,7 @@ class BatchingPolicy {
   virtual std::int64_t max_batch_tokens() const = 0;  // for the activation reserve
   virtual bool interleaves() const { return false; }  // may give two sub-batches
   virtual Predictor predictor() const { return Predictor::none; }
-  virtual bool moves_kv_caches() const { return false; }  // between a host's memory and the GPU's own
+  virtual bool moves_kv_caches() const { return false; }  // from one memory to another
 };
 
 const Catalog<BatchingPolicy>& batching_policies();

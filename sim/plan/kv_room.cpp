@@ -20,9 +20,9 @@ std::string gib(Bytes b) {
 KvPools pools_of(const Rank& rank, std::int64_t each, std::int64_t own) {
   const bool spread = rank.placement->spreads_layers();
   const auto placed = static_cast<std::size_t>(rank.placed_channels());
-  KvPools pools{std::vector(spread ? 1 : placed, each), std::vector(placed, 0), rank.own_channel()};
+  KvPools pools{std::vector(spread ? 1 : placed, each), std::vector(placed, 0), rank.spare_channel()};
   if (!spread) std::iota(pools.of_channel.begin(), pools.of_channel.end(), 0);
-  if (pools.own_channel >= 0) {
+  if (pools.spare_channel >= 0) {
     pools.of_channel.push_back(static_cast<int>(pools.blocks.size()));
     pools.blocks.push_back(own);
   }
@@ -39,7 +39,7 @@ Bytes room_elsewhere(const Rank& rank, std::int64_t layers) {
 }
 
 bool one_host_pool(const Rank& rank) {
-  return rank.own_channel() >= 0 && (rank.placed_channels() == 1 || rank.placement->spreads_layers());
+  return rank.spare_channel() >= 0 && (rank.placed_channels() == 1 || rank.placement->spreads_layers());
 }
 
 // A cache in the host's memory cannot be combined with some other keys.

@@ -15,11 +15,11 @@ using ReplicaPlace = std::vector<std::vector<DevicePlace>>;  // [stage][tensor-p
 struct KvPools {
   std::vector<std::int64_t> blocks;  // of each
   std::vector<int> of_channel;       // which one
-  int own_channel = -1;              // that of the device's own memory, where others are its host's; -1: none
+  int spare_channel = -1;            // that of the memory to spare (KvMemory, batch.h); -1: there is none
 
   bool several_channels() const { return of_channel.size() > 1; }
-  // A placement policy deals out all but the device's own.
-  int placed_channels() const { return static_cast<int>(of_channel.size()) - (own_channel >= 0 ? 1 : 0); }
+  // A placement policy deals out all but the spare one.
+  int placed_channels() const { return static_cast<int>(of_channel.size()) - (spare_channel >= 0 ? 1 : 0); }
 };
 
 // Alike replicas: an entry of serving.replicas.

@@ -32,6 +32,7 @@ struct LinkFlow {
   simgrid::s4u::Host* from;
   simgrid::s4u::Host* to;
   Bytes bytes;
+  Seconds at_least{0};  // it takes, alone: no faster than a step's operators send it
 };
 
 }  // namespace weir

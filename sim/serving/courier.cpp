@@ -8,15 +8,40 @@
 namespace weir {
 namespace sg4 = simgrid::s4u;
 
-void send_and_wait(const std::vector<LinkFlow>& flows, LinkTraffic* traffic) {
-  const Seconds start(sg4::Engine::get_clock());
-  std::vector<sg4::CommPtr> comms;
-  for (const LinkFlow& f : flows)
-    if (f.bytes > Bytes(0) && f.from != f.to)
-      comms.push_back(
-          sg4::Comm::sendto_async(f.from, f.to, static_cast<std::uint64_t>(std::llround(f.bytes.value()))));
-  sg4::Comm::wait_all(comms);
-  if (traffic) traffic->carried(flows, start, Seconds(sg4::Engine::get_clock()));
+namespace {
+
+Seconds latency(const LinkFlow& flow) {
+  std::vector<sg4::Link*> links;
+  double sum = 0;
+  flow.from->route_to(flow.to, links, &sum);
+  return Seconds(sum);
+}
+
+sg4::CommPtr start(const LinkFlow& flow) {
+  const auto bytes = static_cast<std::uint64_t>(std::llround(flow.bytes.value()));
+  if (flow.at_least <= Seconds(0)) return sg4::Comm::sendto_async(flow.from, flow.to, bytes);
+  sg4::CommPtr comm = sg4::Comm::sendto_init();  // begins when it has both hosts
+  comm->set_payload_size(bytes);
+  if (const Seconds sending = flow.at_least - latency(flow); sending > Seconds(0))
+    comm->set_rate(static_cast<double>(bytes) / sending.value());
+  comm->set_source(flow.from)->set_destination(flow.to);
+  return comm;
+}
+
+}  // namespace
+
+Sending::Sending(std::vector<LinkFlow> flows) : flows_(std::move(flows)), start_(sg4::Engine::get_clock()) {
+  for (const LinkFlow& flow : flows_)
+    if (flow.bytes > Bytes(0) && flow.from != flow.to) comms_.push_back(start(flow));
+}
+
+void Sending::wait(LinkTraffic* traffic) {
+  sg4::Comm::wait_all(comms_);
+  if (traffic) traffic->carried(flows_, start_, Seconds(sg4::Engine::get_clock()));
+}
+
+void send_and_wait(std::vector<LinkFlow> flows, LinkTraffic* traffic) {
+  Sending(std::move(flows)).wait(traffic);
 }
 
 void play_collective(Collective op, Bytes bytes, LinkShape shape, const std::vector<sg4::Host*>& ranks,
@@ -26,7 +51,7 @@ void play_collective(Collective op, Bytes bytes, LinkShape shape, const std::vec
     for (const Message& m : round)
       flows.push_back(
           {ranks[static_cast<std::size_t>(m.from)], ranks[static_cast<std::size_t>(m.to)], m.bytes});
-    send_and_wait(flows, traffic);
+    send_and_wait(std::move(flows), traffic);
   }
 }
 
@@ -35,10 +60,10 @@ Courier::Courier(const std::string& name, sg4::Host* host, LinkTraffic& traffic,
   sg4::Actor::create(name, host, [this, &traffic, failed = std::move(failed)] {
     while (true) {
       work_->acquire();
-      const Job job = std::move(jobs_.front());
+      Job job = std::move(jobs_.front());
       jobs_.pop_front();
       busy_ = true;
-      send_and_wait(job.flows, &traffic);
+      send_and_wait(std::move(job.flows), &traffic);
       busy_ = false;
       try {
         job.arrived();

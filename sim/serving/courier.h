@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <simgrid/s4u/Comm.hpp>
 #include <simgrid/s4u/Semaphore.hpp>
 #include <string>
 #include <vector>
@@ -13,8 +14,19 @@
 
 namespace weir {
 
-// Blocks the calling actor until all have arrived; `traffic`, if any, hears of them.
-void send_and_wait(const std::vector<LinkFlow>& flows, LinkTraffic* traffic);
+// Flows that are under way from now on.
+class Sending {
+ public:
+  explicit Sending(std::vector<LinkFlow> flows);
+  void wait(
+      LinkTraffic* traffic);  // blocks the calling actor until all have arrived; `traffic` hears of them
+
+ private:
+  std::vector<LinkFlow> flows_;
+  Seconds start_;
+  std::vector<simgrid::s4u::CommPtr> comms_;
+};
+void send_and_wait(std::vector<LinkFlow> flows, LinkTraffic* traffic);
 
 // Plays the plain algorithm on links of that shape round by round over its ranks; blocks. The oracle of the
 // closed forms, and slow.

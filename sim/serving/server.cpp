@@ -6,6 +6,8 @@
 #include <simgrid/s4u.hpp>
 #include <utility>
 
+#include "sim/serving/stages.h"
+
 namespace weir {
 namespace sg4 = simgrid::s4u;
 Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward,
@@ -74,6 +76,27 @@ void Server::wake_for_arrival() {
   if (!in_run_ || replica_->arrival_matters()) wake();
 }
 
+void Server::start_moves(const Iteration& iteration) {
+  for (const KvMove& move : iteration.moves) {
+    if (move.leaves_device()) {
+      cluster_.move(move, nullptr);
+      continue;
+    }
+    ++moves_under_way_;
+    cluster_.move(move, [this, move] {
+      --moves_under_way_;
+      replica_->arrived(move, now());
+      wake();
+    });
+  }
+}
+
+// In a pipeline, moves begin while the other stages compute.
+bool Server::shares_links(std::size_t stage) const {
+  if (stages_[stage].links.empty()) return false;
+  return moves_under_way_ > 0 || (stages_.size() > 1 && replica_->plan().spec.batching->moves_kv_caches());
+}
+
 void Server::serve() {
   while (!cluster_.stopping()) {
     const auto slot = std::find_if(pipe_.begin(), pipe_.end(), [](const InPipe& p) { return !p.used; });
@@ -82,15 +105,7 @@ void Server::serve() {
       continue;
     }
     Iteration& iteration = slot->iteration;
-    for (const KvMove& move : iteration.moves) {
-      if (move.leaves_device())
-        cluster_.move(move, nullptr);
-      else
-        cluster_.move(move, [this, move] {
-          replica_->arrived(move, now());
-          wake();
-        });
-    }
+    start_moves(iteration);
     if (iteration.members.empty()) continue;
     if (stages_.size() == 1) {
       run_alone(iteration);
@@ -128,7 +143,7 @@ Seconds Server::run_time(std::int64_t steps) const {
 
 void Server::run_alone(Iteration& iteration) {
   const Seconds start = now();
-  run_steps_ = fast_forward_ ? replica_->longest_run(iteration) : 1;
+  run_steps_ = fast_forward_ && !shares_links(0) ? replica_->longest_run(iteration) : 1;
   if (run_steps_ == 1) {
     occupy(0, iteration);
     replica_->complete(iteration, start, now(), runs_, 1);
@@ -163,7 +178,15 @@ void Server::commit_run(const Iteration& iteration, Seconds end, std::int64_t st
 void Server::occupy(std::size_t stage, const Iteration& iteration) {
   const Seconds start = now();
   StepCost cost = stages_[stage].model->step(iteration.work());
+  std::vector<LinkFlow> shared;
+  if (shares_links(stage)) shared = step_flows(stages_[stage], cost);
+  Sending beside(shared);
   sg4::this_actor::sleep_for(cost.time.value());
+  beside.wait(nullptr);
+  if (const Seconds late = now() - start - cost.time; !shared.empty() && late > Seconds(0)) {
+    cost.time += late;
+    cost.link_bound += late;
+  }
   if (collective_flows_) {
     for (const auto& call : stages_[stage].model->collectives(iteration.shape)) {
       const Seconds begin = now();

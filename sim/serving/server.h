@@ -18,8 +18,10 @@ class Server {
     std::shared_ptr<const StepModel> model;
     std::vector<simgrid::s4u::Host*> ranks;
     std::vector<simgrid::s4u::Host*> memories;  // the node each rank is in: where swapped KV goes
-    Bytes kv_per_token;                         // of one rank
-    std::size_t device;                         // in the recorder
+    // The resources that operators share with these flows and with other replicas'.
+    std::vector<std::pair<std::size_t, ClusterLink>> links;
+    Bytes kv_per_token;  // of one rank
+    std::size_t device;  // in the recorder
     std::int32_t track;
     std::vector<std::int32_t> unit_tracks;  // empty: its operators are not drawn
     Bytes activation_per_token;             // each rank sends this to the next stage
@@ -54,6 +56,8 @@ class Server {
   void wake_for_arrival();
   void run_alone(Iteration& iteration);
   void commit_run(const Iteration& iteration, Seconds end, std::int64_t steps);
+  void start_moves(const Iteration& iteration);
+  bool shares_links(std::size_t stage) const;                  // with KV caches that move beside a step
   void occupy(std::size_t stage, const Iteration& iteration);  // sleeps for the stage's time
   void forward(std::size_t stage, Iteration* iteration);
   void serve_stage(std::size_t stage);
@@ -71,6 +75,7 @@ class Server {
 
   simgrid::s4u::SemaphorePtr wake_;
   bool sleeping_ = false, in_run_ = false;
+  int moves_under_way_ = 0;    // beside steps
   std::vector<StepRun> runs_;  // the run that goes on, if in_run_
   std::int64_t run_steps_ = 0;
   Seconds run_start_{0};

@@ -42,6 +42,15 @@ Bytes activation_per_token(const Scenario& scenario, const ReplicaSpec& spec) {
                bytes_per_element(scenario.precision.hidden()) / spec.parallelism.tensor);
 }
 
+// Resources of a rank that are links of the cluster.
+std::vector<std::pair<std::size_t, ClusterLink>> links_of(const Rank& rank) {
+  std::vector<std::pair<std::size_t, ClusterLink>> links;
+  const std::vector<Resource> resources = rank.on->spec().resources(rank.links.bandwidth);
+  for (std::size_t r = 0; r < resources.size(); ++r)
+    if (resources[r].link != ClusterLink::none) links.emplace_back(r, resources[r].link);
+  return links;
+}
+
 }  // namespace
 
 std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaPlan& replica,
@@ -63,6 +72,7 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
     stages.push_back({.model = model,
                       .ranks = std::move(ranks),
                       .memories = std::move(memories),
+                      .links = links_of(replica.rank),
                       .kv_per_token = kv_bytes_per_token(scenario.model, scenario.precision,
                                                          replica.spec.parallelism, stage),
                       .device = recorder.add_device(
@@ -88,7 +98,19 @@ std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from,
   const Bytes share = kv / static_cast<double>(shares);
   std::vector<LinkFlow> flows;
   for (std::size_t i = 0; i < shares; ++i)
-    flows.push_back({sources[i * sources.size() / shares], sinks[i * sinks.size() / shares], share});
+    flows.push_back(
+        {sources[i * sources.size() / shares], sinks[i * sinks.size() / shares], share, Seconds(0)});
+  return flows;
+}
+
+std::vector<LinkFlow> step_flows(const Server::Stage& stage, const StepCost& cost) {
+  std::vector<LinkFlow> flows;
+  for (const auto& [resource, link] : stage.links)
+    for (std::size_t i = 0; i < stage.ranks.size(); ++i) {
+      LinkFlow flow{stage.ranks[i], stage.memories[i], cost.moved[resource], cost.time};
+      if (link == ClusterLink::from_host) std::swap(flow.from, flow.to);
+      flows.push_back(flow);
+    }
   return flows;
 }
 
@@ -96,7 +118,8 @@ std::vector<LinkFlow> host_flows(const std::vector<Server::Stage>& stages, std::
   std::vector<LinkFlow> flows;
   for (const auto& stage : stages)
     for (std::size_t i = 0; i < stage.ranks.size(); ++i) {
-      LinkFlow flow{stage.ranks[i], stage.memories[i], static_cast<double>(tokens) * stage.kv_per_token};
+      LinkFlow flow{stage.ranks[i], stage.memories[i], static_cast<double>(tokens) * stage.kv_per_token,
+                    Seconds(0)};
       if (!out) std::swap(flow.from, flow.to);
       flows.push_back(flow);
     }

@@ -17,9 +17,9 @@ namespace weir {
 struct EngineOverhead {  // host time of one step beside the kernels
   std::string kind;
   Seconds per_step;
-  Seconds per_sequence;            // not paid on a profiled device, whose tables time the sampler
-  std::string library;             // of its kernels and collectives; "": the device's own, and plain rings
-  bool pipelined_chunks = true;    // a prompt's next chunk may follow the one before into the pipeline
+  Seconds per_sequence;          // not paid on a profiled device, whose tables time the sampler
+  std::string library;           // of its kernels and collectives; "": the device's own, and plain rings
+  bool pipelined_chunks = true;  // a prompt's next chunk may follow the one before into the pipeline
 };
 
 struct Rank {
@@ -42,8 +42,8 @@ struct Rank {
   KernelCost cost(const Operator& op, const BatchShape& batch) const;
   // Why the device cannot run the placed stage (Device::cannot_run), or "".
   std::string cannot_run(const StageGraph& placed) const;
-  // The one that is the device's own memory, where that of its host comes first; -1: there is none.
-  int own_channel() const { return kv_memories.size() > 1 ? placed_channels() : -1; }
+  // That of the second memory, the device's own, which has room to spare beside the first; -1: there is none.
+  int spare_channel() const { return kv_memories.size() > 1 ? placed_channels() : -1; }
 };
 
 // Those that the device keeps for KV caches, or its own; `spare`: behind these its own too.

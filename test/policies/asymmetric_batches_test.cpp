@@ -96,7 +96,7 @@ Times exact_times() {
 
 AsymmetricCandidates random_candidates(Dice& dice) {
   AsymmetricCandidates c;
-  c.own_channel = own;
+  c.spare_channel = own;
   const std::int64_t longest = dice(2, 4000), prompts = dice(0, 1) ? dice(0, 8) : 0, kept = dice(0, prompts);
   for (std::int64_t i = 0; i < prompts; ++i)
     c.prompts.push_back({2 * dice(1, 200), 2 * dice(0, 100), i < kept ? own : host});
@@ -131,7 +131,7 @@ TEST_CASE("asymmetric batches: they are what NEO's rules, carried out plainly, g
 
 TEST_CASE("asymmetric batches: the host's decodes join as long as the GPU hides them", "[asymmetric]") {
   AsymmetricCandidates candidates;
-  candidates.own_channel = own;
+  candidates.spare_channel = own;
   candidates.own.assign(100, {1000, own});
   candidates.host.assign(60, {1000, host});
   candidates.most_host = 60;
@@ -151,7 +151,7 @@ TEST_CASE("asymmetric batches: the host's decodes join as long as the GPU hides 
 TEST_CASE("asymmetric batches: prompts for the host are held back where the GPU's rows are full",
           "[asymmetric]") {
   AsymmetricCandidates candidates;
-  candidates.own_channel = own;
+  candidates.spare_channel = own;
   candidates.prompts.assign(3, {100, 0, host});
   CHECK(form_asymmetric_batches(Times(), candidates).prompts == 2);  // 200 rows; 100 would be too few
   candidates.prompts.assign(3, {100, 0, own});

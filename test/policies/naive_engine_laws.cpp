@@ -58,7 +58,7 @@ void NaiveEngine::check_moves(const ServingView& now, const Batch& batch) const 
     const SequenceView* sequence = named(now.running, request);
     demand(sequence, "moves nobody");
     demand(!sequence->in_flight, "moves what is in flight");
-    demand(sequence->channel == (to == Move::To::device ? 0 : 1), "moves one to where it is");
+    demand(sequence->channel == (to == KvMemory::spare ? 0 : 1), "moves one to where it is");
   }
 }
 

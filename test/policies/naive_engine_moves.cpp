@@ -20,7 +20,7 @@ void NaiveEngine::place_waiting() {
 void NaiveEngine::move(const Batch& batch) {
   for (const auto& [request, to] : batch.moves) {
     SequenceView& sequence = running_[running_at(request)];
-    if (to == Move::To::host) {
+    if (to == KvMemory::dealt) {
       free_[1] += sequence.blocks, free_[0] -= sequence.blocks;
       sequence.channel = 0;
       ++moves_out;

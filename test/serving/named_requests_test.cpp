@@ -31,7 +31,7 @@ constexpr std::int64_t block_tokens = 4;
 class Served {
  public:
   Served(Decide decide, std::vector<Request> requests, std::int64_t blocks, int channels = 1,
-         int own_channel = -1, const char* placement = "round_robin") {
+         int spare_channel = -1, const char* placement = "round_robin") {
     workload_.requests = std::move(requests);
     positions_.resize(workload_.requests.size(), -1);
     plan_.rank.on = std::make_shared<test::InChannels>(channels);
@@ -39,7 +39,7 @@ class Served {
     plan_.spec.batching = std::make_shared<Deciding>(std::move(decide));
     plan_.spec.kv_cache.block_tokens = block_tokens;
     plan_.kv_pools = test::pools(blocks, channels, false);
-    plan_.kv_pools.own_channel = own_channel;
+    plan_.kv_pools.spare_channel = spare_channel;
     recorder_.emplace(workload_, std::nullopt, false);
     replica_.emplace(0, plan_, positions_, *recorder_,
                      Replica::Events{[](std::int32_t) {}, [](std::int32_t) {}});
@@ -161,8 +161,8 @@ TEST_CASE("named requests: what cannot be done is refused, with the request's na
       {"admits request 2, which does not wait", {}, {2, 2}},
       {"admits request 0, which does not wait", {}, {0}},
       {"admits request 1, which does not wait", {}, {1}, {1}},
-      {"moves request 0, which has no other memory", {}, {}, {}, {{0, Move::To::host}}},
-      {"moves request 2, which does not run", {}, {}, {}, {{2, Move::To::host}}},
+      {"moves request 0, which has no other memory", {}, {}, {}, {{0, KvMemory::dealt}}},
+      {"moves request 2, which does not run", {}, {}, {}, {{2, KvMemory::dealt}}},
       {"promised KV blocks that are not free", {{2, 1000}}, {2}},
   };
   for (const Wrong& decision : wrong) {
@@ -187,8 +187,8 @@ TEST_CASE("named requests: a KV cache moves where the policy says, if it is not 
   std::vector<Batch> decisions(4);
   decisions[0].admitted = {0};
   decisions[0].slices = {{0, 9}};
-  decisions[1].moves = {{0, Move::To::host}};
-  decisions[2].moves = decisions[3].moves = {{0, Move::To::device}};
+  decisions[1].moves = {{0, KvMemory::dealt}};
+  decisions[2].moves = decisions[3].moves = {{0, KvMemory::spare}};
   std::size_t asked = 0;
   Served served([&](const ServingView&, Batch& batch) { batch = decisions.at(asked++); },
                 {{Seconds(0), 9, 50}}, 10, 2, 1);

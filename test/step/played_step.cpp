@@ -25,10 +25,8 @@ Rank replica_on(const std::string& kind, const std::string& interconnect, const 
   const bool npu = replica.on->spec().units.front().name == "systolic";
   replica.partitioning = make_policy(partitioning_policies(), npu ? "npu_units" : "device_only");
   replica.prefetch = make_policy(prefetch_policies(), "none");
-  replica.engine = {.kind = "test",
-                    .per_step = Seconds(1e-3),
-                    .per_sequence = Seconds(1e-5),
-                    .library = library};
+  replica.engine = {
+      .kind = "test", .per_step = Seconds(1e-3), .per_sequence = Seconds(1e-5), .library = library};
   return replica;
 }
 

@@ -104,7 +104,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
                          .pipeline_stages = spec_->parallelism.pipeline,
                          .times = times_.get(),
                          .pools = plan_->kv_pools.of_channel,
-                         .own_channel = own_channel()},
+                         .spare_channel = spare_channel()},
                         batch_);
   carry_out(now, iteration);
   if (iteration.moves.empty()) iteration.steps = std::min(batch_.valid.steps, placement_.steps);

@@ -111,11 +111,11 @@ class Replica {
   void move(const Move& move, Iteration& iteration);
   void move_out(SequenceView& view, Iteration& iteration);
   void move_in(SequenceView& view, Iteration& iteration);
-  std::int64_t own_room(bool reserved) const;  // blocks of own_channel() that nobody has or may need
+  std::int64_t spare_room(bool reserved) const;  // blocks of spare_channel() that nobody has or may need
   int pool(const SequenceView& view) const {
     return plan_->kv_pools.of_channel[static_cast<std::size_t>(view.channel)];
   }
-  std::int16_t own_channel() const { return static_cast<std::int16_t>(plan_->kv_pools.own_channel); }
+  std::int16_t spare_channel() const { return static_cast<std::int16_t>(plan_->kv_pools.spare_channel); }
   void compute(const std::vector<Slice>& slices, Iteration& iteration);
   void compute(std::size_t at, const Slice& slice, bool with_contexts, Iteration& iteration);
   void preempt(std::int32_t request, Seconds now, Iteration& iteration);

@@ -167,9 +167,9 @@ void Replica::remove_marked() {
 
 void Replica::move(const Move& move, Iteration& iteration) {
   SequenceView& view = running_[running_at(move.request, "moves")];
-  const bool to_device = move.to == Move::To::device;
+  const bool to_device = move.to == KvMemory::spare;
   if (view.in_flight) refuse("moves", move.request, "is in flight");
-  if (own_channel() < 0 || to_device == (view.channel == own_channel()))
+  if (spare_channel() < 0 || to_device == (view.channel == spare_channel()))
     refuse("moves", move.request, "has no other memory to go to");
   to_device ? move_in(view, iteration) : move_out(view, iteration);
 }
@@ -187,7 +187,7 @@ void Replica::move_out(SequenceView& view, Iteration& iteration) {
 // The host's memory holds it until it has arrived.
 void Replica::move_in(SequenceView& view, Iteration& iteration) {
   held_.push_back({view.request, view.blocks, pool(view)});
-  view.channel = own_channel();
+  view.channel = spare_channel();
   cache_.take(view.blocks, pool(view));
   view.in_flight = true;
   iteration.moves.push_back({view.request, view.computed_tokens, here(true), here(false)});

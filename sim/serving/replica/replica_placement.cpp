@@ -21,19 +21,20 @@ void Replica::place_waiting() {
   placement_.steps = Validity::unlimited;
   if (most <= 0) return;
   to_place_.clear();
-  std::int64_t beside = own_room(reserves);
+  std::int64_t beside = spare_room(reserves);
   for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i) {
     SequenceView& view = waiting_.view(i);
     const std::int64_t blocks = cache_.blocks_for(reserves ? view.final_tokens() : view.known_tokens);
     if (blocks > beside) beside = -1;
-    view.channel = own_channel();
+    view.channel = spare_channel();
     if (beside >= 0)
       beside -= blocks;
     else
       view.channel = -1, to_place_.push_back({view.known_tokens, 0});
   }
   if (const Validity asked = ask_placement(); several) placement_ = asked;
-  if (own_channel() >= 0 && !reserves) placement_.steps = 1;  // who finds room there changes with its blocks
+  if (spare_channel() >= 0 && !reserves)
+    placement_.steps = 1;  // who finds room there changes with its blocks
   for (std::size_t i = 0, next = 0; next < to_place_.size(); ++i)
     if (SequenceView& view = waiting_.view(i); view.channel < 0)
       view.channel = static_cast<std::int16_t>(to_place_[next++].channel);
@@ -42,7 +43,7 @@ void Replica::place_waiting() {
 Validity Replica::ask_placement() {
   placed_.clear(), free_by_channel_.clear();
   for (const SequenceView& view : running_)
-    if (!view.in_flight && view.channel != own_channel())
+    if (!view.in_flight && view.channel != spare_channel())
       placed_.push_back({view.known_tokens, view.channel});
   for (int channel = 0; channel < plan_->kv_pools.placed_channels(); ++channel)
     free_by_channel_.push_back(cache_.free(plan_->kv_pools.of_channel[static_cast<std::size_t>(channel)]));
@@ -54,8 +55,8 @@ Validity Replica::ask_placement() {
                                  to_place_);
 }
 
-std::int64_t Replica::own_room(bool reserved) const {
-  const std::int16_t channel = own_channel();
+std::int64_t Replica::spare_room(bool reserved) const {
+  const std::int16_t channel = spare_channel();
   if (channel < 0) return -1;
   std::int64_t room = cache_.free(plan_->kv_pools.of_channel[static_cast<std::size_t>(channel)]);
   for (const SequenceView& view : running_)

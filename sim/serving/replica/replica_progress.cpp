@@ -156,7 +156,7 @@ void Replica::arrived(const KvMove& move, Seconds now) {
   view.in_flight = false;
   recorder_.phase(move.request, now, doing(view));
   if (!move.from.in_host) return;
-  if (own_channel() < 0) swapped_ -= cache_.blocks_for(move.tokens);
+  if (spare_channel() < 0) swapped_ -= cache_.blocks_for(move.tokens);
   release_held(move.request, now);
 }
 

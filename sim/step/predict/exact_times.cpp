@@ -6,7 +6,7 @@
 namespace weir {
 
 ExactTimes::ExactTimes(const Rank& rank, const StageGraph& placed)
-    : rank_(rank), placed_channels_(rank.placed_channels()), own_channel_(rank.own_channel()) {
+    : rank_(rank), placed_channels_(rank.placed_channels()), spare_channel_(rank.spare_channel()) {
   for_each_operator(placed, [this](const Operator& op, double times) {
     auto& ops = !follows_contexts(op)                ? by_rows_
                 : op.kind() == KernelKind::attention ? attention_

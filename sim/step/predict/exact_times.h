@@ -22,7 +22,7 @@ class ExactTimes final : public StepTimes {
   // Where the contexts are not given they lie evenly over the channels.
   Seconds offloaded(const OffloadedWork& work) const override;
   Seconds decode_attention(std::span<const DecodeContext> own) const override;
-  int own_channel() const { return own_channel_; }
+  int spare_channel() const { return spare_channel_; }
 
  private:
   struct Placed {
@@ -30,7 +30,7 @@ class ExactTimes final : public StepTimes {
     double times;  // a step
   };
   Rank rank_;
-  int placed_channels_, own_channel_;
+  int placed_channels_, spare_channel_;
   std::vector<Placed> by_rows_, attention_, offloaded_;
   mutable std::vector<DecodeContext> contexts_;  // scratch
   // Policies ask for the same ones again and again, and matrices are most of a question's price.
