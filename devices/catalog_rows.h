@@ -43,7 +43,7 @@ void override_choices(Json& row, std::span<const CatalogChoice> choices, Params&
 std::map<std::string, std::int64_t> read_counts(Params& row, std::span<const CatalogCount> counts);
 std::map<std::string, std::string> read_choices(Params& row, std::span<const CatalogChoice> choices);
 std::map<std::string, double> read_numbers(Params& row, const CatalogNumbers& numbers);
-// What common_numbers() are for. kind and title too.
+// The keys of common_numbers(), kind and title too.
 DeviceSpec common_spec(const std::string& kind, Params& row);
 void read_memory_and_peaks(DeviceSpec& spec, Params& row);
 // After the last key was asked for: what is left is for people, or unknown.

@@ -57,8 +57,8 @@ class Device {
   // The device under an engine whose kernels are of this library; null: as it is, having none of that
   // library.
   virtual std::shared_ptr<const Device> with_library(const std::string& /*library*/) const { return nullptr; }
-  // Of any kernel but communication, on `unit`, an index into spec().units. Throws std::logic_error for what
-  // the device has no kernel for.
+  // Any kernel but communication costs this on `unit`, an index into spec().units. Throws std::logic_error
+  // for what the device has no kernel for.
   virtual KernelCost cost(const KernelWork& work, int unit) const = 0;
   // The same on a unit of several members, with what each has to do, alone: `times`.
   virtual KernelCost cost_by_member(const KernelWork& work, int /*unit*/,

@@ -12,7 +12,7 @@ GemmShape gemm_shape(const Gemm& gemm, double rows);
 AttentionShape attention_shape(const Attention& attention);
 ExpertShape expert_shape(const GroupedGemm& experts);
 
-// Of what a kernel would read that is stored (stored_bytes), the share that it does: nothing of experts that
+// A kernel reads this share of what is stored for it (stored_bytes): nothing of experts that
 // no row is routed to, nor where there are no rows (an LM head while no prompt ends).
 double asked_for(const KernelWork& work);
 

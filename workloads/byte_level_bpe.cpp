@@ -191,7 +191,7 @@ class ByteLevelBpe : public TokenCounter {
     return it->second;
   }
 
-  // What the patterns from `step` on cut the text into; what lies between two matches is a word too.
+  // The patterns from `step` on cut the text into words; whatever lies between two matches is a word too.
   std::int64_t count_words(std::string_view text, std::size_t step) const {
     if (text.empty()) return 0;
     if (step == patterns_.size()) return count_word(text);

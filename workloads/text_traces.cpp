@@ -32,7 +32,7 @@ class TextTrace {
   const TokenCounter& counter_;
 };
 
-// Who answers, as the ShareGPT collections and those made after them write it; all others ask.
+// The names of those who answer, as ShareGPT collections and those made after them write it; all others ask.
 bool answers(std::string_view who) {
   constexpr std::array<std::string_view, 8> names = {"gpt",  "chatgpt", "assistant",     "model",
                                                      "bing", "bard",    "function_call", "claude"};

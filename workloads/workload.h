@@ -1,6 +1,6 @@
 #pragma once
-// Who asks, what and when: the `workload` of a scenario, read and validated whole before anything runs.
-// Same parameters and seed give the same requests, bit for bit.
+// Requests, their lengths and arrivals: the `workload` of a scenario, read and validated whole before
+// anything runs. Same parameters and seed give the same requests, bit for bit.
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -65,8 +65,8 @@ class GpuPim final : public DecodesElsewhere {
     return at->second;
   }
 
-  // Of a long context: in proportion to it down to 1,024 tokens (to 1 %), GWRITEs, tiles and refreshes being
-  // many.
+  // A long context is played: times are in proportion to it down to 1,024 tokens (to 1 %), GWRITEs, tiles and
+  // refreshes being many.
   Head played(std::int64_t head_dim) const {
     constexpr std::int64_t length = 8192;
     const MemorySpec& memory = pim_.banks->memory();

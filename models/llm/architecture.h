@@ -18,10 +18,10 @@ struct Precision {  // of one scenario
   std::optional<DataType> between = {};  // hidden() where a scenario says it
   static Precision from(Params& params);
 
-  // What lies between the GEMMs: hidden states, residuals, what attention works in, all-reduce payloads.
+  // The type between the GEMMs: of hidden states, residuals, attention's arithmetic, all-reduce payloads.
   // Unless said, never below 16 bits.
   DataType hidden() const;
-  // What is never quantised: the input of routers and of the LM head, logits; at least 16 bits.
+  // The type of what is never quantised: the input of routers and of the LM head, logits; at least 16 bits.
   DataType unquantised() const;
   // Weights that are not quantised (embedding, LM head, norms, biases, routers): at least 16 bits.
   DataType unquantised_weights() const;

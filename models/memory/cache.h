@@ -17,7 +17,7 @@ struct CachedRead {
 // Bytes fetched beyond the capacity push out what was fetched first.
 void find_hits(Bytes capacity, std::span<CachedRead> reads);
 
-// What became of prefetches: fetched = used + evicted + left.
+// Prefetched bytes are used, evicted, or left in the end: fetched = used + evicted + left.
 struct PrefetchBytes {
   Bytes fetched{}, used{}, evicted{}, left{};
 

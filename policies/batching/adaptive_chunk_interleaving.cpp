@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t tile = 16;  // tokens (Section 5.3, step 4)
 
-// What is in one of the two so far. Decodes and prompts of the GPU's own memory are nothing to the PIM.
+// One of the two as it is filled. Decodes and prompts of the GPU's own memory are nothing to the PIM.
 struct SubBatch {
   std::vector<PrefillChunk> chunks;
   std::vector<DecodeContext> away, own;

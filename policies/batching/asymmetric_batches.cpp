@@ -85,7 +85,7 @@ class AsymmetricBatch {
   mutable std::int64_t beside_ = 0;
 };
 
-// What the GPU does beside a sub-batch's decodes on the host, less these: below 0 it would wait for them.
+// The GPU's time beside a sub-batch's decodes on the host, less theirs: below 0 it would wait for them.
 Seconds slack(const AsymmetricBatch& of, const AsymmetricBatch& other) {
   return other.matrices() + of.attention() - of.host(other.stored());
 }

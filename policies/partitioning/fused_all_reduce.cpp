@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* key = "fused_all_reduce_chunks";
 
-// What the all-reduce waits for last, if that is a GEMM whose output nobody else reads. What else it adds up
-// (beside it in a parallel block) is there before, and each chunk waits for it as a whole.
+// The all-reduce waits for this one last, if it is a GEMM whose output nobody else reads. Whatever else it
+// adds up (beside it in a parallel block) is there before, and each chunk waits for it as a whole.
 std::optional<std::size_t> fused_gemm(const OperatorGraph& graph, std::size_t reduce) {
   std::optional<std::size_t> last;
   const auto* sum = graph[reduce].as<Communication>();

@@ -21,7 +21,7 @@ struct PrefetchCandidate {
 struct PrefetchView {
   Bytes capacity;
   std::span<const PrefetchCandidate> candidates;
-  // What the step takes with so much of each fetched, played on its timeline; of several sub-batches, with
+  // The step takes so long with so much of each fetched, played on its timeline; of several sub-batches, with
   // what is chosen for those before and nothing for those after.
   const std::function<Seconds(std::span<const Bytes>)>& step_time;
 };

@@ -67,7 +67,7 @@ std::vector<CommunicationWindow> communication_windows(const StageGraph& stage) 
     for (std::size_t v = 0; v < boundary; ++v) {
       if (!is_collective(both[v]) || both[v].end < 1) continue;
       CommunicationWindow window{{part, v}, {}, is_alone(own, v)};
-      // What is fetched for the next part starts with what the communication waits for in its own.
+      // A fetch for the next part starts with what the communication waits for in its own.
       const bool first = boost::in_degree(v, own) == 0;
       for (const std::size_t r : reached_from(both, v))
         if (r < boundary && !known)

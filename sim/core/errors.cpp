@@ -21,7 +21,7 @@ std::string listing(const std::string& file, const std::vector<Problem>& problem
     if (!p.pointer.empty()) text += shortened(p.pointer) + ": ";
     text += p.what;
   }
-  // What a file holds must not steer the terminal.
+  // Characters of a file must not steer the terminal.
   std::replace_if(
       text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ' && c != '\n') || c == 0x7f; }, '?');
   return text;

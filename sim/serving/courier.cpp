@@ -17,26 +17,37 @@ Seconds latency(const LinkFlow& flow) {
   return Seconds(sum);
 }
 
-sg4::CommPtr start(const LinkFlow& flow) {
-  const auto bytes = static_cast<std::uint64_t>(std::llround(flow.bytes.value()));
-  if (flow.at_least <= Seconds(0)) return sg4::Comm::sendto_async(flow.from, flow.to, bytes);
-  sg4::CommPtr comm = sg4::Comm::sendto_init();  // begins when it has both hosts
-  comm->set_payload_size(bytes);
-  if (const Seconds sending = flow.at_least - latency(flow); sending > Seconds(0))
-    comm->set_rate(static_cast<double>(bytes) / sending.value());
-  comm->set_source(flow.from)->set_destination(flow.to);
-  return comm;
+std::uint64_t whole_bytes(const LinkFlow& flow) {
+  return static_cast<std::uint64_t>(std::llround(flow.bytes.value()));
+}
+
+// SimGrid 3.32 keeps to the rate of a message between actors, not to that of one between hosts
+// (Comm::sendto_init), so that two actors are made. Returns who receives it.
+sg4::ActorPtr start_paced(const LinkFlow& flow) {
+  static char message;
+  sg4::Mailbox* box = sg4::Mailbox::by_name(flow.from->get_name() + " paced to " + flow.to->get_name());
+  const std::uint64_t bytes = whole_bytes(flow);
+  const Seconds sending = flow.at_least - latency(flow);
+  const double rate = sending > Seconds(0) ? static_cast<double>(bytes) / sending.value() : -1;  // none
+  sg4::Actor::create("paced out", flow.from, [=] { box->put_init(&message, bytes)->set_rate(rate)->wait(); });
+  return sg4::Actor::create("paced in", flow.to, [=] { box->get<char>(); });
 }
 
 }  // namespace
 
 Sending::Sending(std::vector<LinkFlow> flows) : flows_(std::move(flows)), start_(sg4::Engine::get_clock()) {
   for (const LinkFlow& flow : flows_)
-    if (flow.bytes > Bytes(0) && flow.from != flow.to) comms_.push_back(start(flow));
+    if (flow.bytes <= Bytes(0) || flow.from == flow.to)
+      continue;
+    else if (flow.at_least > Seconds(0))
+      paced_.push_back(start_paced(flow));
+    else
+      comms_.push_back(sg4::Comm::sendto_async(flow.from, flow.to, whole_bytes(flow)));
 }
 
 void Sending::wait(LinkTraffic* traffic) {
   sg4::Comm::wait_all(comms_);
+  for (const sg4::ActorPtr& receiver : paced_) receiver->join();
   if (traffic) traffic->carried(flows_, start_, Seconds(sg4::Engine::get_clock()));
 }
 

@@ -25,6 +25,7 @@ class Sending {
   std::vector<LinkFlow> flows_;
   Seconds start_;
   std::vector<simgrid::s4u::CommPtr> comms_;
+  std::vector<simgrid::s4u::ActorPtr> paced_;  // that receive those with a rate
 };
 void send_and_wait(std::vector<LinkFlow> flows, LinkTraffic* traffic);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Who serves a request: asks the routing policy among the servers whose KV cache can ever hold it. Prompts
-// go to `front` servers; those of prefill replicas hand over to `back` ones.
+// The router asks the routing policy who serves a request, among the servers whose KV cache can ever hold it.
+// Prompts go to `front` servers; those of prefill replicas hand over to `back` ones.
 #include "sim/serving/server.h"
 
 namespace weir {

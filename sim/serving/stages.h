@@ -20,7 +20,7 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
 
 std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from,
                                      const std::vector<Server::Stage>& to, Bytes kv);
-// What the operators of a step send over links of the cluster, when others are to share these.
+// The bytes that the operators of a step send over links of the cluster, for others to share these.
 std::vector<LinkFlow> step_flows(const Server::Stage& stage, const StepCost& cost);
 std::vector<LinkFlow> host_flows(const std::vector<Server::Stage>& stages, std::int64_t tokens, bool out);
 

@@ -38,7 +38,7 @@ struct Rank {
   bool keeps_kv_in_host() const { return kv_memory().of_host; }
   bool keeps_kv_elsewhere() const { return kv_memories[0] != own_memory; }
   int placed_channels() const { return kv_memory().members; }
-  // Of an operator in this batch, on its unit or over the links.
+  // An operator costs this in this batch, on its unit or over the links.
   KernelCost cost(const Operator& op, const BatchShape& batch) const;
   // Why the device cannot run the placed stage (Device::cannot_run), or "".
   std::string cannot_run(const StageGraph& placed) const;
@@ -46,7 +46,7 @@ struct Rank {
   int spare_channel() const { return kv_memories.size() > 1 ? placed_channels() : -1; }
 };
 
-// Those that the device keeps for KV caches, or its own; `spare`: behind these its own too.
+// The memories that the device keeps for KV caches, or its own; `spare`: behind these its own too.
 std::vector<int> kv_memories_of(const DeviceSpec& device, bool spare = false);
 
 // A stage of a model (build_stage) as the rank's partitioning policy and, in the end, its prefetch policy

@@ -49,7 +49,7 @@ class RankAttention {
   BytesPerSecond store_bandwidth() const;
   JoulesPerByte store_energy() const;
 
-  // What the level could read if only bursts took time, and what K and V are read at in long contexts.
+  // The level reads so fast if only bursts take time, and K and V so fast in long contexts.
   BytesPerSecond peak() const;
   BytesPerSecond reached(std::int64_t head_dim) const;
 

@@ -27,10 +27,10 @@ class LearnedTimes final : public StepTimes {
   explicit LearnedTimes(const Training& training);  // std::invalid_argument where a number is none
   ~LearnedTimes() override;
 
-  // What every run has, the first three, has seen enough; or the fourth has. Until then there is nothing to
-  // answer with, and the caller asks exact times: a prediction by an untrained model throws std::logic_error.
-  // Nothing to do takes no time, trained or not. Forests know no longer times than those they saw; the line
-  // goes on, below zero too.
+  // The models of what every run has, the first three, have seen enough; or the fourth has. Until then there
+  // is nothing to answer with, and the caller asks exact times: a prediction by an untrained model throws
+  // std::logic_error. Nothing to do takes no time, trained or not. Forests know no longer times than those
+  // they saw; the line goes on, below zero too.
   bool trained() const;
   bool trained_on_own_decodes() const;
   std::string lacking() const;  // batches that the first three have not seen yet, in words; "" once trained
@@ -39,7 +39,7 @@ class LearnedTimes final : public StepTimes {
   Seconds offloaded(const OffloadedWork& work) const override;
   Seconds decode_attention(std::span<const DecodeContext> own) const override;
 
-  // What was measured. Nothing to do is no sample; anything else takes some time, or std::invalid_argument.
+  // A measured time. Nothing to do is no sample; anything else takes some time, or std::invalid_argument.
   void observe_prefill_attention(std::span<const PrefillChunk> chunks, Seconds took);
   void observe_batched(std::int64_t prompt_tokens, std::int64_t decodes, Seconds took);
   void observe_offloaded(const OffloadedWork& work, Seconds took);

@@ -38,8 +38,8 @@ struct SweepRecord {
   std::vector<std::string> varied;  // pointers
   std::size_t points = 0;
   Json resolved;  // the sweep file with its defaults
-  // What its results depend on, each under a name for people ("scenario", "file trace.csv"): where one
-  // differs, results are another sweep's.
+  // Results depend on these, each under a name for people ("scenario", "file trace.csv"): where one differs,
+  // results are another sweep's.
   std::map<std::string, std::string> identity;
 };
 

@@ -22,7 +22,7 @@ class SweepDirectory {
 
   ResultStore& store() { return *store_; }
   std::filesystem::path file(const std::string& name) const { return place_ / name; }
-  // What stood there before, and no sweep makes.
+  // Files that stood there before, and that no sweep makes.
   const std::vector<std::string>& removed() const { return removed_; }
   void close() { store_.reset(); }  // the store is whole, and nobody writes to it any more
 

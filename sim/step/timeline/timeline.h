@@ -74,8 +74,8 @@ class Timeline {
   Timeline(Timeline&&) noexcept;
   Timeline& operator=(Timeline&&) noexcept;
 
-  // What to refill, in the order of the alternative's portions and draws; `layer` counts only where layers
-  // are unlike.
+  // The caller refills these, in the order of the alternative's portions and draws; `layer` counts only where
+  // layers are unlike.
   std::span<Seconds> times(int op, int alternative = 0, std::int64_t layer = 0);
   std::span<BytesPerSecond> rates(int op, int alternative = 0, std::int64_t layer = 0);
 

@@ -1,4 +1,4 @@
-// Who may start where: the queues of the units, and the choice between units.
+// Operators queue for units, and choose between them where they may.
 #include <algorithm>
 #include <bit>
 #include <stdexcept>

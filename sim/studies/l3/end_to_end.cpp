@@ -59,8 +59,8 @@ SystemRun without_sub_batches(const ServedModel& model, const TraceLengths& trac
   return run;
 }
 
-// What each system's attending units leave idle: a ratio of throughputs is one of bandwidths times one of
-// these.
+// Each system's attending units are busy for a share of the run: a ratio of throughputs is one of bandwidths
+// times one of these.
 std::string busy(const Runs& runs, const SystemRun& run) {
   const OverSeeds pim = sample(runs, run, &CaseResult::pim_utilisation);
   return fmt::format("{} {:.0f} % (physical {:.0f} %)", run.system.title, 100 * mean(pim.paper),

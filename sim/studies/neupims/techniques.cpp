@@ -131,8 +131,8 @@ void add_utilisation(const Runs& runs, Rows& rows) {
   const auto note = [&](const char* id, const std::string& text) {
     std::ranges::find(rows, id, &ReproducedRow::id)->note = text;
   };
-  // Of 16 bits each, and of use for two flops a request: a byte read is `batch` flops (Table 2: 8 arrays of
-  // 128 x 128 at 1 GHz, 1,024 GB/s).
+  // A weight has 16 bits and serves two flops a request, so that a byte read is `batch` flops (Table 2: 8
+  // arrays of 128 x 128 at 1 GHz, 1,024 GB/s).
   const double flops_per_s = 2. * 8 * 128 * 128 * 1e9, bytes_per_s = 1024e9, batch = 256;
   const auto weights = [&](const Measured& of) {  // of the bandwidth
     return of.paper.flops_utilisation * flops_per_s / batch / bytes_per_s;

@@ -151,7 +151,7 @@ void write_curves(const Folder& folder, const Curves& paper, const Curves& physi
   file.close();
 }
 
-// What the least row is of: a model whose MLP fits the smallest L2, which is what the figure is relative to.
+// The model of the least row has an MLP that fits the smallest L2, which the figure is relative to.
 std::string note_on_least(const Curves& curves) {
   const auto least = std::ranges::min_element(explored_models, {},
                                               [&](const std::string& m) { return curves.reduction(m); });

@@ -31,7 +31,7 @@ struct Run {
 };
 
 Run on_910b(const std::string& model, int devices, int batch, std::int64_t length, const char* prefetch);
-// What if: the paper says that strided reads are why speed-ups are largest on four devices, and no number.
+// The paper says that strided reads are why speed-ups are largest on four devices, and gives no number.
 Run strided(Run run);
 inline constexpr const char* note_on_strides =
     "strided_kv_efficiency 0.5, of 1, 0.5, 0.25 and 0.1 the nearest to Table 1's mean: FITTED to that alone";

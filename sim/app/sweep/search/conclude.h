@@ -11,7 +11,7 @@ namespace weir {
 // Which columns it set. Points that differ in their seed alone are judged by their means, and together.
 std::vector<std::string> conclude(const Searches& searches, std::vector<PointResult>& points);
 
-// What it asks of the summaries.
+// The metrics that a search reads from the summaries.
 std::vector<std::string> metrics_of(const Searches& searches);
 
 }  // namespace weir

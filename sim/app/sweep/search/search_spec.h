@@ -15,8 +15,8 @@ struct SloTarget {
   std::int64_t percentile = 99;
 
   static SloTarget from(Params& params);
-  // Of all requests but warm-up's, those that failed among those that miss it; a request of one output token
-  // has no TPOT to miss. Not met where no request says anything of a time that is asked for.
+  // A failed request misses it, one of the warm-up is left out, and one of a single output token has no TPOT
+  // to miss. It is not met where no request says anything of a time that is asked for.
   bool met_by(const RunResult& result) const;
 };
 
