@@ -18,10 +18,12 @@ const std::map<std::string, std::set<std::string>> may_include = {
     {"workloads", {"sim/core"}},
     {"policies", {"sim/core", "models"}},
     {"devices", {"sim/core", "models"}},
+    {"devices/actor", {"sim/core", "models", "devices", "simgrid"}},
     {"sim/step", {"sim/core", "models", "policies", "devices"}},
     {"sim/plan", {"sim/core", "models", "policies", "devices", "workloads", "sim/step"}},
     {"sim/serving",
-     {"sim/core", "models", "policies", "devices", "workloads", "sim/step", "sim/plan", "simgrid"}},
+     {"sim/core", "models", "policies", "devices", "devices/actor", "workloads", "sim/step", "sim/plan",
+      "simgrid"}},
     {"sim/app",
      {"sim/core", "models", "policies", "devices", "workloads", "sim/step", "sim/plan", "sim/serving"}},
     {"sim/studies",
@@ -53,9 +55,10 @@ std::string app_folder_of(const std::string& path) {
 // The room a path belongs to; "" for the libraries we use.
 std::string room_of(const std::string& path) {
   if (path.starts_with("simgrid/") || path.starts_with("xbt/")) return "simgrid";
+  std::string found;
   for (const auto& [room, allowed] : may_include)
-    if (path.starts_with(room + "/")) return room;
-  return "";
+    if (path.starts_with(room + "/") && room.size() > found.size()) found = room;
+  return found;
 }
 
 // What is wrong with one line of a file of `room`; "" if nothing is.

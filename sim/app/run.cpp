@@ -61,7 +61,7 @@ void write_results(ResultDirectory& directory, const FinishedRun& run, const Run
   if (arguments.detailed) write_detailed_json(directory.file("detailed.json"), run.result);
   write_file(directory.file("summary.json"), summary_json(run).dump(2) + "\n");
   if (arguments.figures) draw_figures(directory, run);
-  write_file(directory.file("performance.json"), performance_json(started, run.result.events).dump(2) + "\n");
+  write_file(directory.file("performance.json"), performance_json(started, run.result).dump(2) + "\n");
 }
 
 void show(ProgressBar& bar, const Progress& p) {
@@ -102,13 +102,16 @@ int run(const RunArguments& arguments) {
   write_results(directory, finished, arguments, started);
   Interruption::check();
   directory.commit();
-  const int code = metrics.completed > 0 ? exit_done : exit_incomplete;
-  if (code == exit_incomplete) tell_none_completed(metrics);
+  const int code = metrics.completed > 0 && !result.stopped ? exit_done : exit_incomplete;
+  if (result.stopped)
+    fmt::print(stderr, "weir: {}\n", words_of_stop(result));
+  else if (code == exit_incomplete)
+    tell_none_completed(metrics);
   if (arguments.quiet) return code;
   tell_removed(directory.removed());
   tell(result.notes);
   if (arguments.timeline) tell(left_out_of_timeline(result));
-  if (result.out_of_time) tell({"stopped at simulated_time_limit_s"});
+  if (result.out_of_time && !result.stopped) tell({"stopped at simulated_time_limit_s"});
   fmt::print("{}", summary_table(finished, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
   fmt::print(stderr, "results in {}\n", directory.place().string());
   return code;

@@ -33,8 +33,10 @@ void describe_groups(Params& params) {
         "What the devices are: a name of `weir list devices`, or the path of a file with the keys of "
         "devices/catalog/*.json.";
     Params alternative = params.alternative(std::move(schema), false);
-    read_count(alternative);
+    DeviceGroup group;
+    group.count = read_count(alternative);
     make_device(kind, alternative);
+    read_availability(alternative, group);
     alternative.close();
   }
 }
@@ -47,6 +49,7 @@ DeviceGroup read_group(Params params, const std::string& assumptions) {
   if (named && kind.empty()) params.fail("kind", "expected the name of a device, or the path of its file");
   group.count = read_count(params);
   if (!kind.empty()) group.device = make_device(kind, params, assumptions);
+  read_availability(params, group);
   if (kind.empty())
     params.close_ignoring_rest();
   else
@@ -69,6 +72,7 @@ void read_devices(Params& params, const std::string& assumptions, NodeSpec& node
           "expected at most one host memory in a node; its channels and ranksets say how large it is");
     } else {
       node.host_memory = group.device;
+      node.host_availability = group.availability;
     }
   }
   if (node.devices.empty())

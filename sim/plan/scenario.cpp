@@ -67,6 +67,11 @@ Scenario read_scenario(Params params) {
   s.collective_flows =
       params.choice({"collectives", "Timed in closed form, or played as flows over the links (slow)."},
                     {"closed_form", "flows"}, "closed_form") == "flows";
+  s.actor_a_device =
+      params.choice({"actors",
+                     "An actor of the simulation for every device, or one for the alike devices of a "
+                     "group in lockstep; the results are the same."},
+                    {"devices", "groups"}, "devices") == "devices";
   s.fast_forward = params.flag({"fast_forward",
                                 "Sum steps whose batch does not change instead of one event each; "
                                 "times are the same to 1e-9."},

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/availability.h"
 #include "policies/batching/batching.h"
 #include "policies/routing/routing.h"
 #include "sim/step/rank.h"
@@ -19,12 +20,20 @@ struct DeviceGroup {  // devices of one kind in one node
   std::shared_ptr<const Device> device;
   int count = 0;
   std::size_t index = 0;  // in the node's list
+  Availability availability = {};
+  std::optional<int> unlike = {};  // the only one of the group that it is of; otherwise of all
+
+  // Of one of them; null: it is always there, at its own speed.
+  const Availability* availability_of(int device) const {
+    return availability.always() || (unlike && *unlike != device) ? nullptr : &availability;
+  }
 };
 
 struct NodeSpec {
   int count = 1;                              // nodes like this one
   std::vector<DeviceGroup> devices;           // that run models
   std::shared_ptr<const Device> host_memory;  // that holds KV caches beside them, if any
+  Availability host_availability = {};        // its
   LinkSpec interconnect;
 };
 
@@ -79,6 +88,7 @@ struct Scenario {
   Slo slo;
   std::string assumptions;
   bool collective_flows = false;
+  bool actor_a_device = true;  // otherwise one for the alike devices of a group in lockstep
   bool fast_forward = true;
   std::optional<Seconds> time_limit;
   std::optional<Seconds> sample_period;  // of timeseries.csv; null: 200 to 400 samples

@@ -9,6 +9,7 @@ inline constexpr Key policy_kind{"kind", "See `weir list policies`."};
 
 Scenario read_scenario(Params params);                                              // scenario.cpp
 std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions);  // cluster_spec.cpp
+void read_availability(Params& device, DeviceGroup& group);                         // availability.cpp
 NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);       // cluster_spec.cpp
 std::vector<ReplicaSpec> read_replicas(Params& serving);                            // serving_spec.cpp
 EngineOverhead read_engine(Params engine);                                          // engine_presets.cpp

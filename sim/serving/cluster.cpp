@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <simgrid/kernel/ProfileBuilder.hpp>
 #include <simgrid/s4u.hpp>
 
 namespace weir {
@@ -14,7 +15,7 @@ namespace {
 using NetPoint = simgrid::kernel::routing::NetPoint;
 using Route = std::vector<sg4::LinkInRoute>;
 
-constexpr double any_speed = 1e9;  // hosts only sleep and send; time comes from the latency models
+constexpr double second_a_second = 1;  // hosts execute times, which come from the latency models
 
 // ESTIMATE: one way through a PCIe switch and root port; Neugebauer et al., "Understanding PCIe performance
 // for end host networking", SIGCOMM 2018, measure 0.5-1 us a round trip on several hosts.
@@ -28,9 +29,23 @@ struct Wires {                                        // of one device
 struct BuiltNode {
   sg4::NetZone* zone;
   NetPoint* gateway;
-  sg4::Host* host;
+  sg4::Host *host, *memory;
   std::vector<sg4::Host*> devices;
 };
+
+// A host of a device, or of as many as share one.
+sg4::Host* host(sg4::NetZone* zone, const std::string& name, const Availability* availability,
+                int shared_by = 1) {
+  sg4::Host* made = zone->create_host(name, second_a_second)->set_core_count(shared_by);
+  if (availability && !availability->speed.empty()) {
+    std::string changes;
+    for (const auto& [time, factor] : availability->speed)
+      changes += fmt::format("{:.17g} {:.17g}\n", time.value(), factor);
+    made->set_speed_profile(
+        simgrid::kernel::profile::ProfileBuilder::from_string(name + " speed", changes, -1));
+  }
+  return made->seal();
+}
 
 sg4::Link* link(sg4::NetZone* zone, const std::string& name, BytesPerSecond bandwidth, Seconds latency) {
   return zone->create_link(name, bandwidth.value())->set_latency(latency.value())->seal();
@@ -84,7 +99,7 @@ Senders senders_of(const Scenario& scenario) {
 BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent, Senders senders) {
   const std::string name = fmt::format("node{}", index);
   sg4::NetZone* zone = sg4::create_full_zone(name)->set_parent(parent);
-  BuiltNode node{zone, zone->create_router(name + ".switch"), zone->create_host(name, any_speed)->seal(), {}};
+  BuiltNode node{zone, zone->create_router(name + ".switch"), host(zone, name, nullptr), nullptr, {}};
   std::vector<Wires> wires;
   const Seconds hop = spec.interconnect.shape == LinkShape::switched ? spec.interconnect.latency / 2
                                                                      : spec.interconnect.latency;
@@ -92,7 +107,7 @@ BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent, Send
     for (int i = 0; i < group.count; ++i) {
       const std::string device =
           fmt::format("{}.{}-{}", name, group.device->spec().kind, node.devices.size());
-      node.devices.push_back(zone->create_host(device, any_speed)->seal());
+      node.devices.push_back(host(zone, device, group.availability_of(i)));
       if (!senders.any) continue;
       Wires w;
       if (spec.interconnect.bandwidth > BytesPerSecond(0) &&
@@ -116,6 +131,9 @@ BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent, Send
         zone->add_route(at, node.devices[b]->get_netpoint(), nullptr, nullptr,
                         peer_route(zone, name, spec.interconnect, wires, a, b), false);
   }
+  if (spec.host_memory)
+    node.memory = host(zone, fmt::format("{}.{}", name, spec.host_memory->spec().kind),
+                       &spec.host_availability, static_cast<int>(node.devices.size()));
   // The host reaches the network over a slot like its devices'.
   sg4::Link* nic =
       link(zone, name + ".nic", spec.devices.front().device->spec().host_bandwidth, pcie_latency);
@@ -173,7 +191,7 @@ Cluster::Cluster(const Scenario& scenario) {
 
   const auto add = [&](sg4::NetZone* parent, unsigned long i) {
     const BuiltNode built = build_node(*specs[i], static_cast<int>(i), parent, senders);
-    nodes_[i] = {built.host, built.devices};
+    nodes_[i] = {built.host, built.memory, built.devices, specs[i]};
     return built;
   };
   if (topology == "star" || topology == "full_mesh") {
@@ -231,6 +249,24 @@ Cluster::Cluster(const Scenario& scenario) {
 
 sg4::Host* Cluster::device(DevicePlace place) const {
   return nodes_[static_cast<std::size_t>(place.node)].devices[static_cast<std::size_t>(place.slot)];
+}
+
+sg4::Host* Cluster::host_memory(int node) const {
+  return nodes_[static_cast<std::size_t>(node)].memory;
+}
+
+const Availability* Cluster::availability(DevicePlace place) const {
+  int slot = place.slot;
+  for (const DeviceGroup& group : nodes_[static_cast<std::size_t>(place.node)].spec->devices) {
+    if (slot < group.count) return group.availability_of(slot);
+    slot -= group.count;
+  }
+  return nullptr;
+}
+
+const Availability* Cluster::memory_availability(int node) const {
+  const Availability& of = nodes_[static_cast<std::size_t>(node)].spec->host_availability;
+  return of.always() ? nullptr : &of;
 }
 
 sg4::Host* Cluster::node(int node) const {

@@ -18,12 +18,17 @@ class Cluster {
  public:
   explicit Cluster(const Scenario& scenario);  // needs a SimGrid Engine
   simgrid::s4u::Host* device(DevicePlace place) const;
-  simgrid::s4u::Host* node(int node) const;  // its CPU and memory
+  simgrid::s4u::Host* node(int node) const;         // its CPU and memory
+  simgrid::s4u::Host* host_memory(int node) const;  // that computes, if the node has some
+  // Null: it is always there, at its own speed.
+  const Availability* availability(DevicePlace place) const;
+  const Availability* memory_availability(int node) const;
 
  private:
   struct Node {
-    simgrid::s4u::Host* host = nullptr;
+    simgrid::s4u::Host *host = nullptr, *memory = nullptr;
     std::vector<simgrid::s4u::Host*> devices;
+    const NodeSpec* spec = nullptr;
   };
   std::vector<Node> nodes_;
 };

@@ -28,6 +28,7 @@ class Sending {
   std::vector<simgrid::s4u::ActorPtr> paced_;  // that receive those with a rate
 };
 void send_and_wait(std::vector<LinkFlow> flows, LinkTraffic* traffic);
+std::int64_t flows_begun();  // in this process
 
 // Plays the plain algorithm on links of that shape round by round over its ranks; blocks. The oracle of the
 // closed forms, and slow.

@@ -10,6 +10,15 @@
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
+namespace {
+
+Lockstep::Share share_of(const Server::Stage& stage, const StepCost& cost) {
+  const int unit = stage.attending_unit;
+  return {cost.time, unit < 0 ? Seconds(0) : cost.busy[static_cast<std::size_t>(unit)]};
+}
+
+}  // namespace
+
 Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward,
                bool collective_flows, Recorder& recorder, Cluster cluster)
     : replica_(std::move(replica)),
@@ -35,6 +44,7 @@ void Server::start() {
       guard([this, s] { serve_stage(s); });
     })->daemonize();
   }
+  for (const Stage& stage : stages_) stage.devices->start();
   sg4::Actor::create(name(0), stages_[0].ranks[0], [this] { guard([this] { serve(); }); })->daemonize();
 }
 
@@ -141,37 +151,59 @@ Seconds Server::run_time(std::int64_t steps) const {
   return sum;
 }
 
+bool Server::may_run() const {
+  return fast_forward_ && !shares_links(0) && !stages_[0].devices->waits_for_memory();
+}
+
+// Of so many steps as are valid, and end before a device changes its speed. False: the next step is by
+// itself.
+bool Server::start_run(const Iteration& iteration) {
+  const Lockstep& devices = *stages_[0].devices;
+  runs_.clear();
+  run_start_ = now();
+  run_steps_ = may_run() ? replica_->longest_run(iteration) : 1;
+  if (run_steps_ == 1) return false;
+  run_steps_ = stages_[0].model->decode_run(iteration.work(), run_steps_, runs_);
+  if (!devices.may_change()) return true;
+  if (const double pace = devices.pace(); pace != 1)
+    for (StepRun& run : runs_) run.first.stretch(1 / pace), run.slope.stretch(1 / pace);
+  run_steps_ = std::min(run_steps_, steps_done(devices.next_change() - run_start_));
+  return run_steps_ > 0;
+}
+
 void Server::run_alone(Iteration& iteration) {
-  const Seconds start = now();
-  run_steps_ = fast_forward_ && !shares_links(0) ? replica_->longest_run(iteration) : 1;
-  if (run_steps_ == 1) {
+  const bool run = start_run(iteration);
+  const Seconds start = run_start_;
+  if (!run) {
     occupy(0, iteration);
     replica_->complete(iteration, start, now(), runs_, 1);
     return;
   }
-  runs_.clear();
-  run_start_ = start;
-  run_steps_ = stages_[0].model->decode_run(iteration.work(), run_steps_, runs_);
+  Lockstep& devices = *stages_[0].devices;
+  Lockstep::Share share{devices.pace() * run_time(run_steps_), Seconds(0)};
+  if (stages_[0].attending_unit >= 0) share.beside = share_of(stages_[0], run_total(run_steps_)).beside;
   in_run_ = sleeping_ = true;
-  const bool timed_out = wake_->acquire_timeout(run_time(run_steps_).value());
-  if (!timed_out) {  // cut at the next step boundary
+  if (!devices.execute_unless(*wake_, share)) {  // cut at the next step boundary
     run_steps_ = std::min(run_steps_, steps_done(now() - start) + 1);
-    sg4::this_actor::sleep_until((start + run_time(run_steps_)).value());
+    devices.end_at(start + run_time(run_steps_));
   }
   sleeping_ = false;
   if (!std::exchange(in_run_, false)) return;  // the time limit came at this instant and committed it
   commit_run(iteration, now(), run_steps_);
 }
 
-void Server::commit_run(const Iteration& iteration, Seconds end, std::int64_t steps) {
+StepCost Server::run_total(std::int64_t steps) const {
   StepCost cost;
-  std::int64_t left = steps;
   for (const StepRun& run : runs_) {
-    const std::int64_t n = std::min(left, run.steps);
+    const std::int64_t n = std::min(steps, run.steps);
     cost += run.total(n);
-    left -= n;
+    steps -= n;
   }
-  note(0, iteration, run_start_, end, cost, steps);
+  return cost;
+}
+
+void Server::commit_run(const Iteration& iteration, Seconds end, std::int64_t steps) {
+  note(0, iteration, run_start_, end, run_total(steps), steps);
   replica_->complete(iteration, run_start_, end, runs_, steps);
 }
 
@@ -181,7 +213,9 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
   std::vector<LinkFlow> shared;
   if (shares_links(stage)) shared = step_flows(stages_[stage], cost);
   Sending beside(shared);
-  sg4::this_actor::sleep_for(cost.time.value());
+  stages_[stage].devices->execute(share_of(stages_[stage], cost));
+  if (stages_[stage].devices->may_change() && cost.time > Seconds(0))
+    cost.stretch((now() - start) / cost.time);
   beside.wait(nullptr);
   if (const Seconds late = now() - start - cost.time; !shared.empty() && late > Seconds(0)) {
     cost.time += late;

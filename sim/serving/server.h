@@ -1,12 +1,13 @@
 #pragma once
-// A replica in SimGrid: one actor a pipeline stage, on the host of the stage's first device (the ranks of a
-// tensor-parallel group move in lockstep, so one actor stands for the group). The first stage's actor runs
-// the scheduler as well, as vLLM's engine core drives its workers.
+// A replica in SimGrid: the actor of each pipeline stage's first device takes the steps, together with those
+// of the stage's other devices (Lockstep). The first stage's runs the scheduler as well, as vLLM's engine
+// core drives its workers.
 #include <memory>
 #include <set>
 #include <simgrid/s4u/Semaphore.hpp>
 #include <vector>
 
+#include "devices/actor/lockstep.h"
 #include "sim/serving/courier.h"
 #include "sim/serving/replica/replica.h"
 
@@ -20,8 +21,10 @@ class Server {
     std::vector<simgrid::s4u::Host*> memories;  // the node each rank is in: where swapped KV goes
     // The resources that operators share with these flows and with other replicas'.
     std::vector<std::pair<std::size_t, ClusterLink>> links;
-    Bytes kv_per_token;  // of one rank
-    std::size_t device;  // in the recorder
+    std::unique_ptr<Lockstep> devices;
+    int attending_unit = -1;  // a host's memory works as long as it; -1: there is none
+    Bytes kv_per_token;       // of one rank
+    std::size_t device;       // in the recorder
     std::int32_t track;
     std::vector<std::int32_t> unit_tracks;  // empty: its operators are not drawn
     Bytes activation_per_token;             // each rank sends this to the next stage
@@ -58,7 +61,9 @@ class Server {
   void commit_run(const Iteration& iteration, Seconds end, std::int64_t steps);
   void start_moves(const Iteration& iteration);
   bool shares_links(std::size_t stage) const;                  // with KV caches that move beside a step
-  void occupy(std::size_t stage, const Iteration& iteration);  // sleeps for the stage's time
+  void occupy(std::size_t stage, const Iteration& iteration);  // has its devices execute the step
+  bool may_run() const;                                        // several steps as one execution
+  bool start_run(const Iteration& iteration);
   void forward(std::size_t stage, Iteration* iteration);
   void serve_stage(std::size_t stage);
   void note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end, const StepCost& cost,
@@ -66,6 +71,7 @@ class Server {
   void draw_operators(std::size_t stage, const Iteration& iteration, Seconds start);
   std::int64_t steps_done(Seconds elapsed) const;  // of runs_, whole ones
   Seconds run_time(std::int64_t steps) const;
+  StepCost run_total(std::int64_t steps) const;
 
   std::unique_ptr<Replica> replica_;
   std::vector<Stage> stages_;

@@ -36,6 +36,8 @@ class Simulation {
   void fail();  // remembers the exception being handled, and stops
   [[noreturn]] void rethrow() const;
   void charge(RunResult& result) const;
+  void find_end(const ReplicaPlace& place, bool with_memory);
+  void stopped();
 
   const Scenario& scenario_;
   const RunOptions& options_;
@@ -57,6 +59,8 @@ class Simulation {
   std::int64_t done_ = 0;
   double all_tokens_ = 0, rejected_tokens_ = 0;  // of output
   bool stopping_ = false;
+  std::optional<Seconds> end_;                // by the scenario, or as a device is switched off
+  std::optional<StoppedDevice> stops_first_;  // if it is that
   std::exception_ptr failure_;
   std::int64_t ticks_ = 0;
   std::chrono::steady_clock::time_point last_progress_;
@@ -70,7 +74,8 @@ Simulation::Simulation(const Plan& plan, const RunOptions& options)
       couriers_(cluster_.node(0), traffic_, [this] { fail(); }),
       positions_(scenario_.workload.requests.size(), -1),
       router_(*scenario_.routing),
-      all_done_(sg4::Semaphore::create(0)) {
+      all_done_(sg4::Semaphore::create(0)),
+      end_(scenario_.time_limit) {
   if (options.token_gaps) recorder_.keep_token_gaps();
   for (const Request& r : scenario_.workload.requests) all_tokens_ += static_cast<double>(r.output_tokens);
   for (const ReplicaPlan& replica : plan.replicas)
@@ -97,6 +102,35 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
           .move = [this](const KvMove& m, std::function<void()> arrived) { move(m, std::move(arrived)); },
           .traffic = &traffic_}));
   router_.add(*servers_.back());
+  find_end(place, plan.rank.keeps_kv_in_host());
+}
+
+// A run ends when a device that serves is switched off, as it does at the time limit.
+void Simulation::find_end(const ReplicaPlace& place, bool with_memory) {
+  const auto stops = [&](const sg4::Host* host, const Availability* availability) {
+    const std::optional<Seconds> at = availability ? availability->stops() : std::nullopt;
+    if (!at || (end_ && *end_ <= *at)) return;
+    end_ = at;
+    stops_first_ = StoppedDevice{host->get_name(), *at};
+  };
+  for (const auto& stage : place)
+    for (const DevicePlace& at : stage) {
+      stops(cluster_.device(at), cluster_.availability(at));
+      if (with_memory) stops(cluster_.host_memory(at.node), cluster_.memory_availability(at.node));
+    }
+}
+
+void Simulation::stopped() {
+  RunResult& result = recorder_.result();
+  result.stopped = stops_first_;
+  const auto serves = [&](const Server& server) {
+    return std::ranges::any_of(
+        server.stages(), [&](const Server::Stage& stage) { return stage.devices->has(stops_first_->name); });
+  };
+  for (RequestRecord& record : result.requests)
+    if (record.status == RequestStatus::unfinished && record.replica >= 0 &&
+        serves(*servers_[static_cast<std::size_t>(record.replica)]))
+      record.status = RequestStatus::lost;
 }
 
 void Simulation::submit(std::int32_t request) {
@@ -163,7 +197,7 @@ void Simulation::draw_handover(const KvMove& m, Seconds start) {
 
 double Simulation::share_done() const {
   const double tokens = (recorder_.generated() + rejected_tokens_) / std::max(1.0, all_tokens_);
-  return std::min(1.0, scenario_.time_limit ? std::max(tokens, now() / *scenario_.time_limit) : tokens);
+  return std::min(1.0, end_ ? std::max(tokens, now() / *end_) : tokens);
 }
 
 bool Simulation::stopping() {
@@ -208,7 +242,7 @@ void Simulation::open_loop() {
   for (std::size_t i = 0; i < requests.size() && !stopping(); ++i) {
     if (requests[i].arrival > now()) {
       Seconds until = requests[i].arrival;
-      if (scenario_.time_limit) until = std::min(until, *scenario_.time_limit);
+      if (end_) until = std::min(until, *end_);
       sg4::this_actor::sleep_until(until.value());
       if (until < requests[i].arrival) return;
     }
@@ -223,21 +257,31 @@ void Simulation::clients() {
   } else {
     open_loop();
   }
-  const Seconds limit = scenario_.time_limit.value_or(Seconds(0)) - now();
-  const bool timed_out = !scenario_.time_limit ? (all_done_->acquire(), false)
-                         : limit <= Seconds(0) ? true
-                                               : all_done_->acquire_timeout(limit.value());
+  const Seconds left = end_.value_or(Seconds(0)) - now();
+  const bool timed_out = !end_                ? (all_done_->acquire(), false)
+                         : left <= Seconds(0) ? true
+                                              : all_done_->acquire_timeout(left.value());
   RunResult& result = recorder_.result();
   result.out_of_time = timed_out;
   result.interrupted = stopping_;
   if (timed_out)
     for (const auto& server : servers_) server->commit_until(now());
+  if (timed_out && stops_first_) stopped();
 }
 
 void Simulation::rethrow() const try {
   std::rethrow_exception(failure_);
 } catch (const ConfigError& e) {  // of a key whose value only the run could tell to be wrong
   throw ConfigError(scenario_.file, e.problems());
+}
+
+// What SimGrid was asked for in this process, which plays one plan.
+std::int64_t actors = 0, activities = 0;  // but for flows
+
+void count_activities() {
+  actors = activities = 0;
+  sg4::Actor::on_creation_cb([](sg4::Actor&) { ++actors; });
+  sg4::Exec::on_start_cb([](const sg4::Exec&) { ++activities; });
 }
 
 RunResult Simulation::run(sg4::Engine& engine) {
@@ -268,6 +312,9 @@ RunResult Simulation::run(sg4::Engine& engine) {
   }
   RunResult finished = recorder_.finish(result.out_of_time ? now() : end);
   finished.events = ticks_;
+  finished.actors = actors;
+  finished.hosts = static_cast<std::int64_t>(engine.get_host_count());
+  finished.activities = activities + flows_begun();
   charge(finished);
   return finished;
 }
@@ -276,6 +323,7 @@ RunResult Simulation::run(sg4::Engine& engine) {
 
 RunResult simulate(const Plan& plan, const RunOptions& options) {
   const auto engine = make_engine();
+  count_activities();
   Simulation simulation(plan, options);
   return simulation.run(*engine);
 }

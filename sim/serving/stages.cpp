@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 namespace weir {
 namespace {
 
@@ -42,6 +44,25 @@ Bytes activation_per_token(const Scenario& scenario, const ReplicaSpec& spec) {
                bytes_per_element(scenario.precision.hidden()) / spec.parallelism.tensor);
 }
 
+// The unit of a host's memory, whose time is that memory's share of a step; -1: there is none.
+int attending_unit(const Rank& rank) {
+  const auto& units = rank.on->spec().units;
+  const auto found = std::ranges::find_if(units, attends_to_decodes);
+  return rank.keeps_kv_in_host() && found != units.end() ? static_cast<int>(found - units.begin()) : -1;
+}
+
+std::unique_ptr<Lockstep> lockstep(const Scenario& scenario, const Rank& rank,
+                                   const std::vector<DevicePlace>& places, const std::string& name,
+                                   const Cluster& cluster) {
+  std::vector<Lockstep::Device> devices;
+  for (const DevicePlace& at : places) devices.push_back({cluster.device(at), cluster.availability(at)});
+  std::set<int> nodes;
+  for (const DevicePlace& at : places)
+    if (attending_unit(rank) >= 0 && nodes.insert(at.node).second)
+      devices.push_back({cluster.host_memory(at.node), cluster.memory_availability(at.node), true});
+  return std::make_unique<Lockstep>(name, std::move(devices), !scenario.actor_a_device);
+}
+
 // Resources of a rank that are links of the cluster.
 std::vector<std::pair<std::size_t, ClusterLink>> links_of(const Rank& rank) {
   std::vector<std::pair<std::size_t, ClusterLink>> links;
@@ -73,6 +94,8 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
                       .ranks = std::move(ranks),
                       .memories = std::move(memories),
                       .links = links_of(replica.rank),
+                      .devices = lockstep(scenario, replica.rank, place[s], name, cluster),
+                      .attending_unit = attending_unit(replica.rank),
                       .kv_per_token = kv_bytes_per_token(scenario.model, scenario.precision,
                                                          replica.spec.parallelism, stage),
                       .device = recorder.add_device(

@@ -16,6 +16,13 @@ StepCost& StepCost::operator+=(const StepCost& o) {
   return *this;
 }
 
+StepCost& StepCost::stretch(double factor) {
+  for (Seconds* part : {&time, &compute_bound, &memory_bound, &link_bound, &host_bound})
+    *part = factor * *part;
+  for (Seconds& unit : busy) unit = factor * unit;
+  return *this;
+}
+
 StepCost operator*(double k, const StepCost& c) {
   StepCost scaled{.time = k * c.time,
                   .compute_bound = k * c.compute_bound,

@@ -22,6 +22,8 @@ struct StepCost {
   std::array<Seconds, most_units> busy{};  // by unit of the device; the mean of its members
 
   StepCost& operator+=(const StepCost& other);
+  // The same work in `factor` times the time.
+  StepCost& stretch(double factor);
   friend StepCost operator*(double k, const StepCost& cost);
 };
 

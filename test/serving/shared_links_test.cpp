@@ -40,13 +40,14 @@ std::string play(double share, double moved) {
 
 Ends played(double share, double moved) {
   Ends ends{};
-  in_children(1, 1, [&](std::size_t) { return play(share, moved); },
-              [&](std::size_t, ChildResult child) {
-                REQUIRE(child.error == "");
-                REQUIRE(child.output.size() == sizeof(ends));
-                std::memcpy(&ends, child.output.data(), sizeof(ends));
-                return true;
-              });
+  in_children(
+      1, 1, [&](std::size_t) { return play(share, moved); },
+      [&](std::size_t, ChildResult child) {
+        REQUIRE(child.error == "");
+        REQUIRE(child.output.size() == sizeof(ends));
+        std::memcpy(&ends, child.output.data(), sizeof(ends));
+        return true;
+      });
   return ends;
 }
 

@@ -43,6 +43,8 @@ const char* error_of(const RequestRecord& record) {
       return "";
     case RequestStatus::rejected:
       return "rejected: it can never fit";
+    case RequestStatus::lost:
+      return "lost: a device that served it was switched off";
     case RequestStatus::unfinished:
       break;
   }

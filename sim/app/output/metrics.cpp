@@ -102,6 +102,7 @@ Metrics measure(const RunResult& result, const Slo& slo) {
     const RequestRecord& record = result.requests[i];
     ++m.requests;
     m.rejected += record.status == RequestStatus::rejected;
+    m.lost += record.status == RequestStatus::lost;
     m.unfinished += record.status == RequestStatus::unfinished;
     if (record.status != RequestStatus::completed) continue;
     ++m.completed;

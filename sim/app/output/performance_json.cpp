@@ -7,7 +7,7 @@
 
 namespace weir {
 
-Json performance_json(std::chrono::steady_clock::time_point started, std::int64_t events) {
+Json performance_json(std::chrono::steady_clock::time_point started, const RunResult& result) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const auto seconds = [](const timeval& t) {
@@ -17,7 +17,10 @@ Json performance_json(std::chrono::steady_clock::time_point started, std::int64_
           {"wall_s", std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count()},
           {"cpu_s", seconds(usage.ru_utime) + seconds(usage.ru_stime)},
           {"peak_rss_bytes", std::int64_t{usage.ru_maxrss} * 1024},
-          {"events", events}};
+          {"events", result.events},
+          {"actors", result.actors},
+          {"hosts", result.hosts},
+          {"activities", result.activities}};
 }
 
 }  // namespace weir

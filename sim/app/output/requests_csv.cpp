@@ -10,6 +10,8 @@ const char* name_of(RequestStatus status) {
       return "completed";
     case RequestStatus::rejected:
       return "rejected";
+    case RequestStatus::lost:
+      return "lost";
     case RequestStatus::unfinished:
       break;
   }

@@ -132,9 +132,10 @@ Json summary_json(const FinishedRun& run) {
   add_benchmark(s, run.plan.scenario, m);
   s["duration"] = m.duration.value();
   s["completed"] = m.completed;
-  s["failed"] = m.rejected + m.unfinished;
+  s["failed"] = m.rejected + m.lost + m.unfinished;
   s["rejected"] = m.rejected;
   s["unfinished"] = m.unfinished;
+  if (run.result.stopped) s["lost"] = m.lost;
   s["total_input_tokens"] = m.input_tokens;
   s["total_output_tokens"] = m.output_tokens;
   s["request_throughput"] = m.request_throughput;

@@ -46,6 +46,7 @@ void requests(Table& table, const FinishedRun& run) {
   const Metrics& m = run.metrics;
   std::string counts = grouped(m.completed) + " completed";
   if (m.rejected > 0) counts += fmt::format(", {} rejected (can never fit)", grouped(m.rejected));
+  if (m.lost > 0) counts += fmt::format(", {} lost", grouped(m.lost));
   if (m.unfinished > 0) counts += fmt::format(", {} unfinished", grouped(m.unfinished));
   if (run.result.warmup_requests > 0)
     counts += fmt::format(", {} more as warm-up", grouped(run.result.warmup_requests));

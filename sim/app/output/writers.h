@@ -25,7 +25,9 @@ std::vector<std::string> left_out_of_timeline(const RunResult& result);  // note
 void write_timeline_json(const std::filesystem::path& path, const RunResult& result);
 void write_detailed_json(const std::filesystem::path& path, const RunResult& result);
 Json performance_json(std::chrono::steady_clock::time_point started,
-                      std::int64_t events);  // of this process so far
+                      const RunResult& result);  // of this process so far
+// Which device stopped, when, and which requests were lost with it.
+std::string words_of_stop(const RunResult& result);
 
 // For the terminal; `styled` only if stdout is one.
 std::string summary_table(const FinishedRun& run, bool styled, std::size_t width = unbounded);

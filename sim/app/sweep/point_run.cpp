@@ -55,6 +55,7 @@ void add_ratios(Json& summary, const RunResult& result) {
 Json simulate_point(const Json& document, const std::string& file, const SloTarget* slo) {
   const Plan plan = read_plan(document, file);
   const RunResult result = simulate(plan, {});
+  if (result.stopped) throw std::runtime_error(words_of_stop(result));
   const Metrics metrics = measure(result, plan.scenario.slo);
   Json summary = summary_json({plan, result, metrics});
   add_ratios(summary, result);

@@ -13,8 +13,8 @@
 
 namespace weir {
 
-// Rejected: it can never fit the KV cache or max_model_len.
-enum class RequestStatus { unfinished, completed, rejected };
+// Rejected: it can never fit the KV cache or max_model_len. Lost: with a device that was switched off.
+enum class RequestStatus { unfinished, completed, rejected, lost };
 
 struct RequestRecord {
   Request request;
@@ -72,6 +72,12 @@ struct DeviceUsage {
   std::string kernels = {};            // whose efficiencies a GPU's are
   std::string host_memory = {};        // its kind, where the KV cache lies in it
   std::optional<double> die_mm2 = {};  // of one device, where its catalog row says
+};
+
+// A device that was switched off, which ended the run.
+struct StoppedDevice {
+  std::string name;  // node0.h100_sxm-3
+  Seconds at;
 };
 
 // A link of the cluster that flows crossed: KV transfers, activations between stages, swapping.
@@ -133,9 +139,12 @@ struct RunResult {
   Seconds start;       // of what is measured: arrival of the first request kept
   Seconds end;         // last token
   bool interrupted = false, out_of_time = false;
+  std::optional<StoppedDevice> stopped = {};
   std::vector<PredictionErrors> predictions;  // one a replica with a learned predictor
   std::vector<std::string> notes;
   std::int64_t events = 0;
+  std::int64_t actors = 0, hosts = 0,
+               activities = 0;  // of the simulation: executions and flows are activities
 };
 
 }  // namespace weir

@@ -1,0 +1,70 @@
+#pragma once
+// The devices that take the steps of a pipeline stage together. Each is a SimGrid actor on a host of its own:
+// it waits for its share of a step and executes it there, where a second of work takes a second at the
+// device's own speed; the step ends with the last. The first device's actor is who calls, and drives the
+// others. A run of steps is one execution a device, and can be ended early.
+#include <simgrid/forward.h>
+
+#include <memory>
+#include <simgrid/s4u/Exec.hpp>
+#include <simgrid/s4u/Semaphore.hpp>
+#include <string>
+#include <vector>
+
+#include "devices/availability.h"
+
+namespace weir {
+
+class Lockstep {
+ public:
+  struct Device {
+    simgrid::s4u::Host* host;
+    const Availability* availability;  // null: it is always there, at its own speed
+    bool beside = false;               // a host's memory, which has a share of its own
+  };
+  struct Share {
+    Seconds each, beside;  // of a device, and of a host's memory
+  };
+
+  // `folded`: devices that are alike are one actor, which sleeps as long as they would execute: no other work
+  // shares their hosts.
+  Lockstep(std::string name, std::vector<Device> devices, bool folded);
+  void start();  // the actors of all devices but the first
+
+  // Called by the actor of the first device, on its host.
+  void execute(Share share);
+  // Of a run in which no speed changes. False: `wake` was released before it ended, and end_at() must follow.
+  bool execute_unless(simgrid::s4u::Semaphore& wake, Share share);
+  void end_at(Seconds time);
+
+  bool has(const std::string& host) const;
+  double pace() const;          // now, of the slowest device; 1 where none has another speed
+  Seconds next_change() const;  // after now, of any speed
+  bool may_change() const { return may_change_; }
+  // A host's memory that falls behind the devices' pace may be waited for in each step.
+  bool waits_for_memory() const;
+
+ private:
+  struct Player {
+    Device device;
+    bool executes;
+    simgrid::s4u::SemaphorePtr call;
+    Seconds share{}, end{};
+    // Called: there is a share. Cuttable: it may end early, which `cut` says that it does, at `end`.
+    bool called = false, cuttable = false, cut = false, busy = false;
+    simgrid::s4u::ExecPtr exec;
+  };
+  void serve(Player& player);
+  void call(Share share, bool cuttable);
+  void begin(Player& player);
+  void wait_for_others();
+
+  std::string name_;
+  std::vector<std::string> hosts_;
+  std::vector<std::unique_ptr<Player>> players_;
+  bool may_change_ = false;
+  std::size_t busy_ = 0;
+  simgrid::s4u::SemaphorePtr all_ended_;
+};
+
+}  // namespace weir
