@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <simgrid/s4u.hpp>
+#include <simgrid/simix.hpp>
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
@@ -51,80 +52,73 @@ void Lockstep::start() {
   }
 }
 
+// One call into the kernel, as each is two switches of contexts.
+void Lockstep::start_execution(Player& player) {
+  if (!player.executes) return;
+  player.exec = sg4::Exec::init();
+  simgrid::kernel::actor::simcall_answered([&player] {
+    player.exec->set_flops_amount(player.share.value());
+    player.exec->set_host(player.device.host);
+    player.exec->vetoable_start();
+  });
+}
+
 void Lockstep::serve(Player& player) {
   while (true) {
     do player.call->acquire();
     while (!player.called);
     player.called = false;
-    if (!player.cuttable) {
-      player.executes ? sg4::this_actor::execute(player.share.value())
-                      : sg4::this_actor::sleep_for(player.share.value());
-    } else {
-      begin(player);
-      double wait = (player.share / speed(player.device)).value();
-      while (!player.cut && !player.call->acquire_timeout(wait)) wait = (player.end - now()).value();
-      if (player.cut && player.end > now()) sg4::this_actor::sleep_until(player.end.value());
-      if (player.cut && player.exec) player.exec->cancel();
-      player.exec = nullptr;
+    if (!awaited_) {
+      start_execution(player);
+      continue;
     }
-    player.busy = false;
+    player.exec = nullptr;
+    sg4::this_actor::execute(player.share.value());
     if (--busy_ == 0) all_ended_->release();
   }
 }
 
-// The player's actor waits for the end of what it executes here by the clock, so that it can be woken before.
-void Lockstep::begin(Player& player) {
-  player.end = now() + player.share / speed(player.device);
-  if (!player.executes) return;
-  player.exec = sg4::this_actor::exec_init(player.share.value());
-  player.exec->vetoable_start();
-}
-
-void Lockstep::call(Share share, bool cuttable) {
-  for (std::size_t i = 0; i < players_.size(); ++i) {
-    Player& player = *players_[i];
-    player.share = player.device.beside ? share.beside : share.each;
-    player.cuttable = cuttable;
-    player.cut = false;
-    if (i == 0 || player.share <= Seconds(0)) continue;
-    player.called = player.busy = true;
-    ++busy_;
-    player.call->release();
+// The others have their shares.
+void Lockstep::begin(Share share) {
+  busy_ = 0;
+  for (const auto& player : players_) {
+    player->share = player->device.beside ? share.beside : share.each;
+    player->called = player->share > Seconds(0) && (player->executes || awaited_);
+    busy_ += player->called && player != players_[0];
   }
+  if (busy_ == 0) return;
+  simgrid::kernel::actor::simcall_answered([this] {
+    for (std::size_t i = 1; i < players_.size(); ++i)
+      if (players_[i]->called) players_[i]->call->release();
+  });
 }
 
-void Lockstep::wait_for_others() {
-  while (busy_ > 0) all_ended_->acquire();
-}
-
+// Where speeds change, nobody knows before when a step ends.
 void Lockstep::execute(Share share) {
-  call(share, false);
-  Player& first = *players_[0];
-  first.executes ? sg4::this_actor::execute(share.each.value()) : sg4::this_actor::sleep_for(share.each.value());
-  wait_for_others();
+  awaited_ = may_change_;
+  begin(share);
+  if (awaited_) {
+    sg4::this_actor::execute(share.each.value());
+    while (busy_ > 0) all_ended_->acquire();
+  } else {
+    start_execution(*players_[0]);
+    sg4::this_actor::sleep_for(share.each.value());
+  }
 }
 
 bool Lockstep::execute_unless(sg4::Semaphore& wake, Share share) {
-  call(share, true);
-  begin(*players_[0]);
-  if (!wake.acquire_timeout((share.each / pace()).value())) return false;
-  players_[0]->exec = nullptr;
-  wait_for_others();
-  return true;
+  awaited_ = false;
+  begin(share);
+  start_execution(*players_[0]);
+  return wake.acquire_timeout((share.each / pace()).value());
 }
 
 void Lockstep::end_at(Seconds time) {
-  for (std::size_t i = 1; i < players_.size(); ++i) {
-    Player& player = *players_[i];
-    if (!player.busy || player.end <= time) continue;
-    player.end = time;
-    player.cut = true;
-    player.call->release();
-  }
   sg4::this_actor::sleep_until(time.value());
-  if (players_[0]->exec) players_[0]->exec->cancel();
-  players_[0]->exec = nullptr;
-  wait_for_others();
+  simgrid::kernel::actor::simcall_answered([this] {
+    for (const auto& player : players_)
+      if (player->exec) player->exec->cancel();
+  });
 }
 
 bool Lockstep::has(const std::string& host) const {

@@ -37,33 +37,32 @@ class Lockstep {
   bool execute_unless(simgrid::s4u::Semaphore& wake, Share share);
   void end_at(Seconds time);
 
-  bool has(const std::string& host) const;
   double pace() const;          // now, of the slowest device; 1 where none has another speed
   Seconds next_change() const;  // after now, of any speed
   bool may_change() const { return may_change_; }
   // A host's memory that falls behind the devices' pace may be waited for in each step.
   bool waits_for_memory() const;
+  bool has(const std::string& host) const;
 
  private:
-  struct Player {
+  struct Player {  // an actor
     Device device;
     bool executes;
     simgrid::s4u::SemaphorePtr call;
-    Seconds share{}, end{};
-    // Called: there is a share. Cuttable: it may end early, which `cut` says that it does, at `end`.
-    bool called = false, cuttable = false, cut = false, busy = false;
+    Seconds share{};
+    bool called = false;  // there is a share for it
     simgrid::s4u::ExecPtr exec;
   };
   void serve(Player& player);
-  void call(Share share, bool cuttable);
-  void begin(Player& player);
-  void wait_for_others();
+  void begin(Share share);
+  void start_execution(Player& player);
 
   std::string name_;
   std::vector<std::string> hosts_;
   std::vector<std::unique_ptr<Player>> players_;
   bool may_change_ = false;
-  std::size_t busy_ = 0;
+  bool awaited_ = false;  // the others tell when they have ended; else all know by the clock
+  std::size_t busy_ = 0;  // of them, where they do
   simgrid::s4u::SemaphorePtr all_ended_;
 };
 

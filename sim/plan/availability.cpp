@@ -79,8 +79,9 @@ void read_availability(Params& params, DeviceGroup& group) {
     params.fail("index", fmt::format("expected one of the entry's {} devices, counted from 0 (got {})",
                                      group.count, *index));
   else if (group.availability.always())
-    params.fail("index", "says whose profiles these are, but there is neither a speed_profile nor a "
-                         "state_profile");
+    params.fail("index",
+                "says whose profiles these are, but there is neither a speed_profile nor a "
+                "state_profile");
   group.unlike = static_cast<int>(*index);
 }
 

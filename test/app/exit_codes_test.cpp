@@ -30,6 +30,21 @@ TEST_CASE("weir --help: says what the exit codes mean") {
     CHECK_THAT(help, Catch::Contains(meaning));
 }
 
+TEST_CASE("weir run: a device that is switched off ends the run with 3, and the lost requests are named") {
+  const ScratchDirectory scratch;
+  const Ended ended = run_weir({"run", shipped("quickstart.json"), "--quiet", "--out", "out", "--set",
+                                "/cluster/nodes/0/devices/0/state_profile=[[1, 0]]"},
+                               {.folder = scratch.path()});
+  CHECK(ended.code == 3);
+  CHECK_THAT(ended.err, Catch::Contains("node0.h100_sxm-0 was switched off 1 s after the start"));
+  CHECK_THAT(ended.err, Catch::Contains("lost with it: "));
+  CHECK_THAT(contents(scratch / "out/requests.csv"), Catch::Contains(",lost"));
+  const Json summary = Json::parse(contents(scratch / "out/summary.json"));
+  CHECK(summary["lost"] > 0);
+  CHECK(summary["failed"] ==
+        summary["rejected"].get<int>() + summary["lost"].get<int>() + summary["unfinished"].get<int>());
+}
+
 TEST_CASE("weir run: where not one request completes its results are written, it says so and ends with 3") {
   const ScratchDirectory scratch;
   struct Case {
