@@ -72,10 +72,14 @@ std::string complaint(const std::string& room, const std::string& line) {
   return room + " may not include " + included;
 }
 
+// Without those of a room within it.
 std::vector<fs::path> sources(const fs::path& room) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(WEIR_SOURCE_DIR) / room))
-    if (entry.path().extension() == ".h" || entry.path().extension() == ".cpp") files.push_back(entry.path());
+    if ((entry.path().extension() == ".h" || entry.path().extension() == ".cpp") &&
+        (!may_include.contains(room.string()) ||
+         room_of(fs::relative(entry.path(), WEIR_SOURCE_DIR).string()) == room))
+      files.push_back(entry.path());
   return files;
 }
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/availability.h"
+#include "models/machine/availability.h"
 
 namespace weir {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/availability.h"
+#include "models/machine/availability.h"
 #include "policies/batching/batching.h"
 #include "policies/routing/routing.h"
 #include "sim/step/rank.h"

@@ -137,7 +137,9 @@ void check_row_shown(const Json& row, const Json& scenario, const std::string& p
 // Every key that the schema declares is in the scenario; where a tagged union could be another, its "about"
 // says which command lists them.
 void check_shown(const Json& schema, const Json& scenario, const std::string& pointer) {
-  if (schema.contains("items")) {  // one item may show what another cannot have: a GPU's keys, an NPU's
+  if (schema.contains("items") && schema["items"].is_object() &&
+      !schema["items"].contains(
+          "items")) {  // one item may show what another cannot have: a GPU's keys, an NPU's
     Json together;
     for (const Json& item : scenario)
       if (together.is_object() && item.is_object())

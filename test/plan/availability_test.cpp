@@ -43,7 +43,8 @@ TEST_CASE("availability: profiles are of all of an entry's devices, or of the on
   const DeviceGroup second = read_plan(scenario_with(one), "test.json").scenario.nodes[0].devices[0];
   CHECK_FALSE(second.availability_of(0));
   CHECK(second.availability_of(1));
-  CHECK_FALSE(read_plan(scenario_with({}), "test.json").scenario.nodes[0].devices[0].availability_of(0));
+  CHECK_FALSE(
+      read_plan(scenario_with(Json::object()), "test.json").scenario.nodes[0].devices[0].availability_of(0));
 }
 
 TEST_CASE("availability: what is no profile is told at its entry") {
@@ -64,8 +65,9 @@ TEST_CASE("availability: what is no profile is told at its entry") {
 
 TEST_CASE("availability: all that is wrong with a profile is told at once") {
   try {
-    read_plan(scenario_with({{"speed_profile", {{1, -1}, {2, 0}}}, {"state_profile", {{3, 7}}}, {"index", 9}}),
-              "test.json");
+    read_plan(
+        scenario_with({{"speed_profile", {{1, -1}, {2, 0}}}, {"state_profile", {{3, 7}}}, {"index", 9}}),
+        "test.json");
     FAIL("it was taken");
   } catch (const ConfigError& error) {
     CHECK(error.problems().size() == 4);

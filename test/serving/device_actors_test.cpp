@@ -110,7 +110,8 @@ TEST_CASE("device actors: fast-forward ends at every change, whatever is served"
   }
 }
 
-TEST_CASE("device actors: a device that is switched off ends the run, and loses its own requests", "[engine]") {
+TEST_CASE("device actors: a device that is switched off ends the run, and loses its own requests",
+          "[engine]") {
   Json scenario = test::small_scenario();
   scenario["cluster"]["nodes"][0]["devices"][0]["count"] = 2;
   scenario["serving"]["replicas"][0]["count"] = 2;

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "devices/availability.h"
+#include "models/machine/availability.h"
 
 using namespace weir;
 
@@ -22,5 +22,6 @@ TEST_CASE("availability: a speed is in force from its time on, 1 before the firs
 TEST_CASE("availability: a device stops at the first time that it is off") {
   CHECK_FALSE(Availability().stops());
   CHECK_FALSE(Availability{{}, {{Seconds(2), true}}}.stops());
-  CHECK(Availability{{}, {{Seconds(2), true}, {Seconds(4), false}, {Seconds(5), true}}}.stops() == Seconds(4));
+  CHECK(Availability{{}, {{Seconds(2), true}, {Seconds(4), false}, {Seconds(5), true}}}.stops() ==
+        Seconds(4));
 }

@@ -1,4 +1,4 @@
-#include "devices/availability.h"
+#include "models/machine/availability.h"
 
 #include <algorithm>
 #include <limits>
