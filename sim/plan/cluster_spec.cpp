@@ -130,6 +130,11 @@ std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions
   return nodes;
 }
 
+BytesPerSecond NetworkSpec::bandwidth_of_each(int active, int devices) const {
+  const double used = std::max(1., active * links_of(devices) / devices);
+  return used / active * link_bandwidth;
+}
+
 NetworkSpec read_network(Params params, const std::vector<NodeSpec>& nodes) {
   std::vector<std::string> known;
   for (const NamedSummary& t : topologies()) known.push_back(t.name);
@@ -143,9 +148,13 @@ NetworkSpec read_network(Params params, const std::vector<NodeSpec>& nodes) {
                                         most_in_a_mesh, joined));
   network.link_bandwidth = params.quantity<BytesPerSecond>(
       {"link_bandwidth_gb_per_s",
-       "Of each link and direction; a node has one into the network (400 Gbit/s)."},
+       "Of each link and direction (400 Gbit/s); links_per_node of them join a node to the network."},
       positive, 50);
   network.link_latency = params.quantity<Seconds>({"link_latency_us", "Of each link."}, not_negative, 5);
+  if (const auto links = params.integer_or_null(
+          {"links_per_node", "NICs of a node, dealt out to its devices in order; null: one a device."},
+          {1, most_in_a_node}))
+    network.links_per_node = static_cast<int>(*links);
   params.close();
   note_far_links(params, network.link_bandwidth, network.link_latency, "link_");
   return network;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -154,21 +155,53 @@ class Placer {
   }
 
   Rank rank_on(const Slot& slot, const ReplicaPlace& place, const ReplicaSpec& spec) const {
-    const LinkSpec links = links_of(slot, place, spec.parallelism.tensor);
+    const std::optional<NodeLevels> levels = levels_of(slot, place);
+    const LinkSpec links =
+        levels ? inside_of(slot, levels->per_node) : links_of(slot, place, spec.parallelism.tensor);
+    const std::string library = s_.collective_flows ? "" : spec.engine.library;
     const std::shared_ptr<const Device>& any = slot.group->device;
     const std::shared_ptr<const Device> own = any->with_library(spec.engine.library);
     return {.on = own ? own : any,
             .kv_memories = kv_memories_of(any->spec()),
             .links = links,
-            .collectives = make_collectives(links, s_.collective_flows ? "" : spec.engine.library),
+            .levels = levels,
+            .collectives = levels ? make_collectives_by_level(links, library, *levels)
+                                  : make_collectives(links, library),
             .partitioning = spec.partitioning,
             .placement = spec.placement,
             .prefetch = spec.prefetch,
             .engine = spec.engine};
   }
 
-  LinkSpec links_of(const Slot& slot, const ReplicaPlace& place, int tensor) const {
+  // Where each stage spans as many nodes, with as many devices in each.
+  std::optional<NodeLevels> levels_of(const Slot& slot, const ReplicaPlace& place) const {
+    std::set<std::size_t> nodes_of_stages, in_a_node;
+    for (const auto& stage : place) {
+      std::map<int, std::size_t> in_node;
+      for (const DevicePlace& at : stage) ++in_node[at.node];
+      nodes_of_stages.insert(in_node.size());
+      for (const auto& [node, devices] : in_node) in_a_node.insert(devices);
+    }
+    if (nodes_of_stages.size() > 1 || in_a_node.size() > 1 || *nodes_of_stages.begin() == 1) return {};
+    NodeLevels levels{static_cast<int>(*nodes_of_stages.begin()), static_cast<int>(*in_a_node.begin()), {}};
+    levels.network.name = "network";
+    levels.network.bandwidth = s_.network.bandwidth_of_each(levels.per_node, device_count(*slot.node));
+    levels.network.latency = 2 * s_.network.link_latency + 2 * pcie_latency;
+    return levels;
+  }
+
+  // A group that is smaller than the node uses of each device's links those between its own.
+  LinkSpec inside_of(const Slot& slot, int devices) const {
     LinkSpec links = slot.node->interconnect;
+    const double others = device_count(*slot.node) - 1;
+    if (links.shape == LinkShape::full_mesh && devices > 1)
+      links.bandwidth = static_cast<double>(devices - 1) / others * links.bandwidth;
+    return links;
+  }
+
+  // Of a group that a node holds, or that spans nodes unevenly: then a ring through all of them.
+  LinkSpec links_of(const Slot& slot, const ReplicaPlace& place, int tensor) const {
+    LinkSpec links = inside_of(slot, tensor);
     const bool across = std::any_of(place.begin(), place.end(), [](const auto& stage) {
       return stage.front().node != stage.back().node;
     });
@@ -180,10 +213,6 @@ class Placer {
                             : s_.network.link_bandwidth;
       links.latency = 2 * s_.network.link_latency;
       links.latency_once = false;
-    } else if (links.shape == LinkShape::full_mesh && tensor > 1) {
-      // A group that is smaller than the node uses of each device's links those between its own.
-      const double others = device_count(*slot.node) - 1;
-      links.bandwidth = static_cast<double>(tensor - 1) / others * links.bandwidth;
     }
     return links;
   }
@@ -246,7 +275,9 @@ class Placer {
 
   void fit(ReplicaPlan& replica, const std::string& pointer) {
     const LinkSpec& links = replica.rank.links;
-    if (replica.spec.parallelism.tensor > 1 && links.bandwidth <= BytesPerSecond(0)) {
+    const int together =
+        replica.rank.levels ? replica.rank.levels->per_node : replica.spec.parallelism.tensor;
+    if (together > 1 && links.bandwidth <= BytesPerSecond(0)) {
       reading_.problem(pointer + "/parallelism/tensor",
                        "the node has no interconnect between its devices (cluster "
                        "nodes interconnect is \"none\")");

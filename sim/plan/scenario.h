@@ -37,10 +37,19 @@ struct NodeSpec {
   LinkSpec interconnect;
 };
 
+// ESTIMATE: one way through a PCIe switch and root port; Neugebauer et al., "Understanding PCIe performance
+// for end host networking", SIGCOMM 2018, measure 0.5-1 us a round trip on several hosts.
+inline constexpr Seconds pcie_latency(0.5e-6);
+
 struct NetworkSpec {
   std::string topology;  // star, fat_tree, dragonfly, torus, full_mesh
   BytesPerSecond link_bandwidth;
   Seconds link_latency;
+  std::optional<int> links_per_node = {};  // one a device
+
+  double links_of(int devices) const { return links_per_node.value_or(devices); }
+  // Of one of `active` devices that use the links of a node of so many at once.
+  BytesPerSecond bandwidth_of_each(int active, int devices) const;
 };
 
 enum class Role { both, prefill, decode };

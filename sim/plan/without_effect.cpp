@@ -89,7 +89,7 @@ class Notes {
     const Json none = Json::object();
     const NetworkSpec usual = read_network(Params(nothing, none), s_.nodes);
     if (s_.network.topology != usual.topology || s_.network.link_bandwidth != usual.link_bandwidth ||
-        s_.network.link_latency != usual.link_latency)
+        s_.network.link_latency != usual.link_latency || s_.network.links_per_node)
       note("/cluster/network", "is not used: it joins nodes, and there is one");
   }
 

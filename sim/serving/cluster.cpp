@@ -17,13 +17,10 @@ using Route = std::vector<sg4::LinkInRoute>;
 
 constexpr double second_a_second = 1;  // hosts execute times, which come from the latency models
 
-// ESTIMATE: one way through a PCIe switch and root port; Neugebauer et al., "Understanding PCIe performance
-// for end host networking", SIGCOMM 2018, measure 0.5-1 us a round trip on several hosts.
-const Seconds pcie_latency(0.5e-6);
-
 struct Wires {                                        // of one device
   sg4::Link *out = nullptr, *in = nullptr;            // to and from its peers
   sg4::Link *pcie_out = nullptr, *pcie_in = nullptr;  // to and from host and network
+  sg4::Link *nic_out = nullptr, *nic_in = nullptr;    // to and from the network
 };
 
 struct BuiltNode {
@@ -96,7 +93,35 @@ Senders senders_of(const Scenario& scenario) {
                  })};
 }
 
-BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent, Senders senders) {
+int device_count(const NodeSpec& node) {
+  int count = 0;
+  for (const DeviceGroup& group : node.devices) count += group.count;
+  return count;
+}
+
+// The links of a node to the network, dealt out to its devices in order; several of one device are one link.
+void add_nics(sg4::NetZone* zone, const std::string& node, const NetworkSpec& network,
+              std::vector<Wires>& wires) {
+  const int devices = static_cast<int>(wires.size());
+  const int links = static_cast<int>(network.links_of(devices)), nics = std::min(links, devices);
+  const BytesPerSecond bandwidth = static_cast<double>(links) / nics * network.link_bandwidth;
+  int made = -1;
+  for (int device = 0; device < devices; ++device) {
+    Wires& w = wires[static_cast<std::size_t>(device)];
+    const int nic = device * nics / devices;
+    if (nic == made) {
+      w.nic_out = wires[static_cast<std::size_t>(device - 1)].nic_out;
+      w.nic_in = wires[static_cast<std::size_t>(device - 1)].nic_in;
+      continue;
+    }
+    made = nic;
+    w.nic_out = link(zone, fmt::format("{}.nic{}_out", node, nic), bandwidth, Seconds(0));
+    w.nic_in = link(zone, fmt::format("{}.nic{}_in", node, nic), bandwidth, Seconds(0));
+  }
+}
+
+BuiltNode build_node(const NodeSpec& spec, int index, const NetworkSpec& network, sg4::NetZone* parent,
+                     Senders senders) {
   const std::string name = fmt::format("node{}", index);
   sg4::NetZone* zone = sg4::create_full_zone(name)->set_parent(parent);
   BuiltNode node{zone, zone->create_router(name + ".switch"), host(zone, name, nullptr), nullptr, {}};
@@ -120,12 +145,14 @@ BuiltNode build_node(const NodeSpec& spec, int index, sg4::NetZone* parent, Send
       wires.push_back(w);
     }
   }
+  add_nics(zone, name, network, wires);
   for (std::size_t a = 0; a < wires.size(); ++a) {
-    NetPoint* at = node.devices[a]->get_netpoint();
-    for (NetPoint* outside : {node.host->get_netpoint(), node.gateway}) {
-      zone->add_route(at, outside, nullptr, nullptr, route({wires[a].pcie_out}), false);
-      zone->add_route(outside, at, nullptr, nullptr, route({wires[a].pcie_in}), false);
-    }
+    NetPoint *at = node.devices[a]->get_netpoint(), *host_point = node.host->get_netpoint();
+    const Wires& w = wires[a];
+    zone->add_route(at, host_point, nullptr, nullptr, route({w.pcie_out}), false);
+    zone->add_route(host_point, at, nullptr, nullptr, route({w.pcie_in}), false);
+    zone->add_route(at, node.gateway, nullptr, nullptr, route({w.pcie_out, w.nic_out}), false);
+    zone->add_route(node.gateway, at, nullptr, nullptr, route({w.nic_in, w.pcie_in}), false);
     for (std::size_t b = 0; senders.peers && b < wires.size(); ++b)
       if (a != b)
         zone->add_route(at, node.devices[b]->get_netpoint(), nullptr, nullptr,
@@ -184,13 +211,16 @@ Cluster::Cluster(const Scenario& scenario) {
     specs.insert(specs.end(), static_cast<std::size_t>(spec.count), &spec);
   const auto count = static_cast<unsigned long>(specs.size());
   const NetworkSpec& network = scenario.network;
-  const double bandwidth = network.link_bandwidth.value(), latency = network.link_latency.value();
+  double links = 1;
+  for (const NodeSpec* spec : specs) links = std::max(links, network.links_of(device_count(*spec)));
+  const BytesPerSecond of_a_node = links * network.link_bandwidth;
+  const double bandwidth = of_a_node.value(), latency = network.link_latency.value();
   const std::string& topology = count > 1 ? network.topology : "star";
   const Senders senders = senders_of(scenario);
   nodes_.resize(specs.size());
 
   const auto add = [&](sg4::NetZone* parent, unsigned long i) {
-    const BuiltNode built = build_node(*specs[i], static_cast<int>(i), parent, senders);
+    const BuiltNode built = build_node(*specs[i], static_cast<int>(i), network, parent, senders);
     nodes_[i] = {built.host, built.memory, built.devices, specs[i]};
     return built;
   };
@@ -211,8 +241,7 @@ Cluster::Cluster(const Scenario& scenario) {
         if (a == b) continue;
         root->add_route(
             built[a].zone->get_netpoint(), built[b].zone->get_netpoint(), built[a].gateway, built[b].gateway,
-            route({link(root, fmt::format("mesh{}-{}", a, b), network.link_bandwidth, network.link_latency)}),
-            false);
+            route({link(root, fmt::format("mesh{}-{}", a, b), of_a_node, network.link_latency)}), false);
       }
     }
     root->seal();

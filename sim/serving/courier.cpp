@@ -62,9 +62,9 @@ void send_and_wait(std::vector<LinkFlow> flows, LinkTraffic* traffic) {
   Sending(std::move(flows)).wait(traffic);
 }
 
-void play_collective(Collective op, Bytes bytes, LinkShape shape, const std::vector<sg4::Host*>& ranks,
+void play_collective(const std::vector<std::vector<Message>>& rounds, const std::vector<sg4::Host*>& ranks,
                      LinkTraffic* traffic) {
-  for (const auto& round : plain_rounds(op, bytes, static_cast<int>(ranks.size()), shape)) {
+  for (const auto& round : rounds) {
     std::vector<LinkFlow> flows;
     for (const Message& m : round)
       flows.push_back(

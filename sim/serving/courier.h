@@ -30,9 +30,8 @@ class Sending {
 void send_and_wait(std::vector<LinkFlow> flows, LinkTraffic* traffic);
 std::int64_t flows_begun();  // in this process
 
-// Plays the plain algorithm on links of that shape round by round over its ranks; blocks. The oracle of the
-// closed forms, and slow.
-void play_collective(Collective op, Bytes bytes, LinkShape shape,
+// Plays a collective's rounds over its ranks; blocks. The oracle of the closed forms, and slow.
+void play_collective(const std::vector<std::vector<Message>>& rounds,
                      const std::vector<simgrid::s4u::Host*>& ranks, LinkTraffic* traffic = nullptr);
 
 class Courier {

@@ -224,9 +224,12 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
   if (collective_flows_) {
     for (const auto& call : stages_[stage].model->collectives(iteration.shape)) {
       const Seconds begin = now();
-      for (std::int64_t i = 0; i < call.times; ++i)
-        play_collective(call.op, call.bytes, replica_->plan().rank.links.shape, stages_[stage].ranks,
-                        cluster_.traffic);
+      const Rank& rank = replica_->plan().rank;
+      const auto& ranks = stages_[stage].ranks;
+      const auto rounds =
+          rank.levels ? rounds_by_level(call.op, call.bytes, rank.links, *rank.levels)
+                      : plain_rounds(call.op, call.bytes, static_cast<int>(ranks.size()), rank.links.shape);
+      for (std::int64_t i = 0; i < call.times; ++i) play_collective(rounds, ranks, cluster_.traffic);
       const Seconds played = now() - begin;
       cost.time += played;
       cost.link_bound += played;

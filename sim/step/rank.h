@@ -7,6 +7,7 @@
 
 #include "devices/device.h"
 #include "models/latency/collectives.h"
+#include "models/latency/collectives_by_level.h"
 #include "models/llm/operator_graph.h"
 #include "policies/partitioning/partitioning.h"
 #include "policies/placement/placement.h"
@@ -27,7 +28,8 @@ struct Rank {
   // The memories of the device that KV caches live in (kv_memories_of). Their members are the channels,
   // numbered in this order; a placement policy deals out those of the first.
   std::vector<int> kv_memories = {own_memory};
-  LinkSpec links;  // of its tensor-parallel group
+  LinkSpec links;                    // of its tensor-parallel group, in its node
+  std::optional<NodeLevels> levels;  // where the group spans nodes, as many in each
   std::shared_ptr<const CollectiveModel> collectives;
   std::shared_ptr<const PartitioningPolicy> partitioning;
   std::shared_ptr<const ChannelPlacementPolicy> placement;
