@@ -50,7 +50,9 @@ Bytes part(Collective op, Bytes bytes, const NodeLevels& levels) {
 class ByLevel final : public CollectiveModel {
  public:
   ByLevel(std::shared_ptr<const CollectiveModel> inside, NodeLevels levels)
-      : inside_(std::move(inside)), between_(make_collectives(levels.network, "")), levels_(std::move(levels)) {}
+      : inside_(std::move(inside)),
+        between_(make_collectives(levels.network, "")),
+        levels_(std::move(levels)) {}
 
   // A group that a node holds stays in it.
   Seconds time(Collective op, Bytes bytes, int devices) const override {
@@ -108,7 +110,8 @@ void append(Rounds& all, const Rounds& one, int groups, const Rank& rank) {
 
 }  // namespace
 
-std::shared_ptr<const CollectiveModel> make_collectives_by_level(const LinkSpec& inside, const std::string& library,
+std::shared_ptr<const CollectiveModel> make_collectives_by_level(const LinkSpec& inside,
+                                                                 const std::string& library,
                                                                  const NodeLevels& levels) {
   return std::make_shared<ByLevel>(make_collectives(inside, library.empty() ? "" : "nccl"), levels);
 }

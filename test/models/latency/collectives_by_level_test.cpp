@@ -15,7 +15,7 @@ NodeLevels levels(int nodes, int per_node) {
 }
 
 const Collective every_kind[] = {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
-                                Collective::all_to_all, Collective::send_receive};
+                                 Collective::all_to_all, Collective::send_receive};
 
 // Each message by itself on idle links: a round takes its slowest.
 Seconds played(const std::vector<std::vector<Message>>& rounds, const NodeLevels& of) {
@@ -80,7 +80,8 @@ TEST_CASE("collectives by level: what a rank sends is what the closed form count
   }
 }
 
-TEST_CASE("collectives by level: small messages go by a tree, large ones by a ring, and more is never faster") {
+TEST_CASE(
+    "collectives by level: small messages go by a tree, large ones by a ring, and more is never faster") {
   const NodeLevels of = levels(8, 8);
   const auto model = make_collectives_by_level(inside, "nccl", of);
   const auto rounds = [&](double bytes) {
