@@ -40,6 +40,7 @@ const char* const interfaces[] = {
 // would be the name, which something is compared with.
 const std::map<std::string, std::string> generic_words = {
     {"none", "an enumerator, and a word of help texts"},
+    {"priority", "of a request, whatever the policy makes of it"},
     {"random", "what a seed is for"},
     {"static", "C++'s own"},
 };

@@ -78,6 +78,7 @@ struct Columns {
   std::vector<std::string_view> arrival, input, output;  // any one of these names
   bool failed_have_no_output = false;                    // a 0 there is a request that failed
   bool calendar = false;                                 // the arrival is a date and time of day
+  std::vector<std::string_view> priority = {};           // need not be there
 };
 
 using Header = std::vector<std::string_view>;
@@ -156,8 +157,9 @@ class RowReader {
     arrival_ = column(header_, columns.arrival);
     input_ = column(header_, columns.input);
     output_ = column(header_, columns.output);
+    priority_ = column(header_, columns.priority);
     if (!arrival_) no_column_ = missing("column", columns.arrival.front(), header_);
-    for (const auto& used : {arrival_, input_, output_})
+    for (const auto& used : {arrival_, input_, output_, priority_})
       if (used && std::ranges::count(header_, header_[*used]) > 1)
         trace_.problem(1, fmt::format("two columns {}", printable(header_[*used])));
     for (const std::string_view name : header_)
@@ -181,7 +183,9 @@ class RowReader {
     const auto input = trace_.tokens(line, header_[*input_], fields[*input_]);
     const auto output = trace_.tokens(line, header_[*output_], fields[*output_]);
     const auto arrival = when(line, fields);
-    if (input && output) trace_.add(arrival, *input, *output);
+    const auto priority =
+        priority_ ? trace_.priority(line, header_[*priority_], fields[*priority_]) : std::optional(0);
+    if (input && output && priority) trace_.add(arrival, *input, *output, *priority);
   }
 
  private:
@@ -206,7 +210,7 @@ class RowReader {
   const Columns& columns_;
   Header header_;
   TraceBuilder& trace_;
-  std::optional<std::size_t> arrival_, input_, output_;
+  std::optional<std::size_t> arrival_, input_, output_, priority_;
   std::string no_column_;
   std::optional<std::int64_t> origin_;
 };
@@ -226,7 +230,11 @@ Trace read_columns(std::string_view text, const std::string& file, const Columns
 }  // namespace
 
 Trace read_csv(std::string_view text, const std::string& file) {
-  return read_columns(text, file, {{"arrival_s"}, {"input_tokens"}, {"output_tokens"}});
+  return read_columns(text, file,
+                      {.arrival = {"arrival_s"},
+                       .input = {"input_tokens"},
+                       .output = {"output_tokens"},
+                       .priority = {"priority"}});
 }
 
 // AzureLLMInferenceDataset2023.md of Azure/AzurePublicDataset; 2024 has the same columns.

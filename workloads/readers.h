@@ -11,7 +11,8 @@
 namespace weir {
 
 // Comma-separated, a header first (csv_traces.cpp).
-Trace read_csv(std::string_view text, const std::string& file);    // arrival_s,input_tokens,output_tokens
+Trace read_csv(std::string_view text,
+               const std::string& file);  // arrival_s,input_tokens,output_tokens,priority
 Trace read_azure(std::string_view text, const std::string& file);  // TIMESTAMP,ContextTokens,GeneratedTokens
 Trace read_burstgpt(std::string_view text, const std::string& file);   // v1 and v3
 Trace read_vidur(std::string_view text, const std::string& file);      // num_prefill_tokens,num_decode_tokens

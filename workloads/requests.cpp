@@ -43,7 +43,8 @@ Source mooncake(Params& params) {
 
 const Catalog<RequestSource>& request_sources() {
   static const Catalog<RequestSource> table = {
-      {"csv", "columns arrival_s, input_tokens, output_tokens", lengths<read_csv>},
+      {"csv", "columns arrival_s, input_tokens, output_tokens, and priority (lower: more urgent) or not",
+       lengths<read_csv>},
       {"sharegpt", "conversations as ShareGPT and OpenThoughts write them (texts)", conversations},
       {"alpaca", "Stanford Alpaca's instructions (texts)", texts<read_alpaca>},
       {"openr1", "OpenR1-Math-220k, a request for each generation (texts)", texts<read_openr1>},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace weir {
 namespace {
@@ -75,9 +76,19 @@ std::optional<double> TraceBuilder::seconds(std::size_t line, std::string_view n
   return {};
 }
 
-void TraceBuilder::add(std::optional<double> arrival_s, std::int64_t input_tokens,
-                       std::int64_t output_tokens) {
-  trace_.requests.push_back({Seconds(arrival_s.value_or(0)), input_tokens, output_tokens});
+std::optional<std::int32_t> TraceBuilder::priority(std::size_t line, std::string_view name,
+                                                   std::string_view text) {
+  const auto value = parsed<std::int32_t>(text);
+  using Limits = std::numeric_limits<std::int32_t>;
+  if (!value)
+    problem(line, fmt::format("{}: expected a whole number from {} to {} (lower: more urgent), got {}", name,
+                              Limits::min(), Limits::max(), printable(text)));
+  return value;
+}
+
+void TraceBuilder::add(std::optional<double> arrival_s, std::int64_t input_tokens, std::int64_t output_tokens,
+                       std::int32_t priority) {
+  trace_.requests.push_back({Seconds(arrival_s.value_or(0)), input_tokens, output_tokens, priority});
 }
 
 void TraceBuilder::drop(std::string_view why) {

@@ -35,7 +35,10 @@ class TraceBuilder {
   std::optional<double> seconds(std::size_t line, std::string_view name, std::string_view text,
                                 double unit_s);
 
-  void add(std::optional<double> arrival_s, std::int64_t input_tokens, std::int64_t output_tokens);
+  std::optional<std::int32_t> priority(std::size_t line, std::string_view name, std::string_view text);
+
+  void add(std::optional<double> arrival_s, std::int64_t input_tokens, std::int64_t output_tokens,
+           std::int32_t priority = 0);
   void drop(std::string_view why);  // one request left out, e.g. "whose answer is empty"
   void note_once(std::string note);
   void no_arrival(std::size_t line, std::string_view why);  // a request without one; the first reason is told

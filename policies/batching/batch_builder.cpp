@@ -147,7 +147,10 @@ bool BatchBuilder::make_room(std::int32_t index, ByChannel<std::int32_t>& end) {
 
 // Whoever is preempted waits in the order in which he came, whatever his channel.
 void BatchBuilder::give_up(std::int32_t index) {
-  free_blocks_[at(running(index))] += running(index).blocks;
+  const std::size_t channel = at(running(index));
+  free_blocks_[channel] += running(index).blocks;
+  if (!unreserved_.empty()) unreserved_[channel] += blocks_of(running(index));
+  ++seats_;
   const auto place = std::ranges::lower_bound(preempted_, index, std::greater<>()) - preempted_.begin();
   preempted_.insert(preempted_.begin() + place, index);
   batch_.preempted.insert(batch_.preempted.begin() + place, running(index).request);
@@ -170,7 +173,7 @@ bool BatchBuilder::take(const SequenceView& sequence, std::int64_t tokens) {
 
 const SequenceView* BatchBuilder::head() const {
   const std::size_t next = batch_.admitted.size();
-  return starved_ || seats_ <= 0 || full() || next == view_.waiting.size() ? nullptr : &view_.waiting[next];
+  return open() && next < view_.waiting.size() ? &view_.waiting[next] : nullptr;
 }
 
 std::int64_t BatchBuilder::claim(const SequenceView& sequence, std::int64_t tokens) const {
@@ -200,24 +203,37 @@ bool BatchBuilder::move_in(const SequenceView& sequence, std::int64_t spare) {
 
 void BatchBuilder::preempt(const SequenceView& sequence) {
   starved_ = batch_.valid.wakes_on.free_blocks = true;
-  give_up(static_cast<std::int32_t>(&sequence - view_.running.data()));
+  give_up(index_of(sequence));
 }
 
-bool BatchBuilder::admit(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
-  const std::int64_t wanted = claim(head, tokens) - head.blocks;
-  if (wanted > unclaimed_blocks(at(head)) - spare) {
+bool BatchBuilder::preempted(const SequenceView& sequence) const {
+  return std::ranges::find(preempted_, index_of(sequence)) != preempted_.end();
+}
+
+std::int64_t BatchBuilder::blocks_of(const SequenceView& sequence) const {
+  return admission_ == Admission::sequence ? blocks_for(sequence.final_tokens(), view_.block_tokens)
+                                           : sequence.blocks;
+}
+
+std::int64_t BatchBuilder::lacks(const SequenceView& waiting, std::int64_t tokens) {
+  return claim(waiting, tokens) - waiting.blocks - unclaimed_blocks(at(waiting));
+}
+
+bool BatchBuilder::admit(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare) {
+  if (lacks(waiting, tokens) + spare > 0) {
     batch_.valid.wakes_on.free_blocks = true;
+    if (batch_.refused < 0) batch_.refused = waiting.request;
     return false;
   }
-  if (!unreserved_.empty()) unreserved_[at(head)] -= wanted;
+  if (!unreserved_.empty()) unreserved_[at(waiting)] -= claim(waiting, tokens) - waiting.blocks;
   --seats_;
-  batch_.admitted.push_back(head.request);
+  batch_.admitted.push_back(waiting.request);
   batch_.valid.steps = 1;
   return true;
 }
 
-bool BatchBuilder::add(const SequenceView& head, std::int64_t tokens, std::int64_t spare) {
-  return tokens <= tokens_left_ && admit(head, tokens, spare) && take(head, tokens);
+bool BatchBuilder::add(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare) {
+  return tokens <= tokens_left_ && admit(waiting, tokens, spare) && take(waiting, tokens);
 }
 
 std::int64_t BatchBuilder::unclaimed_blocks(std::size_t channel) {
@@ -225,7 +241,7 @@ std::int64_t BatchBuilder::unclaimed_blocks(std::size_t channel) {
   if (unreserved_.empty()) {
     unreserved_.assign(view_.free_blocks.begin(), view_.free_blocks.end());
     for (const SequenceView& sequence : view_.running)
-      unreserved_[at(sequence)] -= blocks_for(sequence.final_tokens(), view_.block_tokens) - sequence.blocks;
+      unreserved_[at(sequence)] += sequence.blocks - (preempted(sequence) ? 0 : blocks_of(sequence));
   }
   return unreserved_[channel];
 }

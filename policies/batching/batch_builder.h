@@ -44,17 +44,26 @@ class BatchBuilder {
   // if that has what an admission would ask for and `spare` blocks more.
   bool move_out(const SequenceView& sequence);
   bool move_in(const SequenceView& sequence, std::int64_t spare);
-  // Or it gives its blocks up.
+  // Or it gives its blocks up, which others lack, and its seat.
   void preempt(const SequenceView& sequence);
+  void give_seat(const SequenceView& sequence) { give_up(index_of(sequence)); }
+  bool preempted(const SequenceView& sequence) const;
+  // What its preemption would give to one that is to be admitted: what it holds, or has reserved.
+  std::int64_t blocks_of(const SequenceView& sequence) const;
   std::int64_t spare_free_blocks() const { return free_blocks_[spare_pool()]; }
   std::int64_t dealt_free_blocks() const { return free_blocks_[0]; }  // of all ranksets together
 
-  // The next waiting sequence, or null if this step cannot take another, whatever its size.
+  // This step can take another one, whatever its size.
+  bool open() const { return !starved_ && has_seat() && !full(); }
+  bool has_seat() const { return seats_ > 0; }
+  // The next waiting sequence in order of arrival, or null if the step is not open.
   const SequenceView* head() const;
-  // Admits the head if its KV blocks may be had (so that `spare` stay free); without a slice.
-  bool admit(const SequenceView& head, std::int64_t tokens, std::int64_t spare = 0);
-  // Admits the head with a slice of `tokens`, if those fit the budget too.
-  bool add(const SequenceView& head, std::int64_t tokens, std::int64_t spare = 0);
+  // KV blocks that are missing for its admission, or fewer than none.
+  std::int64_t lacks(const SequenceView& waiting, std::int64_t tokens);
+  // Admits one that waits if its KV blocks may be had (so that `spare` stay free); without a slice.
+  bool admit(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare = 0);
+  // Admits it with a slice of `tokens`, if those fit the budget too.
+  bool add(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare = 0);
 
   // A slice; false if its blocks are not free. The caller has asked full() and tokens_left().
   bool take(const SequenceView& sequence, std::int64_t tokens);
@@ -79,6 +88,9 @@ class BatchBuilder {
   std::int64_t unclaimed_blocks(std::size_t channel);
   std::size_t spare_pool() const { return pool_of(view_, view_.spare_channel); }
   std::size_t at(const SequenceView& sequence) const { return pool_of(view_, sequence); }
+  std::int32_t index_of(const SequenceView& sequence) const {
+    return static_cast<std::int32_t>(&sequence - view_.running.data());
+  }
   std::int32_t members() const { return static_cast<std::int32_t>(view_.running.size()); }
   const SequenceView& running(std::int32_t i) const { return view_.running[static_cast<std::size_t>(i)]; }
 

@@ -7,6 +7,8 @@ std::shared_ptr<const BatchingPolicy> make_static_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_orca_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_prefill_first_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_chunked_prefill_batching(Params& params);
+std::shared_ptr<const BatchingPolicy> make_shortest_first_batching(Params& params);
+std::shared_ptr<const BatchingPolicy> make_priority_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_sub_batch_interleaving(Params& params);
 std::shared_ptr<const BatchingPolicy> make_adaptive_chunk_interleaving(Params& params);
 std::shared_ptr<const BatchingPolicy> make_asymmetric_pipelining(Params& params);
@@ -21,6 +23,11 @@ const Catalog<BatchingPolicy>& batching_policies() {
        make_prefill_first_batching},
       {"chunked_prefill", "decodes, then chunks of prompts up to the token budget (vLLM v1, Sarathi-Serve)",
        make_chunked_prefill_batching, by_default},
+      {"shortest_first", "chunked_prefill that admits the shortest prompt first, or who has least left",
+       make_shortest_first_batching},
+      {"priority",
+       "chunked_prefill by classes of urgency, the less urgent preempted for the others (vLLM v1)",
+       make_priority_batching},
       {"sub_batch_interleaving", "whole prompts beside decodes, in two halves side by side (NeuPIMs)",
        make_sub_batch_interleaving},
       {"adaptive_chunk_interleaving",

@@ -3,11 +3,11 @@
 // has a free pipeline slot. Pure: a function of the snapshot; no clock, no SimGrid, no memory of its own. The
 // engine carries the decision out and checks it (KV blocks are never promised twice).
 //
-// All policies are first come, first served: they admit from the front of `waiting` and nobody overtakes,
-// though the engine admits whoever is named. So an arrival, which goes to the back, changes the next decision
-// only where `waiting` was empty: behind a head that was not admitted it cannot be, and that head stays shut
-// out until a request ends, a batch or a KV transfer comes back. An engine may therefore wake a replica on
-// arrivals at an empty queue only, unless the batch says otherwise. Requests that arrive at one instant
+// Most policies are first come, first served: they admit from the front of `waiting` and nobody overtakes. So
+// an arrival, which goes to the back, changes the next decision only where `waiting` was empty: behind a head
+// that was not admitted it cannot be, and that head stays shut out until a request ends, a batch or a KV
+// transfer comes back. An engine may therefore wake a replica on arrivals at an empty queue only, unless the
+// batch says otherwise, as it does where one that arrives could overtake. Requests that arrive at one instant
 // should all be in the queue before the policy is asked (a static batch takes what it sees).
 #include <cstdint>
 #include <span>
@@ -25,14 +25,17 @@ namespace weir {
 enum class Admission { chunk, prompt, sequence };
 
 struct SequenceView {
-  std::int64_t input_tokens;     // of the request
-  std::int64_t output_tokens;    // what it will generate; for a policy only where it stands for a reservation
+  std::int64_t input_tokens;  // of the request
+  // What it will generate; for a policy only where it stands for a reservation, or for a prediction that
+  // the policy's documentation names.
+  std::int64_t output_tokens;
   std::int64_t known_tokens;     // prompt plus generated so far
   std::int64_t computed_tokens;  // of those, in the KV cache or scheduled into it
   std::int64_t blocks;           // KV blocks held on the device: none while swapped out
   // Its next token has not come back yet: nothing to schedule, and not to be preempted. A prompt is not in
   // flight before its last chunk is: the next chunk may follow at once.
   bool in_flight;
+  std::int32_t priority;  // of the request: a lower number is more urgent
 
   std::int64_t pending() const { return known_tokens - computed_tokens; }  // decode: 1, or 0 while in flight
   // In the KV cache when it ends; the last token's keys and values are never computed.
@@ -42,7 +45,7 @@ struct SequenceView {
   // known_tokens when it was admitted; a swap does not change it, a recomputation does. The prompt, if that
   // was computed on a prefill replica. Means nothing for one that waits to be computed from its beginning.
   std::int64_t prefill_target;
-  std::int32_t request = -1;  // the engine's name for it
+  std::int32_t request = -1;  // the engine's name for it: whoever came earlier has a lower one
   // Its KV cache lies elsewhere (swapped out, or at a prefill replica) and is fetched once it is admitted.
   bool elsewhere = false;
   // The device's memory channel that its KV cache lies in, or its first layer's where layers go round them; a
@@ -53,7 +56,7 @@ static_assert(sizeof(SequenceView) == 64);
 
 struct ServingView {
   std::span<const SequenceView> running;      // in order of admission
-  std::span<const SequenceView> waiting;      // first come, first served; preempted ones in front
+  std::span<const SequenceView> waiting;      // in order of arrival; preempted ones in front
   std::span<const std::int64_t> free_blocks;  // of each channel, or of all together: one number
   std::int64_t total_blocks;                  // of the largest of these
   std::int64_t block_tokens;

@@ -142,3 +142,21 @@ TEST_CASE("metrics: goodput counts the requests that meet every limit given, exa
   CHECK(measure(result, {.ttft = {}, .tpot = Seconds(0.1)}).goodput == Approx(1.5));
   CHECK(measure(result, {.ttft = Seconds(0.5), .tpot = Seconds(0.1)}).goodput == Approx(1.0));
 }
+
+TEST_CASE("metrics: of several priorities, times of each, the most urgent first") {
+  RunResult result;
+  result.requests = {completed(0, 9, 9, 1, 2), completed(0, 1, 3, 1, 3), completed(0, 3, 3, 1, 1),
+                     completed(0, 5, 5, 1, 1), rejected(0)};
+  result.warmup_requests = 1;
+  for (RequestRecord& record : result.requests) record.request.priority = 2;
+  CHECK(measure(result, {}).classes.empty());
+  result.requests[3].request.priority = result.requests[4].request.priority = -1;
+  const std::vector<ClassMetrics> classes = measure(result, {}).classes;
+  REQUIRE(classes.size() == 2);
+  CHECK((classes[0].priority == -1 && classes[0].completed == 1));
+  CHECK(classes[0].ttft_ms.mean == 5000);
+  CHECK(classes[0].tpot_ms.count == 0);
+  CHECK((classes[1].priority == 2 && classes[1].completed == 2));
+  CHECK(classes[1].ttft_ms.median == 2000);
+  CHECK(classes[1].tpot_ms.mean == 1000);
+}

@@ -39,12 +39,12 @@ class Times final : public StepTimes {
 };
 
 inline SequenceView decode(std::int64_t tokens, int channel) {
-  SequenceView view{tokens - 1, 1000, tokens, tokens - 1, (tokens - 1 + 15) / 16, false, tokens - 1};
+  SequenceView view{tokens - 1, 1000, tokens, tokens - 1, (tokens - 1 + 15) / 16, false, 0, tokens - 1};
   view.channel = static_cast<std::int16_t>(channel);
   return view;
 }
 inline SequenceView prompt(std::int64_t tokens, std::int64_t computed = 0) {
-  return {tokens, 1000, tokens, computed, (computed + 15) / 16, false, tokens};
+  return {tokens, 1000, tokens, computed, (computed + 15) / 16, false, 0, tokens};
 }
 
 struct State {

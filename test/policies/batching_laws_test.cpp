@@ -35,7 +35,15 @@ NaiveScenario random_scenario(const std::string& kind, unsigned seed, std::int64
   }
   if (kind == "adaptive_chunk_interleaving") s.keys = {{"min_prompt_tokens", dice(1, 40)}};
   if (kind == "asymmetric_pipelining") s.channels = 1, s.swap = false, s.own_blocks = dice(1, s.total_blocks);
+  if (kind == "shortest_first") s.keys = {{"by", dice(0, 1) ? "prompt" : "remaining"}};
+  if (kind == "priority")
+    for (std::int64_t i = 0, classes = dice(1, 4); i < requests; ++i)
+      s.priorities.push_back(static_cast<std::int32_t>(dice(1, classes)));
   return s;
+}
+
+bool several_classes(const NaiveScenario& s) {
+  return std::ranges::adjacent_find(s.priorities, std::not_equal_to()) != s.priorities.end();
 }
 
 // More than so many preemptions and swaps in one channel's and in several channels' scenarios, which reach
@@ -51,6 +59,8 @@ const std::map<std::string, Reached> reached = {
     {"sub_batch_interleaving", {300, 120, 100, 30}},
     {"adaptive_chunk_interleaving", {300, 120, 100, 30}},
     {"asymmetric_pipelining", {60, 60, 100, 30}},  // the others preempt at once
+    {"shortest_first", {300, 120, 100, 30}},
+    {"priority", {3000, 1000, 1000, 300}},  // for those that wait as well
 };
 
 }  // namespace
@@ -68,13 +78,15 @@ TEST_CASE("batching: every request that fits alone ends, and no decision breaks 
         rejected += engine.outcomes[r].rejected;
         REQUIRE((engine.outcomes[r].rejected || engine.outcomes[r].generated == scenario.outputs[r]));
       }
-      REQUIRE(std::ranges::is_sorted(engine.admission_order));  // nobody overtakes
+      REQUIRE((may_overtake(entry.name) || std::ranges::is_sorted(engine.admission_order)));
+      std::ranges::sort(engine.admission_order);
       REQUIRE(std::ranges::adjacent_find(engine.admission_order) == engine.admission_order.end());
       preemptions += engine.preemptions;
       swaps += scenario.swap ? engine.preemptions : std::min(engine.moves_in, engine.moves_out);
       repeats += engine.repeats_checked;
       blocked += engine.blocked_arrivals_checked;
-      if (scenario.admission == Admission::sequence) REQUIRE(engine.preemptions == 0);
+      if (scenario.admission == Admission::sequence && !several_classes(scenario))
+        REQUIRE(engine.preemptions == 0);
     }
     INFO(entry.name << ", " << channels << " channels: " << preemptions << " preemptions, " << swaps
                     << " swaps");
@@ -86,7 +98,7 @@ TEST_CASE("batching: every request that fits alone ends, and no decision breaks 
     CHECK((preempted ? preemptions > preempted : preemptions == 0));
     CHECK((swapped ? swaps > swapped : swaps == 0));
     CHECK(repeats > 1000);
-    CHECK(blocked > 100);
+    CHECK((blocked > 100 || may_overtake(entry.name)));  // any arrival may change their decisions
     CHECK(rejected > 100);
   }
 }

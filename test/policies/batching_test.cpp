@@ -8,12 +8,12 @@ using namespace weir;
 namespace {
 
 SequenceView waits(std::int64_t input, std::int64_t output) {
-  return {input, output, input, 0, 0, false, 0};
+  return {input, output, input, 0, 0, false, 0, 0};
 }
 
 // A running decode in blocks of 4 tokens: `known` tokens, all but the last computed.
 SequenceView decodes(std::int64_t input, std::int64_t output, std::int64_t known) {
-  return {input, output, known, known - 1, (known - 1 + 3) / 4, false, input};
+  return {input, output, known, known - 1, (known - 1 + 3) / 4, false, 0, input};
 }
 
 struct State {

@@ -11,9 +11,9 @@ namespace weir {
 std::string NaiveScenario::text() const {
   return fmt::format(
       "{} {} requests {} tokens {} blocks {}x{}x{} admission {} stages {} swap {} arrivals {} inputs {} "
-      "outputs {}",
+      "outputs {} priorities {}",
       kind, keys.dump(), max_batch_requests, max_batch_tokens, channels, total_blocks, block_tokens,
-      static_cast<int>(admission), pipeline_stages, swap, arrivals, inputs, outputs);
+      static_cast<int>(admission), pipeline_stages, swap, arrivals, inputs, outputs, priorities);
 }
 
 std::shared_ptr<const BatchingPolicy> make_policy(const std::string& kind, std::int64_t requests,
@@ -143,13 +143,16 @@ void NaiveEngine::arrive() {
       outcomes[arrived_].rejected = true;
       continue;
     }
-    if (waiting_.empty() || (!flying_.empty() && flying_.back().decision.valid.wakes_on.any_arrival)) {
+    const auto woken = [](const Flying& flying) { return flying.decision.valid.wakes_on.any_arrival; };
+    if (waiting_.empty() || std::ranges::any_of(flying_, woken) || (back_ && woken(*back_))) {
       disturbed_ = ++events_;
       was_empty_ = false;
     } else if (was_empty_ || (!flying_.empty() && flying_.back().repeatable)) {
       ++blocked_arrivals_checked;  // may change nothing
     }
-    waiting_.push_back({request.input_tokens, request.output_tokens, request.input_tokens, 0, 0, false, 0});
+    waiting_.push_back(
+        {request.input_tokens, request.output_tokens, request.input_tokens, 0, 0, false, 0, 0});
+    if (!scenario_.priorities.empty()) waiting_.back().priority = scenario_.priorities[arrived_];
     waiting_.back().request = static_cast<std::int32_t>(arrived_);
     waiting_.back().channel = draw_channel();
   }

@@ -32,11 +32,15 @@ struct NaiveScenario {
   bool swap = false;                          // preemption keeps what was computed
   std::vector<std::int64_t> arrivals;         // tick of each request, never falling
   std::vector<std::int64_t> inputs, outputs;  // tokens of each
+  std::vector<std::int32_t> priorities = {};  // of each; empty: all alike
   std::string text() const;
 };
 
 std::shared_ptr<const BatchingPolicy> make_policy(const std::string& kind, std::int64_t requests,
                                                   std::int64_t tokens, const Json& keys = Json::object());
+
+// The others are first come, first served.
+bool may_overtake(const std::string& kind);
 
 // What policies with a predictor are told: a GPU as a roofline has it, so small that prompts of some ten
 // tokens fill it, and a memory of several channels, of which the one with most to attend to is waited for.
@@ -94,6 +98,7 @@ class NaiveEngine {
   void check(const ServingView& view, const Batch& batch) const;
   void check_slice(const ServingView& view, const Batch& batch, const Slice& slice) const;
   void check_moves(const ServingView& view, const Batch& batch) const;
+  void check_classes(const ServingView& view, const Batch& batch) const;
   void check_repetition(const Batch& batch);
   void carry_out(const Batch& batch);
   void preempt(const Batch& batch);

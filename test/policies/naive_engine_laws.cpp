@@ -1,5 +1,6 @@
 // What every decision of a batching policy must keep, whichever policy it is.
 #include <algorithm>
+#include <map>
 
 #include "test/policies/naive_engine.h"
 
@@ -18,13 +19,20 @@ bool same(const Batch& a, const Batch& b) {
 
 }  // namespace
 
+bool may_overtake(const std::string& kind) {
+  return kind == "shortest_first" || kind == "priority";
+}
+
 void NaiveEngine::check(const ServingView& now, const Batch& batch) const {
   demand(!was_empty_ || (batch.slices.empty() && batch.admitted.empty() && batch.preempted.empty()),
          "an arrival behind a blocked head changed an empty decision");
   demand(batch.admitted.size() <= now.waiting.size(), "admits more than wait");
-  for (std::size_t i = 0; i < batch.admitted.size(); ++i)
+  for (std::size_t i = 0; i < batch.admitted.size() && !may_overtake(scenario_.kind); ++i)
     demand(batch.admitted[i] == now.waiting[i].request, "lets one overtake another");
-  demand(batch.preempted.empty() || batch.admitted.empty(), "admits in a step that preempted");
+  if (scenario_.kind == "priority")
+    check_classes(now, batch);
+  else
+    demand(batch.preempted.empty() || batch.admitted.empty(), "admits in a step that preempted");
   demand(std::ssize(now.running) - std::ssize(batch.preempted) + std::ssize(batch.admitted) <=
              scenario_.max_batch_requests,
          "runs more than max_batch_requests");
@@ -62,6 +70,50 @@ void NaiveEngine::check_moves(const ServingView& now, const Batch& batch) const 
   }
 }
 
+// Nobody waits for a seat, for KV blocks or for tokens of the step that less urgent classes have, unless
+// these are in flight: all that could be preempted are taken away, and then there is no room for him.
+void NaiveEngine::check_classes(const ServingView& now, const Batch& batch) const {
+  const auto contains = [](const auto& requests, const SequenceView& s) {
+    return std::ranges::find(requests, s.request) != requests.end();
+  };
+  const auto order = [](const SequenceView& s) { return std::pair(s.priority, s.request); };
+  const SequenceView* first = nullptr;  // of those that still wait
+  for (const SequenceView& s : now.waiting)
+    if (!contains(batch.admitted, s) && (!first || order(s) < order(*first))) first = &s;
+  if (!first) return;
+  std::map<std::int32_t, std::int64_t> slices;
+  for (const Slice& slice : batch.slices) slices[slice.request] = slice.tokens;
+  std::int64_t seats = scenario_.max_batch_requests, tokens = scenario_.max_batch_tokens,
+               slots = ceil_div(seats, scenario_.pipeline_stages), blocks = scenario_.total_blocks;
+  const auto blocks_after = [&](const SequenceView& s, std::int64_t more) {
+    return ceil_div(scenario_.admission == Admission::sequence ? s.final_tokens() : s.computed_tokens + more,
+                    scenario_.block_tokens);
+  };
+  const auto stays = [&](const SequenceView& s) {
+    const std::int64_t slice = slices.contains(s.request) ? slices[s.request] : 0;
+    --seats;
+    slots -= slice > 0;
+    tokens -= slice;
+    if (s.channel == first->channel) blocks -= blocks_after(s, slice);
+  };
+  for (const SequenceView& s : now.waiting) {
+    if (!contains(batch.admitted, s)) continue;
+    demand(order(s) < order(*first), "admits past one more urgent");
+    stays(s);
+  }
+  for (const SequenceView& s : now.running) {
+    const bool lower = s.priority > first->priority;
+    const bool served = s.in_flight || slices.contains(s.request);
+    if (!lower && !served) return;  // preempted or without blocks, it goes before all that wait
+    if (!contains(batch.preempted, s) && (!lower || s.in_flight)) stays(s);
+  }
+  const std::int64_t chunk = std::min(first->pending(), tokens);
+  const std::int64_t wanted = scenario_.admission == Admission::prompt
+                                  ? ceil_div(first->known_tokens, scenario_.block_tokens)
+                                  : blocks_after(*first, chunk);
+  demand(seats <= 0 || slots <= 0 || tokens <= 0 || wanted > blocks, "lets one wait for a less urgent one");
+}
+
 void NaiveEngine::check_slice(const ServingView& now, const Batch& batch, const Slice& slice) const {
   const bool joins = std::ranges::find(batch.admitted, slice.request) != batch.admitted.end();
   const SequenceView* found = named(joins ? now.waiting : now.running, slice.request);
@@ -70,8 +122,9 @@ void NaiveEngine::check_slice(const ServingView& now, const Batch& batch, const 
   demand(!sequence.in_flight && slice.tokens >= 1 && slice.tokens <= sequence.pending(),
          "tokens it has not got");
   if (!joins && !sequence.prefilling()) demand(slice.tokens == 1, "a decode of more than one token");
-  const bool cuts = scenario_.kind == "chunked_prefill" || scenario_.kind == "adaptive_chunk_interleaving";
-  if (!cuts) demand(slice.tokens == sequence.pending(), "cuts a prompt");
+  static const std::set<std::string> cut = {"chunked_prefill", "shortest_first", "priority",
+                                            "adaptive_chunk_interleaving"};
+  if (!cut.contains(scenario_.kind)) demand(slice.tokens == sequence.pending(), "cuts a prompt");
 }
 
 // The batch that just came back was repeatable, and nothing happened since it went out that ends a

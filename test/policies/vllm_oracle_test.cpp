@@ -173,13 +173,13 @@ struct RandomState {
       const std::int64_t known = dice(2, 50);
       const std::int64_t computed = chunks && dice(0, 3) == 0 ? dice(1, known - 1) : known - 1;
       const std::int64_t blocks = (computed + block_tokens - 1) / block_tokens;
-      running.push_back({known, 60, known, computed, blocks, false, known});
+      running.push_back({known, 60, known, computed, blocks, false, 0, known});
       held += blocks;
     }
     std::int64_t swapped = dice(0, 2) == 0 ? dice(0, 2) : 0;
     for (std::int64_t n = dice(0, 6); n > 0; --n, --swapped) {
       const std::int64_t known = dice(1, 40);
-      waiting.push_back({known, 60, known, swapped > 0 ? known - 1 : 0, 0, false, 0});
+      waiting.push_back({known, 60, known, swapped > 0 ? known - 1 : 0, 0, false, 0, 0});
       waiting.back().elsewhere = waiting.back().computed_tokens > 0;
     }
     test::number(running, waiting);
@@ -197,14 +197,18 @@ struct RandomState {
 
 }  // namespace
 
-TEST_CASE("chunked_prefill: decides as vLLM v1's schedule() does, in any state", "[batching]") {
+TEST_CASE("chunked_prefill, and priority of one class: decide as vLLM v1 does, in any state", "[batching]") {
   std::int64_t preempted = 0, admitted = 0, cut = 0;
   for (unsigned seed = 0; seed < 20'000; ++seed) {
     const RandomState state(seed, true);
     INFO("seed " << seed);
     Batch ours;
     make_policy("chunked_prefill", state.requests, state.tokens)->next(state.view, ours);
-    require_same(ours, vllm_v1(state.view, state.requests, state.tokens));
+    const Batch theirs = vllm_v1(state.view, state.requests, state.tokens);
+    require_same(ours, theirs);
+    Batch of_one_class;
+    make_policy("priority", state.requests, state.tokens)->next(state.view, of_one_class);
+    require_same(of_one_class, theirs);
     preempted += std::ssize(ours.preempted);
     admitted += std::ssize(ours.admitted);
     for (const Slice& slice : ours.slices) {

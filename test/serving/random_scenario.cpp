@@ -13,6 +13,10 @@ T pick(Random& random, std::initializer_list<T> from) {
   return *(from.begin() + std::uniform_int_distribution<std::size_t>(0, from.size() - 1)(random));
 }
 
+bool cuts_prompts(const std::string& batching) {
+  return batching == "chunked_prefill" || batching == "shortest_first" || batching == "priority";
+}
+
 // With so many KV blocks, one of these.
 Json random_cache(Random& random, std::initializer_list<int> blocks) {
   return {{"blocks", pick(random, blocks)},
@@ -35,10 +39,12 @@ Json random_scenario(unsigned seed, bool one_stage) {
   Json s = small_scenario();
   s["seed"] = seed;
   Json replica = Json::object();
-  const std::string batching =
-      pick<std::string>(random, {"static", "orca", "prefill_first", "chunked_prefill"});
+  const std::string batching = pick<std::string>(
+      random, {"static", "orca", "prefill_first", "chunked_prefill", "shortest_first", "priority"});
   replica["batching"] = {{"kind", batching}, {"max_batch_requests", pick(random, {4, 16, 64})}};
-  if (batching == "chunked_prefill") replica["batching"]["max_batch_tokens"] = pick(random, {64, 512, 2048});
+  if (batching == "shortest_first")
+    replica["batching"]["by"] = pick<std::string>(random, {"prompt", "remaining"});
+  if (cuts_prompts(batching)) replica["batching"]["max_batch_tokens"] = pick(random, {64, 512, 2048});
   if (batching == "prefill_first") replica["batching"]["max_batch_tokens"] = 8192;
   replica["kv_cache"] = random_cache(random, {320, 600, 20000});
   replica["parallelism"] = {{"tensor", pick(random, {1, 2})},
@@ -56,6 +62,9 @@ Json random_scenario(unsigned seed, bool one_stage) {
   }
   s["serving"]["replicas"] = replicas;
   s["workload"]["arrivals"] = random_arrivals(random);
+  if (batching == "priority")
+    s["workload"]["requests"] = {
+        {"kind", "csv"}, {"file", WEIR_SOURCE_DIR "/scenarios/batching/priority.csv"}, {"count", 60}};
   return s;
 }
 
@@ -65,10 +74,10 @@ Json random_npu_replica(Random& random, const std::string& device, bool one_stag
   const bool channels = device != "npu_only";
   Json replica = {{"device", device}};
   const std::string batching = pick<std::string>(
-      random, {"static", "orca", "prefill_first", "chunked_prefill", "sub_batch_interleaving",
-               "sub_batch_interleaving", "sub_batch_interleaving"});
+      random, {"static", "orca", "prefill_first", "chunked_prefill", "shortest_first", "priority",
+               "sub_batch_interleaving", "sub_batch_interleaving", "sub_batch_interleaving"});
   replica["batching"] = {{"kind", batching}, {"max_batch_requests", pick(random, {4, 16, 64})}};
-  if (batching == "chunked_prefill") replica["batching"]["max_batch_tokens"] = pick(random, {64, 512});
+  if (cuts_prompts(batching)) replica["batching"]["max_batch_tokens"] = pick(random, {64, 512});
   if (batching == "sub_batch_interleaving")
     replica["batching"]["interleave"] = pick<std::string>(random, {"on", "off", "best"});
   replica["kv_cache"] =

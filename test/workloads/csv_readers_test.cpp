@@ -62,6 +62,20 @@ TEST_CASE("csv: every kind of mistake is told with its line") {
   CHECK(of("0,1\xff\x80,1").find("\"1\\xff\\x80\"") != std::string::npos);
 }
 
+TEST_CASE("csv: a column of priorities, 0 where there is none") {
+  const std::string header = "arrival_s,input_tokens,output_tokens,priority\n";
+  const auto of = [&](const std::string& row) { return error_of(read_csv, header + row + "\n"); };
+  const auto trace = read_csv(header + "1,1,1,-3\n0,1,1,2147483647\n", "t");
+  CHECK(trace.requests[0].priority == 2147483647);
+  CHECK(trace.requests[1].priority == -3);
+  CHECK(read_csv("arrival_s,input_tokens,output_tokens\n0,1,1\n", "t").requests[0].priority == 0);
+  for (const char* bad : {"", "1.5", "high", "2147483648", "-2147483649"})
+    CHECK(of(fmt::format("0,1,1,{}", bad))
+              .starts_with("t: line 2: priority: expected a whole number from -2147483648 to 2147483647"));
+  CHECK(error_of(read_csv, "arrival_s,input_tokens,output_tokens,priority,priority\n0,1,1,1,2\n") ==
+        "t: line 1: two columns \"priority\"");
+}
+
 TEST_CASE("csv: lines are those of an editor, blank and quoted ones included") {
   const std::string text = "arrival_s,input_tokens,output_tokens,x\r\n\r\n0,1,1,\"two\nlines\"\n0,bad,1,\n";
   CHECK(error_of(read_csv, text).starts_with("t: line 5: input_tokens"));

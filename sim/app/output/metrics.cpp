@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
+#include <ranges>
+#include <span>
 
 namespace weir {
 namespace {
@@ -37,15 +41,40 @@ Distribution distribution_of_gaps(const GapHistogram& gaps) {
           .p99 = ms(gaps.percentile(99))};
 }
 
-// Fills `values` with one number a completed request that is kept, where it is defined.
-template <class Value>
-Distribution over_completed(const RunResult& result, std::vector<double>& values, Value value) {
+std::span<const RequestRecord> kept(const RunResult& result) {
+  return std::span(result.requests).subspan(static_cast<std::size_t>(result.warmup_requests));
+}
+
+// Fills `values` with one number a completed request, where it is defined.
+template <class Records, class Value>
+Distribution over_completed(const Records& records, std::vector<double>& values, Value value) {
   values.clear();
-  for (auto i = static_cast<std::size_t>(result.warmup_requests); i < result.requests.size(); ++i) {
-    if (result.requests[i].status != RequestStatus::completed) continue;
-    if (const std::optional<Seconds> time = value(result.requests[i])) values.push_back(time->value() * 1e3);
+  for (const RequestRecord& record : records) {
+    if (record.status != RequestStatus::completed) continue;
+    if (const std::optional<Seconds> time = value(record)) values.push_back(time->value() * 1e3);
   }
   return distribution_of(values);
+}
+
+std::optional<Seconds> ttft(const RequestRecord& record) {
+  return time_to_first_token(record);
+}
+
+std::vector<ClassMetrics> by_class(std::span<const RequestRecord> records, std::vector<double>& values) {
+  const auto priority_of = [](const RequestRecord& record) { return record.request.priority; };
+  if (std::ranges::adjacent_find(records, std::ranges::not_equal_to(), priority_of) == records.end())
+    return {};
+  std::map<std::int32_t, std::vector<std::size_t>> classes;
+  for (std::size_t i = 0; i < records.size(); ++i) classes[priority_of(records[i])].push_back(i);
+  std::vector<ClassMetrics> metrics;
+  for (const auto& [priority, members] : classes) {
+    const auto own =
+        members | std::views::transform([&](std::size_t i) -> const auto& { return records[i]; });
+    metrics.push_back({priority, std::ranges::count(own, RequestStatus::completed, &RequestRecord::status),
+                       over_completed(own, values, ttft),
+                       over_completed(own, values, time_per_output_token)});
+  }
+  return metrics;
 }
 
 bool meets(const RequestRecord& record, const Slo& slo) {
@@ -118,10 +147,11 @@ Metrics measure(const RunResult& result, const Slo& slo) {
 
   std::vector<double> values;
   values.reserve(static_cast<std::size_t>(m.completed));
-  m.ttft_ms =
-      over_completed(result, values, [](const auto& r) { return std::optional(time_to_first_token(r)); });
-  m.tpot_ms = over_completed(result, values, time_per_output_token);
-  m.e2el_ms = over_completed(result, values, [](const auto& r) { return std::optional(end_to_end(r)); });
+  m.ttft_ms = over_completed(kept(result), values, ttft);
+  m.tpot_ms = over_completed(kept(result), values, time_per_output_token);
+  m.e2el_ms =
+      over_completed(kept(result), values, [](const auto& r) { return std::optional(end_to_end(r)); });
+  m.classes = by_class(kept(result), values);
   m.itl_ms = distribution_of_gaps(result.gaps);
 
   for (const DeviceUsage& usage : result.devices) {

@@ -21,6 +21,12 @@ struct Distribution {  // of nothing: count 0, every number NaN
 Distribution distribution_of(std::vector<double>& values);
 double percentile(std::vector<double>& values, double p);  // p in [0, 100]; values not empty; reorders them
 
+struct ClassMetrics {  // of the requests of one priority
+  std::int32_t priority;
+  std::int64_t completed;
+  Distribution ttft_ms, tpot_ms;
+};
+
 struct Metrics {
   std::int64_t requests = 0, completed = 0, rejected = 0, lost = 0,
                unfinished = 0;                       // warm-up requests left out
@@ -29,6 +35,7 @@ struct Metrics {
   double request_throughput = 0, output_throughput = 0, total_throughput = 0;  // per second
   std::optional<double> goodput;  // requests per second; no SLO: none
   Distribution ttft_ms, tpot_ms, itl_ms, e2el_ms;
+  std::vector<ClassMetrics> classes;  // the most urgent first; none where all requests have one priority
   Joules energy;
   std::string energy_note;                        // what is known to be wrong with that of a device
   double cost_dollars = 0, dollars_per_hour = 0;  // of all devices that a replica has

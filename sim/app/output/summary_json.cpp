@@ -17,6 +17,16 @@ double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
+Json classes_json(const std::vector<ClassMetrics>& classes) {
+  Json list = Json::array();
+  for (const ClassMetrics& one : classes) {
+    Json& entry = list.emplace_back(Json{{"priority", one.priority}, {"completed", one.completed}});
+    add(entry, "ttft_ms", one.ttft_ms);
+    add(entry, "tpot_ms", one.tpot_ms);
+  }
+  return list;
+}
+
 Json units_json(const DeviceUsage& usage, Seconds duration) {
   Json units = Json::object();
   for (const UnitUsage& unit : usage.units)
@@ -146,6 +156,7 @@ Json summary_json(const FinishedRun& run) {
   add(s, "tpot_ms", m.tpot_ms);
   add(s, "itl_ms", m.itl_ms);
   add(s, "e2el_ms", m.e2el_ms);
+  if (!m.classes.empty()) s["classes"] = classes_json(m.classes);
   s["devices"] = devices_json(run.result, m.duration);
   s["links"] = links_json(run.result, m.duration);
   s["energy_j"] = m.energy.value();

@@ -45,6 +45,7 @@ bool Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now) 
   SequenceView view{};
   view.input_tokens = view.known_tokens = view.prefill_target = r.input_tokens;
   view.output_tokens = generated_here(r);
+  view.priority = r.priority;
   if (computed > 0) view.computed_tokens = view.prefill_target = computed;
   view.request = request;
   waiting_.push_back(view, {});
@@ -61,6 +62,7 @@ void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds n
   view.input_tokens = view.computed_tokens = view.prefill_target = r.input_tokens;
   view.known_tokens = r.input_tokens + 1;
   view.output_tokens = r.output_tokens;
+  view.priority = r.priority;
   view.request = request;
   view.elsewhere = true;
   waiting_.push_back(view, {.last_token = now, .resident = r.input_tokens, .resident_at = from_replica});
@@ -110,9 +112,9 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
   if (iteration.moves.empty()) iteration.steps = std::min(batch_.valid.steps, placement_.steps);
   // Whoever was refused for his blocks waits for them until he is admitted: in a static batch to its end, as
   // he would be in it.
-  const std::int32_t head = waiting_.empty() ? -1 : waiting_.view(0).request;
   const bool lacks_blocks = batch_.valid.wakes_on.free_blocks;
-  if (lacks_blocks || head != refused_) refused_ = lacks_blocks ? head : -1;
+  if (lacks_blocks) refused_ = batch_.refused;
+  if (lacks_blocks && refused_ < 0 && !waiting_.empty()) refused_ = waiting_.view(0).request;
   kv_limited_ = lacks_blocks || refused_ >= 0;
   blocks_then_ = static_cast<double>(cache_.used());
   return !iteration.members.empty() || !iteration.moves.empty() || !batch_.preempted.empty();

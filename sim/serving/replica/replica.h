@@ -159,7 +159,7 @@ class Replica {
   Seconds accounted_{0};
   double blocks_then_ = 0;
   bool kv_limited_ = false;
-  std::int32_t refused_ = -1;  // the head of those that wait, if it lacked KV blocks
+  std::int32_t refused_ = -1;  // it waits, and lacked KV blocks when it was last looked at
 };
 
 }  // namespace weir

@@ -63,6 +63,7 @@ void Replica::admit(std::int32_t request, Seconds now) {
   }
   running_.push_back(view);
   live_.push_back(live);
+  if (request == refused_) refused_ = -1;
   ++admitted_;
 }
 

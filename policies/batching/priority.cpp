@@ -1,0 +1,159 @@
+// Classes of urgency, by the requests' priority: a lower number is more urgent, and within a class whoever
+// came first is. All go in this order, those that run and those that wait alike; with one class that is
+// chunked_prefill. From vLLM v1 (vllm/v1/core/sched/scheduler.py, commit 00024d3, --scheduling-policy
+// priority) are the numbers, the order of those that wait, and who gives its KV blocks to a running one that
+// lacks them: the least urgent. But vLLM preempts for nobody who waits, and computes the running ones in
+// order of admission; here those of a less urgent class give blocks, seats and tokens of the step to whoever
+// waits (docs/decisions.md, 120).
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "policies/batching/batch_builder.h"
+
+namespace weir {
+namespace {
+
+bool before(const SequenceView* a, const SequenceView* b) {
+  return std::pair(a->priority, a->request) < std::pair(b->priority, b->request);
+}
+bool after(const SequenceView* a, const SequenceView* b) {
+  return before(b, a);
+}
+
+bool lower_class(const SequenceView* a, const SequenceView* b) {
+  return a->priority < b->priority;
+}
+
+// One decision while it is made. Whoever has been served or admitted so far is more urgent than all others.
+class PriorityBatch {
+ public:
+  PriorityBatch(const ServingView& view, const BatchLimits& limits, Batch& batch)
+      : view_(view), batch_(batch), builder_(view, limits, view.admission, batch) {
+    for (const SequenceView& sequence : view.running) running_.push_back(&sequence);
+    for (const SequenceView& sequence : view.waiting) waiting_.push_back(&sequence);
+    if (!std::ranges::is_sorted(running_, before)) std::ranges::sort(running_, before);
+    std::ranges::make_heap(waiting_, after);
+  }
+
+  void make() {
+    // Whoever arrives may be more urgent than one that waits or runs.
+    batch_.valid.wakes_on.any_arrival = !waiting_.empty();
+    bool admits = true;
+    for (const SequenceView* next : running_) {
+      while (admits && !waiting_.empty() && waiting_.front()->priority < next->priority) admits = join();
+      if (builder_.full()) break;
+      if (!next->in_flight && !builder_.preempted(*next)) serve(*next);
+    }
+    while (admits && !waiting_.empty()) admits = join();
+    if (decodes_only_ && batch_.admitted.empty() && batch_.preempted.empty() && !batch_.slices.empty())
+      batch_.valid.steps = Validity::unlimited;
+  }
+
+ private:
+  // Its decode, or as much of its prompt as the budget leaves. Where blocks are lacking it has those of the
+  // least urgent; where it is that itself, it gives way, or waits for less urgent ones in flight.
+  void serve(const SequenceView& running) {
+    decodes_only_ &= !running.prefilling();
+    while (!builder_.take(running, std::min(running.pending(), builder_.tokens_left()))) {
+      decodes_only_ = false;
+      const Below below = behind(running, before);
+      if (!below.victim && below.in_flight) return close(running);
+      const SequenceView& victim = below.victim ? *below.victim : running;
+      builder_.preempt(victim);
+      close(victim);
+      if (&victim == &running) return;
+    }
+  }
+
+  // Admits the most urgent one that waits. False: it stays, and everybody behind it.
+  bool join() {
+    const SequenceView& first = *waiting_.front();
+    if (builder_.full() || first.priority >= closed_class_) return false;
+    const std::int64_t tokens = std::min(first.pending(), builder_.tokens_left());
+    make_room(first, tokens);
+    if (!builder_.has_seat() || !builder_.add(first, tokens)) return false;
+    std::ranges::pop_heap(waiting_, after);
+    waiting_.pop_back();
+    return true;
+  }
+
+  // Less urgent classes give way only where that is enough, in this step or when their batches come back.
+  void make_room(const SequenceView& first, std::int64_t tokens) {
+    std::int64_t blocks = 0, seats = builder_.has_seat();
+    for (const SequenceView* below : running_) {
+      if (!lower_class(&first, below) || builder_.preempted(*below)) continue;
+      ++seats;
+      if (pool_of(view_, *below) == pool_of(view_, first)) blocks += builder_.blocks_of(*below);
+    }
+    if (builder_.lacks(first, tokens) > blocks || seats == 0) {
+      decodes_only_ &= blocks == 0;  // they may be enough when a request's found blocks are lost
+      return;
+    }
+    while (builder_.lacks(first, tokens) > 0) {
+      const SequenceView* victim = behind(first, lower_class).victim;
+      decodes_only_ = false;
+      if (!victim) return;
+      builder_.preempt(*victim);
+      close(*victim);
+    }
+    if (builder_.has_seat()) return;
+    decodes_only_ = false;
+    for (auto last = running_.rbegin(); last != running_.rend() && lower_class(&first, *last); ++last) {
+      if ((*last)->in_flight || builder_.preempted(**last)) continue;
+      builder_.give_seat(**last);
+      return close(**last);
+    }
+  }
+
+  // The least urgent below somebody, in his pool of KV blocks, that can be preempted.
+  struct Below {
+    const SequenceView* victim = nullptr;
+    bool in_flight = false;  // others cannot be
+  };
+  template <class Order>
+  Below behind(const SequenceView& sequence, Order order) const {
+    Below below;
+    for (auto last = running_.rbegin(); last != running_.rend() && order(&sequence, *last); ++last) {
+      if (pool_of(view_, **last) != pool_of(view_, sequence) || builder_.preempted(**last)) continue;
+      if (!(*last)->in_flight) {
+        below.victim = *last;
+        break;
+      }
+      below.in_flight = true;
+    }
+    return below;
+  }
+
+  // Nobody of its class or below joins in this step, in which it was preempted or lacks blocks.
+  void close(const SequenceView& running) {
+    closed_class_ = std::min<std::int64_t>(closed_class_, running.priority);
+  }
+
+  using Queue = boost::container::small_vector<const SequenceView*, 256>;
+
+  const ServingView& view_;
+  Batch& batch_;
+  BatchBuilder builder_;
+  Queue running_;  // the most urgent first
+  Queue waiting_;  // a heap, the most urgent on top
+  bool decodes_only_ = true;
+  std::int64_t closed_class_ = std::numeric_limits<std::int64_t>::max();  // and all below it
+};
+
+class PriorityBatching final : public LimitedBatching {
+ public:
+  using LimitedBatching::LimitedBatching;
+
+  void next(const ServingView& view, Batch& batch) const override {
+    PriorityBatch(view, limits_, batch).make();
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const BatchingPolicy> make_priority_batching(Params& params) {
+  return std::make_shared<PriorityBatching>(BatchLimits::from(params));
+}
+
+}  // namespace weir
