@@ -10,8 +10,9 @@ namespace weir {
 // Events end a decision early. Some always do: a request ends, one arrives at an empty queue, a batch or a KV
 // transfer comes back, free blocks do not hold the next token of every slice.
 struct WakesOn {
-  bool any_arrival = false;  // though others wait already
-  bool free_blocks = false;  // somebody waits for KV blocks, and for nothing else
+  bool any_arrival = false;        // though others wait already
+  bool free_blocks = false;        // somebody waits for KV blocks, and for nothing else
+  std::int32_t lacks_blocks = -1;  // the first request that does; -1: the first that waits
 };
 
 struct Validity {

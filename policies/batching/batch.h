@@ -38,7 +38,6 @@ struct Batch {                // reused by the caller, to save allocations
   // theirs that is in flight is dropped when it comes back.
   std::vector<std::int32_t> preempted;
   std::vector<Move> moves;
-  std::int32_t refused = -1;  // the first that would have been admitted, but for its KV blocks; -1: nobody
   // Longer than this step only for batches of decodes with nothing to admit: the engine may fast-forward.
   // With several pipeline stages: when this batch comes back, provided those in flight then hold on as well.
   Validity valid;
@@ -49,7 +48,6 @@ struct Batch {                // reused by the caller, to save allocations
     admitted.clear();
     preempted.clear();
     moves.clear();
-    refused = -1;
     valid = {};
     interleaving = Interleaving::none;
   }

@@ -222,7 +222,8 @@ std::int64_t BatchBuilder::lacks(const SequenceView& waiting, std::int64_t token
 bool BatchBuilder::admit(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare) {
   if (lacks(waiting, tokens) + spare > 0) {
     batch_.valid.wakes_on.free_blocks = true;
-    if (batch_.refused < 0) batch_.refused = waiting.request;
+    std::int32_t& first = batch_.valid.wakes_on.lacks_blocks;
+    if (first < 0) first = waiting.request;
     return false;
   }
   if (!unreserved_.empty()) unreserved_[at(waiting)] -= claim(waiting, tokens) - waiting.blocks;

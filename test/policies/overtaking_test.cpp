@@ -118,7 +118,7 @@ TEST_CASE("shortest_first: a shorter arrival may change a decision where blocks 
   Situation full{{decoding(8, 2)}, {waiting_for(40, 1)}, 9};
   const Batch lacking = full.decided("shortest_first");
   CHECK(lacking.admitted.empty());
-  CHECK(lacking.refused == 1);
+  CHECK(lacking.valid.wakes_on.lacks_blocks == 1);
   CHECK(lacking.valid.steps == Validity::unlimited);
   CHECK(lacking.valid.wakes_on.any_arrival);
   full.free_blocks = 10;
@@ -171,7 +171,7 @@ TEST_CASE("priority: whoever waits has seats and blocks of less urgent classes, 
   CHECK(all.decided("priority").admitted == Names{3});
   all.waiting[0].input_tokens = all.waiting[0].known_tokens = 17;
   CHECK(all.decided("priority").preempted.empty());
-  CHECK(all.decided("priority").refused == 3);
+  CHECK(all.decided("priority").valid.wakes_on.lacks_blocks == 3);
 }
 
 TEST_CASE("priority: nobody joins in the step in which one as urgent was preempted", "[batching]") {

@@ -113,7 +113,7 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
   // Whoever was refused for his blocks waits for them until he is admitted: in a static batch to its end, as
   // he would be in it.
   const bool lacks_blocks = batch_.valid.wakes_on.free_blocks;
-  if (lacks_blocks) refused_ = batch_.refused;
+  if (lacks_blocks) refused_ = batch_.valid.wakes_on.lacks_blocks;
   if (lacks_blocks && refused_ < 0 && !waiting_.empty()) refused_ = waiting_.view(0).request;
   kv_limited_ = lacks_blocks || refused_ >= 0;
   blocks_then_ = static_cast<double>(cache_.used());
