@@ -102,7 +102,7 @@ TEST_CASE("shortest_first: no order of a single server's requests has a smaller 
   }
 }
 
-TEST_CASE("shortest_first: who is shortest, by prompt and by what is left; of equals the first",
+TEST_CASE("shortest_first: who is shortest, by prompt and by what is left, of equals the first",
           "[batching]") {
   const Situation all{{}, {waiting_for(9, 2), waiting_for(5, 50), waiting_for(7, 1), waiting_for(5, 3)}};
   CHECK(all.decided("shortest_first").admitted == Names{1, 3, 2, 0});
