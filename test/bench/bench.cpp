@@ -106,11 +106,17 @@ std::vector<std::string> peer_trace() {
 
 int main() {
   Bench bench;
-  std::vector<std::string> trace = peer_trace();
+  const std::vector<std::string> trace = peer_trace();
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), trace.begin(), trace.end());
+    return more;
+  };
+  const std::string groups = R"(/actors="groups")", stepped = "/fast_forward=false";
   const std::string which = trace.empty() ? "equivalent of the peer's trace" : "the peer's trace";
-  bench.measure("5,000 requests, 34B TP2, " + which, "codellama_5000.json", trace, 0.1);
-  trace.push_back("/fast_forward=false");
-  bench.measure("  without fast-forward", "codellama_5000.json", trace, 0.3);
+  bench.measure("5,000 requests, 34B TP2, " + which, "codellama_5000.json", trace, 0.12);
+  bench.measure("  without fast-forward", "codellama_5000.json", with({stepped}), 0.4);
+  bench.measure("  alike devices folded", "codellama_5000.json", with({groups}), 0.1);
+  bench.measure("  both", "codellama_5000.json", with({groups, stepped}), 0.3);
   bench.measure("1,000 reasoning requests at once, 175B TP8", "openr1_1000.json", {}, 0.3);
   bench.measure("  the same on L3 (DIMM-PIM beside the GPUs)", "l3_openr1_1000.json", {}, 2, 500);
   const Cost small = bench.measure("10,000 requests, 8B on 64 replicas", "million.json",
