@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "devices/actor/lockstep.h"
-#include "sim/serving/courier.h"
+#include "sim/serving/platform/courier.h"
 #include "sim/serving/replica/replica.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 #include <simgrid/s4u.hpp>
 
 #include "sim/app/child_process.h"
-#include "sim/serving/courier.h"
+#include "sim/serving/platform/courier.h"
 #include "test/serving/run_in_child.h"
 
 using namespace weir;

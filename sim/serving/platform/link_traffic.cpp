@@ -1,4 +1,4 @@
-#include "sim/serving/link_traffic.h"
+#include "sim/serving/platform/link_traffic.h"
 
 #include <simgrid/s4u/Link.hpp>
 

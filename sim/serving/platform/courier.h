@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/latency/collectives.h"
-#include "sim/serving/link_traffic.h"
+#include "sim/serving/platform/link_traffic.h"
 
 namespace weir {
 

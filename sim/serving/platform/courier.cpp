@@ -1,4 +1,4 @@
-#include "sim/serving/courier.h"
+#include "sim/serving/platform/courier.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/serving/cluster.h"
+#include "sim/serving/platform/cluster.h"
 #include "sim/serving/record/recorder.h"
 
 namespace weir {

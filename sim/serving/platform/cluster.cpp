@@ -1,4 +1,4 @@
-#include "sim/serving/cluster.h"
+#include "sim/serving/platform/cluster.h"
 
 #include <fmt/format.h>
 
