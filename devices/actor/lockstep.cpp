@@ -7,13 +7,11 @@
 #include <simgrid/s4u.hpp>
 #include <simgrid/simix.hpp>
 
+#include "devices/actor/clock.h"
+
 namespace weir {
 namespace sg4 = simgrid::s4u;
 namespace {
-
-Seconds now() {
-  return Seconds(sg4::Engine::get_clock());
-}
 
 double speed(const Lockstep::Device& device) {
   return device.availability ? device.availability->speed_at(now()) : 1;
@@ -30,7 +28,6 @@ Lockstep::Lockstep(std::string name, std::vector<Device> devices, bool folded) :
     return a.beside == b.beside && !a.beside && !changes(a) && !changes(b);
   };
   for (const Device& device : devices) {
-    hosts_.push_back(device.host->get_name());
     const bool played = folded && std::ranges::any_of(players_, [&](const auto& player) {
                           return alike(player->device, device);
                         });
@@ -119,10 +116,6 @@ void Lockstep::end_at(Seconds time) {
     for (const auto& player : players_)
       if (player->exec) player->exec->cancel();
   });
-}
-
-bool Lockstep::has(const std::string& host) const {
-  return std::ranges::find(hosts_, host) != hosts_.end();
 }
 
 double Lockstep::pace() const {

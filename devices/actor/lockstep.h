@@ -33,7 +33,7 @@ class Lockstep {
 
   // Called by the actor of the first device, on its host.
   void execute(Share share);
-  // Of a run in which no speed changes. False: `wake` was released before it ended, and end_at() must follow.
+  // A run in which no speed changes. False: `wake` was released before it ended, and end_at() must follow.
   bool execute_unless(simgrid::s4u::Semaphore& wake, Share share);
   void end_at(Seconds time);
 
@@ -42,7 +42,6 @@ class Lockstep {
   bool may_change() const { return may_change_; }
   // A host's memory that falls behind the devices' pace may be waited for in each step.
   bool waits_for_memory() const;
-  bool has(const std::string& host) const;
 
  private:
   struct Player {  // an actor
@@ -58,7 +57,6 @@ class Lockstep {
   void start_execution(Player& player);
 
   std::string name_;
-  std::vector<std::string> hosts_;
   std::vector<std::unique_ptr<Player>> players_;
   bool may_change_ = false;
   bool awaited_ = false;  // the others tell when they have ended; else all know by the clock

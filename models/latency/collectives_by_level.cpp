@@ -19,7 +19,7 @@ bool tree_is_shorter(Bytes bytes, const NodeLevels& levels) {
          make_collectives(levels.network, "")->time(Collective::all_reduce, bytes, levels.nodes);
 }
 
-// Of the collective inside a node that comes before the one between nodes, and after it.
+// The collectives inside a node before and after the one between nodes.
 struct Inside {
   bool before = false, after = false;
   Collective first = Collective::reduce_scatter, last = Collective::all_gather;
@@ -41,7 +41,7 @@ Inside inside_of(Collective op) {
   return {};
 }
 
-// Of what each device has to do with the other nodes; in an all-to-all that is all it sends.
+// A device's share of the payload between nodes; in an all-to-all that is all it sends.
 Bytes part(Collective op, Bytes bytes, const NodeLevels& levels) {
   const bool whole = op == Collective::all_to_all || op == Collective::send_receive;
   return whole ? bytes : bytes / levels.per_node;

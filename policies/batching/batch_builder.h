@@ -48,7 +48,7 @@ class BatchBuilder {
   void preempt(const SequenceView& sequence);
   void give_seat(const SequenceView& sequence) { give_up(index_of(sequence)); }
   bool preempted(const SequenceView& sequence) const;
-  // What its preemption would give to one that is to be admitted: what it holds, or has reserved.
+  // Blocks that its preemption frees for one that is to be admitted: those it holds, or has reserved.
   std::int64_t blocks_of(const SequenceView& sequence) const;
   std::int64_t spare_free_blocks() const { return free_blocks_[spare_pool()]; }
   std::int64_t dealt_free_blocks() const { return free_blocks_[0]; }  // of all ranksets together

@@ -26,8 +26,8 @@ enum class Admission { chunk, prompt, sequence };
 
 struct SequenceView {
   std::int64_t input_tokens;  // of the request
-  // What it will generate; for a policy only where it stands for a reservation, or for a prediction that
-  // the policy's documentation names.
+  // It will generate so many; for a policy only where they stand for a reservation, or for a prediction
+  // that the policy's documentation names.
   std::int64_t output_tokens;
   std::int64_t known_tokens;     // prompt plus generated so far
   std::int64_t computed_tokens;  // of those, in the KV cache or scheduled into it

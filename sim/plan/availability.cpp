@@ -82,7 +82,7 @@ void read_availability(Params& params, DeviceGroup& group) {
     params.fail("index",
                 "says whose profiles these are, but there is neither a speed_profile nor a "
                 "state_profile");
-  group.unlike = static_cast<int>(*index);
+  group.only = static_cast<int>(*index);
 }
 
 }  // namespace weir

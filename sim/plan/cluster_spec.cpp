@@ -116,8 +116,7 @@ std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions
     node.interconnect = read_interconnect(params);
     note_far_links(params, node.interconnect.bandwidth, node.interconnect.latency, "interconnect/");
     params.close();
-    std::int64_t in_node = 0;
-    for (const DeviceGroup& group : node.devices) in_node += group.count;
+    const std::int64_t in_node = node.device_count();
     if (in_node > most_in_a_node)
       params.fail("devices", fmt::format("expected at most {} in a node, got {}", most_in_a_node, in_node));
     total_nodes += node.count;
@@ -130,9 +129,10 @@ std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions
   return nodes;
 }
 
-BytesPerSecond NetworkSpec::bandwidth_of_each(int active, int devices) const {
-  const double used = std::max(1., active * links_of(devices) / devices);
-  return used / active * link_bandwidth;
+int NodeSpec::device_count() const {
+  int count = 0;
+  for (const DeviceGroup& group : devices) count += group.count;
+  return count;
 }
 
 NetworkSpec read_network(Params params, const std::vector<NodeSpec>& nodes) {

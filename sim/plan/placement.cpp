@@ -40,12 +40,6 @@ std::vector<Slot> slots_of(const std::vector<NodeSpec>& nodes) {
   return slots;
 }
 
-int device_count(const NodeSpec& node) {
-  int count = 0;
-  for (const DeviceGroup& group : node.devices) count += group.count;
-  return count;
-}
-
 // The first free devices of the wanted kind, all of one group. A replica no larger than a node stays inside
 // one: the first node with enough of them left.
 std::vector<Slot*> find_devices(std::vector<Slot>& slots, const std::optional<std::string>& kind,
@@ -98,14 +92,20 @@ class Placer {
         return;
       }
       if (first.empty()) first = devices;
-      if (const std::string what = differs(first, devices); !what.empty()) {
+      const ReplicaPlace place = place_on(devices, cut);
+      std::string what = differs(first, devices);
+      if (what.empty() && i > 0 && spread_of(place) != spread_of(replica.places[0]))
+        what = "other shares of nodes";
+      if (!what.empty()) {
         reading_.problem(pointer,
                          fmt::format("replica {} of {} would have {} than the first: give it an entry of its "
                                      "own in replicas, with \"device\" where kinds differ",
                                      i + 1, spec.count, what));
         return;
       }
-      take(replica, devices);
+      for (Slot* slot : devices) slot->taken = true;
+      if (i == 0) replica.rank = rank_on(*devices[0], place, spec);
+      replica.places.push_back(place);
     }
     if (!join_host_memory(replica, *first[0]->node, pointer)) return;
     fit(replica, pointer);
@@ -135,86 +135,31 @@ class Placer {
     if (first[0]->group != other[0]->group && device(first[0]) != device(other[0])) return "other devices";
     if (first[0]->node->interconnect != other[0]->node->interconnect) return "another interconnect";
     if (first[0]->node->host_memory != other[0]->node->host_memory) return "another host memory";
-    if (crosses_nodes(first) != crosses_nodes(other)) return "more or fewer nodes";
     return "";
   }
-  static bool crosses_nodes(const std::vector<Slot*>& devices) {
-    return devices.front()->place.node != devices.back()->place.node;
-  }
 
-  void take(ReplicaPlan& replica, const std::vector<Slot*>& devices) {
-    const Sharding& cut = replica.spec.parallelism;
+  static ReplicaPlace place_on(const std::vector<Slot*>& devices, const Sharding& cut) {
     const auto tensor = static_cast<std::size_t>(cut.tensor);
     ReplicaPlace place(static_cast<std::size_t>(cut.pipeline));
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      devices[i]->taken = true;
-      place[i / tensor].push_back(devices[i]->place);
-    }
-    if (replica.places.empty()) replica.rank = rank_on(*devices[0], place, replica.spec);
-    replica.places.push_back(std::move(place));
+    for (std::size_t i = 0; i < devices.size(); ++i) place[i / tensor].push_back(devices[i]->place);
+    return place;
   }
 
   Rank rank_on(const Slot& slot, const ReplicaPlace& place, const ReplicaSpec& spec) const {
-    const std::optional<NodeLevels> levels = levels_of(slot, place);
-    const LinkSpec links =
-        levels ? inside_of(slot, levels->per_node) : links_of(slot, place, spec.parallelism.tensor);
+    const GroupLinks group = links_between(place, *slot.node, s_.network);
     const std::string library = s_.collective_flows ? "" : spec.engine.library;
     const std::shared_ptr<const Device>& any = slot.group->device;
     const std::shared_ptr<const Device> own = any->with_library(spec.engine.library);
     return {.on = own ? own : any,
             .kv_memories = kv_memories_of(any->spec()),
-            .links = links,
-            .levels = levels,
-            .collectives = levels ? make_collectives_by_level(links, library, *levels)
-                                  : make_collectives(links, library),
+            .links = group.links,
+            .levels = group.levels,
+            .collectives = group.levels ? make_collectives_by_level(group.links, library, *group.levels)
+                                        : make_collectives(group.links, library),
             .partitioning = spec.partitioning,
             .placement = spec.placement,
             .prefetch = spec.prefetch,
             .engine = spec.engine};
-  }
-
-  // Where each stage spans as many nodes, with as many devices in each.
-  std::optional<NodeLevels> levels_of(const Slot& slot, const ReplicaPlace& place) const {
-    std::set<std::size_t> nodes_of_stages, in_a_node;
-    for (const auto& stage : place) {
-      std::map<int, std::size_t> in_node;
-      for (const DevicePlace& at : stage) ++in_node[at.node];
-      nodes_of_stages.insert(in_node.size());
-      for (const auto& [node, devices] : in_node) in_a_node.insert(devices);
-    }
-    if (nodes_of_stages.size() > 1 || in_a_node.size() > 1 || *nodes_of_stages.begin() == 1) return {};
-    NodeLevels levels{static_cast<int>(*nodes_of_stages.begin()), static_cast<int>(*in_a_node.begin()), {}};
-    levels.network.name = "network";
-    levels.network.bandwidth = s_.network.bandwidth_of_each(levels.per_node, device_count(*slot.node));
-    levels.network.latency = 2 * s_.network.link_latency + 2 * pcie_latency;
-    return levels;
-  }
-
-  // A group that is smaller than the node uses of each device's links those between its own.
-  LinkSpec inside_of(const Slot& slot, int devices) const {
-    LinkSpec links = slot.node->interconnect;
-    const double others = device_count(*slot.node) - 1;
-    if (links.shape == LinkShape::full_mesh && devices > 1)
-      links.bandwidth = static_cast<double>(devices - 1) / others * links.bandwidth;
-    return links;
-  }
-
-  // Of a group that a node holds, or that spans nodes unevenly: then a ring through all of them.
-  LinkSpec links_of(const Slot& slot, const ReplicaPlace& place, int tensor) const {
-    LinkSpec links = inside_of(slot, tensor);
-    const bool across = std::any_of(place.begin(), place.end(), [](const auto& stage) {
-      return stage.front().node != stage.back().node;
-    });
-    if (across) {  // a ring through consecutive devices crosses each node's link once
-      links.name = "network";
-      links.shape = LinkShape::ring;
-      links.bandwidth = links.bandwidth > BytesPerSecond(0)
-                            ? std::min(links.bandwidth, s_.network.link_bandwidth)
-                            : s_.network.link_bandwidth;
-      links.latency = 2 * s_.network.link_latency;
-      links.latency_once = false;
-    }
-    return links;
   }
 
   static void keep_kv_in_host(Rank& rank, const Device& host_memory, int sharers, bool spare) {
@@ -225,7 +170,7 @@ class Placer {
   bool join_host_memory(ReplicaPlan& replica, const NodeSpec& node, const std::string& pointer) {
     const PartitioningPolicy& partitioning = *replica.spec.partitioning;
     if (!partitioning.keeps_kv_in_host_memory() || !node.host_memory) return true;
-    const int sharers = device_count(node);
+    const int sharers = node.device_count();
     const std::string why = cannot_share(*node.host_memory, sharers);
     if (why.empty())
       keep_kv_in_host(replica.rank, *node.host_memory, sharers, partitioning.uses_spare_memory());

@@ -11,6 +11,10 @@ struct DevicePlace {
 };
 using ReplicaPlace = std::vector<std::vector<DevicePlace>>;  // [stage][tensor-parallel rank]
 
+// ESTIMATE: one way through a PCIe switch and root port; Neugebauer et al., "Understanding PCIe performance
+// for end host networking", SIGCOMM 2018, measure 0.5-1 us a round trip on several hosts.
+inline constexpr Seconds pcie_latency(0.5e-6);
+
 // Blocks are counted in pools: of a device's memory channels all together, each by itself, or some of either.
 struct KvPools {
   std::vector<std::int64_t> blocks;  // of each

@@ -21,11 +21,11 @@ struct DeviceGroup {  // devices of one kind in one node
   int count = 0;
   std::size_t index = 0;  // in the node's list
   Availability availability = {};
-  std::optional<int> unlike = {};  // the only one of the group that it is of; otherwise of all
+  std::optional<int> only = {};  // the one of the group that it is of; otherwise of all
 
-  // Of one of them; null: it is always there, at its own speed.
+  // Null: that one of them is always there, at its own speed.
   const Availability* availability_of(int device) const {
-    return availability.always() || (unlike && *unlike != device) ? nullptr : &availability;
+    return availability.always() || (only && *only != device) ? nullptr : &availability;
   }
 };
 
@@ -33,13 +33,11 @@ struct NodeSpec {
   int count = 1;                              // nodes like this one
   std::vector<DeviceGroup> devices;           // that run models
   std::shared_ptr<const Device> host_memory;  // that holds KV caches beside them, if any
-  Availability host_availability = {};        // its
+  Availability host_availability = {};        // of host_memory
   LinkSpec interconnect;
-};
 
-// ESTIMATE: one way through a PCIe switch and root port; Neugebauer et al., "Understanding PCIe performance
-// for end host networking", SIGCOMM 2018, measure 0.5-1 us a round trip on several hosts.
-inline constexpr Seconds pcie_latency(0.5e-6);
+  int device_count() const;  // that run models
+};
 
 struct NetworkSpec {
   std::string topology;  // star, fat_tree, dragonfly, torus, full_mesh
@@ -47,9 +45,7 @@ struct NetworkSpec {
   Seconds link_latency;
   std::optional<int> links_per_node = {};  // one a device
 
-  double links_of(int devices) const { return links_per_node.value_or(devices); }
-  // Of one of `active` devices that use the links of a node of so many at once.
-  BytesPerSecond bandwidth_of_each(int active, int devices) const;
+  int links_of(int devices) const { return links_per_node.value_or(devices); }
 };
 
 enum class Role { both, prefill, decode };

@@ -1,6 +1,8 @@
 #pragma once
 // The reader of a scenario and the maker of its plan in parts, one a file: what read_plan (plan.cpp) calls,
 // and nobody else.
+#include <map>
+
 #include "sim/plan/plan.h"
 
 namespace weir {
@@ -19,6 +21,17 @@ Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica); 
 // Sizes the KV cache of a replica that stands on its devices (kv_room.cpp), and reports what does not fit.
 void fit_kv_cache(const Scenario& scenario, ReplicaPlan& replica, const std::string& pointer,
                   Reading& reading);
+
+// The links of the groups of a replica that stands there (group_links.cpp): those in `node`, and with them
+// those to other nodes where each stage spans as many, with as many devices in each. Otherwise a group that
+// spans nodes is a ring through all of its devices.
+struct GroupLinks {
+  LinkSpec links;
+  std::optional<NodeLevels> levels;
+};
+GroupLinks links_between(const ReplicaPlace& place, const NodeSpec& node, const NetworkSpec& network);
+// By stage: how many devices it has in each node, counted from its first.
+std::vector<std::map<int, int>> spread_of(const ReplicaPlace& place);
 
 // Puts every replica on devices, in order, and works out what depends on them (placement.cpp). Reports what
 // does not fit at /serving/replicas/N.

@@ -6,6 +6,7 @@
 #include <simgrid/s4u.hpp>
 #include <utility>
 
+#include "devices/actor/clock.h"
 #include "sim/serving/stages.h"
 
 namespace weir {
@@ -128,83 +129,44 @@ void Server::serve() {
   }
 }
 
-std::int64_t Server::steps_done(Seconds elapsed) const {
-  std::int64_t low = 0, high = run_steps_;
-  while (low < high) {  // the largest count whose time is not beyond `elapsed`
-    const std::int64_t middle = (low + high + 1) / 2;
-    if (run_time(middle) <= elapsed)
-      low = middle;
-    else
-      high = middle - 1;
-  }
-  return low;
-}
-
-Seconds Server::run_time(std::int64_t steps) const {
-  Seconds sum(0);
-  for (const StepRun& run : runs_) {
-    const std::int64_t n = std::min(steps, run.steps);
-    sum += run.time(n);
-    steps -= n;
-    if (steps == 0) break;
-  }
-  return sum;
-}
-
 bool Server::may_run() const {
   return fast_forward_ && !shares_links(0) && !stages_[0].devices->waits_for_memory();
 }
 
-// Of so many steps as are valid, and end before a device changes its speed. False: the next step is by
-// itself.
+// As many steps as are valid, and end before a device changes its speed. False: the next step is by itself.
 bool Server::start_run(const Iteration& iteration) {
   const Lockstep& devices = *stages_[0].devices;
-  runs_.clear();
-  run_start_ = now();
-  run_steps_ = may_run() ? replica_->longest_run(iteration) : 1;
-  if (run_steps_ == 1) return false;
-  run_steps_ = stages_[0].model->decode_run(iteration.work(), run_steps_, runs_);
-  if (!devices.may_change()) return true;
-  if (const double pace = devices.pace(); pace != 1)
-    for (StepRun& run : runs_) run.first.stretch(1 / pace), run.slope.stretch(1 / pace);
-  run_steps_ = std::min(run_steps_, steps_done(devices.next_change() - run_start_));
-  return run_steps_ > 0;
+  run_.start(now());
+  const std::int64_t valid = may_run() ? replica_->longest_run(iteration) : 1;
+  if (valid == 1) return false;
+  run_.plan(*stages_[0].model, iteration.work(), valid, devices.pace());
+  if (devices.may_change()) run_.end_by(devices.next_change());
+  return run_.steps() > 0;
 }
 
 void Server::run_alone(Iteration& iteration) {
-  const bool run = start_run(iteration);
-  const Seconds start = run_start_;
-  if (!run) {
+  if (!start_run(iteration)) {
     occupy(0, iteration);
-    replica_->complete(iteration, start, now(), runs_, 1);
+    replica_->complete(iteration, run_.began(), now(), run_.pieces(), 1);
     return;
   }
   Lockstep& devices = *stages_[0].devices;
-  Lockstep::Share share{devices.pace() * run_time(run_steps_), Seconds(0)};
-  if (stages_[0].attending_unit >= 0) share.beside = share_of(stages_[0], run_total(run_steps_)).beside;
+  Lockstep::Share share{devices.pace() * run_.time(), Seconds(0)};
+  if (stages_[0].attending_unit >= 0)
+    share.beside = devices.pace() * share_of(stages_[0], run_.total(run_.steps())).beside;
   in_run_ = sleeping_ = true;
   if (!devices.execute_unless(*wake_, share)) {  // cut at the next step boundary
-    run_steps_ = std::min(run_steps_, steps_done(now() - start) + 1);
-    devices.end_at(start + run_time(run_steps_));
+    run_.cut_at(now());
+    devices.end_at(run_.began() + run_.time());
   }
   sleeping_ = false;
   if (!std::exchange(in_run_, false)) return;  // the time limit came at this instant and committed it
-  commit_run(iteration, now(), run_steps_);
-}
-
-StepCost Server::run_total(std::int64_t steps) const {
-  StepCost cost;
-  for (const StepRun& run : runs_) {
-    const std::int64_t n = std::min(steps, run.steps);
-    cost += run.total(n);
-    steps -= n;
-  }
-  return cost;
+  commit_run(iteration, now(), run_.steps());
 }
 
 void Server::commit_run(const Iteration& iteration, Seconds end, std::int64_t steps) {
-  note(0, iteration, run_start_, end, run_total(steps), steps);
-  replica_->complete(iteration, run_start_, end, runs_, steps);
+  note(0, iteration, run_.began(), end, run_.total(steps), steps);
+  replica_->complete(iteration, run_.began(), end, run_.pieces(), steps);
 }
 
 void Server::occupy(std::size_t stage, const Iteration& iteration) {
@@ -276,7 +238,7 @@ void Server::forward(std::size_t stage, Iteration* iteration) {
       std::find_if(pipe_.begin(), pipe_.end(), [&](InPipe& p) { return &p.iteration == iteration; });
   if (stage + 1 == stages_.size()) {
     slot->used = false;
-    replica_->complete(slot->iteration, slot->start, now(), runs_, 1);
+    replica_->complete(slot->iteration, slot->start, now(), run_.pieces(), 1);
     wake();
     return;
   }
@@ -306,16 +268,16 @@ void Server::serve_stage(std::size_t stage) {
 
 std::int64_t Server::outstanding_tokens(Seconds at) const {
   std::int64_t tokens = replica_->outstanding_tokens();
-  if (in_run_) tokens -= steps_done(at - run_start_) * pipe_[0].iteration.shape.decodes;
+  if (in_run_) tokens -= run_.steps_by(at) * pipe_[0].iteration.shape.decodes;
   return tokens;
 }
 
 void Server::commit_until(Seconds at) {
   if (!in_run_) return;
-  const std::int64_t steps = steps_done(at - run_start_);
+  const std::int64_t steps = run_.steps_by(at);
   if (steps == 0) return;
   in_run_ = false;
-  commit_run(pipe_[0].iteration, run_start_ + run_time(steps), steps);
+  commit_run(pipe_[0].iteration, run_.began() + run_.time(steps), steps);
 }
 
 }  // namespace weir

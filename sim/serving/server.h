@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "devices/actor/lockstep.h"
+#include "sim/serving/decode_run.h"
 #include "sim/serving/platform/courier.h"
 #include "sim/serving/replica/replica.h"
 
@@ -19,7 +20,7 @@ class Server {
     std::shared_ptr<const StepModel> model;
     std::vector<simgrid::s4u::Host*> ranks;
     std::vector<simgrid::s4u::Host*> memories;  // the node each rank is in: where swapped KV goes
-    // The resources that operators share with these flows and with other replicas'.
+    // Resources of a rank that are links of the cluster, which KV transfers and other replicas use as well.
     std::vector<std::pair<std::size_t, ClusterLink>> links;
     std::unique_ptr<Lockstep> devices;
     int attending_unit = -1;  // a host's memory works as long as it; -1: there is none
@@ -69,9 +70,6 @@ class Server {
   void note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end, const StepCost& cost,
             std::int64_t steps);
   void draw_operators(std::size_t stage, const Iteration& iteration, Seconds start);
-  std::int64_t steps_done(Seconds elapsed) const;  // of runs_, whole ones
-  Seconds run_time(std::int64_t steps) const;
-  StepCost run_total(std::int64_t steps) const;
 
   std::unique_ptr<Replica> replica_;
   std::vector<Stage> stages_;
@@ -81,10 +79,8 @@ class Server {
 
   simgrid::s4u::SemaphorePtr wake_;
   bool sleeping_ = false, in_run_ = false;
-  int moves_under_way_ = 0;    // beside steps
-  std::vector<StepRun> runs_;  // the run that goes on, if in_run_
-  std::int64_t run_steps_ = 0;
-  Seconds run_start_{0};
+  int moves_under_way_ = 0;  // beside steps
+  DecodeRun run_;            // goes on, if in_run_
 
   struct InPipe {
     Iteration iteration;

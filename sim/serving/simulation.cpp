@@ -7,8 +7,11 @@
 #include <map>
 #include <simgrid/s4u.hpp>
 
+#include "devices/actor/clock.h"
+#include "sim/serving/platform/engine.h"
 #include "sim/serving/predictors.h"
 #include "sim/serving/router.h"
+#include "sim/serving/run_end.h"
 #include "sim/serving/stages.h"
 
 namespace weir {
@@ -36,12 +39,12 @@ class Simulation {
   void fail();  // remembers the exception being handled, and stops
   [[noreturn]] void rethrow() const;
   void charge(RunResult& result) const;
-  void find_end(const ReplicaPlace& place, bool with_memory);
-  void stopped();
+  void mark_lost();
 
   const Scenario& scenario_;
   const RunOptions& options_;
   Cluster cluster_;
+  RunEnd end_;
   Recorder recorder_;
   LinkTraffic traffic_{recorder_};
   CourierPool couriers_;
@@ -59,8 +62,6 @@ class Simulation {
   std::int64_t done_ = 0;
   double all_tokens_ = 0, rejected_tokens_ = 0;  // of output
   bool stopping_ = false;
-  std::optional<Seconds> end_;                // by the scenario, or as a device is switched off
-  std::optional<StoppedDevice> stops_first_;  // if it is that
   std::exception_ptr failure_;
   std::int64_t ticks_ = 0;
   std::chrono::steady_clock::time_point last_progress_;
@@ -70,12 +71,12 @@ Simulation::Simulation(const Plan& plan, const RunOptions& options)
     : scenario_(plan.scenario),
       options_(options),
       cluster_(scenario_),
+      end_(end_of(plan, cluster_)),
       recorder_(scenario_.workload, scenario_.sample_period, options.timeline),
       couriers_(cluster_.node(0), traffic_, [this] { fail(); }),
       positions_(scenario_.workload.requests.size(), -1),
       router_(*scenario_.routing),
-      all_done_(sg4::Semaphore::create(0)),
-      end_(scenario_.time_limit) {
+      all_done_(sg4::Semaphore::create(0)) {
   if (options.token_gaps) recorder_.keep_token_gaps();
   for (const Request& r : scenario_.workload.requests) all_tokens_ += static_cast<double>(r.output_tokens);
   for (const ReplicaPlan& replica : plan.replicas)
@@ -102,34 +103,12 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
           .move = [this](const KvMove& m, std::function<void()> arrived) { move(m, std::move(arrived)); },
           .traffic = &traffic_}));
   router_.add(*servers_.back());
-  find_end(place, plan.rank.keeps_kv_in_host());
 }
 
-// A run ends when a device that serves is switched off, as it does at the time limit.
-void Simulation::find_end(const ReplicaPlace& place, bool with_memory) {
-  const auto stops = [&](const sg4::Host* host, const Availability* availability) {
-    const std::optional<Seconds> at = availability ? availability->stops() : std::nullopt;
-    if (!at || (end_ && *end_ <= *at)) return;
-    end_ = at;
-    stops_first_ = StoppedDevice{host->get_name(), *at};
-  };
-  for (const auto& stage : place)
-    for (const DevicePlace& at : stage) {
-      stops(cluster_.device(at), cluster_.availability(at));
-      if (with_memory) stops(cluster_.host_memory(at.node), cluster_.memory_availability(at.node));
-    }
-}
-
-void Simulation::stopped() {
-  RunResult& result = recorder_.result();
-  result.stopped = stops_first_;
-  const auto serves = [&](const Server& server) {
-    return std::ranges::any_of(
-        server.stages(), [&](const Server::Stage& stage) { return stage.devices->has(stops_first_->name); });
-  };
-  for (RequestRecord& record : result.requests)
-    if (record.status == RequestStatus::unfinished && record.replica >= 0 &&
-        serves(*servers_[static_cast<std::size_t>(record.replica)]))
+// By the device that ended the run.
+void Simulation::mark_lost() {
+  for (RequestRecord& record : recorder_.result().requests)
+    if (record.status == RequestStatus::unfinished && std::ranges::count(end_.replicas, record.replica) > 0)
       record.status = RequestStatus::lost;
 }
 
@@ -197,7 +176,7 @@ void Simulation::draw_handover(const KvMove& m, Seconds start) {
 
 double Simulation::share_done() const {
   const double tokens = (recorder_.generated() + rejected_tokens_) / std::max(1.0, all_tokens_);
-  return std::min(1.0, end_ ? std::max(tokens, now() / *end_) : tokens);
+  return std::min(1.0, end_.at ? std::max(tokens, now() / *end_.at) : tokens);
 }
 
 bool Simulation::stopping() {
@@ -242,7 +221,7 @@ void Simulation::open_loop() {
   for (std::size_t i = 0; i < requests.size() && !stopping(); ++i) {
     if (requests[i].arrival > now()) {
       Seconds until = requests[i].arrival;
-      if (end_) until = std::min(until, *end_);
+      if (end_.at) until = std::min(until, *end_.at);
       sg4::this_actor::sleep_until(until.value());
       if (until < requests[i].arrival) return;
     }
@@ -257,8 +236,8 @@ void Simulation::clients() {
   } else {
     open_loop();
   }
-  const Seconds left = end_.value_or(Seconds(0)) - now();
-  const bool timed_out = !end_                ? (all_done_->acquire(), false)
+  const Seconds left = end_.at.value_or(Seconds(0)) - now();
+  const bool timed_out = !end_.at             ? (all_done_->acquire(), false)
                          : left <= Seconds(0) ? true
                                               : all_done_->acquire_timeout(left.value());
   RunResult& result = recorder_.result();
@@ -266,22 +245,16 @@ void Simulation::clients() {
   result.interrupted = stopping_;
   if (timed_out)
     for (const auto& server : servers_) server->commit_until(now());
-  if (timed_out && stops_first_) stopped();
+  if (timed_out && end_.stopped) {
+    result.stopped = end_.stopped;
+    mark_lost();
+  }
 }
 
 void Simulation::rethrow() const try {
   std::rethrow_exception(failure_);
 } catch (const ConfigError& e) {  // of a key whose value only the run could tell to be wrong
   throw ConfigError(scenario_.file, e.problems());
-}
-
-// What SimGrid was asked for in this process, which plays one plan.
-std::int64_t actors = 0, activities = 0;  // but for flows
-
-void count_activities() {
-  actors = activities = 0;
-  sg4::Actor::on_creation_cb([](sg4::Actor&) { ++actors; });
-  sg4::Exec::on_start_cb([](const sg4::Exec&) { ++activities; });
 }
 
 RunResult Simulation::run(sg4::Engine& engine) {
@@ -312,9 +285,10 @@ RunResult Simulation::run(sg4::Engine& engine) {
   }
   RunResult finished = recorder_.finish(result.out_of_time ? now() : end);
   finished.events = ticks_;
-  finished.actors = actors;
+  const Activities asked = activities();
+  finished.actors = asked.actors;
   finished.hosts = static_cast<std::int64_t>(engine.get_host_count());
-  finished.activities = activities + flows_begun();
+  finished.activities = asked.executions + asked.flows;
   charge(finished);
   return finished;
 }
@@ -323,7 +297,6 @@ RunResult Simulation::run(sg4::Engine& engine) {
 
 RunResult simulate(const Plan& plan, const RunOptions& options) {
   const auto engine = make_engine();
-  count_activities();
   Simulation simulation(plan, options);
   return simulation.run(*engine);
 }

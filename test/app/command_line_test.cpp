@@ -47,23 +47,6 @@ TEST_CASE("weir run: leaves every file of the contract, and the table on stdout"
   for (const char* key : {"wall_s", "cpu_s", "peak_rss_bytes", "events"}) CHECK(performance.contains(key));
 }
 
-TEST_CASE("performance.json: each GPU and the host's memory is an actor on a host of its own") {
-  const ScratchDirectory scratch;
-  const auto counted = [&](const char* actors) {
-    const Ended ended = run_weir(
-        {"run", shipped("l3/quick.json"), "--out", actors, "--set", std::string("/actors=\"") + actors + '"'},
-        {.folder = scratch.path()});
-    REQUIRE(ended.code == 0);
-    return read_json_file(scratch / actors / "performance.json");
-  };
-  const Json devices = counted("devices"), groups = counted("groups");
-  CHECK(devices["actors"] == 8 + 1 + 1);  // and the clients
-  CHECK(groups["actors"] == 1 + 1 + 1);
-  CHECK(devices["hosts"] == 8 + 1 + 1);  // and the node's processor
-  CHECK(groups["hosts"] == devices["hosts"]);
-  CHECK(devices["activities"] > 100);
-}
-
 TEST_CASE("weir run: the timeline draws the operators of a step of each kind, in it and unit by unit") {
   const ScratchDirectory scratch;
   REQUIRE(run_weir({"run", shipped("parallelism/tensor_parallel.json"), "--set",

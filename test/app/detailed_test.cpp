@@ -156,3 +156,20 @@ TEST_CASE("results: what was asked is no metric of what came out") {
     metrics[name] = value;
   CHECK(metrics == std::map<std::string, double>{{"completed", 5}});
 }
+
+TEST_CASE("performance.json: each GPU and the host's memory is an actor on a host of its own") {
+  const ScratchDirectory scratch;
+  const auto counted = [&](const char* actors) {
+    const Ended ended = run_weir(
+        {"run", shipped("l3/quick.json"), "--out", actors, "--set", std::string("/actors=\"") + actors + '"'},
+        {.folder = scratch.path()});
+    REQUIRE(ended.code == 0);
+    return read_json_file(scratch / actors / "performance.json");
+  };
+  const Json devices = counted("devices"), groups = counted("groups");
+  CHECK(devices["actors"] == 8 + 1 + 1);  // and the clients
+  CHECK(groups["actors"] == 1 + 1 + 1);
+  CHECK(devices["hosts"] == 8 + 1 + 1);  // and the node's processor
+  CHECK(groups["hosts"] == devices["hosts"]);
+  CHECK(devices["activities"] > 100);
+}

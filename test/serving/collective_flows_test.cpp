@@ -6,6 +6,7 @@
 
 #include "sim/app/child_process.h"
 #include "sim/serving/platform/courier.h"
+#include "sim/serving/platform/engine.h"
 #include "test/serving/run_in_child.h"
 
 using namespace weir;
@@ -53,6 +54,14 @@ std::string play_all(const Case& c) {
   return {reinterpret_cast<const char*>(took.data()), took.size() * sizeof(double)};
 }
 
+// In seconds, by kind and size.
+std::vector<double> times_of(const ChildResult& child) {
+  std::vector<double> took(child.output.size() / sizeof(double));
+  std::memcpy(took.data(), child.output.data(), child.output.size());
+  REQUIRE(took.size() == std::size(all_kinds) * std::size(sizes));
+  return took;
+}
+
 }  // namespace
 
 TEST_CASE("collectives: played as flows on idle links they take what the closed form says", "[engine]") {
@@ -68,9 +77,7 @@ TEST_CASE("collectives: played as flows on idle links they take what the closed 
         REQUIRE(child.error == "");
         const LinkSpec links = scenario_of(cases[i]).nodes[0].interconnect;
         const auto closed = make_collectives(links, "");
-        std::vector<double> took(child.output.size() / sizeof(double));
-        std::memcpy(took.data(), child.output.data(), child.output.size());
-        REQUIRE(took.size() == std::size(all_kinds) * std::size(sizes));
+        const std::vector<double> took = times_of(child);
         auto next = took.begin();
         for (const Collective op : all_kinds)
           for (const double bytes : sizes) {
@@ -148,8 +155,9 @@ std::string play_over(const Nodes& c) {
 
 TEST_CASE("collectives: played as flows over nodes they take what the closed form by level says",
           "[engine]") {
-  // A NIC a device; one for all four of a node; more than devices.
-  const std::vector<Nodes> cases = {{2, 4, nullptr}, {4, 4, nullptr}, {2, 4, 1}, {2, 4, 2}, {2, 4, 8}};
+  // A NIC a device; one for all four of a node; fewer than devices, and no divisor of them; more.
+  const std::vector<Nodes> cases = {{2, 4, nullptr}, {4, 4, nullptr}, {2, 4, 1},
+                                    {2, 4, 2},       {2, 4, 3},       {2, 4, 8}};
   std::size_t ended = 0;
   in_children(
       cases.size(), 1, [&](std::size_t i) { return play_over(cases[i]); },
@@ -159,9 +167,7 @@ TEST_CASE("collectives: played as flows over nodes they take what the closed for
         const Plan plan = plan_over(cases[i]);
         const Rank& rank = plan.replicas[0].rank;
         REQUIRE(rank.levels);
-        std::vector<double> took(child.output.size() / sizeof(double));
-        std::memcpy(took.data(), child.output.data(), child.output.size());
-        REQUIRE(took.size() == std::size(all_kinds) * std::size(sizes));
+        const std::vector<double> took = times_of(child);
         auto next = took.begin();
         for (const Collective op : all_kinds)
           for (const double bytes : sizes) {

@@ -1,10 +1,11 @@
-// What a step's operators send over the host's link, beside a KV cache that moves there.
+// The operators of a step send over the host's link, beside a KV cache that moves there.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <simgrid/s4u.hpp>
 
 #include "sim/app/child_process.h"
 #include "sim/serving/platform/courier.h"
+#include "sim/serving/platform/engine.h"
 #include "test/serving/run_in_child.h"
 
 using namespace weir;

@@ -3,20 +3,16 @@
 // NVLink (or its like) between devices, PCIe to the host and to the network, and the network's topology
 // between nodes. Built once, before the engine runs; gives out hosts, and the flows between them.
 #include <simgrid/forward.h>
-#include <memory>
+
 #include <vector>
 
 #include "sim/plan/plan.h"
 
 namespace weir {
 
-// SimGrid with the network model that Weir means; one a process. Before any Cluster.
-std::unique_ptr<simgrid::s4u::Engine> make_engine();
-Seconds now();  // on its clock
-
 class Cluster {
  public:
-  explicit Cluster(const Scenario& scenario);  // needs a SimGrid Engine
+  explicit Cluster(const Scenario& scenario);  // after make_engine()
   simgrid::s4u::Host* device(DevicePlace place) const;
   simgrid::s4u::Host* node(int node) const;         // its CPU and memory
   simgrid::s4u::Host* host_memory(int node) const;  // that computes, if the node has some
@@ -37,7 +33,7 @@ struct LinkFlow {
   simgrid::s4u::Host* from;
   simgrid::s4u::Host* to;
   Bytes bytes;
-  Seconds at_least{0};  // it takes, alone: no faster than a step's operators send it
+  Seconds at_least{0};  // alone it takes so long, as a step's operators send it; 0: as the links allow
 };
 
 }  // namespace weir

@@ -5,12 +5,13 @@
 #include <cmath>
 #include <simgrid/s4u.hpp>
 
+#include "devices/actor/clock.h"
+#include "sim/serving/platform/engine.h"
+
 namespace weir {
 namespace sg4 = simgrid::s4u;
 
 namespace {
-
-std::int64_t begun = 0;  // SimGrid 3.32 has no signal of a flow's start (Comm::on_start is declared alone)
 
 Seconds latency(const LinkFlow& flow) {
   std::vector<sg4::Link*> links;
@@ -37,10 +38,10 @@ sg4::ActorPtr start_paced(const LinkFlow& flow) {
 
 }  // namespace
 
-Sending::Sending(std::vector<LinkFlow> flows) : flows_(std::move(flows)), start_(sg4::Engine::get_clock()) {
+Sending::Sending(std::vector<LinkFlow> flows) : flows_(std::move(flows)), start_(now()) {
   for (const LinkFlow& flow : flows_) {
     if (flow.bytes <= Bytes(0) || flow.from == flow.to) continue;
-    ++begun;
+    count_flow();
     if (flow.at_least > Seconds(0))
       paced_.push_back(start_paced(flow));
     else
@@ -51,11 +52,7 @@ Sending::Sending(std::vector<LinkFlow> flows) : flows_(std::move(flows)), start_
 void Sending::wait(LinkTraffic* traffic) {
   sg4::Comm::wait_all(comms_);
   for (const sg4::ActorPtr& receiver : paced_) receiver->join();
-  if (traffic) traffic->carried(flows_, start_, Seconds(sg4::Engine::get_clock()));
-}
-
-std::int64_t flows_begun() {
-  return begun;
+  if (traffic) traffic->carried(flows_, start_, now());
 }
 
 void send_and_wait(std::vector<LinkFlow> flows, LinkTraffic* traffic) {

@@ -18,8 +18,8 @@ namespace weir {
 class Sending {
  public:
   explicit Sending(std::vector<LinkFlow> flows);
-  void wait(
-      LinkTraffic* traffic);  // blocks the calling actor until all have arrived; `traffic` hears of them
+  // Blocks the calling actor until all have arrived; `traffic` hears of them.
+  void wait(LinkTraffic* traffic);
 
  private:
   std::vector<LinkFlow> flows_;
@@ -28,7 +28,6 @@ class Sending {
   std::vector<simgrid::s4u::ActorPtr> paced_;  // that receive those with a rate
 };
 void send_and_wait(std::vector<LinkFlow> flows, LinkTraffic* traffic);
-std::int64_t flows_begun();  // in this process
 
 // Plays a collective's rounds over its ranks; blocks. The oracle of the closed forms, and slow.
 void play_collective(const std::vector<std::vector<Message>>& rounds,

@@ -143,8 +143,7 @@ struct RunResult {
   std::vector<PredictionErrors> predictions;  // one a replica with a learned predictor
   std::vector<std::string> notes;
   std::int64_t events = 0;
-  std::int64_t actors = 0, hosts = 0,
-               activities = 0;  // of the simulation: executions and flows are activities
+  std::int64_t actors = 0, hosts = 0, activities = 0;  // of SimGrid: activities are executions and flows
 };
 
 }  // namespace weir

@@ -53,7 +53,7 @@ TEST_CASE("collectives by level: an all-reduce adds up every part of everyone, b
     for (const int nodes : {2, 3, 5, 8}) {
       const int per_node = 4, ranks = nodes * per_node;
       const NodeLevels of = levels(nodes, per_node);
-      // Whose data each rank has heard of, by whatever way.
+      // By rank, the ranks whose data it has heard of, by whatever way.
       std::vector<std::set<int>> heard(static_cast<std::size_t>(ranks));
       for (int r = 0; r < ranks; ++r) heard[static_cast<std::size_t>(r)] = {r};
       for (const auto& round : rounds_by_level(Collective::all_reduce, Bytes(bytes), inside, of)) {

@@ -1,0 +1,68 @@
+// Tensor-parallel groups over nodes: with as many devices in each by level, else as one ring.
+#include <catch2/catch.hpp>
+
+#include "sim/core/errors.h"
+#include "sim/plan/plan.h"
+#include "test/serving/random_scenario.h"
+
+using namespace weir;
+
+namespace {
+
+// Nodes of H100 on NVLink, whose collectives an engine's library has measured, and one replica after another.
+Json over_nodes(const Json& devices_by_node, const Json& tensors) {
+  Json s = test::small_scenario();
+  s["cluster"]["nodes"] = Json::array();
+  for (const Json& devices : devices_by_node)
+    s["cluster"]["nodes"].push_back(
+        {{"devices", {{{"kind", "h100_sxm"}, {"count", devices}}}}, {"interconnect", "nvlink4_switch"}});
+  s["cluster"]["network"] = {{"link_bandwidth_gb_per_s", 25}, {"link_latency_us", 3}};
+  s["serving"]["replicas"] = Json::array();
+  for (const Json& tensor : tensors)
+    s["serving"]["replicas"].push_back(
+        {{"parallelism", {{"tensor", tensor}}}, {"engine", {{"kind", "vllm_v1"}}}});
+  return s;
+}
+
+constexpr Collective all_reduce = Collective::all_reduce;
+
+}  // namespace
+
+TEST_CASE("groups over nodes: as many devices in each go by level, over a rail a device") {
+  const Plan plan = read_plan(over_nodes({4, 4}, {8}), "test.json");
+  const Rank& rank = plan.replicas[0].rank;
+  REQUIRE(rank.levels);
+  CHECK(rank.levels->nodes == 2);
+  CHECK(rank.levels->per_node == 4);
+  CHECK(rank.levels->network.bandwidth.value() == Approx(25e9));
+  CHECK(rank.levels->network.latency.value() == Approx(2 * (3e-6 + pcie_latency.value())));
+}
+
+TEST_CASE("groups over nodes: an uneven one is a ring over the network, which no library has measured") {
+  Json scenario = over_nodes({3}, {4});
+  scenario["cluster"]["nodes"][0]["count"] = 2;
+  const Plan uneven = read_plan(scenario, "test.json");
+  const Rank& rank = uneven.replicas[0].rank;
+  REQUIRE_FALSE(rank.levels);
+  CHECK(rank.links.shape == LinkShape::ring);
+  CHECK(rank.links.bandwidth.value() == Approx(25e9));
+  const LinkSpec idle{
+      .shape = LinkShape::ring, .bandwidth = rank.links.bandwidth, .latency = rank.links.latency};
+  for (const double bytes : {1e3, 1e5, 1e7})
+    CHECK(rank.collectives->time(all_reduce, Bytes(bytes), 4).value() ==
+          Approx(make_collectives(idle, "")->time(all_reduce, Bytes(bytes), 4).value()));
+}
+
+TEST_CASE("groups over nodes: replicas of one entry have the same share of each node, or are refused") {
+  Json scenario = over_nodes({3}, {4});
+  scenario["cluster"]["nodes"][0]["count"] = 3;
+  scenario["serving"]["replicas"][0]["count"] = 2;
+  try {
+    read_plan(scenario, "test.json");
+    FAIL("was read");
+  } catch (const ConfigError& e) {
+    REQUIRE(e.problems().size() == 1);
+    CHECK(e.problems()[0].pointer == "/serving/replicas/0");
+    CHECK_THAT(e.problems()[0].what, Catch::Contains("replica 2 of 2 would have other shares of nodes"));
+  }
+}
