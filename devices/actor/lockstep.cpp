@@ -13,6 +13,9 @@ namespace weir {
 namespace sg4 = simgrid::s4u;
 namespace {
 
+// SimGrid clears much of an actor's stack as it makes it. 16 KB are enough for the calls of serve().
+constexpr unsigned stack_bytes = 32 * 1024;
+
 double speed(const Lockstep::Device& device) {
   return device.availability ? device.availability->speed_at(now()) : 1;
 }
@@ -45,7 +48,10 @@ void Lockstep::start() {
   for (std::size_t i = 1; i < players_.size(); ++i) {
     Player& player = *players_[i];
     const std::string name = fmt::format("{} {} {}", name_, player.device.beside ? "memory" : "device", i);
-    sg4::Actor::create(name, player.device.host, [this, &player] { serve(player); })->daemonize();
+    sg4::Actor::init(name, player.device.host)
+        ->set_stacksize(stack_bytes)
+        ->start([this, &player] { serve(player); })
+        ->daemonize();
   }
 }
 

@@ -1,7 +1,7 @@
 // The queue's length is its work, in prompt and output tokens: requests of very unlike lengths then spread
 // evenly, which counting them would not. It knows output lengths beforehand, as no real router does: an upper
 // bound.
-#include <algorithm>
+#include <limits>
 
 #include "policies/routing/routing.h"
 
@@ -11,10 +11,16 @@ namespace {
 class JoinShortestQueue final : public RoutingPolicy {
  public:
   std::size_t route(const Request&, const RoutingView& view) const override {
-    const auto least = std::ranges::min_element(view.replicas, {}, &ReplicaLoad::outstanding_tokens);
-    return static_cast<std::size_t>(least - view.replicas.begin());
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::size_t chosen = 0, number = 0;
+    for (const ReplicaGroup* group : view.groups)
+      for (std::size_t replica = 0; replica < group->size(); ++replica, ++number)
+        if (const std::int64_t tokens = group->outstanding_tokens(replica); tokens < least) {
+          least = tokens;
+          chosen = number;
+        }
+    return chosen;
   }
-  bool reads_tokens() const override { return true; }
 };
 
 }  // namespace

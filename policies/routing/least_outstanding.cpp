@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <limits>
 
 #include "policies/routing/routing.h"
 
@@ -8,8 +8,17 @@ namespace {
 class LeastOutstanding final : public RoutingPolicy {
  public:
   std::size_t route(const Request&, const RoutingView& view) const override {
-    const auto least = std::ranges::min_element(view.replicas, {}, &ReplicaLoad::outstanding_requests);
-    return static_cast<std::size_t>(least - view.replicas.begin());
+    std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+    std::size_t chosen = 0, first = 0;
+    for (const ReplicaGroup* group : view.groups) {
+      const std::size_t least = group->fewest_requests();
+      if (group->outstanding_requests(least) < fewest) {
+        fewest = group->outstanding_requests(least);
+        chosen = first + least;
+      }
+      first += group->size();
+    }
+    return chosen;
   }
 };
 

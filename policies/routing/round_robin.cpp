@@ -6,7 +6,7 @@ namespace {
 class RoundRobin final : public RoutingPolicy {
  public:
   std::size_t route(const Request&, const RoutingView& view) const override {
-    return static_cast<std::size_t>(view.routed) % view.replicas.size();
+    return static_cast<std::size_t>(view.routed) % view.size();
   }
 };
 

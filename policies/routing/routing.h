@@ -4,28 +4,29 @@
 #include <cstdint>
 #include <span>
 
+#include "policies/routing/replica_group.h"
 #include "sim/core/catalog.h"
 #include "sim/core/request.h"
 
 namespace weir {
 
-struct ReplicaLoad {
-  std::int64_t outstanding_requests;  // queued or running
-  std::int64_t outstanding_tokens;    // prompt and output tokens still to compute of those; see reads_tokens
-};
-
 struct RoutingView {
-  std::span<const ReplicaLoad> replicas;  // those that may take the request; at least one
-  std::int64_t routed;                    // requests routed to them so far
+  // Those that may take the request, at least one. Policies number all of their replicas in this order.
+  std::span<const ReplicaGroup* const> groups;
+  std::int64_t routed;  // requests routed to them so far
+
+  std::size_t size() const {
+    std::size_t replicas = 0;
+    for (const ReplicaGroup* group : groups) replicas += group->size();
+    return replicas;
+  }
 };
 
 class RoutingPolicy {
  public:
   virtual ~RoutingPolicy() = default;
-  // Index into replicas.
+  // The number of a replica, below view.size().
   virtual std::size_t route(const Request& request, const RoutingView& view) const = 0;
-  // Counting tokens in the middle of a fast-forwarded run costs time; only for policies that say so.
-  virtual bool reads_tokens() const { return false; }
 };
 
 const Catalog<RoutingPolicy>& routing_policies();

@@ -2,34 +2,65 @@
 
 #include <algorithm>
 
+#include "devices/actor/clock.h"
+#include "sim/plan/servable.h"
+
 namespace weir {
 
+void Router::Group::add(Server& server) {
+  servers_.push_back(&server);
+  add_replica();
+}
+
+void Router::Group::changed(std::size_t server) {
+  set_outstanding_requests(server, servers_[server]->replica().outstanding_requests());
+}
+
+bool Router::Group::serves(const Request& request) const {
+  return can_serve(plan_, request);
+}
+
+std::int64_t Router::Group::outstanding_tokens(std::size_t server) const {
+  return servers_[server]->outstanding_tokens(now());
+}
+
 void Router::add(Server& server) {
-  (server.replica().plan().spec.role == Role::decode ? back_ : front_).servers.push_back(&server);
-}
-
-Server* Router::choose(const Request& request, Group& group, Seconds now) {
-  loads_.clear();
-  able_.clear();
-  for (Server* server : group.servers) {
-    if (!server->replica().fits(request)) continue;
-    able_.push_back(server);
-    loads_.push_back({server->replica().outstanding_requests(),
-                      policy_.reads_tokens() ? server->outstanding_tokens(now) : 0});
+  const ReplicaPlan& plan = server.replica().plan();
+  if (groups_.empty() || !groups_.back().is_of(plan)) {
+    groups_.emplace_back(plan);
+    (plan.spec.role == Role::decode ? back_ : front_).groups.push_back(&groups_.back());
   }
+  place_of_.emplace_back(&groups_.back(), groups_.back().size());
+  groups_.back().add(server);
+}
+
+void Router::changed(int replica) {
+  const auto [group, server] = place_of_[static_cast<std::size_t>(replica)];
+  group->changed(server);
+}
+
+Server* Router::choose(const Request& request, Side& side) {
+  able_.clear();
+  for (const Group* group : side.groups)
+    if (group->serves(request)) able_.push_back(group);
   if (able_.empty()) return nullptr;
-  return able_[policy_.route(request, {.replicas = loads_, .routed = group.routed++})];
+  std::size_t chosen = policy_.route(request, {.groups = able_, .routed = side.routed++});
+  for (const ReplicaGroup* group : able_) {
+    if (chosen < group->size()) return &(*static_cast<const Group*>(group))[chosen];
+    chosen -= group->size();
+  }
+  throw std::logic_error("a routing policy chose a replica that is not there");
 }
 
-Server* Router::for_prompt(const Request& request, Seconds now) {
-  const bool can_end = back_.servers.empty() || request.output_tokens == 1 ||
-                       std::any_of(back_.servers.begin(), back_.servers.end(),
-                                   [&](Server* server) { return server->replica().fits(request); });
-  return can_end ? choose(request, front_, now) : nullptr;
+Server* Router::for_prompt(const Request& request) {
+  const bool can_end =
+      back_.groups.empty() || request.output_tokens == 1 ||
+      std::ranges::any_of(back_.groups, [&](Group* group) { return group->serves(request); });
+  return can_end ? choose(request, front_) : nullptr;
 }
 
-Server& Router::for_handover(const Request& request, Seconds now) {
-  return *choose(request, back_, now);  // for_prompt() saw that there is one
+Server& Router::for_handover(const Request& request) {
+  return *choose(request, back_);  // for_prompt() saw that there is one
 }
 
 }  // namespace weir

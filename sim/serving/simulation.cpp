@@ -88,7 +88,7 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
   const int number = static_cast<int>(index);
   auto replica = std::make_unique<Replica>(
       number, plan, positions_, recorder_,
-      Replica::Events{.finished = [this](std::int32_t) { finished(); },
+      Replica::Events{.finished = [this, number](std::int32_t) { router_.changed(number), finished(); },
                       .hand_over = [this, number](std::int32_t request) { hand_over(request, number); }});
   replica->expect(predictors_.times_for(plan));
   charged_.insert(charged_.end(), place.size(), &plan.rank.on->spec());
@@ -117,7 +117,7 @@ void Simulation::submit(std::int32_t request) {
   // An open loop's actor may wake a rounding of the clock early.
   if (scenario_.workload.closed_loop || record.request.arrival > now()) record.request.arrival = now();
   if (request == scenario_.workload.warmup_requests) recorder_.measure_from(now());
-  Server* server = router_.for_prompt(record.request, now());
+  Server* server = router_.for_prompt(record.request);
   if (!server) {
     record.status = RequestStatus::rejected;
     rejected_tokens_ += static_cast<double>(record.request.output_tokens);
@@ -128,6 +128,7 @@ void Simulation::submit(std::int32_t request) {
     server->submit_in_generation(request);
   else
     server->submit(request);
+  router_.changed(server->replica().index());
 }
 
 // A rejected request frees its place at once: a loop, not a recursion as deep as the trace.
@@ -146,7 +147,10 @@ void Simulation::finished() {
 }
 
 void Simulation::hand_over(std::int32_t request, int from) {
-  router_.for_handover(recorder_.record(request).request, now()).submit_handover(request, from);
+  router_.changed(from);
+  Server& to = router_.for_handover(recorder_.record(request).request);
+  to.submit_handover(request, from);
+  router_.changed(to.replica().index());
 }
 
 void Simulation::move(const KvMove& m, std::function<void()> arrived) {

@@ -102,6 +102,29 @@ std::vector<std::string> peer_trace() {
       R"(/workload/arrivals={"kind": "trace"})"};
 }
 
+// The million's scenario on so many replicas, each with its share of the load.
+std::vector<std::string> replicas(int count, int requests) {
+  return {fmt::format("/cluster/nodes/0/count={}", count / 8),
+          fmt::format("/serving/replicas/0/count={}", count),
+          fmt::format("/workload/requests/count={}", requests),
+          fmt::format("/workload/arrivals/rate_per_s={}", 2250. * count / 64)};
+}
+
+std::vector<std::string> nodes_of_eight(int count) {
+  return {fmt::format("/cluster/nodes/0/count={}", count), R"(/cluster/network={"topology": "fat_tree"})",
+          fmt::format(R"(/serving/replicas/0={{"count": {}, "parallelism": {{"tensor": 8}}}})", count),
+          "/workload/requests/count=1000"};
+}
+
+// Prefill on half of the nodes, decode on the others, so that all links are there.
+std::vector<std::string> handing_over(int count) {
+  std::vector<std::string> settings = nodes_of_eight(count);
+  const std::string half = fmt::format(R"("count": {}, "parallelism": {{"tensor": 8}})", count / 2);
+  settings[2] =
+      fmt::format(R"(/serving/replicas=[{{{0}, "role": "prefill"}}, {{{0}, "role": "decode"}}])", half);
+  return settings;
+}
+
 }  // namespace
 
 int main() {
@@ -123,5 +146,13 @@ int main() {
                                    {"/workload/requests/count=10000"}, {});
   const Cost large = bench.measure("1,000,000 requests, 8B on 64 replicas", "million.json", {}, 20, 500);
   bench.ratio("  CPU a request, over that of 10,000", large.cpu_s / 1e6 / (small.cpu_s / 1e4), 1.2);
+  bench.measure("1,000,000 requests, 8B on 512 replicas", "million.json", replicas(512, 1'000'000), 12);
+  const Cost few =
+      bench.measure("400,000 requests, 8B on 64 replicas", "million.json", replicas(64, 400'000), {});
+  const Cost many = bench.measure("  on 2,048 replicas", "million.json", replicas(2048, 400'000), {});
+  bench.ratio("  CPU a request on 2,048, over that on 64", many.cpu_s / few.cpu_s, 2.5);
+  bench.measure("a fat tree of 2,048 nodes of 8, 1,000 requests at TP8", "million.json", nodes_of_eight(2048),
+                3);
+  bench.measure("  with links, prefill and decode apart", "million.json", handing_over(2048), 6);
   return bench.met() ? 0 : 1;
 }

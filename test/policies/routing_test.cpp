@@ -16,19 +16,63 @@ std::shared_ptr<const RoutingPolicy> make_router(const std::string& kind) {
   return policy;
 }
 
+struct Load {
+  std::int64_t requests, tokens;
+};
+
+class Group final : public ReplicaGroup {
+ public:
+  explicit Group(const std::vector<Load>& loads) {
+    for (const Load& load : loads) {
+      add_replica();
+      set(tokens_.size(), load);
+    }
+  }
+  void set(std::size_t replica, Load load) {
+    set_outstanding_requests(replica, load.requests);
+    tokens_.resize(std::max(tokens_.size(), replica + 1));
+    tokens_[replica] = load.tokens;
+  }
+  void take(std::size_t replica, const Request& request) {
+    set(replica,
+        {outstanding_requests(replica) + 1, tokens_[replica] + request.input_tokens + request.output_tokens});
+  }
+  std::int64_t outstanding_tokens(std::size_t replica) const override { return tokens_[replica]; }
+  std::int64_t spread_of_requests() const {
+    std::int64_t least = outstanding_requests(0), most = least;
+    for (std::size_t i = 0; i < size(); ++i) {
+      least = std::min(least, outstanding_requests(i));
+      most = std::max(most, outstanding_requests(i));
+    }
+    return most - least;
+  }
+  std::int64_t spread_of_tokens() const {
+    const auto [least, most] = std::ranges::minmax(tokens_);
+    return most - least;
+  }
+
+ private:
+  std::vector<std::int64_t> tokens_;
+};
+
+std::size_t route(const std::string& kind, const std::vector<const ReplicaGroup*>& groups,
+                  std::int64_t routed) {
+  return make_router(kind)->route({}, {groups, routed});
+}
+
 // Routes `requests` of unlike lengths, none of which ever ends.
-std::vector<ReplicaLoad> pile_up(const std::string& kind, std::size_t replicas, int requests, unsigned seed) {
+Group pile_up(const std::string& kind, std::size_t replicas, int requests, unsigned seed) {
   const auto router = make_router(kind);
   Dice dice(seed);
-  std::vector<ReplicaLoad> loads(replicas, ReplicaLoad{0, 0});
+  Group group(std::vector<Load>(replicas, Load{0, 0}));
   for (int routed = 0; routed < requests; ++routed) {
     const Request request{{}, dice(1, 1000), dice(1, 1000)};
-    const std::size_t to = router->route(request, {loads, routed});
+    const ReplicaGroup* const all[] = {&group};
+    const std::size_t to = router->route(request, {all, routed});
     REQUIRE(to < replicas);
-    ++loads[to].outstanding_requests;
-    loads[to].outstanding_tokens += request.input_tokens + request.output_tokens;
+    group.take(to, request);
   }
-  return loads;
+  return group;
 }
 
 }  // namespace
@@ -36,29 +80,38 @@ std::vector<ReplicaLoad> pile_up(const std::string& kind, std::size_t replicas, 
 TEST_CASE("routing: without completions the load spreads as evenly as the policy promises", "[routing]") {
   for (unsigned seed = 0; seed < 100; ++seed) {
     const std::size_t replicas = 1 + seed % 9;
-    for (const char* kind : {"round_robin", "least_outstanding"}) {
-      const auto loads = pile_up(kind, replicas, 200, seed);
-      const auto [least, most] = std::ranges::minmax(loads, {}, &ReplicaLoad::outstanding_requests);
-      CHECK(most.outstanding_requests - least.outstanding_requests <= 1);
+    for (const char* kind : {"round_robin", "least_outstanding"})
+      CHECK(pile_up(kind, replicas, 200, seed).spread_of_requests() <= 1);
+    // The longest request.
+    CHECK(pile_up("join_shortest_queue", replicas, 200, seed).spread_of_tokens() <= 2000);
+  }
+}
+
+TEST_CASE("routing: the fewest requests of a group are those that a walk through it finds", "[routing]") {
+  for (const std::size_t replicas : {1, 2, 3, 5, 8, 13, 64, 100}) {
+    Dice dice(static_cast<unsigned>(replicas));
+    std::vector<std::int64_t> requests(replicas, 0);
+    Group group(std::vector<Load>(replicas, Load{0, 0}));
+    for (int change = 0; change < 1000; ++change) {
+      const auto at = static_cast<std::size_t>(dice(0, static_cast<std::int64_t>(replicas) - 1));
+      requests[at] = dice(0, 5);
+      group.set(at, {requests[at], 0});
+      CHECK(group.fewest_requests() ==
+            static_cast<std::size_t>(std::ranges::min_element(requests) - requests.begin()));
     }
-    const auto loads = pile_up("join_shortest_queue", replicas, 200, seed);
-    const auto [least, most] = std::ranges::minmax(loads, {}, &ReplicaLoad::outstanding_tokens);
-    CHECK(most.outstanding_tokens - least.outstanding_tokens <= 2000);  // the longest request
   }
 }
 
 TEST_CASE("routing: round_robin goes round, whatever the loads", "[routing]") {
-  const std::vector<ReplicaLoad> loads = {{9, 9}, {0, 0}, {5, 5}};
-  const auto router = make_router("round_robin");
+  const Group some({{9, 9}, {0, 0}}), other({{5, 5}});
   for (std::int64_t routed = 0; routed < 7; ++routed)
-    CHECK(router->route({}, {loads, routed}) == static_cast<std::size_t>(routed % 3));
+    CHECK(route("round_robin", {&some, &other}, routed) == static_cast<std::size_t>(routed % 3));
 }
 
 TEST_CASE("routing: the others take the least loaded, by requests or by tokens, the first of equals",
           "[routing]") {
-  const std::vector<ReplicaLoad> loads = {{3, 10}, {2, 50}, {2, 10}, {4, 7}, {4, 7}};
-  CHECK(make_router("least_outstanding")->route({}, {loads, 4}) == 1);
-  CHECK(make_router("join_shortest_queue")->route({}, {loads, 4}) == 3);
-  CHECK(make_router("join_shortest_queue")->reads_tokens());
-  CHECK_FALSE(make_router("least_outstanding")->reads_tokens());
+  const Group some({{3, 10}, {2, 50}}), others({{2, 10}, {4, 7}, {4, 7}});
+  CHECK(route("least_outstanding", {&some, &others}, 4) == 1);
+  CHECK(route("least_outstanding", {&others, &some}, 4) == 0);
+  CHECK(route("join_shortest_queue", {&some, &others}, 4) == 3);
 }

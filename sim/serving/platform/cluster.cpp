@@ -46,16 +46,29 @@ Cluster::Cluster(const Scenario& scenario) {
   const double bandwidth = of_a_node.value(), latency = network.link_latency.value();
   const std::string& topology = count > 1 ? network.topology : "star";
   const Senders senders = senders_of(scenario);
-  nodes_.resize(specs.size());
 
-  const auto add = [&](sg4::NetZone* parent, unsigned long i) {
-    const BuiltNode built = build_node(*specs[i], static_cast<int>(i), network, parent, senders);
-    nodes_[i] = {built.host, built.memory, built.devices, specs[i]};
+  const auto keep = [&](const BuiltNode& built, unsigned long i) {
+    nodes_.push_back({built.host, built.memory, built.devices, specs[i]});
     return built;
+  };
+  if (!senders.any) {
+    sg4::NetZone* zone = sg4::create_empty_zone("hosts");
+    for (unsigned long i = 0; i < count; ++i) keep(build_hosts(*specs[i], static_cast<int>(i), zone), i);
+    zone->seal();
+    return;
+  }
+  std::vector<NodeWires> wires;
+  const auto wire_all = [&](sg4::NetZone* root) {
+    for (unsigned long i = 0; i < count; ++i)
+      wires.push_back(wire_node(*specs[i], static_cast<int>(i), network, root));
+  };
+  const auto add = [&](sg4::NetZone* parent, unsigned long i) {
+    return keep(build_node(*specs[i], static_cast<int>(i), wires[i], parent, senders.peers), i);
   };
   if (topology == "star" || topology == "full_mesh") {
     sg4::NetZone* root =
         topology == "star" ? sg4::create_star_zone("network") : sg4::create_full_zone("network");
+    wire_all(root);
     std::vector<BuiltNode> built;
     for (unsigned long i = 0; i < count; ++i) built.push_back(add(root, i));
     for (unsigned long a = 0; a < count; ++a) {
@@ -77,6 +90,7 @@ Cluster::Cluster(const Scenario& scenario) {
     return;
   }
   sg4::NetZone* parent = sg4::create_empty_zone("root");
+  wire_all(parent);
   const sg4::ClusterCallbacks leaves(
       [&](sg4::NetZone* zone, const std::vector<unsigned long>&, unsigned long id) {
         if (id < count) {

@@ -28,7 +28,7 @@ std::unique_ptr<sg4::Engine> make_engine() {
   auto engine = std::make_unique<sg4::Engine>(&argc, argv);
   sigaction(SIGINT, &ours, nullptr);
   for (const char* setting : {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e30",
-                              "contexts/guard-size:0", "contexts/stack-size:256"})
+                              "contexts/guard-size:0", "contexts/stack-size:128"})
     sg4::Engine::set_config(setting);
   counted = {};
   sg4::Actor::on_creation_cb([](sg4::Actor&) { ++counted.actors; });

@@ -14,12 +14,6 @@ using NetPoint = simgrid::kernel::routing::NetPoint;
 
 constexpr double second_a_second = 1;  // hosts execute times, which come from the latency models
 
-struct Wires {                                        // of one device
-  sg4::Link *out = nullptr, *in = nullptr;            // to and from its peers
-  sg4::Link *pcie_out = nullptr, *pcie_in = nullptr;  // to and from host and network
-  sg4::Link *nic_out = nullptr, *nic_in = nullptr;    // to and from the network
-};
-
 // A host of a device, or of as many as share one.
 sg4::Host* host(sg4::NetZone* zone, const std::string& name, const Availability* availability,
                 int shared_by = 1) {
@@ -32,6 +26,14 @@ sg4::Host* host(sg4::NetZone* zone, const std::string& name, const Availability*
         simgrid::kernel::profile::ProfileBuilder::from_string(name + " speed", changes, -1));
   }
   return made->seal();
+}
+
+std::string node_name(int index) {
+  return fmt::format("node{}", index);
+}
+
+std::string device_name(const std::string& node, const DeviceSpec& kind, std::size_t number) {
+  return fmt::format("{}.{}-{}", node, kind.kind, number);
 }
 
 // Between two devices of a node, the way their interconnect's shape has it; without one, through the host's
@@ -120,30 +122,43 @@ Route route(std::initializer_list<sg4::Link*> links) {
   return made;
 }
 
-BuiltNode build_node(const NodeSpec& spec, int index, const NetworkSpec& network, sg4::NetZone* parent,
-                     Senders senders) {
-  const std::string name = fmt::format("node{}", index);
-  sg4::NetZone* zone = sg4::create_full_zone(name)->set_parent(parent);
-  BuiltNode node{zone, zone->create_router(name + ".switch"), host(zone, name, nullptr), nullptr, {}};
-  std::vector<Wires> wires;
+NodeWires wire_node(const NodeSpec& spec, int index, const NetworkSpec& network, sg4::NetZone* root) {
+  const std::string name = node_name(index);
+  NodeWires wires;
   for (const DeviceGroup& group : spec.devices)
     for (int i = 0; i < group.count; ++i) {
       const DeviceSpec& kind = group.device->spec();
-      const std::string device = fmt::format("{}.{}-{}", name, kind.kind, node.devices.size());
-      node.devices.push_back(host(zone, device, group.availability_of(i)));
-      if (senders.any) wires.push_back(wires_of(zone, device, spec.interconnect, kind.host_bandwidth));
+      wires.devices.push_back(wires_of(root, device_name(name, kind, wires.devices.size()), spec.interconnect,
+                                       kind.host_bandwidth));
     }
-  if (senders.any) {
-    add_nics(zone, name, network, wires);
-    add_routes(node, name, spec.interconnect, wires, senders.peers);
-  }
+  add_nics(root, name, network, wires.devices);
+  // The host reaches the network over a slot like its devices'.
+  wires.nic = link(root, name + ".nic", spec.devices.front().device->spec().host_bandwidth, pcie_latency);
+  return wires;
+}
+
+BuiltNode build_hosts(const NodeSpec& spec, int index, sg4::NetZone* zone) {
+  const std::string name = node_name(index);
+  BuiltNode node{zone, nullptr, host(zone, name, nullptr), nullptr, {}};
+  for (const DeviceGroup& group : spec.devices)
+    for (int i = 0; i < group.count; ++i)
+      node.devices.push_back(
+          host(zone, device_name(name, group.device->spec(), node.devices.size()), group.availability_of(i)));
   if (spec.host_memory)
     node.memory = host(zone, fmt::format("{}.{}", name, spec.host_memory->spec().kind),
                        &spec.host_availability, static_cast<int>(node.devices.size()));
-  // The host reaches the network over a slot like its devices'.
-  sg4::Link* nic =
-      link(zone, name + ".nic", spec.devices.front().device->spec().host_bandwidth, pcie_latency);
-  zone->add_route(node.host->get_netpoint(), node.gateway, nullptr, nullptr, route({nic}), true);
+  return node;
+}
+
+BuiltNode build_node(const NodeSpec& spec, int index, const NodeWires& wires, sg4::NetZone* parent,
+                     bool peers) {
+  const std::string name = node_name(index);
+  sg4::NetZone* zone = sg4::create_full_zone(name)->set_parent(parent);
+  NetPoint* gateway = zone->create_router(name + ".switch");
+  BuiltNode node = build_hosts(spec, index, zone);
+  node.gateway = gateway;
+  add_routes(node, name, spec.interconnect, wires.devices, peers);
+  zone->add_route(node.host->get_netpoint(), gateway, nullptr, nullptr, route({wires.nic}), true);
   zone->seal();
   return node;
 }

@@ -27,8 +27,23 @@ struct BuiltNode {
   std::vector<simgrid::s4u::Host*> devices;
 };
 
-BuiltNode build_node(const NodeSpec& spec, int index, const NetworkSpec& network,
-                     simgrid::s4u::NetZone* parent, Senders senders);
+struct Wires {                                                 // of one device
+  simgrid::s4u::Link *out = nullptr, *in = nullptr;            // to and from its peers
+  simgrid::s4u::Link *pcie_out = nullptr, *pcie_in = nullptr;  // to and from host and network
+  simgrid::s4u::Link *nic_out = nullptr, *nic_in = nullptr;    // to and from the network
+};
+struct NodeWires {
+  std::vector<Wires> devices;
+  simgrid::s4u::Link* nic;  // of the host
+};
+
+// Links are made in the root zone, and before it has children: SimGrid 3.32 looks for each new name in every
+// zone that there is.
+NodeWires wire_node(const NodeSpec& spec, int index, const NetworkSpec& network, simgrid::s4u::NetZone* root);
+BuiltNode build_node(const NodeSpec& spec, int index, const NodeWires& wires, simgrid::s4u::NetZone* parent,
+                     bool peers);
+// Only the hosts, in a zone of others', where nothing is ever sent.
+BuiltNode build_hosts(const NodeSpec& spec, int index, simgrid::s4u::NetZone* zone);
 
 using Route = std::vector<simgrid::s4u::LinkInRoute>;
 Route route(std::initializer_list<simgrid::s4u::Link*> links);  // without those that are null

@@ -130,8 +130,14 @@ class Replica {
   void record_token_gaps(const Iteration& iteration, Seconds start, Seconds first,
                          const std::vector<StepRun>& runs, std::int64_t steps);
   bool advance(std::size_t at, std::int64_t tokens, Seconds now);  // true: the sequence leaves this replica
+  void leave(const SequenceView& view, Seconds now);
   std::size_t position(std::int32_t request) const {
     return static_cast<std::size_t>(positions_[static_cast<std::size_t>(request)]);
+  }
+  // The same where requests are asked for in the order of running_, nearly always: `next` is tried first.
+  std::size_t position(std::int32_t request, std::size_t& next) const {
+    if (next >= running_.size() || running_[next].request != request) next = position(request);
+    return next++;
   }
 
   int index_;

@@ -15,8 +15,9 @@ std::int64_t Replica::longest_run(const Iteration& iteration) const {
   // crosses a block's end, so sequences are counted by the room left in their last block.
   thread_local std::vector<std::int64_t> by_room;  // of one channel after the other
   by_room.assign(static_cast<std::size_t>(block * cache_.channels()), 0);
+  std::size_t next = 0;
   for (const auto& member : iteration.members) {
-    const SequenceView& view = running_[position(member.request)];
+    const SequenceView& view = running_[position(member.request, next)];
     steps = std::min(steps, view.output_tokens - (view.known_tokens - view.input_tokens));
     ++by_room[static_cast<std::size_t>((pool(view) + view.blocks) * block - view.computed_tokens)];
   }
@@ -37,8 +38,9 @@ std::int64_t Replica::longest_run(const Iteration& iteration) const {
 }
 
 void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens) {
+  std::size_t next = 0;
   for (const auto& member : iteration.members) {
-    SequenceView& view = running_[position(member.request)];
+    SequenceView& view = running_[position(member.request, next)];
     view.computed_tokens += more_tokens;
     const std::int64_t blocks = cache_.blocks_for(view.computed_tokens);
     cache_.take(blocks - view.blocks, pool(view));
@@ -50,11 +52,11 @@ void Replica::record_gaps(const Iteration& iteration, Seconds start, Seconds end
                           const std::vector<StepRun>& runs, std::int64_t steps) {
   const Seconds first = steps > 1 ? runs.front().first.time : end - start;
   if (recorder_.keeps_token_gaps()) record_token_gaps(iteration, start, first, runs, steps);
-  double in_step =
-      0;  // kept members whose last token came just when this began: all their gaps are step times
+  double in_step = 0;  // kept members with a token just when this began: all their gaps are step times
+  std::size_t next = 0;
   for (const auto& member : iteration.members) {
     if (!member.yields || !recorder_.kept(member.request)) continue;
-    const Seconds last = live_[position(member.request)].last_token;
+    const Seconds last = live_[position(member.request, next)].last_token;
     if (last < Seconds(0)) continue;  // its first token: no gap before it
     if (last == start || steps > 1) ++in_step;
     if (last == start) continue;
@@ -81,41 +83,49 @@ void Replica::record_token_gaps(const Iteration& iteration, Seconds start, Secon
   for (const StepRun& run : runs)
     for (std::int64_t i = 0; i < run.steps && std::ssize(times) < steps; ++i)
       times.push_back((run.first.time + static_cast<double>(i) * run.slope.time).value());
+  std::size_t next = 0;
   for (const auto& member : iteration.members) {
     if (!member.yields || !recorder_.kept(member.request)) continue;
-    const Seconds last = live_[position(member.request)].last_token;
+    const Seconds last = live_[position(member.request, next)].last_token;
     if (last >= Seconds(0)) recorder_.token_gap(member.request, (start + first - last).value());
     for (std::int64_t i = 1; i < steps; ++i)
       recorder_.token_gap(member.request, times[static_cast<std::size_t>(i)]);
   }
 }
 
+// Most members have neither their first nor their last token here: then their records, which lie far from
+// each other, are left alone.
 bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
   SequenceView& view = running_[at];
-  RequestRecord& record = recorder_.record(view.request);
+  const bool first = view.known_tokens == view.input_tokens;
   view.in_flight = false;
   view.known_tokens += tokens;
   live_[at].last_token = now;
   outstanding_tokens_ -= tokens;
   recorder_.phase(view.request, now, "decode");
-  const bool first = record.first_token < Seconds(0);
   if (first) {
-    record.first_token = now;
+    recorder_.record(view.request).first_token = now;
     outstanding_tokens_ -= view.input_tokens;
   }
-  const std::int64_t left = record.request.output_tokens - (view.known_tokens - view.input_tokens);
-  if (left > 0 && !(first && spec_->role == Role::prefill)) return false;
+  if (view.known_tokens < view.input_tokens + view.output_tokens) return false;
+  leave(view, now);
+  return true;
+}
+
+// It has all the tokens that it gets here: it ends, or goes on elsewhere.
+void Replica::leave(const SequenceView& view, Seconds now) {
+  RequestRecord& record = recorder_.record(view.request);
+  const std::int64_t left = record.request.output_tokens - view.output_tokens;
   --outstanding_requests_;
   outstanding_tokens_ -= left;
   if (left > 0) {
     held_.push_back({view.request, view.blocks, pool(view)});
-  } else {
-    cache_.give(view.blocks, pool(view));
-    record.finished = now;
-    recorder_.phase(view.request, now, nullptr);
-    record.status = RequestStatus::completed;
+    return;
   }
-  return true;
+  cache_.give(view.blocks, pool(view));
+  record.finished = now;
+  recorder_.phase(view.request, now, nullptr);
+  record.status = RequestStatus::completed;
 }
 
 void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
@@ -129,9 +139,10 @@ void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
   record_gaps(iteration, start, end, runs, steps);
   removed_.assign(running_.size(), 0);
   left_.clear();
+  std::size_t next = 0;
   for (const auto& member : iteration.members) {
     if (!member.yields && spec_->engine.pipelined_chunks) continue;
-    const std::size_t at = position(member.request);
+    const std::size_t at = position(member.request, next);
     if (!member.yields) {
       running_[at].in_flight = false;
       continue;
