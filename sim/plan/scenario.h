@@ -51,6 +51,9 @@ struct NetworkSpec {
 enum class Role { both, prefill, decode };
 enum class Preemption { recompute, swap };
 
+// How a prefill replica sends a prompt's KV cache: when all of it is there, or each layer as it is computed.
+enum class Handover { whole, layerwise };
+
 struct KvCacheSpec {
   std::int64_t block_tokens = 16;
   double memory_fraction = 0.9;                // of device memory, weights and reserve included
@@ -60,6 +63,7 @@ struct KvCacheSpec {
   Preemption preemption = Preemption::recompute;
   Bytes swap_space{4. * (1 << 30)};  // of the host's memory, a device
   bool prefix_caching = true;        // of a preempted request's own blocks
+  Handover handover = Handover::whole;
 };
 
 struct ReplicaSpec {
@@ -74,6 +78,10 @@ struct ReplicaSpec {
   KvCacheSpec kv_cache;
   EngineOverhead engine;
   std::optional<std::int64_t> max_model_len;
+
+  bool hands_over_layerwise() const {
+    return role == Role::prefill && kv_cache.handover == Handover::layerwise;
+  }
 };
 
 struct Slo {

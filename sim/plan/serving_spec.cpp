@@ -55,6 +55,12 @@ KvCacheSpec read_kv_cache(Params params) {
                                       "nobody took meanwhile, as vLLM v1 "
                                       "does by default. Prefixes that requests share are not modelled."},
                                      true);
+  cache.handover =
+      params.choice<Handover>({"handover",
+                               "How a prefill replica sends KV caches on: each whole, once its prompt is "
+                               "computed, or layerwise, under "
+                               "the prompt's computation."},
+                              {{"whole", Handover::whole}, {"layerwise", Handover::layerwise}}, "whole");
   params.close();
   return cache;
 }

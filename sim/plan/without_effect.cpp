@@ -40,6 +40,8 @@ class Notes {
                                           replica.rank.kv_memory().name));
     if (spec.parallelism.tensor == 1) of_one_rank(replica, at);
     of_kv_cache(spec.kv_cache, at + "/kv_cache");
+    if (spec.kv_cache.handover != KvCacheSpec().handover && spec.role != Role::prefill)
+      note(at + "/kv_cache/handover", "is not used: with \"role\": \"prefill\" it would be");
     const DeviceNotes& device = replica.rank.on->spec().notes;
     const std::string& library = spec.engine.library;
     if (!library.empty() && !device.kernel_library.empty() && library != device.kernel_library)

@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "policies/routing/routing.h"
-#include "sim/serving/server.h"
+#include "sim/serving/server/server.h"
 
 namespace weir {
 

@@ -8,11 +8,12 @@
 #include <simgrid/s4u.hpp>
 
 #include "devices/actor/clock.h"
+#include "sim/serving/handovers.h"
 #include "sim/serving/platform/engine.h"
 #include "sim/serving/predictors.h"
 #include "sim/serving/router.h"
 #include "sim/serving/run_end.h"
-#include "sim/serving/stages.h"
+#include "sim/serving/server/stages.h"
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
@@ -30,9 +31,10 @@ class Simulation {
   void submit(std::int32_t request);
   void submit_next();
   void finished();
+  bool layerwise(int replica) const;
+  void choose_next(std::int32_t request, int from);
   void hand_over(std::int32_t request, int from);
   void move(const KvMove& move, std::function<void()> arrived);
-  void draw_handover(const KvMove& move, Seconds start);
   bool stopping();
   void stop();
   double share_done() const;
@@ -48,12 +50,13 @@ class Simulation {
   Recorder recorder_;
   LinkTraffic traffic_{recorder_};
   CourierPool couriers_;
-  std::vector<std::int32_t> positions_;
+  std::vector<std::int32_t> positions_,
+      positions_after_prompt_;  // of decode replicas: a request may be at two
   std::vector<std::unique_ptr<Server>> servers_;
+  Handovers handovers_{scenario_, servers_, couriers_, recorder_};
   Predictors predictors_;
   Router router_;
   StepModels step_models_;
-  std::map<std::pair<int, int>, std::int32_t> transfer_tracks_;
   std::vector<const DeviceSpec*> charged_;  // in the order of the recorder's devices
   sg4::SemaphorePtr all_done_;
   std::int32_t next_ = 0;  // closed loop: the next request to send
@@ -75,6 +78,7 @@ Simulation::Simulation(const Plan& plan, const RunOptions& options)
       recorder_(scenario_.workload, scenario_.sample_period, options.timeline),
       couriers_(cluster_.node(0), traffic_, [this] { fail(); }),
       positions_(scenario_.workload.requests.size(), -1),
+      positions_after_prompt_(positions_),
       router_(*scenario_.routing),
       all_done_(sg4::Semaphore::create(0)) {
   if (options.token_gaps) recorder_.keep_token_gaps();
@@ -87,9 +91,13 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
   const auto index = servers_.size();
   const int number = static_cast<int>(index);
   auto replica = std::make_unique<Replica>(
-      number, plan, positions_, recorder_,
+      number, plan, plan.spec.role == Role::decode ? positions_after_prompt_ : positions_, recorder_,
       Replica::Events{.finished = [this, number](std::int32_t) { router_.changed(number), finished(); },
-                      .hand_over = [this, number](std::int32_t request) { hand_over(request, number); }});
+                      .hand_over = [this, number](std::int32_t request) { hand_over(request, number); },
+                      .prompt_begins =
+                          [this, number](std::int32_t request) {
+                            if (layerwise(number)) choose_next(request, number);
+                          }});
   replica->expect(predictors_.times_for(plan));
   charged_.insert(charged_.end(), place.size(), &plan.rank.on->spec());
   servers_.push_back(std::make_unique<Server>(
@@ -101,7 +109,9 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
           .stopping = [this] { return stopping(); },
           .failed = [this] { fail(); },
           .move = [this](const KvMove& m, std::function<void()> arrived) { move(m, std::move(arrived)); },
-          .traffic = &traffic_}));
+          .traffic = &traffic_,
+          .flows_cross_links = cluster_.has_links(),
+          .layerwise = plan.spec.hands_over_layerwise() ? &handovers_ : nullptr}));
   router_.add(*servers_.back());
 }
 
@@ -146,36 +156,28 @@ void Simulation::finished() {
   if (done_ == static_cast<std::int64_t>(positions_.size())) all_done_->release();
 }
 
-void Simulation::hand_over(std::int32_t request, int from) {
-  router_.changed(from);
+// The replica that goes on with a request whose prompt `from` computes.
+void Simulation::choose_next(std::int32_t request, int from) {
   Server& to = router_.for_handover(recorder_.record(request).request);
-  to.submit_handover(request, from);
+  if (layerwise(from)) handovers_.prompt_begins(request, to.replica().index());
+  to.submit_handover(request, from);  // where somebody may wake at once
   router_.changed(to.replica().index());
 }
 
-void Simulation::move(const KvMove& m, std::function<void()> arrived) {
-  Server &from = *servers_[static_cast<std::size_t>(m.from.replica)],
-         &to = *servers_[static_cast<std::size_t>(m.to.replica)];
-  if (!m.hands_over()) {
-    const std::vector<LinkFlow> flows = host_flows(to.stages(), m.tokens, m.to.in_host);
-    return arrived ? couriers_.send(flows, std::move(arrived)) : send_and_wait(flows, &traffic_);
-  }
-  const Seconds start = now();
-  const Bytes kv = Bytes(static_cast<double>(scenario_.model.kv_elements_per_token() * m.tokens) *
-                         bytes_per_element(scenario_.precision.kv_cache));
-  couriers_.send(handover_flows(from.stages(), to.stages(), kv),
-                 [this, &from, m, start, done = std::move(arrived)] {
-                   from.replica().release_held(m.request, now());
-                   from.wake();
-                   if (recorder_.wants_spans()) draw_handover(m, start);
-                   done();
-                 });
+void Simulation::hand_over(std::int32_t request, int from) {
+  router_.changed(from);
+  layerwise(from) ? handovers_.prompt_ends(request) : choose_next(request, from);
 }
 
-void Simulation::draw_handover(const KvMove& m, Seconds start) {
-  auto [track, added] = transfer_tracks_.try_emplace({m.from.replica, m.to.replica}, 0);
-  if (added) track->second = recorder_.add_track(fmt::format("KV {} to {}", m.from.replica, m.to.replica));
-  recorder_.span({track->second, start, now() - start, "KV transfer", 1, m.tokens, 1, "transfer"});
+bool Simulation::layerwise(int replica) const {
+  return servers_[static_cast<std::size_t>(replica)]->replica().plan().spec.hands_over_layerwise();
+}
+
+void Simulation::move(const KvMove& m, std::function<void()> arrived) {
+  if (m.hands_over()) return handovers_.start(m, std::move(arrived));
+  const Server& server = *servers_[static_cast<std::size_t>(m.to.replica)];
+  const std::vector<LinkFlow> flows = host_flows(server.stages(), m.tokens, m.to.in_host);
+  arrived ? couriers_.send(flows, std::move(arrived)) : transfer_and_wait(flows, traffic_);
 }
 
 double Simulation::share_done() const {

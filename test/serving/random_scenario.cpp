@@ -59,6 +59,7 @@ Json random_scenario(unsigned seed, bool one_stage) {
     replicas.push_back(replica);
     replicas[0]["role"] = "prefill";
     replicas[1]["role"] = "decode";
+    replicas[0]["kv_cache"]["handover"] = pick<std::string>(random, {"whole", "layerwise"});
   }
   s["serving"]["replicas"] = replicas;
   s["workload"]["arrivals"] = random_arrivals(random);
@@ -114,6 +115,7 @@ Json random_npu_scenario(unsigned seed, bool one_stage) {
         Json::array({replica({"npu_only", "neupims_npu"}), replica({"neupims_npu", "npu_pim_blocked"})});
     replicas[0]["role"] = "prefill";
     replicas[1]["role"] = "decode";
+    replicas[0]["kv_cache"]["handover"] = pick<std::string>(random, {"whole", "layerwise"});
   }
   s["workload"]["requests"]["count"] = 80;
   s["workload"]["arrivals"] = random_arrivals(random);

@@ -8,22 +8,27 @@
 namespace weir::test {
 namespace {
 
-constexpr std::size_t numbers = 18;
+constexpr std::size_t numbers = 20;
 
 std::string simulate_to_bytes(const Json& document, const std::function<void(Plan&)>& change) {
   Plan plan = read_plan(document, "test.json");
   change(plan);
   const RunResult r = simulate(plan, {});
   double energy = 0, busy = 0, flops = 0, memory = 0, sampled = 0, last = 0, most_carried = 0;
+  double sent = 0, collectives = 0;
   PrefetchBytes prefetch;
   for (const DeviceUsage& d : r.devices) {
     energy += d.energy.value();
     busy += d.busy.value();
     flops += d.flops.value();
     memory += d.memory.value();
+    collectives += d.devices * d.link.value();
     prefetch += d.prefetch;
   }
-  for (const LinkUsage& link : r.links) most_carried = std::max(most_carried, link.carried.value());
+  for (const LinkUsage& link : r.links) {
+    most_carried = std::max(most_carried, link.carried.value());
+    if (link.name.ends_with(".out")) sent += link.carried.value();
+  }
   for (const Sample& s : r.samples) {
     sampled += s.tokens_per_s * (s.time.value() - last);
     last = s.time.value();
@@ -42,6 +47,8 @@ std::string simulate_to_bytes(const Json& document, const std::function<void(Pla
                                   static_cast<double>(r.kv_blocks_total),
                                   sampled,
                                   most_carried,
+                                  sent,
+                                  collectives,
                                   prefetch.fetched.value(),
                                   prefetch.used.value(),
                                   prefetch.evicted.value(),
@@ -64,10 +71,11 @@ Outcome run(const Json& scenario, const std::function<void(Plan&)>& change) {
         std::memcpy(v, result.output.data(), sizeof v);
         o.requests.resize((result.output.size() - sizeof v) / sizeof(RequestRecord));
         std::memcpy(o.requests.data(), result.output.data() + sizeof v, result.output.size() - sizeof v);
-        double* const into[numbers] = {
-            &o.iterations,     &o.preemptions,  &o.gap_count, &o.gap_mean, &o.gap_p99,     &o.end,
-            &o.energy,         &o.busy,         &o.flops,     &o.memory,   &o.peak_blocks, &o.total_blocks,
-            &o.sampled_tokens, &o.most_carried, &o.fetched,   &o.used,     &o.evicted,     &o.left};
+        double* const into[numbers] = {&o.iterations,     &o.preemptions,  &o.gap_count,   &o.gap_mean,
+                                       &o.gap_p99,        &o.end,          &o.energy,      &o.busy,
+                                       &o.flops,          &o.memory,       &o.peak_blocks, &o.total_blocks,
+                                       &o.sampled_tokens, &o.most_carried, &o.sent,        &o.collectives,
+                                       &o.fetched,        &o.used,         &o.evicted,     &o.left};
         for (std::size_t i = 0; i < numbers; ++i) *into[i] = v[i];
         return true;
       });

@@ -13,7 +13,9 @@ struct Outcome {  // what laws speak about, small enough to pass through a pipe
   double iterations = 0, preemptions = 0, gap_count = 0, gap_mean = 0, gap_p99 = 0, end = 0, energy = 0,
          busy = 0;
   double flops = 0, memory = 0, peak_blocks = 0, total_blocks = 0, sampled_tokens = 0;
-  double most_carried = 0;                              // bytes, over one link
+  double most_carried = 0;  // bytes, over one link
+  double sent = 0;          // bytes, over all links from a device to its peers (".out")
+  double collectives = 0;   // bytes that all devices together sent in them
   double fetched = 0, used = 0, evicted = 0, left = 0;  // bytes of prefetches
   std::string error;                                    // what was thrown, if anything
 };

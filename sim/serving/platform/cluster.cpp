@@ -19,9 +19,12 @@ Senders senders_of(const Scenario& scenario) {
   const bool peers = scenario.collective_flows || any([](const ReplicaSpec& spec) {
                        return spec.role != Role::both || spec.parallelism.pipeline > 1;
                      });
-  return {peers, peers || any([](const ReplicaSpec& spec) {
-                   return spec.kv_cache.preemption == Preemption::swap || spec.batching->moves_kv_caches();
-                 })};
+  const bool to_host = any([](const ReplicaSpec& spec) {
+    return spec.kv_cache.preemption == Preemption::swap || spec.batching->moves_kv_caches();
+  });
+  // Between nodes collectives share PCIe with what goes to a host.
+  const bool groups = any([](const ReplicaSpec& spec) { return spec.parallelism.tensor > 1; });
+  return {peers || (to_host && groups), peers || to_host};
 }
 
 // The smallest regular shape that holds `nodes` leaves; leaves beyond them stay empty.
@@ -46,6 +49,7 @@ Cluster::Cluster(const Scenario& scenario) {
   const double bandwidth = of_a_node.value(), latency = network.link_latency.value();
   const std::string& topology = count > 1 ? network.topology : "star";
   const Senders senders = senders_of(scenario);
+  has_links_ = senders.any;
 
   const auto keep = [&](const BuiltNode& built, unsigned long i) {
     nodes_.push_back({built.host, built.memory, built.devices, specs[i]});

@@ -19,6 +19,7 @@ class Cluster {
   // Null: it is always there, at its own speed.
   const Availability* availability(DevicePlace place) const;
   const Availability* memory_availability(int node) const;
+  bool has_links() const { return has_links_; }  // only where flows may cross them
 
  private:
   struct Node {
@@ -27,6 +28,7 @@ class Cluster {
     const NodeSpec* spec = nullptr;
   };
   std::vector<Node> nodes_;
+  bool has_links_;
 };
 
 struct LinkFlow {

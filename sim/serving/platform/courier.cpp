@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <simgrid/s4u.hpp>
 
@@ -59,6 +60,12 @@ void send_and_wait(std::vector<LinkFlow> flows, LinkTraffic* traffic) {
   Sending(std::move(flows)).wait(traffic);
 }
 
+void transfer_and_wait(const std::vector<LinkFlow>& flows, LinkTraffic& traffic) {
+  traffic.transfer_begins(flows, now());
+  send_and_wait(flows, &traffic);
+  traffic.transfer_ends(flows);
+}
+
 void play_collective(const std::vector<std::vector<Message>>& rounds, const std::vector<sg4::Host*>& ranks,
                      LinkTraffic* traffic) {
   for (const auto& round : rounds) {
@@ -70,15 +77,20 @@ void play_collective(const std::vector<std::vector<Message>>& rounds, const std:
   }
 }
 
-Courier::Courier(const std::string& name, sg4::Host* host, LinkTraffic& traffic, std::function<void()> failed)
+Courier::Courier(const std::string& name, sg4::Host* host, Carries what, LinkTraffic& traffic,
+                 std::function<void()> failed)
     : work_(sg4::Semaphore::create(0)) {
-  sg4::Actor::create(name, host, [this, &traffic, failed = std::move(failed)] {
+  sg4::Actor::create(name, host, [this, what, &traffic, failed = std::move(failed)] {
     while (true) {
       work_->acquire();
       Job job = std::move(jobs_.front());
       jobs_.pop_front();
       busy_ = true;
-      send_and_wait(std::move(job.flows), &traffic);
+      if (job.start > now()) sg4::this_actor::sleep_until(job.start.value());
+      if (what == Carries::kv_caches)
+        transfer_and_wait(job.flows, traffic);
+      else
+        send_and_wait(std::move(job.flows), &traffic);
       busy_ = false;
       try {
         job.arrived();
@@ -89,17 +101,17 @@ Courier::Courier(const std::string& name, sg4::Host* host, LinkTraffic& traffic,
   })->daemonize();
 }
 
-void Courier::send(std::vector<LinkFlow> flows, std::function<void()> arrived) {
-  jobs_.push_back({std::move(flows), std::move(arrived)});
+void Courier::send(std::vector<LinkFlow> flows, std::function<void()> arrived, Seconds start) {
+  jobs_.push_back({std::move(flows), std::move(arrived), start});
   work_->release();
 }
 
-void CourierPool::send(std::vector<LinkFlow> flows, std::function<void()> arrived) {
-  for (auto& courier : couriers_)
-    if (courier->idle()) return courier->send(std::move(flows), std::move(arrived));
-  couriers_.push_back(
-      std::make_unique<Courier>(fmt::format("courier {}", couriers_.size()), host_, traffic_, failed_));
-  couriers_.back()->send(std::move(flows), std::move(arrived));
+void CourierPool::send(std::vector<LinkFlow> flows, std::function<void()> arrived, Seconds start) {
+  const auto idle = std::ranges::find_if(couriers_, [](const auto& courier) { return courier->idle(); });
+  if (idle != couriers_.end()) return (*idle)->send(std::move(flows), std::move(arrived), start);
+  couriers_.push_back(std::make_unique<Courier>(fmt::format("courier {}", couriers_.size()), host_,
+                                                Courier::Carries::kv_caches, traffic_, failed_));
+  couriers_.back()->send(std::move(flows), std::move(arrived), start);
 }
 
 }  // namespace weir

@@ -28,6 +28,8 @@ class Sending {
   std::vector<simgrid::s4u::ActorPtr> paced_;  // that receive those with a rate
 };
 void send_and_wait(std::vector<LinkFlow> flows, LinkTraffic* traffic);
+// A KV cache, or a part of one: collectives over the same links hear of it.
+void transfer_and_wait(const std::vector<LinkFlow>& flows, LinkTraffic& traffic);
 
 // Plays a collective's rounds over its ranks; blocks. The oracle of the closed forms, and slow.
 void play_collective(const std::vector<std::vector<Message>>& rounds,
@@ -35,27 +37,30 @@ void play_collective(const std::vector<std::vector<Message>>& rounds,
 
 class Courier {
  public:
+  enum class Carries { activations, kv_caches };
   // Starts its actor; failed: called while an exception of arrived() is being handled.
-  Courier(const std::string& name, simgrid::s4u::Host* host, LinkTraffic& traffic,
+  Courier(const std::string& name, simgrid::s4u::Host* host, Carries what, LinkTraffic& traffic,
           std::function<void()> failed);
-  void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
+  // Not before `start`.
+  void send(std::vector<LinkFlow> flows, std::function<void()> arrived, Seconds start = Seconds(0));
   bool idle() const { return !busy_ && jobs_.empty(); }
 
  private:
   struct Job {
     std::vector<LinkFlow> flows;
     std::function<void()> arrived;
+    Seconds start;
   };
   std::deque<Job> jobs_;
   bool busy_ = false;
   simgrid::s4u::SemaphorePtr work_;
 };
 
-class CourierPool {
+class CourierPool {  // for KV caches
  public:
   CourierPool(simgrid::s4u::Host* host, LinkTraffic& traffic, std::function<void()> failed)
       : host_(host), traffic_(traffic), failed_(std::move(failed)) {}
-  void send(std::vector<LinkFlow> flows, std::function<void()> arrived);
+  void send(std::vector<LinkFlow> flows, std::function<void()> arrived, Seconds start = Seconds(0));
 
  private:
   simgrid::s4u::Host* host_;

@@ -1,6 +1,8 @@
 #pragma once
-// Traffic of the cluster's links: every flow's bytes are laid on each link of its route, evenly over the
-// time that the flow took. Collectives in closed form are not flows: a device's own "link" unit has those.
+// Traffic of the cluster's links: every flow's bytes are laid on each link of its route, evenly over the time
+// that the flow took, and so are those of collectives in closed form where flows may cross the same links.
+// Transfers of KV caches say when they come and go, so that such a collective knows when it is not alone.
+#include <functional>
 #include <map>
 #include <simgrid/s4u/Host.hpp>
 #include <utility>
@@ -15,13 +17,37 @@ class LinkTraffic {
  public:
   explicit LinkTraffic(Recorder& recorder) : recorder_(recorder) {}
   void carried(const std::vector<LinkFlow>& flows, Seconds from, Seconds to);
+  // Until all of them have arrived, over links that nobody else uses.
+  Seconds alone(const std::vector<LinkFlow>& flows);
+
+  // Devices whose collectives go over the links of these flows. `joined` is called when the first transfer
+  // comes to them.
+  using Group = std::size_t;
+  Group add_group(const std::vector<LinkFlow>& flows, std::function<void()> joined);
+  // Since when a transfer has been on one of its links; null: none is.
+  std::optional<Seconds> shared_since(Group group) const { return groups_[group].shared_since; }
+  void transfer_begins(const std::vector<LinkFlow>& flows, Seconds now);
+  void transfer_ends(const std::vector<LinkFlow>& flows);
 
  private:
-  const std::vector<std::size_t>& route(simgrid::s4u::Host* from, simgrid::s4u::Host* to);
+  struct Way {
+    std::vector<std::size_t> links;  // the recorder's numbers
+    Seconds latency;
+  };
+  struct Watched {
+    std::function<void()> joined;
+    std::int64_t transfers = 0;  // on its links; one that crosses several counts for each
+    std::optional<Seconds> shared_since;
+  };
+  const Way& way(const LinkFlow& flow);
+  template <class Do>
+  void for_each_link(const std::vector<LinkFlow>& flows, const Do& what);
 
   Recorder& recorder_;
-  std::map<std::pair<simgrid::s4u::Host*, simgrid::s4u::Host*>, std::vector<std::size_t>> routes_;
+  std::map<std::pair<simgrid::s4u::Host*, simgrid::s4u::Host*>, Way> ways_;
   std::map<std::string, std::size_t> links_;  // by name: the recorder's number
+  std::vector<Watched> groups_;
+  std::vector<std::vector<Group>> groups_on_;  // each link
 };
 
 }  // namespace weir

@@ -66,8 +66,9 @@ void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds n
   view.request = request;
   view.elsewhere = true;
   waiting_.push_back(view, {.last_token = now, .resident = r.input_tokens, .resident_at = from_replica});
-  recorder_.record(request).replica = index_;
-  recorder_.phase(request, now, "queued");
+  RequestRecord& record = recorder_.record(request);
+  if (record.first_token >= Seconds(0)) record.replica = index_;
+  show(request, now, "queued");
   ++outstanding_requests_;
   outstanding_tokens_ += r.output_tokens - 1;
 }

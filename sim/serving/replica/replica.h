@@ -56,10 +56,13 @@ struct Iteration {
 
 class Replica {
  public:
-  // The rest of the cluster must hear of these. Called inside complete(), at the time given to it.
+  // The rest of the cluster must hear of these. The first two are called inside complete(), at the time given
+  // to it.
   struct Events {
     std::function<void(std::int32_t request)> finished;
     std::function<void(std::int32_t request)> hand_over;  // prefill done here, decode elsewhere
+    // The first chunk of such a one is in the next step. Called inside schedule().
+    std::function<void(std::int32_t request)> prompt_begins = [](std::int32_t) {};
   };
 
   Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& positions, Recorder& recorder,
@@ -102,6 +105,11 @@ class Replica {
   };
   bool enqueue(std::int32_t request, std::int64_t computed, Seconds now);
   std::int64_t generated_here(const Request& request) const;
+  // A request whose prompt is computed elsewhere yet is drawn there.
+  void show(std::int32_t request, Seconds now, const char* phase) {
+    const bool elsewhere = spec_->role == Role::decode && recorder_.record(request).first_token < Seconds(0);
+    if (!elsewhere) recorder_.phase(request, now, phase);
+  }
   static const char* doing(const SequenceView& view) { return view.prefilling() ? "prefill" : "decode"; }
   void account(Seconds now);                          // what the queue looked like since the last call
   void carry_out(Seconds now, Iteration& iteration);  // batch_

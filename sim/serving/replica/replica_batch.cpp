@@ -54,9 +54,10 @@ void Replica::admit(std::int32_t request, Seconds now) {
   auto [view, live] = waiting_.take(request);
   positions_[static_cast<std::size_t>(request)] = static_cast<std::int32_t>(running_.size());
   RequestRecord& record = recorder_.record(request);
-  if (record.scheduled < Seconds(0)) record.scheduled = now;
+  const bool begins = record.scheduled < Seconds(0);
+  if (begins) record.scheduled = now;
   view.prefill_target = std::max(view.prefill_target, view.computed_tokens);
-  recorder_.phase(request, now, live.resident > 0 ? "KV transfer" : doing(view));
+  show(request, now, live.resident > 0 ? "KV transfer" : doing(view));
   if (const std::int64_t found = cache_.found(request, pool(view)); found > 0) {
     cache_.take_found(request, pool(view));
     view.blocks = cache_.blocks_for(found);
@@ -65,6 +66,8 @@ void Replica::admit(std::int32_t request, Seconds now) {
   live_.push_back(live);
   if (request == refused_) refused_ = -1;
   ++admitted_;
+  if (begins && spec_->role == Role::prefill && record.request.output_tokens > 1)
+    events_.prompt_begins(request);
 }
 
 // The request must run, and have run when the policy was asked.

@@ -163,7 +163,9 @@ void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
 void Replica::arrived(const KvMove& move, Seconds now) {
   account(now);
   if (move.leaves_device()) return;
-  SequenceView& view = running_[position(move.request)];
+  const std::size_t at = position(move.request);
+  SequenceView& view = running_[at];
+  if (move.hands_over()) live_[at].last_token = recorder_.record(move.request).first_token;
   view.in_flight = false;
   recorder_.phase(move.request, now, doing(view));
   if (!move.from.in_host) return;

@@ -1,4 +1,4 @@
-#include "sim/serving/stages.h"
+#include "sim/serving/server/stages.h"
 
 #include <fmt/format.h>
 
@@ -95,6 +95,7 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
                       .memories = std::move(memories),
                       .links = links_of(replica.rank),
                       .devices = lockstep(scenario, replica.rank, place[s], name, cluster),
+                      .collectives = nullptr,
                       .attending_unit = attending_unit(replica.rank),
                       .kv_per_token = kv_bytes_per_token(scenario.model, scenario.precision,
                                                          replica.spec.parallelism, stage),
@@ -111,18 +112,19 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
   return stages;
 }
 
-std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from,
+std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from, std::size_t stage,
                                      const std::vector<Server::Stage>& to, Bytes kv) {
   std::vector<simgrid::s4u::Host*> sources, sinks;
-  for (const auto& stage : from) sources.insert(sources.end(), stage.ranks.begin(), stage.ranks.end());
-  for (const auto& stage : to) sinks.insert(sinks.end(), stage.ranks.begin(), stage.ranks.end());
+  for (const auto& s : from) sources.insert(sources.end(), s.ranks.begin(), s.ranks.end());
+  for (const auto& s : to) sinks.insert(sinks.end(), s.ranks.begin(), s.ranks.end());
   // Layers and heads lie in the same order on both sides, so equal shares of them meet.
   const std::size_t shares = std::max(sources.size(), sinks.size());
   const Bytes share = kv / static_cast<double>(shares);
   std::vector<LinkFlow> flows;
+  const std::size_t ranks = from[stage].ranks.size();
   for (std::size_t i = 0; i < shares; ++i)
-    flows.push_back(
-        {sources[i * sources.size() / shares], sinks[i * sinks.size() / shares], share, Seconds(0)});
+    if (const std::size_t source = i * sources.size() / shares; source / ranks == stage)
+      flows.push_back({sources[source], sinks[i * sinks.size() / shares], share, Seconds(0)});
   return flows;
 }
 

@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "devices/actor/lockstep.h"
-#include "sim/serving/decode_run.h"
 #include "sim/serving/platform/courier.h"
 #include "sim/serving/replica/replica.h"
+#include "sim/serving/server/decode_run.h"
+#include "sim/serving/server/stage_collectives.h"
 
 namespace weir {
+
+class Handovers;
 
 class Server {
  public:
@@ -23,9 +26,10 @@ class Server {
     // Resources of a rank that are links of the cluster, which KV transfers and other replicas use as well.
     std::vector<std::pair<std::size_t, ClusterLink>> links;
     std::unique_ptr<Lockstep> devices;
-    int attending_unit = -1;  // a host's memory works as long as it; -1: there is none
-    Bytes kv_per_token;       // of one rank
-    std::size_t device;       // in the recorder
+    std::unique_ptr<StageCollectives> collectives;  // null: no flow ever crosses their links
+    int attending_unit = -1;                        // a host's memory works as long as it; -1: there is none
+    Bytes kv_per_token;                             // of one rank
+    std::size_t device;                             // in the recorder
     std::int32_t track;
     std::vector<std::int32_t> unit_tracks;  // empty: its operators are not drawn
     Bytes activation_per_token;             // each rank sends this to the next stage
@@ -36,6 +40,8 @@ class Server {
     // Without `arrived` it blocks until all of it has.
     std::function<void(const KvMove&, std::function<void()> arrived)> move;
     LinkTraffic* traffic;
+    bool flows_cross_links;          // of devices of a node and beyond
+    Handovers* layerwise = nullptr;  // which hears of its steps
   };
 
   Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward,
@@ -63,7 +69,8 @@ class Server {
   void start_moves(const Iteration& iteration);
   bool shares_links(std::size_t stage) const;                  // with KV caches that move beside a step
   void occupy(std::size_t stage, const Iteration& iteration);  // has its devices execute the step
-  bool may_run() const;                                        // several steps as one execution
+  void execute(Stage& stage, const BatchShape& batch, StepCost& cost);
+  bool may_run() const;  // several steps as one execution
   bool start_run(const Iteration& iteration);
   void forward(std::size_t stage, Iteration* iteration);
   void serve_stage(std::size_t stage);

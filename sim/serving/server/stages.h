@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/serving/server.h"
+#include "sim/serving/server/server.h"
 
 namespace weir {
 
@@ -18,7 +18,8 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
                                         const ReplicaPlace& place, const std::string& replica_name,
                                         const Cluster& cluster, Recorder& recorder, StepModels& models);
 
-std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from,
+// `kv`: of all stages; the flows are those from one of them.
+std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from, std::size_t stage,
                                      const std::vector<Server::Stage>& to, Bytes kv);
 // The bytes that the operators of a step send over links of the cluster, for others to share these.
 std::vector<LinkFlow> step_flows(const Server::Stage& stage, const StepCost& cost);

@@ -1,4 +1,4 @@
-#include "sim/serving/server.h"
+#include "sim/serving/server/server.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "devices/actor/clock.h"
-#include "sim/serving/stages.h"
+#include "sim/serving/handovers.h"
+#include "sim/serving/server/stages.h"
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
@@ -31,7 +32,15 @@ Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool
       wake_(sg4::Semaphore::create(0)),
       pipe_(stages_.size()),
       inboxes_(stages_.size()),
-      drawn_(stages_.size()) {}
+      drawn_(stages_.size()) {
+  if (collective_flows_ || !cluster_.flows_cross_links) return;
+  for (Stage& stage : stages_)
+    if (stage.ranks.size() > 1)
+      stage.collectives = std::make_unique<StageCollectives>(replica_->plan().rank, stage.model, stage.ranks,
+                                                             *cluster_.traffic, [this] {
+                                                               if (in_run_) wake();
+                                                             });
+}
 
 void Server::start() {
   const auto name = [this](std::size_t stage) {
@@ -39,8 +48,9 @@ void Server::start() {
   };
   for (std::size_t s = 1; s < stages_.size(); ++s) {
     inboxes_[s].ready = sg4::Semaphore::create(0);
-    inboxes_[s].from_previous = std::make_unique<Courier>(name(s) + " in", stages_[s - 1].ranks[0],
-                                                          *cluster_.traffic, cluster_.failed);
+    inboxes_[s].from_previous =
+        std::make_unique<Courier>(name(s) + " in", stages_[s - 1].ranks[0], Courier::Carries::activations,
+                                  *cluster_.traffic, cluster_.failed);
     sg4::Actor::create(name(s), stages_[s].ranks[0], [this, s] {
       guard([this, s] { serve_stage(s); });
     })->daemonize();
@@ -130,7 +140,9 @@ void Server::serve() {
 }
 
 bool Server::may_run() const {
-  return fast_forward_ && !shares_links(0) && !stages_[0].devices->waits_for_memory();
+  const Stage& stage = stages_[0];
+  return fast_forward_ && !shares_links(0) && !(stage.collectives && stage.collectives->shared()) &&
+         !stage.devices->waits_for_memory();
 }
 
 // As many steps as are valid, and end before a device changes its speed. False: the next step is by itself.
@@ -169,15 +181,24 @@ void Server::commit_run(const Iteration& iteration, Seconds end, std::int64_t st
   replica_->complete(iteration, run_.began(), end, run_.pieces(), steps);
 }
 
+// What it takes beyond `cost`, because devices are slow or links are shared, is added there.
+void Server::execute(Stage& stage, const BatchShape& batch, StepCost& cost) {
+  const Seconds start = now(), expected = cost.time;
+  if (stage.collectives && expected > Seconds(0))
+    stage.collectives->play(*stage.devices, share_of(stage, cost), batch, cost);
+  else
+    stage.devices->execute(share_of(stage, cost));
+  if (stage.devices->may_change() && expected > Seconds(0)) cost.stretch((now() - start) / expected);
+}
+
 void Server::occupy(std::size_t stage, const Iteration& iteration) {
   const Seconds start = now();
   StepCost cost = stages_[stage].model->step(iteration.work());
+  if (cluster_.layerwise) cluster_.layerwise->step_begins(stage, iteration, cost.time);
   std::vector<LinkFlow> shared;
   if (shares_links(stage)) shared = step_flows(stages_[stage], cost);
   Sending beside(shared);
-  stages_[stage].devices->execute(share_of(stages_[stage], cost));
-  if (stages_[stage].devices->may_change() && cost.time > Seconds(0))
-    cost.stretch((now() - start) / cost.time);
+  execute(stages_[stage], iteration.shape, cost);
   beside.wait(nullptr);
   if (const Seconds late = now() - start - cost.time; !shared.empty() && late > Seconds(0)) {
     cost.time += late;
@@ -198,12 +219,15 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
       cost.busy[call.unit] += played;
     }
   }
+  if (cluster_.layerwise) cluster_.layerwise->step_ends(stage, iteration);
   note(stage, iteration, start, now(), cost, 1);
 }
 
 void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end,
                   const StepCost& cost, std::int64_t steps) {
   recorder_.busy(stages_[stage].device, start, end, cost);
+  if (const auto& collectives = stages_[stage].collectives)
+    collectives->carried(iteration.shape, cost, start, end);
   if (!recorder_.wants_spans()) return;
   const char* kind = iteration.shape.prefill_tokens == 0 ? "decode"
                      : iteration.shape.decodes == 0      ? "prefill"

@@ -1,4 +1,4 @@
-#include "sim/serving/decode_run.h"
+#include "sim/serving/server/decode_run.h"
 
 #include <algorithm>
 

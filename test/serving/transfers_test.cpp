@@ -1,0 +1,197 @@
+// KV caches that are handed over: beside collectives on the same links, and layer by layer.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <simgrid/s4u.hpp>
+
+#include "sim/app/child_process.h"
+#include "sim/serving/platform/courier.h"
+#include "sim/serving/platform/engine.h"
+#include "sim/serving/server/stage_collectives.h"
+#include "test/serving/run_in_child.h"
+
+using namespace weir;
+namespace sg4 = simgrid::s4u;
+using test::Outcome;
+
+namespace {
+
+constexpr double bandwidth = 5e9;        // of each device to its peers, bytes a second
+constexpr double kv_per_token = 131072;  // llama3.1-8b in bf16: 2 x 32 layers x 8 KV heads x 128 x 2 bytes
+constexpr double layers = 32;
+
+// Prompts on the first devices of a node, generation on as many others, over links that nobody measured.
+Json apart(int tensor, const std::string& handover) {
+  Json s = test::small_scenario();
+  s["cluster"]["nodes"][0]["devices"][0]["count"] = 2 * tensor;
+  s["cluster"]["nodes"][0]["interconnect"] = {
+      {"shape", "switch"}, {"bandwidth_gb_per_s", bandwidth / 1e9}, {"latency_us", 2}};
+  Json prompts = {{"role", "prefill"}, {"engine", {{"kind", "ideal"}}}};
+  prompts["parallelism"]["tensor"] = tensor;
+  Json decodes = prompts;
+  decodes["role"] = "decode";
+  prompts["kv_cache"]["handover"] = handover;
+  s["serving"]["replicas"] = {prompts, decodes};
+  s["workload"]["arrivals"] = {{"kind", "poisson"}, {"rate_per_s", 4}};
+  return s;
+}
+
+double kv_bytes(const Outcome& outcome) {
+  double sum = 0;
+  for (const RequestRecord& r : outcome.requests)
+    if (r.request.output_tokens > 1) sum += static_cast<double>(r.request.input_tokens) * kv_per_token;
+  return sum;
+}
+
+struct Played {
+  double step, ideal, sent_in;  // seconds; the last: of the bytes of its collectives over one idle link
+  double transfer;              // seconds
+};
+
+// A step of a prompt on the prefill replica, `after` the begin of a transfer over each of its devices' links
+// that takes `long_as` steps alone. 0: there is none.
+std::string play(double after, double long_as) {
+  const Plan plan = read_plan(apart(4, "whole"), "test.json");
+  const Rank& rank = plan.replicas[0].rank;
+  const auto model = std::make_shared<StepModel>(rank, plan.replicas[0].stages[0], false);
+  const PrefillChunk chunk{4096, 0, 0};
+  BatchShape batch;
+  batch.prefill_tokens = chunk.tokens;
+  batch.sequences = 1;
+  batch.prefill = {&chunk, 1};
+  StepCost cost = model->step({batch});
+  const auto engine = make_engine();
+  const Cluster cluster(plan.scenario);
+  Recorder recorder(plan.scenario.workload, {}, false);
+  LinkTraffic traffic(recorder);
+  std::vector<sg4::Host*> ranks;
+  std::vector<Lockstep::Device> devices;
+  std::vector<LinkFlow> transfer;
+  for (int i = 0; i < 4; ++i) {
+    ranks.push_back(cluster.device({0, i}));
+    devices.push_back({ranks.back(), nullptr});
+    transfer.push_back(
+        {ranks.back(), cluster.device({0, 4 + i}), long_as * bandwidth * Bytes(cost.time.value())});
+  }
+  Lockstep lockstep("test", devices, false);
+  lockstep.start();
+  StageCollectives collectives(rank, model, ranks, traffic, [] {});
+  Played played{0, cost.time.value(), cost.moved[interconnect].value() / bandwidth, 0};
+  sg4::Actor::create("step", ranks[0], [&] {
+    collectives.play(lockstep, {cost.time, Seconds(0)}, batch, cost);
+    played.step = sg4::Engine::get_clock();
+  });
+  if (long_as > 0)
+    sg4::Actor::create("transfer", cluster.node(0), [&] {
+      sg4::this_actor::sleep_for(after * played.ideal);
+      transfer_and_wait(transfer, traffic);
+      played.transfer = sg4::Engine::get_clock() - after * played.ideal;
+    });
+  engine->run();
+  return {reinterpret_cast<const char*>(&played), sizeof(played)};
+}
+
+Played played(double after, double long_as) {
+  Played result{};
+  in_children(
+      1, 1, [&](std::size_t) { return play(after, long_as); },
+      [&](std::size_t, ChildResult child) {
+        REQUIRE(child.error == "");
+        REQUIRE(child.output.size() == sizeof(result));
+        std::memcpy(&result, child.output.data(), sizeof(result));
+        return true;
+      });
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("transfers: a step alone takes what its cost says, to the last digits", "[engine]") {
+  const Played alone = played(0, 0);
+  CHECK(alone.sent_in > 0.2 * alone.ideal);
+  CHECK(alone.step == Approx(alone.ideal).epsilon(1e-12));
+}
+
+TEST_CASE("transfers: beside one that goes on, collectives have half of the links, whenever it began",
+          "[engine]") {
+  for (const double after : {0., 0.25, 0.5, 0.9}) {
+    INFO(after);
+    const Played beside = played(after, 10);
+    // Of what is left of the step, its collectives' bytes take twice as long.
+    CHECK(beside.step == Approx(beside.ideal + (1 - after) * beside.sent_in).epsilon(0.005));
+    // And the transfer waits as long as it gave half of the links away.
+    CHECK(beside.transfer == Approx(10 * beside.ideal + (1 - after) * beside.sent_in).epsilon(0.002));
+  }
+}
+
+TEST_CASE("transfers: a short one and a step lose the same bytes of the links to each other", "[engine]") {
+  for (const double after : {0., 0.3, 0.6}) {
+    INFO(after);
+    const Played beside = played(after, 0.2);
+    const double step_lost = beside.step - beside.ideal, lost = beside.transfer - 0.2 * beside.ideal;
+    CHECK(step_lost == Approx(lost).epsilon(0.15));
+    // While it lasts, the links are with collectives for that share of the time.
+    const double share = beside.sent_in / beside.ideal;
+    CHECK(lost == Approx(0.2 * beside.ideal * share).epsilon(0.25));
+  }
+}
+
+TEST_CASE("transfers: every byte of collectives and of KV caches crosses the links once", "[engine]") {
+  for (const int tensor : {1, 2, 4})
+    for (const char* handover : {"whole", "layerwise"})
+      for (const bool tight : {false, true}) {
+        INFO(tensor << " " << handover << " " << tight);
+        Json scenario = apart(tensor, handover);
+        if (tight) {  // prompts are preempted, and computed again in chunks
+          scenario["serving"]["replicas"][0]["kv_cache"]["blocks"] = 600;
+          scenario["serving"]["replicas"][0]["batching"]["max_batch_tokens"] = 256;
+          scenario["workload"]["arrivals"] = {{"kind", "all_at_once"}};
+        }
+        const Outcome outcome = test::run(scenario);
+        REQUIRE(outcome.error == "");
+        CHECK(outcome.sent == Approx(outcome.collectives + kv_bytes(outcome)).epsilon(1e-9));
+      }
+}
+
+// Flows come after the kernels of a step, not between them, so that they meet other transfers.
+TEST_CASE("transfers: requests end about when they do with collectives as flows, message by message",
+          "[engine]") {
+  Json scenario = apart(2, "whole");
+  scenario["workload"]["arrivals"]["rate_per_s"] = 1;
+  scenario["workload"]["requests"] = {
+      {"kind", "fixed"}, {"count", 12}, {"input_tokens", 2000}, {"output_tokens", 30}};
+  const Outcome closed = test::run(scenario);
+  scenario["collectives"] = "flows";
+  const Outcome flows = test::run(scenario);
+  REQUIRE(closed.error + flows.error == "");
+  for (std::size_t i = 0; i < closed.requests.size(); ++i)
+    CHECK(closed.requests[i].finished.value() == Approx(flows.requests[i].finished.value()).epsilon(5e-3));
+  CHECK(closed.sent == Approx(flows.sent).epsilon(1e-9));
+}
+
+TEST_CASE("transfers: layer by layer, the second token waits for the last layer's part alone", "[engine]") {
+  constexpr int prompt = 4000;
+  const auto finished = [&](const char* handover) {
+    Json scenario = apart(1, handover);
+    scenario["workload"]["requests"] = {
+        {"kind", "fixed"}, {"count", 1}, {"input_tokens", prompt}, {"output_tokens", 2}};
+    const Outcome outcome = test::run(scenario);
+    REQUIRE(outcome.error == "");
+    return (outcome.requests[0].finished - outcome.requests[0].first_token).value();
+  };
+  const double kv = prompt * kv_per_token / bandwidth;
+  CHECK(finished("whole") - finished("layerwise") == Approx(kv * (1 - 1 / layers)).epsilon(0.01));
+}
+
+TEST_CASE("transfers: layer by layer over links that are slower than the layers, all of it takes its time",
+          "[engine]") {
+  Json scenario = apart(1, "layerwise");
+  scenario["cluster"]["nodes"][0]["interconnect"]["bandwidth_gb_per_s"] = 0.5;
+  scenario["workload"]["requests"] = {
+      {"kind", "fixed"}, {"count", 1}, {"input_tokens", 4000}, {"output_tokens", 2}};
+  const Outcome outcome = test::run(scenario);
+  REQUIRE(outcome.error == "");
+  const RequestRecord& r = outcome.requests[0];
+  const double prefill = (r.first_token - r.scheduled).value(), kv = 4000 * kv_per_token / 0.5e9;
+  CHECK((r.finished - r.scheduled).value() > kv + prefill / layers);
+  CHECK((r.finished - r.scheduled).value() < 1.05 * (kv + prefill / layers));
+}
