@@ -11,6 +11,7 @@
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
+using simgrid::kernel::actor::simcall_answered;
 namespace {
 
 // SimGrid clears much of an actor's stack as it makes it. 16 KB are enough for the calls of serve().
@@ -55,15 +56,11 @@ void Lockstep::start() {
   }
 }
 
-// One call into the kernel, as each is two switches of contexts.
+// In one call into SimGrid's kernel, as each is two switches of contexts.
 void Lockstep::start_execution(Player& player) {
-  if (!player.executes) return;
-  player.exec = sg4::Exec::init();
-  simgrid::kernel::actor::simcall_answered([&player] {
-    player.exec->set_flops_amount(player.share.value());
-    player.exec->set_host(player.device.host);
-    player.exec->vetoable_start();
-  });
+  player.exec->set_flops_amount(player.share.value());
+  player.exec->set_host(player.device.host);
+  player.exec->vetoable_start();
 }
 
 void Lockstep::serve(Player& player) {
@@ -72,7 +69,8 @@ void Lockstep::serve(Player& player) {
     while (!player.called);
     player.called = false;
     if (!awaited_) {
-      start_execution(player);
+      player.exec = sg4::Exec::init();
+      simcall_answered([&player] { start_execution(player); });
       continue;
     }
     player.exec = nullptr;
@@ -81,44 +79,45 @@ void Lockstep::serve(Player& player) {
   }
 }
 
-// The others have their shares.
-void Lockstep::begin(Share share) {
+// The others have their shares, and the first executes its own, unless it will wait for that.
+void Lockstep::begin(Share share, bool first_executes) {
   busy_ = 0;
   for (const auto& player : players_) {
     player->share = player->device.beside ? share.beside : share.each;
     player->called = player->share > Seconds(0) && (player->executes || awaited_);
     busy_ += player->called && player != players_[0];
   }
-  if (busy_ == 0) return;
-  simgrid::kernel::actor::simcall_answered([this] {
-    for (std::size_t i = 1; i < players_.size(); ++i)
+  Player& first = *players_[0];
+  first_executes = first_executes && first.executes;
+  if (first_executes) first.exec = sg4::Exec::init();
+  if (busy_ == 0 && !first_executes) return;
+  simcall_answered([&] {
+    for (std::size_t i = 1; busy_ > 0 && i < players_.size(); ++i)
       if (players_[i]->called) players_[i]->call->release();
+    if (first_executes) start_execution(first);
   });
 }
 
 // Where speeds change, nobody knows before when a step ends.
 void Lockstep::execute(Share share) {
   awaited_ = may_change_;
-  begin(share);
-  if (awaited_) {
+  begin(share, !awaited_);
+  if (awaited_)
     sg4::this_actor::execute(share.each.value());
-    while (busy_ > 0) all_ended_->acquire();
-  } else {
-    start_execution(*players_[0]);
+  else
     sg4::this_actor::sleep_for(share.each.value());
-  }
+  while (awaited_ && busy_ > 0) all_ended_->acquire();
 }
 
 bool Lockstep::execute_unless(sg4::Semaphore& wake, Share share) {
   awaited_ = false;
-  begin(share);
-  start_execution(*players_[0]);
+  begin(share, true);
   return wake.acquire_timeout((share.each / pace()).value());
 }
 
 void Lockstep::end_at(Seconds time) {
   sg4::this_actor::sleep_until(time.value());
-  simgrid::kernel::actor::simcall_answered([this] {
+  simcall_answered([this] {
     for (const auto& player : players_)
       if (player->exec) player->exec->cancel();
   });

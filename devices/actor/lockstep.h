@@ -53,8 +53,8 @@ class Lockstep {
     simgrid::s4u::ExecPtr exec;
   };
   void serve(Player& player);
-  void begin(Share share);
-  void start_execution(Player& player);
+  void begin(Share share, bool first_executes);
+  static void start_execution(Player& player);
 
   std::string name_;
   std::vector<std::unique_ptr<Player>> players_;

@@ -11,7 +11,7 @@
 namespace weir {
 
 struct RoutingView {
-  // Those that may take the request, at least one. Policies number all of their replicas in this order.
+  // All that may take the request, at least one. Policies number their replicas in this order.
   std::span<const ReplicaGroup* const> groups;
   std::int64_t routed;  // requests routed to them so far
 

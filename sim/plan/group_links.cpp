@@ -22,7 +22,7 @@ Seconds latency_between(const NetworkSpec& network) {
   return 2 * (pcie_latency + network.link_latency);
 }
 
-// Of each of a node's devices when so many of them send at once: links are dealt out to devices in order.
+// A device's share when so many of its node send at once: links are dealt out to devices in order.
 BytesPerSecond rail_of(const NodeSpec& node, const NetworkSpec& network, int active) {
   const int devices = node.device_count(), links = network.links_of(devices), nics = std::min(links, devices);
   const int sharing = std::min(active, (devices + nics - 1) / nics);

@@ -20,15 +20,31 @@ void for_each_chunk(const Iteration& iteration, const Do& what) {
 
 }  // namespace
 
-void Handovers::prompt_begins(std::int32_t request, int to) {
-  const int from = recorder_.record(request).replica;
-  Prompt& prompt = prompts_[request];
-  prompt.from = from;
-  prompt.to = to;
-  prompt.stages.resize(server(from).stages().size());
+void Handovers::choose_next(std::int32_t request, int from) {
+  Server& to = router_.for_handover(recorder_.record(request).request);
+  if (layerwise(from)) {
+    Prompt& prompt = prompts_[request];
+    prompt.from = from;
+    prompt.to = to.replica().index();
+    prompt.stages.resize(server(from).stages().size());
+  }
+  to.submit_handover(request, from);  // where somebody may wake at once
+  router_.changed(to.replica().index());
 }
 
-void Handovers::prompt_ends(std::int32_t request) {
+void Handovers::prompt_begins(std::int32_t request, int from) {
+  if (layerwise(from)) choose_next(request, from);
+}
+
+void Handovers::prompt_lost(std::int32_t request) {
+  const auto known = prompts_.find(request);
+  if (known == prompts_.end()) return;
+  for (Progress& at : known->second.stages) at.computed = static_cast<std::int64_t>(at.sent);
+}
+
+void Handovers::prompt_ends(std::int32_t request, int from) {
+  router_.changed(from);
+  if (!layerwise(from)) return choose_next(request, from);
   Prompt& prompt = prompts_.at(request);
   prompt.ended = true;
   recorder_.record(request).replica = prompt.to;
@@ -74,6 +90,7 @@ void Handovers::step_begins(std::size_t stage, const Iteration& iteration, Secon
     const auto known = prompts_.find(request);
     if (known == prompts_.end()) return;
     Progress& at = known->second.stages[stage];
+    at.computed = std::max(at.computed, chunk.context);  // found again, after a preemption
     at.in_step = std::max<std::int64_t>(0, chunk.context + chunk.tokens - at.computed);
     at.step_start = now();
     at.step_duration = duration;

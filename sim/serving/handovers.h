@@ -8,20 +8,23 @@
 #include <vector>
 
 #include "sim/serving/platform/courier.h"
-#include "sim/serving/server/server.h"
+#include "sim/serving/router.h"
 
 namespace weir {
 
 class Handovers {
  public:
   using Servers = std::vector<std::unique_ptr<Server>>;
-  Handovers(const Scenario& scenario, const Servers& servers, CourierPool& couriers, Recorder& recorder)
-      : scenario_(scenario), servers_(servers), couriers_(couriers), recorder_(recorder) {}
+  Handovers(const Scenario& scenario, const Servers& servers, Router& router, CourierPool& couriers,
+            Recorder& recorder)
+      : scenario_(scenario), servers_(servers), router_(router), couriers_(couriers), recorder_(recorder) {}
 
-  // The first chunk of the prompt is in the next step of its replica, and `to` knows that it will come.
-  void prompt_begins(std::int32_t request, int to);
-  void prompt_ends(std::int32_t request);
-  // Who goes on with it has room; `arrived` is called when all of its KV cache is there.
+  // A prompt that another replica goes on with has its first chunk in the next step of `from`; has lost what
+  // was computed of it, as it was preempted; is computed.
+  void prompt_begins(std::int32_t request, int from);
+  void prompt_lost(std::int32_t request);
+  void prompt_ends(std::int32_t request, int from);
+  // The replica that goes on with it has room; `arrived` is called when all of its KV cache is there.
   void start(const KvMove& move, std::function<void()> arrived);
 
   // A step of one stage of a replica, which takes so long by itself.
@@ -44,6 +47,8 @@ class Handovers {
     std::int64_t tokens = 0;
     Seconds since{0};  // there is room
   };
+  void choose_next(std::int32_t request, int from);
+  bool layerwise(int from) const { return server(from).replica().plan().spec.hands_over_layerwise(); }
   void send_computed(std::int32_t request, std::size_t stage, std::int64_t layers_done);
   void send_under_step(std::int32_t request, std::size_t stage, std::int64_t layers_done);
   void send(std::int32_t request, std::size_t stage, double tokens, Seconds start, Seconds at_least);
@@ -54,6 +59,7 @@ class Handovers {
 
   const Scenario& scenario_;
   const Servers& servers_;
+  Router& router_;
   CourierPool& couriers_;
   Recorder& recorder_;
   std::map<std::int32_t, Prompt> prompts_;  // of which the KV cache is not yet where it goes

@@ -31,9 +31,6 @@ class Simulation {
   void submit(std::int32_t request);
   void submit_next();
   void finished();
-  bool layerwise(int replica) const;
-  void choose_next(std::int32_t request, int from);
-  void hand_over(std::int32_t request, int from);
   void move(const KvMove& move, std::function<void()> arrived);
   bool stopping();
   void stop();
@@ -53,9 +50,9 @@ class Simulation {
   std::vector<std::int32_t> positions_,
       positions_after_prompt_;  // of decode replicas: a request may be at two
   std::vector<std::unique_ptr<Server>> servers_;
-  Handovers handovers_{scenario_, servers_, couriers_, recorder_};
   Predictors predictors_;
   Router router_;
+  Handovers handovers_;
   StepModels step_models_;
   std::vector<const DeviceSpec*> charged_;  // in the order of the recorder's devices
   sg4::SemaphorePtr all_done_;
@@ -80,6 +77,7 @@ Simulation::Simulation(const Plan& plan, const RunOptions& options)
       positions_(scenario_.workload.requests.size(), -1),
       positions_after_prompt_(positions_),
       router_(*scenario_.routing),
+      handovers_(scenario_, servers_, router_, couriers_, recorder_),
       all_done_(sg4::Semaphore::create(0)) {
   if (options.token_gaps) recorder_.keep_token_gaps();
   for (const Request& r : scenario_.workload.requests) all_tokens_ += static_cast<double>(r.output_tokens);
@@ -92,12 +90,12 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
   const int number = static_cast<int>(index);
   auto replica = std::make_unique<Replica>(
       number, plan, plan.spec.role == Role::decode ? positions_after_prompt_ : positions_, recorder_,
-      Replica::Events{.finished = [this, number](std::int32_t) { router_.changed(number), finished(); },
-                      .hand_over = [this, number](std::int32_t request) { hand_over(request, number); },
-                      .prompt_begins =
-                          [this, number](std::int32_t request) {
-                            if (layerwise(number)) choose_next(request, number);
-                          }});
+      Replica::Events{
+          .finished = [this, number](std::int32_t) { router_.changed(number), finished(); },
+          .hand_over = [this, number](std::int32_t request) { handovers_.prompt_ends(request, number); },
+          .prompt_begins = [this,
+                            number](std::int32_t request) { handovers_.prompt_begins(request, number); },
+          .prompt_lost = [this](std::int32_t request) { handovers_.prompt_lost(request); }});
   replica->expect(predictors_.times_for(plan));
   charged_.insert(charged_.end(), place.size(), &plan.rank.on->spec());
   servers_.push_back(std::make_unique<Server>(
@@ -154,23 +152,6 @@ void Simulation::finished() {
   ++done_;
   if (scenario_.workload.closed_loop) submit_next();
   if (done_ == static_cast<std::int64_t>(positions_.size())) all_done_->release();
-}
-
-// The replica that goes on with a request whose prompt `from` computes.
-void Simulation::choose_next(std::int32_t request, int from) {
-  Server& to = router_.for_handover(recorder_.record(request).request);
-  if (layerwise(from)) handovers_.prompt_begins(request, to.replica().index());
-  to.submit_handover(request, from);  // where somebody may wake at once
-  router_.changed(to.replica().index());
-}
-
-void Simulation::hand_over(std::int32_t request, int from) {
-  router_.changed(from);
-  layerwise(from) ? handovers_.prompt_ends(request) : choose_next(request, from);
-}
-
-bool Simulation::layerwise(int replica) const {
-  return servers_[static_cast<std::size_t>(replica)]->replica().plan().spec.hands_over_layerwise();
 }
 
 void Simulation::move(const KvMove& m, std::function<void()> arrived) {

@@ -116,7 +116,7 @@ TEST_CASE("transfers: beside one that goes on, collectives have half of the link
   for (const double after : {0., 0.25, 0.5, 0.9}) {
     INFO(after);
     const Played beside = played(after, 10);
-    // Of what is left of the step, its collectives' bytes take twice as long.
+    // In the rest of the step, its collectives' bytes take twice as long.
     CHECK(beside.step == Approx(beside.ideal + (1 - after) * beside.sent_in).epsilon(0.005));
     // And the transfer waits as long as it gave half of the links away.
     CHECK(beside.transfer == Approx(10 * beside.ideal + (1 - after) * beside.sent_in).epsilon(0.002));

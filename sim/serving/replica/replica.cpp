@@ -85,7 +85,7 @@ void Replica::account(Seconds now) {
 void Replica::find_left_blocks() {
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     SequenceView& view = waiting_.view(i);
-    if (recorder_.record(view.request).preemptions == 0) break;
+    if (!waiting_.live(i).preempted) break;
     if (waiting_.live(i).resident == 0) view.computed_tokens = cache_.found(view.request, pool(view));
   }
 }

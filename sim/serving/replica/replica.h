@@ -61,8 +61,10 @@ class Replica {
   struct Events {
     std::function<void(std::int32_t request)> finished;
     std::function<void(std::int32_t request)> hand_over;  // prefill done here, decode elsewhere
-    // The first chunk of such a one is in the next step. Called inside schedule().
+    // The first chunk of such a one is in the next step; what was computed of it is given up. Called inside
+    // schedule().
     std::function<void(std::int32_t request)> prompt_begins = [](std::int32_t) {};
+    std::function<void(std::int32_t request)> prompt_lost = [](std::int32_t) {};
   };
 
   Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& positions, Recorder& recorder,
@@ -79,7 +81,7 @@ class Replica {
   // transfer.
   bool schedule(Seconds now, Iteration& iteration);
   // How often the iteration can run before it is no longer valid, a request ends or the blocks run out; >= 1.
-  std::int64_t longest_run(const Iteration& iteration) const;
+  std::int64_t longest_run(const Iteration& iteration);
   // The iteration ran once, or `runs` covers its `steps` repetitions; it ended at `end`.
   void complete(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
                 std::int64_t steps);
@@ -110,6 +112,9 @@ class Replica {
     const bool elsewhere = spec_->role == Role::decode && recorder_.record(request).first_token < Seconds(0);
     if (!elsewhere) recorder_.phase(request, now, phase);
   }
+  bool hands_over(const RequestRecord& record) const {
+    return spec_->role == Role::prefill && record.request.output_tokens > 1;
+  }
   static const char* doing(const SequenceView& view) { return view.prefilling() ? "prefill" : "decode"; }
   void account(Seconds now);                          // what the queue looked like since the last call
   void carry_out(Seconds now, Iteration& iteration);  // batch_
@@ -129,9 +134,16 @@ class Replica {
   void preempt(std::int32_t request, Seconds now, Iteration& iteration);
   bool swaps_out(const SequenceView& view) const;
   KvMove::Place here(bool in_host) const { return {index_, in_host}; }
-  std::size_t running_at(std::int32_t request, const char* what_for) const;
+  std::size_t running_at(std::int32_t request, const char* what_for);
   void find_left_blocks();
   void remove_marked();
+  // No division where its blocks hold them already.
+  void take_blocks_for(SequenceView& view, std::int64_t tokens) {
+    if (tokens <= view.blocks * cache_.block_tokens()) return;
+    const std::int64_t blocks = cache_.blocks_for(tokens);
+    cache_.take(blocks - view.blocks, pool(view));
+    view.blocks = blocks;
+  }
   void extend_blocks(const Iteration& iteration, std::int64_t more_tokens);
   void record_gaps(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
                    std::int64_t steps);
@@ -139,11 +151,13 @@ class Replica {
                          const std::vector<StepRun>& runs, std::int64_t steps);
   bool advance(std::size_t at, std::int64_t tokens, Seconds now);  // true: the sequence leaves this replica
   void leave(const SequenceView& view, Seconds now);
-  std::size_t position(std::int32_t request) const {
+  std::size_t position(std::int32_t request) {
+    if (!indexed_) find_positions();
     return static_cast<std::size_t>(positions_[static_cast<std::size_t>(request)]);
   }
+  void find_positions();
   // The same where requests are asked for in the order of running_, nearly always: `next` is tried first.
-  std::size_t position(std::int32_t request, std::size_t& next) const {
+  std::size_t position(std::int32_t request, std::size_t& next) {
     if (next >= running_.size() || running_[next].request != request) next = position(request);
     return next++;
   }
@@ -152,13 +166,17 @@ class Replica {
   const ReplicaPlan* plan_;
   const ReplicaSpec* spec_;  // the plan's
   KvCache cache_;
-  std::vector<std::int32_t>& positions_;  // of every request of the run, in its replica's running_
+  // Where each request of the run is in its replica's running_. Written only where somebody asks out of
+  // order, since these lie far from each other.
+  std::vector<std::int32_t>& positions_;
+  bool indexed_ = false;
   Recorder& recorder_;
   Events events_;
 
   std::unique_ptr<StepTimes> times_;
   std::vector<SequenceView> running_;
-  std::vector<Live> live_;  // beside running_
+  std::vector<Live> live_;            // beside running_, but for
+  std::vector<Seconds> last_tokens_;  // theirs, which change at every step
   WaitingQueue waiting_;
   std::vector<Held> held_;
   std::int64_t swapped_ = 0;  // blocks in the host's swap space

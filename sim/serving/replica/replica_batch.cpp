@@ -52,7 +52,7 @@ void Iteration::clear() {
 
 void Replica::admit(std::int32_t request, Seconds now) {
   auto [view, live] = waiting_.take(request);
-  positions_[static_cast<std::size_t>(request)] = static_cast<std::int32_t>(running_.size());
+  indexed_ = false;
   RequestRecord& record = recorder_.record(request);
   const bool begins = record.scheduled < Seconds(0);
   if (begins) record.scheduled = now;
@@ -64,14 +64,14 @@ void Replica::admit(std::int32_t request, Seconds now) {
   }
   running_.push_back(view);
   live_.push_back(live);
+  last_tokens_.push_back(live.last_token);
   if (request == refused_) refused_ = -1;
   ++admitted_;
-  if (begins && spec_->role == Role::prefill && record.request.output_tokens > 1)
-    events_.prompt_begins(request);
+  if (begins && hands_over(record)) events_.prompt_begins(request);
 }
 
 // The request must run, and have run when the policy was asked.
-std::size_t Replica::running_at(std::int32_t request, const char* what_for) const {
+std::size_t Replica::running_at(std::int32_t request, const char* what_for) {
   const bool known = static_cast<std::size_t>(request) < positions_.size();
   const std::size_t at = known ? position(request) : removed_.size();
   if (at >= removed_.size() || running_[at].request != request || removed_[at])
@@ -92,15 +92,11 @@ void Replica::compute(const std::vector<Slice>& slices, Iteration& iteration) {
 
 inline void Replica::compute(std::size_t at, const Slice& slice, bool with_contexts, Iteration& iteration) {
   SequenceView& view = running_[at];
-  Live& live = live_[at];
   if (view.in_flight || slice.tokens < 1 || slice.tokens > view.pending())
     refuse("computes", slice.request, "has not so many tokens to compute");
-  const std::int64_t blocks = cache_.blocks_for(view.computed_tokens + slice.tokens);
-  if (blocks > view.blocks) {
-    cache_.take(blocks - view.blocks, pool(view));
-    view.blocks = blocks;
-  }
-  if (live.resident > 0) {  // room is made; its KV comes first, its tokens in a later iteration
+  take_blocks_for(view, view.computed_tokens + slice.tokens);
+  if (view.elsewhere) {  // room is made; its KV comes first, its tokens in a later iteration
+    Live& live = live_[at];
     const bool remote = live.resident_at >= 0;
     const KvMove::Place from = remote ? KvMove::Place{live.resident_at} : here(true);
     iteration.moves.push_back({view.request, live.resident, from, here(false)});
@@ -130,6 +126,8 @@ void Replica::preempt(std::int32_t request, Seconds now, Iteration& iteration) {
   const std::size_t at = running_at(request, "preempts");
   SequenceView view = running_[at];
   Live live = live_[at];
+  live.last_token = last_tokens_[at];
+  live.preempted = true;
   if (view.in_flight) refuse("preempts", request, "is in flight");
   const std::int64_t blocks = std::exchange(view.blocks, 0);
   recorder_.phase(request, now, "preempted");
@@ -149,24 +147,31 @@ void Replica::preempt(std::int32_t request, Seconds now, Iteration& iteration) {
       cache_.give(blocks, pool(view));
     view.computed_tokens = 0;
     view.prefill_target = view.known_tokens;
+    if (hands_over(recorder_.record(request))) events_.prompt_lost(request);
   }
   removed_[at] = 1;
   waiting_.push_front(view, live);
 }
 
 void Replica::remove_marked() {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < running_.size(); ++i) {
+  indexed_ = false;
+  std::size_t kept = static_cast<std::size_t>(std::ranges::find(removed_, 1) - removed_.begin());
+  for (std::size_t i = kept; i < running_.size(); ++i) {
     if (removed_[i]) continue;
-    if (kept != i) {
-      running_[kept] = running_[i];
-      live_[kept] = live_[i];
-      positions_[static_cast<std::size_t>(running_[kept].request)] = static_cast<std::int32_t>(kept);
-    }
+    running_[kept] = running_[i];
+    live_[kept] = live_[i];
+    last_tokens_[kept] = last_tokens_[i];
     ++kept;
   }
   running_.resize(kept);
   live_.resize(kept);
+  last_tokens_.resize(kept);
+}
+
+void Replica::find_positions() {
+  for (std::size_t i = 0; i < running_.size(); ++i)
+    positions_[static_cast<std::size_t>(running_[i].request)] = static_cast<std::int32_t>(i);
+  indexed_ = true;
 }
 
 void Replica::move(const Move& move, Iteration& iteration) {

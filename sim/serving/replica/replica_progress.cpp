@@ -7,7 +7,7 @@
 
 namespace weir {
 
-std::int64_t Replica::longest_run(const Iteration& iteration) const {
+std::int64_t Replica::longest_run(const Iteration& iteration) {
   std::int64_t steps = iteration.steps;
   if (steps == 1) return 1;
   const std::int64_t block = cache_.block_tokens();
@@ -42,9 +42,7 @@ void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens
   for (const auto& member : iteration.members) {
     SequenceView& view = running_[position(member.request, next)];
     view.computed_tokens += more_tokens;
-    const std::int64_t blocks = cache_.blocks_for(view.computed_tokens);
-    cache_.take(blocks - view.blocks, pool(view));
-    view.blocks = blocks;
+    take_blocks_for(view, view.computed_tokens);
   }
 }
 
@@ -56,7 +54,7 @@ void Replica::record_gaps(const Iteration& iteration, Seconds start, Seconds end
   std::size_t next = 0;
   for (const auto& member : iteration.members) {
     if (!member.yields || !recorder_.kept(member.request)) continue;
-    const Seconds last = live_[position(member.request, next)].last_token;
+    const Seconds last = last_tokens_[position(member.request, next)];
     if (last < Seconds(0)) continue;  // its first token: no gap before it
     if (last == start || steps > 1) ++in_step;
     if (last == start) continue;
@@ -86,7 +84,7 @@ void Replica::record_token_gaps(const Iteration& iteration, Seconds start, Secon
   std::size_t next = 0;
   for (const auto& member : iteration.members) {
     if (!member.yields || !recorder_.kept(member.request)) continue;
-    const Seconds last = live_[position(member.request, next)].last_token;
+    const Seconds last = last_tokens_[position(member.request, next)];
     if (last >= Seconds(0)) recorder_.token_gap(member.request, (start + first - last).value());
     for (std::int64_t i = 1; i < steps; ++i)
       recorder_.token_gap(member.request, times[static_cast<std::size_t>(i)]);
@@ -100,7 +98,7 @@ bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
   const bool first = view.known_tokens == view.input_tokens;
   view.in_flight = false;
   view.known_tokens += tokens;
-  live_[at].last_token = now;
+  last_tokens_[at] = now;
   outstanding_tokens_ -= tokens;
   recorder_.phase(view.request, now, "decode");
   if (first) {
@@ -165,7 +163,7 @@ void Replica::arrived(const KvMove& move, Seconds now) {
   if (move.leaves_device()) return;
   const std::size_t at = position(move.request);
   SequenceView& view = running_[at];
-  if (move.hands_over()) live_[at].last_token = recorder_.record(move.request).first_token;
+  if (move.hands_over()) last_tokens_[at] = recorder_.record(move.request).first_token;
   view.in_flight = false;
   recorder_.phase(move.request, now, doing(view));
   if (!move.from.in_host) return;

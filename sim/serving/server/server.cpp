@@ -181,7 +181,7 @@ void Server::commit_run(const Iteration& iteration, Seconds end, std::int64_t st
   replica_->complete(iteration, run_.began(), end, run_.pieces(), steps);
 }
 
-// What it takes beyond `cost`, because devices are slow or links are shared, is added there.
+// Time beyond `cost`, because devices are slow or links are shared, is added there.
 void Server::execute(Stage& stage, const BatchShape& batch, StepCost& cost) {
   const Seconds start = now(), expected = cost.time;
   if (stage.collectives && expected > Seconds(0))
@@ -194,7 +194,8 @@ void Server::execute(Stage& stage, const BatchShape& batch, StepCost& cost) {
 void Server::occupy(std::size_t stage, const Iteration& iteration) {
   const Seconds start = now();
   StepCost cost = stages_[stage].model->step(iteration.work());
-  if (cluster_.layerwise) cluster_.layerwise->step_begins(stage, iteration, cost.time);
+  if (cluster_.layerwise)
+    cluster_.layerwise->step_begins(stage, iteration, cost.time / stages_[stage].devices->pace());
   std::vector<LinkFlow> shared;
   if (shares_links(stage)) shared = step_flows(stages_[stage], cost);
   Sending beside(shared);
@@ -204,21 +205,9 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
     cost.time += late;
     cost.link_bound += late;
   }
-  if (collective_flows_) {
-    for (const auto& call : stages_[stage].model->collectives(iteration.shape)) {
-      const Seconds begin = now();
-      const Rank& rank = replica_->plan().rank;
-      const auto& ranks = stages_[stage].ranks;
-      const auto rounds =
-          rank.levels ? rounds_by_level(call.op, call.bytes, rank.links, *rank.levels)
-                      : plain_rounds(call.op, call.bytes, static_cast<int>(ranks.size()), rank.links.shape);
-      for (std::int64_t i = 0; i < call.times; ++i) play_collective(rounds, ranks, cluster_.traffic);
-      const Seconds played = now() - begin;
-      cost.time += played;
-      cost.link_bound += played;
-      cost.busy[call.unit] += played;
-    }
-  }
+  if (collective_flows_)
+    play_as_flows(replica_->plan().rank, *stages_[stage].model, stages_[stage].ranks, iteration.shape,
+                  *cluster_.traffic, cost);
   if (cluster_.layerwise) cluster_.layerwise->step_ends(stage, iteration);
   note(stage, iteration, start, now(), cost, 1);
 }

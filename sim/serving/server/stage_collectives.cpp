@@ -22,6 +22,12 @@ std::vector<LinkFlow> part_of(double part, std::vector<LinkFlow> flows) {
   return flows;
 }
 
+std::vector<std::vector<Message>> rounds_of(const StepModel::CollectiveCall& call, const Rank& rank,
+                                            std::size_t ranks) {
+  return rank.levels ? rounds_by_level(call.op, call.bytes, rank.links, *rank.levels)
+                     : plain_rounds(call.op, call.bytes, static_cast<int>(ranks), rank.links.shape);
+}
+
 }  // namespace
 
 StageCollectives::StageCollectives(const Rank& rank, std::shared_ptr<const StepModel> model,
@@ -48,9 +54,7 @@ const StageCollectives::Pattern& StageCollectives::pattern(const BatchShape& bat
   pattern_ = {batch.tokens(), batch.sequences, {}, Bytes(0), 0, 0};
   std::map<std::pair<int, int>, Bytes> sums;
   for (const auto& call : model_->collectives(batch)) {
-    const auto rounds =
-        rank_.levels ? rounds_by_level(call.op, call.bytes, rank_.links, *rank_.levels)
-                     : plain_rounds(call.op, call.bytes, static_cast<int>(ranks_.size()), rank_.links.shape);
+    const auto rounds = rounds_of(call, rank_, ranks_.size());
     const auto times = static_cast<double>(call.times);
     for (const auto& round : rounds)
       for (const Message& m : round) sums[{m.from, m.to}] += times * m.bytes;
@@ -141,6 +145,19 @@ double StageCollectives::beside_transfers(Lockstep& devices, Lockstep::Share sha
   send_and_wait(part_of(of_sending, rhythm.exposed), nullptr);
   hidden.wait(nullptr);
   return end;
+}
+
+void play_as_flows(const Rank& rank, const StepModel& model, const std::vector<sg4::Host*>& ranks,
+                   const BatchShape& batch, LinkTraffic& traffic, StepCost& cost) {
+  for (const auto& call : model.collectives(batch)) {
+    const Seconds begin = now();
+    const auto rounds = rounds_of(call, rank, ranks.size());
+    for (std::int64_t i = 0; i < call.times; ++i) play_collective(rounds, ranks, &traffic);
+    const Seconds played = now() - begin;
+    cost.time += played;
+    cost.link_bound += played;
+    cost.busy[call.unit] += played;
+  }
 }
 
 }  // namespace weir

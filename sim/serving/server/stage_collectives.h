@@ -24,7 +24,7 @@ class StageCollectives {
   // Has the devices execute their shares of a step of `cost`, and blocks until its collectives are over too;
   // what they lose to transfers is added to the cost.
   void play(Lockstep& devices, Lockstep::Share share, const BatchShape& batch, StepCost& cost);
-  // Of steps with that batch, together.
+  // Counts those of steps with that batch, `cost` together.
   void carried(const BatchShape& batch, const StepCost& cost, Seconds from, Seconds to);
 
  private:
@@ -57,5 +57,10 @@ class StageCollectives {
   bool waits_ = false;
   Pattern pattern_;  // the last that was asked for
 };
+
+// The collectives of a step, message by message (`"collectives": "flows"`). Blocks, and adds their time to
+// the cost.
+void play_as_flows(const Rank& rank, const StepModel& model, const std::vector<simgrid::s4u::Host*>& ranks,
+                   const BatchShape& batch, LinkTraffic& traffic, StepCost& cost);
 
 }  // namespace weir
