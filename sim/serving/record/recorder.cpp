@@ -31,8 +31,9 @@ void TimeBuckets::coarsen_to(Seconds period) {
 }
 
 void TimeBuckets::add(Seconds from, Seconds to, double integral) {
-  while (adaptive_ && to / period_ >= most_buckets) halve();
-  const auto last = static_cast<std::size_t>(to / period_);
+  double periods = to / period_;
+  for (; adaptive_ && periods >= most_buckets; periods = to / period_) halve();
+  const auto last = static_cast<std::size_t>(periods);
   if (last >= sums_.size()) sums_.resize(last + 1, 0.0);
   const auto first = static_cast<std::size_t>(from / period_);
   if (first == last || to <= from) {
@@ -64,8 +65,7 @@ Recorder::Recorder(const Workload& workload, std::optional<Seconds> sample_perio
 
 std::size_t Recorder::add_device(DeviceUsage usage) {
   result_.devices.push_back(std::move(usage));
-  device_busy_.emplace_back(running_);
-  link_bytes_.emplace_back(running_);
+  devices_.push_back({{}, running_, running_});
   return result_.devices.size() - 1;
 }
 
@@ -87,7 +87,7 @@ double Recorder::counted(Seconds from, Seconds to) const {
 }
 
 std::size_t Recorder::most_samples() const {
-  const std::size_t series = 4 + device_busy_.size() + link_bytes_.size() + flow_bytes_.size();
+  const std::size_t series = 4 + 2 * devices_.size() + flow_bytes_.size();
   return most_sampled_values / series;
 }
 
@@ -119,21 +119,14 @@ void Recorder::tokens(Seconds from, Seconds to, double count) {
 
 void Recorder::busy(std::size_t device, Seconds from, Seconds to, const StepCost& cost) {
   check_period(to);
-  DeviceUsage& usage = result_.devices[device];
-  const StepCost share = counted(from, to) * cost;
-  usage.busy += share.time;
-  usage.compute_bound += share.compute_bound;
-  usage.memory_bound += share.memory_bound;
-  usage.link_bound += share.link_bound;
-  usage.host_bound += share.host_bound;
-  usage.flops += share.flops;
-  usage.memory += share.moved[own_memory];
-  usage.link += share.moved[interconnect];
-  usage.prefetch += share.prefetch;
-  usage.energy += usage.devices * share.energy;
-  for (UnitUsage& unit : usage.units) unit.busy += share.busy[unit.index];
-  device_busy_[device].add(from, to, cost.time.value());
-  link_bytes_[device].add(from, to, cost.moved[interconnect].value());
+  Device& record = devices_[device];
+  if (const double share = counted(from, to); share == 1)
+    record.done += cost;
+  else
+    record.done += share * cost;
+  record.busy.add(from, to, cost.time.value());
+  if (const Bytes sent = cost.moved[interconnect]; sent > Bytes(0))
+    record.link_bytes.add(from, to, sent.value());
 }
 
 void Recorder::carried(std::size_t link, Seconds from, Seconds to, Bytes bytes) {
@@ -160,10 +153,27 @@ void Recorder::measure_from(Seconds start) {
   start_ = start;
 }
 
+void Recorder::sum_up() {
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    const StepCost& done = devices_[d].done;
+    DeviceUsage& usage = result_.devices[d];
+    usage.busy = done.time;
+    usage.compute_bound = done.compute_bound;
+    usage.memory_bound = done.memory_bound;
+    usage.link_bound = done.link_bound;
+    usage.host_bound = done.host_bound;
+    usage.flops = done.flops;
+    usage.memory = done.moved[own_memory];
+    usage.link = done.moved[interconnect];
+    usage.prefetch = done.prefetch;
+    usage.energy = usage.devices * done.energy;
+    for (UnitUsage& unit : usage.units) unit.busy = done.busy[unit.index];
+  }
+}
+
 void Recorder::sample() {
   std::vector<TimeBuckets*> all = {&running_, &waiting_, &blocks_, &tokens_};
-  for (auto& series : device_busy_) all.push_back(&series);
-  for (auto& series : link_bytes_) all.push_back(&series);
+  for (Device& device : devices_) all.insert(all.end(), {&device.busy, &device.link_bytes});
   for (auto& series : flow_bytes_) all.push_back(&series);
   Seconds period(0);
   std::size_t periods = 0;
@@ -185,10 +195,10 @@ void Recorder::sample() {
              .device_utilisation = {},
              .link_utilisation = {},
              .flow_utilisation = {}};
-    for (std::size_t d = 0; d < device_busy_.size(); ++d) {
-      s.device_utilisation.push_back(device_busy_[d][i] / dt);
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      s.device_utilisation.push_back(devices_[d].busy[i] / dt);
       const double link = result_.devices[d].link_bandwidth.value();
-      s.link_utilisation.push_back(link > 0 ? link_bytes_[d][i] / dt / link : 0);
+      s.link_utilisation.push_back(link > 0 ? devices_[d].link_bytes[i] / dt / link : 0);
     }
     for (std::size_t l = 0; l < flow_bytes_.size(); ++l)
       s.flow_utilisation.push_back(flow_bytes_[l][i] / dt / result_.links[l].bandwidth.value());
@@ -200,6 +210,7 @@ RunResult Recorder::finish(Seconds now) {
   result_.start = start_.value_or(now);
   result_.end = std::max(now, result_.start);  // where all were rejected nothing has an end
   if (request_tracks_) request_tracks_->end(result_.end);
+  sum_up();
   sample();
   return std::move(result_);
 }

@@ -93,6 +93,7 @@ class Recorder {
   RunResult finish(Seconds now);
 
  private:
+  void sum_up();
   void sample();
   std::size_t most_samples() const;
   void check_period(Seconds to) const;             // throws ConfigError
@@ -104,7 +105,12 @@ class Recorder {
   double generated_ = 0;
   std::optional<Seconds> start_;
   TimeBuckets running_, waiting_, blocks_, tokens_;
-  std::vector<TimeBuckets> device_busy_, link_bytes_, flow_bytes_;
+  struct Device {  // apart from DeviceUsage, which is large
+    StepCost done = {};
+    TimeBuckets busy, link_bytes;
+  };
+  std::vector<Device> devices_;
+  std::vector<TimeBuckets> flow_bytes_;
 };
 
 }  // namespace weir

@@ -145,8 +145,8 @@ class Replica {
     view.blocks = blocks;
   }
   void extend_blocks(const Iteration& iteration, std::int64_t more_tokens);
-  void record_gaps(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
-                   std::int64_t steps);
+  bool gap_is_step(std::int32_t request, Seconds last, Seconds start, Seconds first, std::int64_t steps);
+  void record_steps(double members, Seconds first, const std::vector<StepRun>& runs, std::int64_t steps);
   void record_token_gaps(const Iteration& iteration, Seconds start, Seconds first,
                          const std::vector<StepRun>& runs, std::int64_t steps);
   bool advance(std::size_t at, std::int64_t tokens, Seconds now);  // true: the sequence leaves this replica

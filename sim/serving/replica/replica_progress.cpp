@@ -46,29 +46,24 @@ void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens
   }
 }
 
-void Replica::record_gaps(const Iteration& iteration, Seconds start, Seconds end,
-                          const std::vector<StepRun>& runs, std::int64_t steps) {
-  const Seconds first = steps > 1 ? runs.front().first.time : end - start;
-  if (recorder_.keeps_token_gaps()) record_token_gaps(iteration, start, first, runs, steps);
-  double in_step = 0;  // kept members with a token just when this began: all their gaps are step times
-  std::size_t next = 0;
-  for (const auto& member : iteration.members) {
-    if (!member.yields || !recorder_.kept(member.request)) continue;
-    const Seconds last = last_tokens_[position(member.request, next)];
-    if (last < Seconds(0)) continue;  // its first token: no gap before it
-    if (last == start || steps > 1) ++in_step;
-    if (last == start) continue;
-    if (steps > 1) recorder_.gaps().add(first, -1);  // counted below with the others
-    recorder_.gaps().add(start + first - last, 1);
-  }
-  if (in_step == 0) return;
-  if (steps == 1) {
-    recorder_.gaps().add(first, in_step);
-    return;
-  }
+// The gap before a member's first token here. True: it is the step's time, as are those that follow.
+bool Replica::gap_is_step(std::int32_t request, Seconds last, Seconds start, Seconds first,
+                          std::int64_t steps) {
+  if (!recorder_.kept(request) || last < Seconds(0)) return false;  // no gap before a first token
+  if (last == start) return true;
+  if (steps > 1) recorder_.gaps().add(first, -1);  // counted with the others
+  recorder_.gaps().add(start + first - last, 1);
+  return steps > 1;
+}
+
+// Of `members` in each step.
+void Replica::record_steps(double members, Seconds first, const std::vector<StepRun>& runs,
+                           std::int64_t steps) {
+  if (members == 0) return;
+  if (steps == 1) return recorder_.gaps().add(first, members);
   for (const StepRun& run : runs) {
     const std::int64_t n = std::min(steps, run.steps);
-    if (n > 0) recorder_.gaps().add_run(run.first.time, run.slope.time, n, in_step);
+    if (n > 0) recorder_.gaps().add_run(run.first.time, run.slope.time, n, members);
     steps -= n;
   }
 }
@@ -134,7 +129,9 @@ void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
   account(end);
   recorder_.result().iterations += steps;
   recorder_.tokens(start, end, static_cast<double>(iteration.shape.sequences * steps));
-  record_gaps(iteration, start, end, runs, steps);
+  const Seconds first = steps > 1 ? runs.front().first.time : end - start;
+  if (recorder_.keeps_token_gaps()) record_token_gaps(iteration, start, first, runs, steps);
+  double in_step = 0;  // members whose gaps are the step's time
   removed_.assign(running_.size(), 0);
   left_.clear();
   std::size_t next = 0;
@@ -145,10 +142,12 @@ void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
       running_[at].in_flight = false;
       continue;
     }
+    in_step += gap_is_step(member.request, last_tokens_[at], start, first, steps);
     if (!advance(at, steps, end)) continue;
     removed_[at] = 1;
     left_.push_back(member.request);
   }
+  record_steps(in_step, first, runs, steps);
   if (left_.empty()) return;
   remove_marked();
   blocks_then_ = static_cast<double>(cache_.used());
