@@ -115,8 +115,7 @@ bool Lockstep::execute_unless(sg4::Semaphore& wake, Share share) {
   return wake.acquire_timeout((share.each / pace()).value());
 }
 
-void Lockstep::end_at(Seconds time) {
-  sg4::this_actor::sleep_until(time.value());
+void Lockstep::end() {
   simcall_answered([this] {
     for (const auto& player : players_)
       if (player->exec) player->exec->cancel();

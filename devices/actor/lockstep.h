@@ -33,9 +33,9 @@ class Lockstep {
 
   // Called by the actor of the first device, on its host.
   void execute(Share share);
-  // A run in which no speed changes. False: `wake` was released before it ended, and end_at() must follow.
+  // A run in which no speed changes. False: `wake` was released before it ended, and end() must follow.
   bool execute_unless(simgrid::s4u::Semaphore& wake, Share share);
-  void end_at(Seconds time);
+  void end();
 
   double pace() const;          // now, of the slowest device; 1 where none has another speed
   Seconds next_change() const;  // after now, of any speed

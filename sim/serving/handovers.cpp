@@ -11,7 +11,9 @@
 namespace weir {
 namespace {
 
-// The chunks of a step's prompts, which are the members that have any.
+constexpr double rounding = 1e-9;  // tokens
+
+// A prefill replica computes nothing but prompts: each member of a step has a chunk.
 template <class Do>
 void for_each_chunk(const Iteration& iteration, const Do& what) {
   for (std::size_t i = 0; i < iteration.parts.chunks.size(); ++i)
@@ -54,7 +56,6 @@ void Handovers::prompt_ends(std::int32_t request, int from) {
 
 void Handovers::start(const KvMove& move, std::function<void()> arrived) {
   const auto [known, whole] = prompts_.try_emplace(move.request);
-
   Prompt& prompt = known->second;
   if (whole) {
     prompt.from = move.from.replica;
@@ -130,7 +131,7 @@ void Handovers::send_under_step(std::int32_t request, std::size_t stage, std::in
 void Handovers::send(std::int32_t request, std::size_t stage, double tokens, Seconds start,
                      Seconds at_least) {
   Prompt& prompt = prompts_.at(request);
-  if (tokens <= 0) return;
+  if (tokens < rounding) return;
   prompt.stages[stage].sent += tokens;
   const Bytes kv(static_cast<double>(scenario_.model.kv_elements_per_token()) *
                  bytes_per_element(scenario_.precision.kv_cache) * tokens);

@@ -152,6 +152,26 @@ TEST_CASE("transfers: every byte of collectives and of KV caches crosses the lin
       }
 }
 
+TEST_CASE("transfers: stages of a pipeline send their layers as whole hand-overs do, byte by byte",
+          "[engine]") {
+  const auto outcome = [](const char* handover) {
+    Json scenario = apart(2, handover);
+    scenario["cluster"]["nodes"][0]["devices"][0]["count"] = 6;
+    scenario["serving"]["replicas"][0]["parallelism"]["pipeline"] = 2;
+    const Outcome run = test::run(scenario);
+    REQUIRE(run.error == "");
+    return run;
+  };
+  const Outcome whole = outcome("whole"), layerwise = outcome("layerwise");
+  CHECK(layerwise.sent == Approx(whole.sent).epsilon(1e-9));
+  double sooner = 0;
+  for (std::size_t i = 0; i < whole.requests.size(); ++i) {
+    CHECK(layerwise.requests[i].status == RequestStatus::completed);
+    sooner += (whole.requests[i].finished - layerwise.requests[i].finished).value();
+  }
+  CHECK(sooner > 0);
+}
+
 // Flows come after the kernels of a step, not between them, so that they meet other transfers.
 TEST_CASE("transfers: requests end about when they do with collectives as flows, message by message",
           "[engine]") {

@@ -21,6 +21,7 @@ class DecodeRun {
   std::int64_t steps_by(Seconds time) const;  // whole ones
   Seconds time(std::int64_t steps) const;     // of the first so many
   Seconds time() const { return time(steps_); }
+  Seconds end() const { return start_ + time(); }
   StepCost total(std::int64_t steps) const;
   const std::vector<StepRun>& pieces() const { return pieces_; }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 #include <utility>
 
@@ -74,9 +75,22 @@ void Server::wait() {
 }
 
 void Server::wake() {
-  if (!sleeping_) return;
-  sleeping_ = false;
-  wake_->release();
+  if (!std::exchange(sleeping_, false)) return;
+  if (in_run_)
+    cut_run();
+  else
+    wake_->release();
+}
+
+// It ends with the step that is under way, and its actor wakes then, not now and then again: by a timer of
+// SimGrid's kernel, which costs a third of a sleep.
+void Server::cut_run() {
+  const std::int64_t planned = run_.steps();
+  run_.cut_at(now());
+  if (run_.steps() == planned) return;
+  simgrid::kernel::timer::Timer::set(run_.end().value(), [this, of = run_.began()] {
+    if (in_run_ && run_.began() == of) wake_->release();
+  });
 }
 
 void Server::submit(std::int32_t request) {
@@ -167,10 +181,7 @@ void Server::run_alone(Iteration& iteration) {
   if (stages_[0].attending_unit >= 0)
     share.beside = devices.pace() * share_of(stages_[0], run_.total(run_.steps())).beside;
   in_run_ = sleeping_ = true;
-  if (!devices.execute_unless(*wake_, share)) {  // cut at the next step boundary
-    run_.cut_at(now());
-    devices.end_at(run_.began() + run_.time());
-  }
+  if (!devices.execute_unless(*wake_, share)) devices.end();
   sleeping_ = false;
   if (!std::exchange(in_run_, false)) return;  // the time limit came at this instant and committed it
   commit_run(iteration, now(), run_.steps());
@@ -255,17 +266,12 @@ void Server::forward(std::size_t stage, Iteration* iteration) {
     wake();
     return;
   }
-  const Stage& from = stages_[stage];
-  const Stage& to = stages_[stage + 1];
-  std::vector<LinkFlow> flows;
-  const Bytes bytes = static_cast<double>(iteration->shape.tokens()) * from.activation_per_token;
-  for (std::size_t rank = 0; rank < from.ranks.size(); ++rank)
-    flows.push_back({from.ranks[rank], to.ranks[rank], bytes});
   Inbox& inbox = inboxes_[stage + 1];
-  inbox.from_previous->send(std::move(flows), [&inbox, in_pipe = &*slot] {
-    inbox.arrived.push_back(in_pipe);
-    inbox.ready->release();
-  });
+  inbox.from_previous->send(activation_flows(stages_[stage], stages_[stage + 1], iteration->shape.tokens()),
+                            [&inbox, in_pipe = &*slot] {
+                              inbox.arrived.push_back(in_pipe);
+                              inbox.ready->release();
+                            });
 }
 
 void Server::serve_stage(std::size_t stage) {

@@ -64,6 +64,7 @@ class Server {
   void guard(const std::function<void()>& body) const;
   void wait();
   void wake_for_arrival();
+  void cut_run();
   void run_alone(Iteration& iteration);
   void commit_run(const Iteration& iteration, Seconds end, std::int64_t steps);
   void start_moves(const Iteration& iteration);

@@ -123,7 +123,7 @@ double StageCollectives::alone(Lockstep& devices, Lockstep::Share share, double 
     waits_ = false;
     return 1;
   }
-  devices.end_at(now());
+  devices.end();
   return done + (now() - start) / share.each;
 }
 

@@ -128,6 +128,15 @@ std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from, std
   return flows;
 }
 
+std::vector<LinkFlow> activation_flows(const Server::Stage& from, const Server::Stage& to,
+                                       std::int64_t tokens) {
+  std::vector<LinkFlow> flows;
+  for (std::size_t i = 0; i < from.ranks.size(); ++i)
+    flows.push_back(
+        {from.ranks[i], to.ranks[i], static_cast<double>(tokens) * from.activation_per_token, Seconds(0)});
+  return flows;
+}
+
 std::vector<LinkFlow> step_flows(const Server::Stage& stage, const StepCost& cost) {
   std::vector<LinkFlow> flows;
   for (const auto& [resource, link] : stage.links)

@@ -23,6 +23,8 @@ std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from, std
                                      const std::vector<Server::Stage>& to, Bytes kv);
 // The bytes that the operators of a step send over links of the cluster, for others to share these.
 std::vector<LinkFlow> step_flows(const Server::Stage& stage, const StepCost& cost);
+std::vector<LinkFlow> activation_flows(const Server::Stage& from, const Server::Stage& to,
+                                       std::int64_t tokens);
 std::vector<LinkFlow> host_flows(const std::vector<Server::Stage>& stages, std::int64_t tokens, bool out);
 
 }  // namespace weir
