@@ -88,7 +88,7 @@ void Lockstep::begin(Share share, bool first_executes) {
     busy_ += player->called && player != players_[0];
   }
   Player& first = *players_[0];
-  first_executes = first_executes && first.executes;
+  first_executes = first_executes && first.called;
   if (first_executes) first.exec = sg4::Exec::init();
   if (busy_ == 0 && !first_executes) return;
   simcall_answered([&] {
@@ -101,25 +101,36 @@ void Lockstep::begin(Share share, bool first_executes) {
 // Where speeds change, nobody knows before when a step ends.
 void Lockstep::execute(Share share) {
   awaited_ = may_change_;
+  if (!awaited_) alarm_.set(now() + share.each);
   begin(share, !awaited_);
   if (awaited_)
     sg4::this_actor::execute(share.each.value());
   else
-    sg4::this_actor::sleep_for(share.each.value());
+    alarm_.wait();
   while (awaited_ && busy_ > 0) all_ended_->acquire();
 }
 
-bool Lockstep::execute_unless(sg4::Semaphore& wake, Share share) {
-  awaited_ = false;
+bool Lockstep::run(Share share) {
+  awaited_ = ended_early_ = false;
+  alarm_.set(now() + share.each / pace());
   begin(share, true);
-  return wake.acquire_timeout((share.each / pace()).value());
+  alarm_.wait();
+  if (ended_early_) cancel();
+  return !ended_early_;
 }
 
-void Lockstep::end() {
+// Those that were called at this instant have not begun.
+void Lockstep::cancel() {
   simcall_answered([this] {
-    for (const auto& player : players_)
+    for (const auto& player : players_) {
+      player->called = false;
       if (player->exec) player->exec->cancel();
+    }
   });
+}
+
+void Lockstep::end_at(Seconds time) {
+  ended_early_ = alarm_.ring_at(time) || ended_early_;
 }
 
 double Lockstep::pace() const {

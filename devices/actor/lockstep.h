@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/actor/alarm.h"
 #include "models/machine/availability.h"
 
 namespace weir {
@@ -33,9 +34,9 @@ class Lockstep {
 
   // Called by the actor of the first device, on its host.
   void execute(Share share);
-  // A run in which no speed changes. False: `wake` was released before it ended, and end() must follow.
-  bool execute_unless(simgrid::s4u::Semaphore& wake, Share share);
-  void end();
+  // Steps in which no speed changes. False: end_at() ended them early.
+  bool run(Share share);
+  void end_at(Seconds time);
 
   double pace() const;          // now, of the slowest device; 1 where none has another speed
   Seconds next_change() const;  // after now, of any speed
@@ -54,11 +55,14 @@ class Lockstep {
   };
   void serve(Player& player);
   void begin(Share share, bool first_executes);
+  void cancel();
   static void start_execution(Player& player);
 
   std::string name_;
   std::vector<std::unique_ptr<Player>> players_;
   bool may_change_ = false;
+  Alarm alarm_;  // of the first, as its share ends
+  bool ended_early_ = false;
   bool awaited_ = false;  // the others tell when they have ended; else all know by the clock
   std::size_t busy_ = 0;  // of them, where they do
   simgrid::s4u::SemaphorePtr all_ended_;

@@ -57,6 +57,7 @@ class Simulation {
   StepModels step_models_;
   std::vector<const DeviceSpec*> charged_;  // in the order of the recorder's devices
   sg4::SemaphorePtr all_done_;
+  Seconds over_{0};        // when the clients left
   std::int32_t next_ = 0;  // the next request to send
   std::int64_t owed_ = 0;  // closed loop: how many places are free
   bool submitting_ = false;
@@ -229,6 +230,7 @@ void Simulation::clients() {
   RunResult& result = recorder_.result();
   result.out_of_time = timed_out;
   result.interrupted = stopping_;
+  over_ = now();
   if (timed_out)
     for (const auto& server : servers_) server->commit_until(now());
   if (timed_out && end_.stopped) {
@@ -269,7 +271,7 @@ RunResult Simulation::run(sg4::Engine& engine) {
       result.kv_block_tokens = cache.block_tokens();
     }
   }
-  RunResult finished = recorder_.finish(result.out_of_time ? now() : end);
+  RunResult finished = recorder_.finish(result.out_of_time ? over_ : end);
   finished.events = ticks_;
   const Activities asked = activities();
   finished.actors = asked.actors;

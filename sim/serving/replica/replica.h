@@ -130,6 +130,7 @@ class Replica {
   }
   std::int16_t spare_channel() const { return static_cast<std::int16_t>(plan_->kv_pools.spare_channel); }
   void compute(const std::vector<Slice>& slices, Iteration& iteration);
+  std::size_t compute_decodes(const std::vector<Slice>& slices, Iteration& iteration);
   void compute(std::size_t at, const Slice& slice, bool with_contexts, Iteration& iteration);
   void preempt(std::int32_t request, Seconds now, Iteration& iteration);
   bool swaps_out(const SequenceView& view) const;
@@ -145,11 +146,12 @@ class Replica {
     view.blocks = blocks;
   }
   void extend_blocks(const Iteration& iteration, std::int64_t more_tokens);
-  bool gap_is_step(std::int32_t request, Seconds last, Seconds start, Seconds first, std::int64_t steps);
+  bool other_gap(Seconds last, Seconds start, Seconds first, std::int64_t steps);
   void record_steps(double members, Seconds first, const std::vector<StepRun>& runs, std::int64_t steps);
   void record_token_gaps(const Iteration& iteration, Seconds start, Seconds first,
                          const std::vector<StepRun>& runs, std::int64_t steps);
-  bool advance(std::size_t at, std::int64_t tokens, Seconds now);  // true: the sequence leaves this replica
+  double advance(const Iteration& iteration, Seconds start, Seconds end, Seconds first, std::int64_t steps);
+  void first_token(const SequenceView& view, Seconds now);
   void leave(const SequenceView& view, Seconds now);
   std::size_t position(std::int32_t request) {
     if (!indexed_) find_positions();

@@ -2,6 +2,7 @@
 // between them, blocks, who leaves.
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "sim/serving/replica/replica.h"
 
@@ -46,11 +47,9 @@ void Replica::extend_blocks(const Iteration& iteration, std::int64_t more_tokens
   }
 }
 
-// The gap before a member's first token here. True: it is the step's time, as are those that follow.
-bool Replica::gap_is_step(std::int32_t request, Seconds last, Seconds start, Seconds first,
-                          std::int64_t steps) {
-  if (!recorder_.kept(request) || last < Seconds(0)) return false;  // no gap before a first token
-  if (last == start) return true;
+// The gap before a member's first token here, where it is not the step's time. True: those that follow are.
+bool Replica::other_gap(Seconds last, Seconds start, Seconds first, std::int64_t steps) {
+  if (last < Seconds(0)) return false;             // no gap before a first token
   if (steps > 1) recorder_.gaps().add(first, -1);  // counted with the others
   recorder_.gaps().add(start + first - last, 1);
   return steps > 1;
@@ -86,23 +85,9 @@ void Replica::record_token_gaps(const Iteration& iteration, Seconds start, Secon
   }
 }
 
-// Most members have neither their first nor their last token here: then their records, which lie far from
-// each other, are left alone.
-bool Replica::advance(std::size_t at, std::int64_t tokens, Seconds now) {
-  SequenceView& view = running_[at];
-  const bool first = view.known_tokens == view.input_tokens;
-  view.in_flight = false;
-  view.known_tokens += tokens;
-  last_tokens_[at] = now;
-  outstanding_tokens_ -= tokens;
-  recorder_.phase(view.request, now, "decode");
-  if (first) {
-    recorder_.record(view.request).first_token = now;
-    outstanding_tokens_ -= view.input_tokens;
-  }
-  if (view.known_tokens < view.input_tokens + view.output_tokens) return false;
-  leave(view, now);
-  return true;
+void Replica::first_token(const SequenceView& view, Seconds now) {
+  recorder_.record(view.request).first_token = now;
+  outstanding_tokens_ -= view.input_tokens;
 }
 
 // It has all the tokens that it gets here: it ends, or goes on elsewhere.
@@ -121,6 +106,36 @@ void Replica::leave(const SequenceView& view, Seconds now) {
   record.status = RequestStatus::completed;
 }
 
+// Marks those that leave. Returns how many have gaps that are the step's time. Most members have neither
+// their first nor their last token here: then their records, which lie far from each other, are left alone.
+double Replica::advance(const Iteration& iteration, Seconds start, Seconds end, Seconds first,
+                        std::int64_t steps) {
+  double in_step = 0;
+  std::int64_t yielding = 0;
+  removed_.assign(running_.size(), 0);
+  left_.clear();
+  std::size_t next = 0;
+  for (const auto& member : iteration.members) {
+    if (!member.yields && spec_->engine.pipelined_chunks) continue;
+    const std::size_t at = position(member.request, next);
+    SequenceView& view = running_[at];
+    view.in_flight = false;
+    if (!member.yields) continue;
+    ++yielding;
+    const Seconds last = std::exchange(last_tokens_[at], end);
+    if (recorder_.kept(member.request)) in_step += last == start || other_gap(last, start, first, steps);
+    recorder_.phase(member.request, end, "decode");
+    if (view.known_tokens == view.input_tokens) first_token(view, end);
+    view.known_tokens += steps;
+    if (view.known_tokens < view.input_tokens + view.output_tokens) continue;
+    leave(view, end);
+    removed_[at] = 1;
+    left_.push_back(member.request);
+  }
+  outstanding_tokens_ -= yielding * steps;
+  return in_step;
+}
+
 void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
                        const std::vector<StepRun>& runs, std::int64_t steps) {
   if (steps > 1) extend_blocks(iteration, steps - 1);
@@ -131,23 +146,7 @@ void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
   recorder_.tokens(start, end, static_cast<double>(iteration.shape.sequences * steps));
   const Seconds first = steps > 1 ? runs.front().first.time : end - start;
   if (recorder_.keeps_token_gaps()) record_token_gaps(iteration, start, first, runs, steps);
-  double in_step = 0;  // members whose gaps are the step's time
-  removed_.assign(running_.size(), 0);
-  left_.clear();
-  std::size_t next = 0;
-  for (const auto& member : iteration.members) {
-    if (!member.yields && spec_->engine.pipelined_chunks) continue;
-    const std::size_t at = position(member.request, next);
-    if (!member.yields) {
-      running_[at].in_flight = false;
-      continue;
-    }
-    in_step += gap_is_step(member.request, last_tokens_[at], start, first, steps);
-    if (!advance(at, steps, end)) continue;
-    removed_[at] = 1;
-    left_.push_back(member.request);
-  }
-  record_steps(in_step, first, runs, steps);
+  record_steps(advance(iteration, start, end, first, steps), first, runs, steps);
   if (left_.empty()) return;
   remove_marked();
   blocks_then_ = static_cast<double>(cache_.used());

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 #include <utility>
 
@@ -82,15 +81,11 @@ void Server::wake() {
     wake_->release();
 }
 
-// It ends with the step that is under way, and its actor wakes then, not now and then again: by a timer of
-// SimGrid's kernel, which costs a third of a sleep.
+// It ends with the step that is under way.
 void Server::cut_run() {
   const std::int64_t planned = run_.steps();
   run_.cut_at(now());
-  if (run_.steps() == planned) return;
-  simgrid::kernel::timer::Timer::set(run_.end().value(), [this, of = run_.began()] {
-    if (in_run_ && run_.began() == of) wake_->release();
-  });
+  if (run_.steps() < planned) stages_[0].devices->end_at(run_.end());
 }
 
 void Server::submit(std::int32_t request) {
@@ -181,7 +176,7 @@ void Server::run_alone(Iteration& iteration) {
   if (stages_[0].attending_unit >= 0)
     share.beside = devices.pace() * share_of(stages_[0], run_.total(run_.steps())).beside;
   in_run_ = sleeping_ = true;
-  if (!devices.execute_unless(*wake_, share)) devices.end();
+  devices.run(share);
   sleeping_ = false;
   if (!std::exchange(in_run_, false)) return;  // the time limit came at this instant and committed it
   commit_run(iteration, now(), run_.steps());

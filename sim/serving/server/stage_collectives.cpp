@@ -33,16 +33,12 @@ std::vector<std::vector<Message>> rounds_of(const StepModel::CollectiveCall& cal
 StageCollectives::StageCollectives(const Rank& rank, std::shared_ptr<const StepModel> model,
                                    std::vector<sg4::Host*> ranks, LinkTraffic& traffic,
                                    std::function<void()> joined)
-    : rank_(rank),
-      model_(std::move(model)),
-      ranks_(std::move(ranks)),
-      traffic_(traffic),
-      interrupt_(sg4::Semaphore::create(0)) {
+    : rank_(rank), model_(std::move(model)), ranks_(std::move(ranks)), traffic_(traffic) {
   BatchShape one_token;
   one_token.decodes = one_token.sequences = one_token.decode_context_sum = one_token.decode_context_max = 1;
   group_ = traffic.add_group(pattern(one_token).flows, [this, joined = std::move(joined)] {
-    if (std::exchange(waits_, false))
-      interrupt_->release();
+    if (interruptible_)
+      interruptible_->end_at(now());
     else
       joined();
   });
@@ -118,13 +114,10 @@ double StageCollectives::alone(Lockstep& devices, Lockstep::Share share, double 
     return 1;
   }
   const Seconds start = now();
-  waits_ = true;
-  if (devices.execute_unless(*interrupt_, rest)) {
-    waits_ = false;
-    return 1;
-  }
-  devices.end();
-  return done + (now() - start) / share.each;
+  interruptible_ = &devices;
+  const bool ended = devices.run(rest);
+  interruptible_ = nullptr;
+  return ended ? 1 : done + (now() - start) / share.each;
 }
 
 // To the end of the collective that is next or under way, or, once transfers have gone on for longer, for as

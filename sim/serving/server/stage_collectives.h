@@ -3,7 +3,6 @@
 // long as none does they take what the step's cost says. Beside one, a step is played piece by piece: the
 // time without its collectives' bytes, then these as flows, which share the links max-min.
 #include <optional>
-#include <simgrid/s4u/Semaphore.hpp>
 #include <vector>
 
 #include "devices/actor/lockstep.h"
@@ -53,9 +52,8 @@ class StageCollectives {
   std::vector<simgrid::s4u::Host*> ranks_;
   LinkTraffic& traffic_;
   LinkTraffic::Group group_;
-  simgrid::s4u::SemaphorePtr interrupt_;
-  bool waits_ = false;
-  Pattern pattern_;  // the last that was asked for
+  Lockstep* interruptible_ = nullptr;  // the devices that execute a step by themselves
+  Pattern pattern_;                    // the last that was asked for
 };
 
 // The collectives of a step, message by message (`"collectives": "flows"`). Blocks, and adds their time to
