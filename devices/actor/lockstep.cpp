@@ -25,6 +25,11 @@ bool changes(const Lockstep::Device& device) {
   return device.availability && !device.availability->speed.empty();
 }
 
+bool has_ended(const sg4::ExecPtr& exec) {
+  using State = sg4::Activity::State;
+  return exec && (exec->get_state() == State::FINISHED || exec->get_state() == State::FAILED);
+}
+
 }  // namespace
 
 Lockstep::Lockstep(std::string name, std::vector<Device> devices, bool folded) : name_(std::move(name)) {
@@ -56,10 +61,14 @@ void Lockstep::start() {
   }
 }
 
-// In one call into SimGrid's kernel, as each is two switches of contexts.
+// In one call into SimGrid's kernel, as each is two switches of contexts. An execution that has ended is
+// started again, since a new one costs half as much as it takes to play it; one that was cancelled has ended
+// once SimGrid has seen that.
 void Lockstep::start_execution(Player& player) {
+  if (!has_ended(player.exec)) std::swap(player.exec, player.cancelled);
+  if (!has_ended(player.exec)) (player.exec = sg4::Exec::init())->set_host(player.device.host);
+  player.exec->complete(sg4::Activity::State::INITED);
   player.exec->set_flops_amount(player.share.value());
-  player.exec->set_host(player.device.host);
   player.exec->vetoable_start();
 }
 
@@ -69,7 +78,6 @@ void Lockstep::serve(Player& player) {
     while (!player.called);
     player.called = false;
     if (!awaited_) {
-      player.exec = sg4::Exec::init();
       simcall_answered([&player] { start_execution(player); });
       continue;
     }
@@ -89,7 +97,6 @@ void Lockstep::begin(Share share, bool first_executes) {
   }
   Player& first = *players_[0];
   first_executes = first_executes && first.called;
-  if (first_executes) first.exec = sg4::Exec::init();
   if (busy_ == 0 && !first_executes) return;
   simcall_answered([&] {
     for (std::size_t i = 1; busy_ > 0 && i < players_.size(); ++i)

@@ -51,7 +51,7 @@ class Lockstep {
     simgrid::s4u::SemaphorePtr call;
     Seconds share{};
     bool called = false;  // there is a share for it
-    simgrid::s4u::ExecPtr exec;
+    simgrid::s4u::ExecPtr exec, cancelled;
   };
   void serve(Player& player);
   void begin(Share share, bool first_executes);
