@@ -102,7 +102,7 @@ std::string cannot_share(const Device& memory, int devices) {
 }
 
 std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> device, const Device& memory,
-                                               int devices) {
+                                               int devices, Memory::KeptFor kept_for) {
   const auto& dimm = dynamic_cast<const Dimm&>(memory);
   const DeviceSpec& whole = dimm.spec();
   DimmShape share = dimm.shape();
@@ -120,7 +120,7 @@ std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> dev
   spec.memories.push_back(whole.own());
   spec.memories.back().capacity = whole.own().capacity / devices;
   spec.memories.back().bandwidth = bus;
-  spec.memories.back().kept_for = Memory::KeptFor::kv_caches;
+  spec.memories.back().kept_for = kept_for;
   spec.memories.back().of_host = true;
   spec.power.idle += whole.power.idle / devices;
   spec.power.tdp += whole.power.tdp / devices;

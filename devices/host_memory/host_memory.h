@@ -1,10 +1,10 @@
 #pragma once
-// The memory of a node's host as a place for KV caches: DIMMs with PIM at their banks or at their ranks (L3),
-// or plain ones that the host's processor reads (NEO, FastDecode). By itself a row of the catalog; beside
-// devices that run a model it is cut into as many shares as the node has of these, whole channels each with
-// the link of their own device, which is how L3 maps heads to channels. Its ranks form ranksets, one of every
-// channel each: a request's keys and values of a layer lie in one of them (Section 5.1). The unit it adds:
-// ranksets, a member each, or host_cpu.
+// The memory of a node's host as a place for KV caches and weights: DIMMs with PIM at their banks or at their
+// ranks (L3), or plain ones that the host's processor reads (NEO, FastDecode). By itself a row of the
+// catalog; beside devices that run a model it is cut into as many shares as the node has of these, whole
+// channels each with the link of their own device, which is how L3 maps heads to channels. Its ranks form
+// ranksets, one of every channel each: a request's keys and values of a layer lie in one of them
+// (Section 5.1). The unit it adds: ranksets, a member each, or host_cpu.
 #include <functional>
 
 #include "devices/device.h"
@@ -29,6 +29,6 @@ std::shared_ptr<const Device> make_dimm(DeviceSpec spec, DimmShape shape);
 std::string cannot_share(const Device& memory, int devices);
 // `device` with its share of the memory, one of so many, as its last memory.
 std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> device, const Device& memory,
-                                               int devices);
+                                               int devices, Memory::KeptFor kept_for);
 
 }  // namespace weir

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <boost/range/iterator_range.hpp>
 
-#include "models/llm/operator_graph.h"
+#include "models/llm/stage.h"
 
 namespace weir {
 namespace {
@@ -26,9 +26,8 @@ std::int64_t small_elements(const Architecture& m, const Sharding& sharding, con
 }  // namespace
 
 // A tied embedding is on the first stage and, for the LM head, on the last; once where they are one.
-Bytes weight_bytes(const Architecture& model, const Precision& precision, const Sharding& sharding,
-                   int stage) {
-  const StageGraph graph = build_stage(model, precision, sharding, stage);
+Bytes weights_of(const StageGraph& graph, const Architecture& model, const Precision& precision,
+                 const Sharding& sharding, int stage) {
   const bool first = stage == 0, last = stage == sharding.pipeline - 1;
   const std::int64_t vocabulary = padded_vocabulary(model, sharding) / sharding.tensor;
   std::int64_t unquantised = 0;
@@ -42,6 +41,11 @@ Bytes weight_bytes(const Architecture& model, const Precision& precision, const 
   if (first) unquantised += (vocabulary + model.learned_positions) * model.hidden;
   if (last) unquantised += model.norm_elements() + (model.lm_head_bias ? vocabulary : 0);
   return Bytes(bytes + static_cast<double>(unquantised) * bytes_per_element(precision.unquantised_weights()));
+}
+
+Bytes weight_bytes(const Architecture& model, const Precision& precision, const Sharding& sharding,
+                   int stage) {
+  return build_stage(model, precision, sharding, stage).weights.all;
 }
 
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,

@@ -39,6 +39,8 @@ BatchShape attended(const Operator& op, const BatchShape& batch) {
 
 std::int64_t rows_of(const Operator& op, const BatchShape& batch) {
   switch (op.rows) {
+    case Rows::step:
+      return 1;
     case Rows::sequences:
       return batch.sequences;
     case Rows::decodes:

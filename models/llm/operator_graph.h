@@ -21,6 +21,7 @@ enum class Rows {
   sequences,      // those that yield a token (LM head)
   prompt_tokens,  // tokens of prompts
   decodes,
+  step,  // one, whatever the batch is
 };
 
 // The KV caches that lie in these channels: [first, last). All of them, unless a policy says otherwise.
@@ -92,6 +93,13 @@ struct Part {
 // run of layers that repeats ("block"), and what makes tokens ("epilogue"), each where the stage has it.
 struct StageGraph {
   std::vector<Part> parts;
+
+  // Bytes, as the model's are; all of them are on the device, unless a policy keeps some in its host's memory
+  // and brings them over in each step: then the device has room for these and for what is on its way.
+  struct Weights {
+    Bytes all, on_device, in_host;
+  };
+  Weights weights = {};
 
   // Exceptions: operators that wait for single ones of the part before, or of the time before, not for all
   // that ends it. One that is early from a part into the same part starts at once the first time.

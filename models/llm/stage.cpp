@@ -156,6 +156,7 @@ StageGraph build_stage(const Architecture& model, const Precision& precision, co
     graph.parts.push_back({"block", std::move(block), run.times});
   }
   if (stage == sharding.pipeline - 1) graph.parts.push_back({"epilogue", epilogue(make(layers.back()))});
+  graph.weights.all = graph.weights.on_device = weights_of(graph, model, precision, sharding, stage);
   return graph;
 }
 

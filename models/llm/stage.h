@@ -1,6 +1,6 @@
 #pragma once
-// The parts from which build_stage makes a rank's graph; shared by stage.cpp and moe.cpp, used by nobody
-// else.
+// The parts from which build_stage makes a rank's graph; shared by stage.cpp, moe.cpp and
+// footprint.cpp, used by nobody else.
 #include <initializer_list>
 #include <utility>
 
@@ -32,6 +32,10 @@ struct OperatorMaker {
   // Adds up the hidden state over the tensor group.
   Operator all_reduce() const;
 };
+
+// Bytes of all that `graph`, the rank's whole stage, reads of the model.
+Bytes weights_of(const StageGraph& graph, const Architecture& model, const Precision& precision,
+                 const Sharding& sharding, int stage);
 
 // The MLP of a mixture of experts behind the norm at `input`, up to its output before the all-reduce.
 Vertex append_experts(OperatorGraph& graph, const OperatorMaker& make, Vertex input);

@@ -22,9 +22,9 @@ struct Memory {
   std::optional<BytesPerSecond> sustained = {};
   int members = 1;             // alike; what a request keeps of a layer lies in one (PIM channels, ranksets)
   bool evenly_filled = false;  // each member holds an equal share of everything (an assumption)
-  // Prefetches: a unit that runs these fills it. KV caches: they live here, and not in the device's own
-  // memory.
-  enum class KeptFor { anything, prefetches, kv_caches } kept_for = KeptFor::anything;
+  // Prefetches: a unit that runs these fills it. KV caches (and, it may be, weights), or weights alone: they
+  // live here, and not in the device's own memory.
+  enum class KeptFor { anything, prefetches, kv_caches, weights } kept_for = KeptFor::anything;
   bool of_host = false;                       // behind the link to the host
   std::int64_t page_elements = 0, banks = 0;  // of a member that computes in its banks
 

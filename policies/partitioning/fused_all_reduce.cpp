@@ -42,8 +42,7 @@ class FusedAllReduce final : public PartitioningPolicy {
                    [this](const OperatorGraph& from, std::size_t v) { return in_chunks(from, v); });
   }
 
-  bool keeps_kv_in_host_memory() const override { return policy_->keeps_kv_in_host_memory(); }
-  bool uses_spare_memory() const override { return policy_->uses_spare_memory(); }
+  HostMemoryUse host_memory() const override { return policy_->host_memory(); }
 
  private:
   // Chunks take the place of what they are cut from, so that the order of vertices stays topological and the

@@ -11,6 +11,7 @@
 
 #include "models/llm/parts/rewrite.h"
 #include "policies/partitioning/partitioning.h"
+#include "policies/partitioning/units.h"
 
 namespace weir {
 namespace {
@@ -33,14 +34,6 @@ int attending_memory(std::span<const Unit> units) {
   return memory;
 }
 
-// Transfers over the link to the host may stop its memory, or run beside it on a unit that does nothing else.
-int host_link(std::span<const Unit> units) {
-  const auto found = std::ranges::find_if(units, [](const Unit& unit) {
-    return unit.runs(KernelKind::copy) && !unit.runs(KernelKind::decode_attention);
-  });
-  return found == units.end() ? -1 : static_cast<int>(found - units.begin());
-}
-
 class GpuPim final : public PartitioningPolicy {
  public:
   GpuPim(std::shared_ptr<const PartitioningPolicy> rest, Transfers transfers, bool spare_memory)
@@ -57,8 +50,7 @@ class GpuPim final : public PartitioningPolicy {
     return split(placed, {memory, host_link(units), units[static_cast<std::size_t>(memory)].members});
   }
 
-  bool keeps_kv_in_host_memory() const override { return true; }
-  bool uses_spare_memory() const override { return spare_memory_; }
+  HostMemoryUse host_memory() const override { return {.kv_caches = true, .spare = spare_memory_}; }
 
  private:
   StageGraph split(StageGraph placed, Host host) const {

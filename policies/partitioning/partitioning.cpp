@@ -9,6 +9,7 @@ std::shared_ptr<const PartitioningPolicy> make_device_only_partitioning(Params& 
 std::shared_ptr<const PartitioningPolicy> make_gpu_pim_partitioning(Params& params);
 std::shared_ptr<const PartitioningPolicy> make_npu_pim_partitioning(Params& params);
 std::shared_ptr<const PartitioningPolicy> make_npu_units_partitioning(Params& params);
+std::shared_ptr<const PartitioningPolicy> make_weights_in_host_partitioning(Params& params);
 
 namespace {
 
@@ -30,6 +31,11 @@ const Catalog<PartitioningPolicy>& partitioning_policies() {
       {"gpu_pim",
        "a GPU: the attention of decodes in the host's DIMMs or in PIM of its own, the rest on itself",
        fusing<make_gpu_pim_partitioning>},
+      {"weights_in_host",
+       "as device_only, with weights that have no room in the host's memory: they come over its link in "
+       "every "
+       "step",
+       make_weights_in_host_partitioning},
   };
   return table;
 }

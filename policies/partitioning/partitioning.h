@@ -19,16 +19,22 @@ struct UnfitKey : std::invalid_argument {
   std::string key;
 };
 
+// What a policy keeps in the memory of the node's host, where one stands among its devices.
+struct HostMemoryUse {
+  bool kv_caches = false;  // decodes attend there, if that memory can
+  bool spare = false;      // but to those for whose KV cache the device's own memory has room
+  bool weights = false;    // StageGraph::Weights says how many
+
+  bool any() const { return kv_caches || weights; }
+};
+
 class PartitioningPolicy {
  public:
   virtual ~PartitioningPolicy() = default;
   // Sets Operator::unit, an index into `units` of one that runs it, everywhere; may split operators or add
   // some. Throws std::invalid_argument if the device lacks a unit it needs.
   virtual StageGraph place(StageGraph stage, std::span<const Unit> units) const = 0;
-  // Decodes attend to a KV cache in the memory of the node's host, if there is one that can.
-  virtual bool keeps_kv_in_host_memory() const { return false; }
-  // But those for whose KV cache the device's own memory has room.
-  virtual bool uses_spare_memory() const { return false; }
+  virtual HostMemoryUse host_memory() const { return {}; }
 };
 
 const Catalog<PartitioningPolicy>& partitioning_policies();

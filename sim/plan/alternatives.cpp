@@ -12,9 +12,9 @@ std::string any_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::string partitioning_into_host_memory() {
+std::string partitioning_into_host_memory(bool HostMemoryUse::*what) {
   return any_of(names_of(partitioning_policies(),
-                         [](const PartitioningPolicy& policy) { return policy.keeps_kv_in_host_memory(); }));
+                         [what](const PartitioningPolicy& policy) { return policy.host_memory().*what; }));
 }
 
 std::string placement_of_layers() {

@@ -29,13 +29,13 @@ KvPools pools_of(const Rank& rank, std::int64_t each, std::int64_t own) {
   return pools;
 }
 
-// Where the layers of a request go round the channels and do not divide by them, one holds a layer more than
-// another: all are as full as that one.
-Bytes room_elsewhere(const Rank& rank, std::int64_t layers) {
+// Beside the weights that lie there too. Where the layers of a request go round the channels and do not
+// divide by them, one holds a layer more than another: all are as full as that one.
+Bytes room_elsewhere(const Rank& rank, std::int64_t layers, Bytes weights) {
   const std::int64_t channels = rank.placed_channels();
   const std::int64_t most = (layers + channels - 1) / channels * channels;
   const double used = static_cast<double>(layers) / static_cast<double>(most);
-  return (rank.placement->spreads_layers() ? used : 1) * rank.kv_memory().capacity;
+  return (rank.placement->spreads_layers() ? used : 1) * (rank.kv_memory().capacity - weights);
 }
 
 bool one_host_pool(const Rank& rank) {
@@ -54,10 +54,11 @@ bool host_memory_serves(const Scenario& s, const ReplicaPlan& replica, const std
     serves = false;
   };
   if (!in_host && channels && spec.placement->spreads_layers())
-    refuse("/placement",
-           fmt::format("layers go round the ranksets of a host memory ({} among the devices, and {} as "
-                       "partitioning); in {} a request's are all in one channel",
-                       host_memories(), partitioning_into_host_memory(), device.kind));
+    refuse(
+        "/placement",
+        fmt::format("layers go round the ranksets of a host memory ({} among the devices, and {} as "
+                    "partitioning); in {} a request's are all in one channel",
+                    host_memories(), partitioning_into_host_memory(&HostMemoryUse::kv_caches), device.kind));
   if (in_host && spec.kv_cache.preemption == Preemption::swap)
     refuse("/kv_cache/preemption", "cannot be \"swap\" where the KV cache lies in the host's memory already");
   if (in_host && spec.role != Role::both)
@@ -67,7 +68,7 @@ bool host_memory_serves(const Scenario& s, const ReplicaPlan& replica, const std
            fmt::format("moves KV caches between the GPU's own memory and its host's: expected {} with "
                        "spare_memory as partitioning, and beside the GPUs a host memory of one rankset, or "
                        "of several and {} as placement",
-                       partitioning_into_host_memory(), placement_of_layers()));
+                       partitioning_into_host_memory(&HostMemoryUse::kv_caches), placement_of_layers()));
   if (spec.batching->moves_kv_caches() && s.workload.in_generation)
     refuse("/batching", "cannot take over requests in the middle of their generation (warm_batch arrivals)");
   return serves;
@@ -87,14 +88,21 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
   const Bytes memory = device.own().capacity, reserve = activation_reserve(s, spec);
   Room room{cache.blocks.value_or(endless), endless, endless};
   for (int stage = 0; stage < cut.pipeline; ++stage) {
-    const Bytes weights = weight_bytes(s.model, s.precision, cut, stage);
+    const auto& [all, weights, in_host] = replica.stages[static_cast<std::size_t>(stage)].weights;
+    if (in_host > Bytes(0) && in_host > replica.rank.host_memory()->capacity) {
+      reading.misfit(pointer, fmt::format("{} of {} of weights a device do not fit into its share of {}, {}",
+                                          gib(in_host), gib(all), replica.rank.host_memory()->name,
+                                          gib(replica.rank.host_memory()->capacity)));
+      return {};
+    }
     const Bytes block =
         static_cast<double>(cache.block_tokens) * kv_bytes_per_token(s.model, s.precision, cut, stage);
     const Bytes beside = cache.blocks                 ? memory - weights
                          : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
                                                       : cache.memory_fraction * memory - weights - reserve;
     const bool elsewhere = replica.rank.keeps_kv_elsewhere() && beside > Bytes(0);
-    const Bytes bytes = elsewhere ? room_elsewhere(replica.rank, stage_layers(s.model, cut, stage)) : beside;
+    const Bytes bytes =
+        elsewhere ? room_elsewhere(replica.rank, stage_layers(s.model, cut, stage), in_host) : beside;
     const auto whole_blocks = [&](Bytes b) {
       return static_cast<std::int64_t>(std::floor(std::max(0.0, b / block)));
     };

@@ -162,21 +162,19 @@ class Placer {
             .engine = spec.engine};
   }
 
-  static void keep_kv_in_host(Rank& rank, const Device& host_memory, int sharers, bool spare) {
-    rank.on = with_host_memory(rank.on, host_memory, sharers);
-    rank.kv_memories = kv_memories_of(rank.on->spec(), spare);
-  }
-
   bool join_host_memory(ReplicaPlan& replica, const NodeSpec& node, const std::string& pointer) {
-    const PartitioningPolicy& partitioning = *replica.spec.partitioning;
-    if (!partitioning.keeps_kv_in_host_memory() || !node.host_memory) return true;
+    const HostMemoryUse use = replica.spec.partitioning->host_memory();
+    if (!use.any() || !node.host_memory) return true;
     const int sharers = node.device_count();
-    const std::string why = cannot_share(*node.host_memory, sharers);
-    if (why.empty())
-      keep_kv_in_host(replica.rank, *node.host_memory, sharers, partitioning.uses_spare_memory());
-    else
+    if (const std::string why = cannot_share(*node.host_memory, sharers); !why.empty()) {
       reading_.problem(pointer + "/partitioning", node.host_memory->spec().kind + ": " + why);
-    return why.empty();
+      return false;
+    }
+    Rank& rank = replica.rank;
+    rank.on = with_host_memory(rank.on, *node.host_memory, sharers,
+                               use.kv_caches ? Memory::KeptFor::kv_caches : Memory::KeptFor::weights);
+    rank.kv_memories = kv_memories_of(rank.on->spec(), use.spare);
+    return true;
   }
 
   // Places one stage, or says why it cannot run.
@@ -254,15 +252,16 @@ void place_replicas(Plan& plan, Reading& reading) {
     placer.place(replica, fmt::format("/serving/replicas/{}", plan.replicas.size() - 1));
   }
   if (reading.failed()) return;  // and replicas may have no device
-  const bool holds_kv = std::ranges::any_of(
-      plan.replicas, [](const ReplicaPlan& replica) { return replica.rank.keeps_kv_in_host(); });
+  const bool used = std::ranges::any_of(
+      plan.replicas, [](const ReplicaPlan& replica) { return replica.rank.host_memory() != nullptr; });
   const bool host_memory =
       std::ranges::any_of(scenario.nodes, [](const NodeSpec& node) { return node.host_memory != nullptr; });
-  if (host_memory && !holds_kv)
+  if (host_memory && !used)
     scenario.notes.push_back(
         fmt::format("the host memory among the devices holds no KV cache (\"partitioning\": {{\"kind\": "
-                    "\"{}\"}} puts it there); it is neither powered nor paid for",
-                    partitioning_into_host_memory()));
+                    "\"{}\"}} puts it there) and no weights ({}); it is neither powered nor paid for",
+                    partitioning_into_host_memory(&HostMemoryUse::kv_caches),
+                    partitioning_into_host_memory(&HostMemoryUse::weights)));
   if (const std::size_t idle = placer.free_devices({}); idle > 0)
     scenario.notes.push_back(fmt::format(
         "{} devices of the cluster serve no replica; they are neither powered nor paid for", idle));

@@ -37,9 +37,9 @@ std::vector<std::map<int, int>> spread_of(const ReplicaPlace& place);
 // does not fit at /serving/replicas/N.
 void place_replicas(Plan& plan, Reading& reading);
 
-// For messages: partitioning policies that keep KV caches in a host's memory, placement policies by which
-// layers go round the channels, and devices that are a host's memory (alternatives.cpp).
-std::string partitioning_into_host_memory();
+// For messages: partitioning policies that keep KV caches or weights in a host's memory, placement policies
+// by which layers go round the channels, and devices that are a host's memory (alternatives.cpp).
+std::string partitioning_into_host_memory(bool HostMemoryUse::*what);
 std::string placement_of_layers();
 std::string host_memories();
 

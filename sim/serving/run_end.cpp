@@ -21,7 +21,7 @@ RunEnd end_of(const Plan& plan, const Cluster& cluster) {
       for (const auto& stage : place)
         for (const DevicePlace& device : stage) {
           serves(number, cluster.device(device), cluster.availability(device));
-          if (replica.rank.keeps_kv_in_host())
+          if (replica.rank.host_memory())
             serves(number, cluster.host_memory(device.node), cluster.memory_availability(device.node));
         }
       ++number;

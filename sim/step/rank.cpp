@@ -18,6 +18,11 @@ KernelCost Rank::cost(const Operator& op, const BatchShape& batch) const {
   return is_collective(op) ? collective_cost(work, *collectives, on->spec()) : on->cost(work, op.unit);
 }
 
+const Memory* Rank::host_memory() const {
+  const Memory& last = on->spec().memories.back();
+  return last.of_host ? &last : nullptr;
+}
+
 std::string Rank::cannot_run(const StageGraph& placed) const {
   std::vector<KernelWork> all;
   for (const Operator* op : operators_of(placed)) all.push_back(lowered(*op, {}));

@@ -38,6 +38,8 @@ struct Rank {
 
   const Memory& kv_memory() const { return on->spec().memories[static_cast<std::size_t>(kv_memories[0])]; }
   bool keeps_kv_in_host() const { return kv_memory().of_host; }
+  // Its share of the memory of the node's host, which holds KV caches or weights; null: it uses none.
+  const Memory* host_memory() const;
   bool keeps_kv_elsewhere() const { return kv_memories[0] != own_memory; }
   int placed_channels() const { return kv_memory().members; }
   // An operator costs this in this batch, on its unit or over the links.

@@ -23,7 +23,7 @@ const Json peak = {{"dimm_timing", "peak"}};
 std::shared_ptr<const Device> a100_beside(const std::string& memory, const Json& keys, int devices) {
   const auto dimm = catalog_device(memory, keys);
   REQUIRE(cannot_share(*dimm, devices) == "");
-  return with_host_memory(catalog_device("a100_sxm_80gb"), *dimm, devices);
+  return with_host_memory(catalog_device("a100_sxm_80gb"), *dimm, devices, Memory::KeptFor::kv_caches);
 }
 
 Operator whole_attention(std::int64_t kv_heads, std::int64_t group) {

@@ -29,7 +29,8 @@ struct L3 {
 
   explicit L3(int ranksets = 4, std::int64_t layers = 96) {
     const Json keys = {{"dimm_timing", "peak"}, {"ranks", ranksets}, {"ranksets", ranksets}};
-    replica.on = with_host_memory(replica.on, *catalog_device("dimm_pim", keys), 8);
+    replica.on =
+        with_host_memory(replica.on, *catalog_device("dimm_pim", keys), 8, Memory::KeptFor::kv_caches);
     replica.kv_memories = {static_cast<int>(replica.on->spec().memories.size()) - 1};
     replica.engine = {};
     replica.partitioning = make_policy(partitioning_policies(), "gpu_pim");

@@ -28,7 +28,7 @@ DeviceUsage nothing_used_yet(const Scenario& scenario, const Rank& rank, const S
   usage.die_mm2 = device.notes.die_mm2;
   usage.kernels = device.notes.kernels;
   usage.energy_note = device.power.note;
-  if (rank.keeps_kv_in_host()) usage.host_memory = rank.kv_memory().name;
+  if (const Memory* memory = rank.host_memory()) usage.host_memory = memory->name;
   usage.memory_bandwidth = device.own().bandwidth;
   usage.link_bandwidth = rank.links.bandwidth;
   for (std::size_t u = 0; u < device.units.size(); ++u)
