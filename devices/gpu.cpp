@@ -46,6 +46,7 @@ class Gpu final : public Device {
           attention_cost(kernels_.attention, half_roof(), shape_.l2, attention_shape(*attention), work.batch),
           DataType::bf16);
     if (work.rows == 0 && !work.as<Attention>()) return {};
+    if (const auto* neurons = work.as<Neurons>()) return active(*neurons, work);
     if (const auto* bytes = work.as<Elementwise>())
       return with_energy(
           spec_, elementwise_cost(layer(work.name), spec_.own().bandwidth, work.rows * bytes->per_row),
@@ -72,6 +73,15 @@ class Gpu final : public Device {
   std::string cannot_run(std::span<const KernelWork> all) const override { return lacks_a_peak(spec_, all); }
 
  private:
+  // Of a batch, every row uses each neuron that one of them does.
+  KernelCost active(const Neurons& neurons, const KernelWork& work) const {
+    KernelCost cost;
+    for (const GemmShape& matrix : neuron_shapes(neurons, work))
+      if (matrix.in * matrix.out > 0)
+        cost += gemm_cost(gemms_in(neurons.activations), roof(neurons.activations), matrix);
+    return with_energy(spec_, cost, neurons.activations);
+  }
+
   Roof roof(DataType type) const {
     return {shape_.sustained_compute * spec_.peak(type), spec_.own().bandwidth, shape_.multiprocessors};
   }

@@ -62,9 +62,10 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   std::optional<GpuPimShape> pim = read_pim(row);
   close_row(row);
   reading.finish();
-  spec.units = {
-      {"gpu", {KernelKind::gemm, KernelKind::grouped_gemm, KernelKind::attention, KernelKind::elementwise}},
-      link_unit()};
+  spec.units = {{"gpu",
+                 {KernelKind::gemm, KernelKind::grouped_gemm, KernelKind::attention, KernelKind::elementwise,
+                  KernelKind::neurons}},
+                link_unit()};
   const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mb")),
                        value.at("sustained_compute")};
   std::vector<KernelEfficiencies> libraries = kernels_of(*kernels, shape);

@@ -37,6 +37,21 @@ ExpertShape expert_shape(const GroupedGemm& experts) {
   return {experts.here, experts.active, experts.total};
 }
 
+std::array<GemmShape, 2> neuron_shapes(const Neurons& neurons, const KernelWork& work) {
+  const ActiveNeurons& active = work.neurons[0];
+  const auto width = static_cast<double>(neurons.width);
+  GemmShape before{.rows = work.rows,
+                   .in = width,
+                   .out = static_cast<double>(neurons.before) * active.read,
+                   .weight_bytes = bytes_per_element(neurons.weights),
+                   .activation_bytes = bytes_per_element(neurons.activations),
+                   .output_bytes = bytes_per_element(neurons.outputs)};
+  GemmShape behind = before;
+  behind.in = active.computed;
+  behind.out = static_cast<double>(neurons.behind) * width;
+  return {before, behind};
+}
+
 double asked_for(const KernelWork& work) {
   if (work.as<Gemm>()) return work.rows > 0 ? 1 : 0;
   const auto* experts = work.as<GroupedGemm>();

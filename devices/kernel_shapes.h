@@ -1,5 +1,7 @@
 #pragma once
 // Every kind of device reads these from kernels in the same way: shapes of matrices and heads, collectives.
+#include <array>
+
 #include "devices/device.h"
 #include "models/latency/attention.h"
 #include "models/latency/collectives.h"
@@ -11,6 +13,9 @@ namespace weir {
 GemmShape gemm_shape(const Gemm& gemm, double rows);
 AttentionShape attention_shape(const Attention& attention);
 ExpertShape expert_shape(const GroupedGemm& experts);
+// The matrices before the active neurons of a unit of one member, and the one behind: gathered, they are as
+// wide as these are many.
+std::array<GemmShape, 2> neuron_shapes(const Neurons& neurons, const KernelWork& work);
 
 // A kernel reads this share of what is stored for it (stored_bytes): nothing of experts that
 // no row is routed to, nor where there are no rows (an LM head while no prompt ends).

@@ -5,6 +5,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,7 @@ struct Operator {
   int unit = 0;                // set by the partitioning policy: index into the device's units
   bool each_member = false;    // the members of its unit run it by themselves, each what it has to do
   int member = -1;             // of its unit, the one that runs it; -1: all of them
+  int neurons = -1;            // of BatchShape::neurons, what it does in each layer; -1: what rows say
   bool rotates = false;        // that is the member of layer 0; in layer l it is the one l places on
 
   KernelKind kind() const { return kind_of(kernel); }
@@ -63,8 +65,14 @@ inline bool follows_contexts(const Operator& op) {
   return op.as<Attention>() || op.as<Copy>();
 }
 
-// The operator's kernel with its share of this batch. Valid as long as the operator and the batch's spans.
-KernelWork lowered(const Operator& op, const BatchShape& batch);
+// And these are another amount in each layer.
+inline bool differs_by_layer(const Operator& op) {
+  return op.neurons >= 0;
+}
+
+// The operator's kernel with its share of this batch, in one layer of its part. Valid as long as the operator
+// and the batch's spans.
+KernelWork lowered(const Operator& op, const BatchShape& batch, std::int64_t layer = 0);
 
 using OperatorGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Operator>;
 
@@ -100,6 +108,9 @@ struct StageGraph {
     Bytes all, on_device, in_host;
   };
   Weights weights = {};
+
+  // What steps of decodes alone run; null: the same operators but for those of prompts.
+  std::shared_ptr<const StageGraph> of_decodes = {};
 
   // Exceptions: operators that wait for single ones of the part before, or of the time before, not for all
   // that ends it. One that is early from a part into the same part starts at once the first time.

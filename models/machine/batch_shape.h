@@ -19,6 +19,8 @@ struct DecodeContext {
   int channel;
 };
 
+class NeuronLoads;  // neuron_work.h
+
 struct BatchShape {
   std::span<const PrefillChunk> prefill;
   std::int64_t prefill_tokens = 0;          // sum over prefill
@@ -26,6 +28,7 @@ struct BatchShape {
   std::int64_t decode_context_sum = 0;      // KV tokens they attend to, their own new one included, summed
   std::int64_t decode_context_max = 0;      // and the longest of them
   std::span<const DecodeContext> contexts;  // one a decode; empty unless there are several channels
+  const NeuronLoads* neurons = nullptr;     // where activations are sparse
   std::int64_t sequences = 0;  // rows of the LM head: decodes plus prompts that end in this iteration
 
   std::int64_t tokens() const { return prefill_tokens + decodes; }  // rows of every GEMM of a block

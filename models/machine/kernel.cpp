@@ -26,12 +26,17 @@ struct Kinds {
   KernelKind operator()(const Communication&) const { return KernelKind::communication; }
   KernelKind operator()(const Copy&) const { return KernelKind::copy; }
   KernelKind operator()(const Prefetch&) const { return KernelKind::prefetch; }
+  KernelKind operator()(const Neurons&) const { return KernelKind::neurons; }
 };
 
 }  // namespace
 
 KernelKind kind_of(const Kernel& kernel) {
   return std::visit(Kinds(), kernel);
+}
+
+Bytes bytes_per_neuron(const Neurons& n) {
+  return Bytes(static_cast<double>(n.width * (n.before + n.behind)) * bytes_per_element(n.weights));
 }
 
 Bytes bytes_per_query(const Attention& a) {

@@ -8,6 +8,7 @@
 
 #include "models/machine/batch_shape.h"
 #include "models/machine/data_type.h"
+#include "models/machine/neuron_work.h"
 #include "sim/core/units.h"
 
 namespace weir {
@@ -39,6 +40,16 @@ struct Attention {
   bool operator==(const Attention&) const = default;
 };
 
+// Matrices of `width` elements a neuron, of which a token needs those of its active neurons: `before` of them
+// find out whether it is active (FC1, gate), `behind` take what it yields (FC2; Q, K and V, whose inputs are
+// known to be active).
+struct Neurons {
+  std::int64_t width = 0, before = 0, behind = 0;
+  DataType weights = DataType::bf16, activations = DataType::bf16, outputs = DataType::bf16;
+  bool operator==(const Neurons&) const = default;
+};
+Bytes bytes_per_neuron(const Neurons& neurons);
+
 struct Elementwise {  // norms, activations, rotary embedding, residuals: bytes only
   Bytes per_row;      // read + written
   bool operator==(const Elementwise&) const = default;
@@ -69,7 +80,8 @@ struct Prefetch {   // into the device's cache, of what another kernel reads tha
   bool operator==(const Prefetch&) const = default;
 };
 
-using Kernel = std::variant<Elementwise, Gemm, GroupedGemm, Attention, Communication, Copy, Prefetch>;
+using Kernel =
+    std::variant<Elementwise, Gemm, GroupedGemm, Attention, Communication, Copy, Prefetch, Neurons>;
 
 // Units run these, and policies ask for them.
 enum class KernelKind {
@@ -83,7 +95,8 @@ enum class KernelKind {
   attend,
   communication,
   copy,
-  prefetch
+  prefetch,
+  neurons
 };
 KernelKind kind_of(const Kernel& kernel);
 
@@ -95,6 +108,7 @@ struct KernelWork {
   BatchShape batch = {};      // attention: prompts and decodes that it is for, and no others
   double begin = 0, end = 1;  // of a kernel in chunks: this one's share of its columns, or of the payload
   double share = 1;           // it does so much of every row: members of a unit may share all evenly
+  std::span<const ActiveNeurons> neurons = {};  // by member of the unit; copies: so many of them
 
   template <class K>
   const K* as() const {

@@ -12,6 +12,17 @@ Seconds overlapped(const KernelCost& cost) {
 
 }  // namespace
 
+KernelCost& operator+=(KernelCost& sum, const KernelCost& next) {
+  if (sum.time <= Seconds(0)) return sum = next;
+  sum.time += next.time;
+  sum.flops += next.flops;
+  for (std::size_t r = 0; r < sum.moved.size(); ++r) sum.moved[r] += next.moved[r];
+  sum.compute += next.compute;
+  sum.traffic += next.traffic;
+  sum.energy += next.energy;
+  return sum;
+}
+
 double smooth_maximum(double a, double b, double knee) {
   const double high = std::max(a, b), low = std::min(a, b);
   if (low <= 0) return high;

@@ -23,6 +23,9 @@ struct KernelCost {
   double knee = std::numeric_limits<double>::infinity();
 };
 
+// One kernel after the other; the knee of the first that is one.
+KernelCost& operator+=(KernelCost& sum, const KernelCost& next);
+
 // (a^knee + b^knee)^(1/knee): the sum of the two for 1, the larger for infinity.
 double smooth_maximum(double a, double b, double knee);
 

@@ -48,6 +48,12 @@ void PlayedStep::place(const StageStep& step, const StageGraph& placed) {
     const std::vector<bool> elsewhere = Prefetched::covered(part.operators);
     for (const auto v : boost::make_iterator_range(boost::vertices(part.operators))) {
       if (elsewhere[v]) continue;
+      if (differs_by_layer(part.operators[v])) {
+        Layered& layered = by_layer_.emplace_back(part.operators[v], part.times);
+        for (const StageStep::Chain& chain : step.chains)
+          layered.index.push_back(chain[p] + static_cast<int>(v));
+        continue;
+      }
       Copies& copies = copies_of(part.operators[v]);
       copies.times += static_cast<double>(part.times);
       for (std::size_t c = 0; c < step.chains.size(); ++c)
@@ -59,15 +65,31 @@ void PlayedStep::place(const StageStep& step, const StageGraph& placed) {
 
 StepCost PlayedStep::fill(const Copies& copies, std::size_t chain, const BatchShape& batch) {
   members_.resize(timeline_->times(copies.index[chain].front()).size());
-  const bool shared = members_.size() > 1;
-  const KernelCost cost = shared
-                              ? rank_.on->cost_by_member(lowered(copies.op, batch), copies.op.unit, members_)
-                              : rank_.cost(copies.op, batch);
+  const KernelCost cost = rank_.cost(copies.op, batch, 0, members_);
   for (const int op : copies.index[chain]) {
-    set_cost(*timeline_, graph_, op, cost);
-    if (shared) std::ranges::copy(members_, timeline_->times(op).begin());
+    const StepGraph::Part& part =
+        graph_.parts[static_cast<std::size_t>(graph_.operators[static_cast<std::size_t>(op)].part)];
+    for (std::int64_t layer = 0; layer < (part.unlike ? part.layers : 1); ++layer) set(op, cost, layer);
   }
   return attributed(cost, copies.op, copies.times);
+}
+
+StepCost PlayedStep::fill(const Layered& layered, std::size_t chain, const BatchShape& batch) {
+  const int op = layered.index[chain];
+  members_.resize(timeline_->times(op).size());
+  StepCost sum;
+  for (std::int64_t layer = 0; layer < layered.layers; ++layer) {
+    const KernelCost cost = rank_.cost(layered.op, batch, layer, members_);
+    set(op, cost, layer);
+    sum += attributed(cost, layered.op, 1);
+  }
+  return sum;
+}
+
+// With what its members have to do.
+void PlayedStep::set(int op, const KernelCost& cost, std::int64_t layer) {
+  set_cost(*timeline_, graph_, op, cost, layer);
+  if (members_.size() > 1) std::ranges::copy(members_, timeline_->times(op, 0, layer).begin());
 }
 
 StepCost PlayedStep::fill_timeline(std::span<const BatchShape> chains) {
@@ -81,6 +103,7 @@ StepCost PlayedStep::fill_timeline(std::span<const BatchShape> chains) {
     }
     sum += rows.sum;
     for (const Copies& copies : by_contexts_) sum += fill(copies, c, chains[c]);
+    for (const Layered& layered : by_layer_) sum += fill(layered, c, chains[c]);
   }
   sum += prefetched_->fill(*timeline_, graph_, chains);
   return sum;

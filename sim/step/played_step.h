@@ -32,18 +32,26 @@ class PlayedStep {
     double times = 0;                     // a step, all of them
     std::vector<std::vector<int>> index;  // in graph_, by chain
   };
+  struct Layered {  // an operator whose work differs by layer
+    Operator op;
+    std::int64_t layers;
+    std::vector<int> index;  // by chain
+  };
   struct RowsFilled {  // of a chain: what the timeline has of the operators that depend on these alone
     std::int64_t tokens = -1, sequences = -1;
     StepCost sum;
   };
   void place(const StageStep& step, const StageGraph& placed);
-  // Both return the sum of what they fill in.
+  // They return the sum of what they fill in.
   StepCost fill_timeline(std::span<const BatchShape> chains);
   StepCost fill(const Copies& copies, std::size_t chain, const BatchShape& batch);
+  StepCost fill(const Layered& layered, std::size_t chain, const BatchShape& batch);
+  void set(int op, const KernelCost& cost, std::int64_t layer);
 
   Rank rank_;
   StepGraph graph_;
   std::vector<Copies> by_rows_, by_contexts_;
+  std::vector<Layered> by_layer_;
   std::optional<Prefetched> prefetched_;
   std::vector<RowsFilled> filled_;  // by chain
   std::vector<Seconds> members_;    // scratch

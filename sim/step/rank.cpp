@@ -13,9 +13,17 @@ MemberChannels member_channels(const Rank& rank) {
 
 }  // namespace
 
-KernelCost Rank::cost(const Operator& op, const BatchShape& batch) const {
-  const KernelWork work = lowered(op, batch);
+KernelCost Rank::cost(const Operator& op, const BatchShape& batch, std::int64_t layer) const {
+  const KernelWork work = lowered(op, batch, layer);
   return is_collective(op) ? collective_cost(work, *collectives, on->spec()) : on->cost(work, op.unit);
+}
+
+KernelCost Rank::cost(const Operator& op, const BatchShape& batch, std::int64_t layer,
+                      std::span<Seconds> members) const {
+  if (members.size() > 1) return on->cost_by_member(lowered(op, batch, layer), op.unit, members);
+  const KernelCost alone = cost(op, batch, layer);
+  members[0] = alone.time;
+  return alone;
 }
 
 const Memory* Rank::host_memory() const {
@@ -26,7 +34,8 @@ const Memory* Rank::host_memory() const {
 std::string Rank::cannot_run(const StageGraph& placed) const {
   std::vector<KernelWork> all;
   for (const Operator* op : operators_of(placed)) all.push_back(lowered(*op, {}));
-  return on->cannot_run(all);
+  const std::string why = on->cannot_run(all);
+  return why.empty() && placed.of_decodes ? cannot_run(*placed.of_decodes) : why;
 }
 
 std::vector<int> kv_memories_of(const DeviceSpec& device, bool spare) {
@@ -44,8 +53,12 @@ StageGraph partitioned(StageGraph stage, const Rank& rank) {
   });
   std::vector<int> members;
   for (const Unit& unit : device.units) members.push_back(unit.members);
-  return spread_over_members(rank.partitioning->place(std::move(stage), device.units), members,
-                             member_channels(rank));
+  const auto spread = [&](StageGraph placed) {
+    return spread_over_members(std::move(placed), members, member_channels(rank));
+  };
+  StageGraph placed = rank.partitioning->place(std::move(stage), device.units);
+  if (placed.of_decodes) placed.of_decodes = std::make_shared<const StageGraph>(spread(*placed.of_decodes));
+  return spread(std::move(placed));
 }
 
 StageGraph with_prefetches(StageGraph partitioned, const Rank& rank) {

@@ -43,7 +43,10 @@ struct Rank {
   bool keeps_kv_elsewhere() const { return kv_memories[0] != own_memory; }
   int placed_channels() const { return kv_memory().members; }
   // An operator costs this in this batch, on its unit or over the links.
-  KernelCost cost(const Operator& op, const BatchShape& batch) const;
+  KernelCost cost(const Operator& op, const BatchShape& batch, std::int64_t layer = 0) const;
+  // The same where members of the unit share it, and what each has to do, alone: `members`.
+  KernelCost cost(const Operator& op, const BatchShape& batch, std::int64_t layer,
+                  std::span<Seconds> members) const;
   // Why the device cannot run the placed stage (Device::cannot_run), or "".
   std::string cannot_run(const StageGraph& placed) const;
   // That of the second memory, the device's own, which has room to spare beside the first; -1: there is none.

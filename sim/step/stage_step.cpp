@@ -91,6 +91,12 @@ Disturbance disturbance_of(const Unit& unit) {
   return slowed;
 }
 
+bool has_unlike_layers(const Part& part) {
+  const auto all = boost::make_iterator_range(boost::vertices(part.operators));
+  return part.times > 1 &&
+         std::ranges::any_of(all, [&](const auto v) { return differs_by_layer(part.operators[v]); });
+}
+
 Ends add_operators(StepGraph& step, const StageGraph& stage, std::size_t part, std::span<const Unit> units,
                    std::span<const Resource> resources) {
   const OperatorGraph& source = stage.parts[part].operators;
@@ -133,7 +139,7 @@ StageStep stage_step(std::span<const StageGraph> chains, std::span<const Unit> u
 
   std::vector<std::vector<int>> before(chains.size());  // what ends the last part of each chain so far
   for (std::size_t part = 0; part < parts.size(); ++part) {
-    step.graph.add_part(parts[part].name, parts[part].times);
+    step.graph.add_part(parts[part].name, parts[part].times, has_unlike_layers(parts[part]));
     for (std::size_t c = 0; c < chains.size(); ++c) {
       step.chains[c].push_back(static_cast<int>(step.graph.operators.size()));
       const Ends ends = add_operators(step.graph, chains[c], part, units, resources);
@@ -148,10 +154,11 @@ StageStep stage_step(std::span<const StageGraph> chains, std::span<const Unit> u
   return step;
 }
 
-void set_cost(Timeline& timeline, const StepGraph& graph, int op, const KernelCost& cost) {
-  std::ranges::fill(timeline.times(op), cost.time);
+void set_cost(Timeline& timeline, const StepGraph& graph, int op, const KernelCost& cost,
+              std::int64_t layer) {
+  std::ranges::fill(timeline.times(op, 0, layer), cost.time);
   const auto& draws = graph.operators[static_cast<std::size_t>(op)].alternatives[0].draws;
-  const std::span<BytesPerSecond> rates = timeline.rates(op);
+  const std::span<BytesPerSecond> rates = timeline.rates(op, 0, layer);
   for (std::size_t i = 0; i < draws.size(); ++i) {
     const auto resource = static_cast<std::size_t>(draws[i].resource);
     rates[i] = cost.time > Seconds(0) ? std::min(cost.moved[resource] / cost.time + draws[i].rate,

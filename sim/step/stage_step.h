@@ -23,14 +23,15 @@ struct StageStep {
 // Operators go to the unit with the index Operator::unit, or to one member of it, and draw from the resources
 // that it has a port to. A layer waits for all that ends the layer before, in its own chain. All chains have
 // the same parts, as often, and every unit runs the operators placed on it, or it throws
-// std::invalid_argument.
+// std::invalid_argument. Layers of a part in which an operator differs by layer are unlike.
 StageStep stage_step(std::span<const StageGraph> chains, std::span<const Unit> units,
                      std::span<const Resource> resources);
 
 // An operator moves its bytes evenly over its time, while its unit withholds what its ports say. That time is
 // its own with nothing beside it, so it never draws more than there is, even where a measured kernel is
 // faster than its bytes over the nominal bandwidth. Every member of its unit gets that time; the caller sets
-// those that differ.
-void set_cost(Timeline& timeline, const StepGraph& graph, int op, const KernelCost& cost);
+// those that differ. `layer` counts only where layers are unlike.
+void set_cost(Timeline& timeline, const StepGraph& graph, int op, const KernelCost& cost,
+              std::int64_t layer = 0);
 
 }  // namespace weir

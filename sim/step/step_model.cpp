@@ -90,6 +90,7 @@ StepModel::StepModel(const Rank& rank, const StageGraph& placed, bool collective
     ops.push_back({op, times});
     serial_ = serial_ && (!follows_contexts(op) || op.kind() == KernelKind::attention);
   });
+  serial_ = serial_ && !placed.of_decodes;
   if (collectives_elsewhere_ && !serial_)
     throw std::invalid_argument("collectives cannot be played as flows where operators overlap");
 }
@@ -136,18 +137,26 @@ StepCost StepModel::step(const StepWork& work) const {
 }
 
 // Half of the operators of a stage beside host memory are for prompts, which few steps have.
+bool StepModel::differs_without_prompts() const {
+  return placed_.of_decodes || rank_.keeps_kv_elsewhere();
+}
+
+StageGraph StepModel::of_decodes() const {
+  return placed_.of_decodes ? *placed_.of_decodes : without_prompts(placed_);
+}
+
 PlayedStep& StepModel::whole(const StepWork& work) const {
-  if (!rank_.keeps_kv_elsewhere() || work.whole.prefill_tokens > 0) return *with_prompts_.whole;
-  if (!decodes_.whole) decodes_.whole = std::make_unique<PlayedStep>(rank_, without_prompts(placed_), 1);
+  if (work.whole.prefill_tokens > 0 || !differs_without_prompts()) return *with_prompts_.whole;
+  if (!decodes_.whole) decodes_.whole = std::make_unique<PlayedStep>(rank_, of_decodes(), 1);
   return *decodes_.whole;
 }
 
 PlayedStep& StepModel::interleaved(const StepWork& work) const {
   if (collectives_elsewhere_)
     throw std::invalid_argument("collectives cannot be played as flows where sub-batches are interleaved");
-  const bool alone = rank_.keeps_kv_elsewhere() && work.whole.prefill_tokens == 0;
+  const bool alone = differs_without_prompts() && work.whole.prefill_tokens == 0;
   std::unique_ptr<PlayedStep>& step = alone ? decodes_.interleaved : with_prompts_.interleaved;
-  if (!step) step = std::make_unique<PlayedStep>(rank_, alone ? without_prompts(placed_) : placed_, 2);
+  if (!step) step = std::make_unique<PlayedStep>(rank_, alone ? of_decodes() : placed_, 2);
   return *step;
 }
 
@@ -183,6 +192,7 @@ std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
 
 std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
                                    std::vector<StepRun>& runs) const {
+  if (work.whole.neurons) return play_run(work, 1, runs);
   if (!serial_ || !work.sub_batches.empty()) {
     std::int64_t lines = steps_of_lines(work.whole, steps);
     for (const BatchShape& half : work.sub_batches) lines = steps_of_lines(half, lines);

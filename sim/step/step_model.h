@@ -58,6 +58,8 @@ class StepModel {
   PlayedCost played(const StepWork& work, bool causes) const;
   std::int64_t play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
   std::int64_t steps_of_lines(const BatchShape& batch, std::int64_t steps) const;
+  bool differs_without_prompts() const;
+  StageGraph of_decodes() const;
   PlayedStep& whole(const StepWork& work) const;
   PlayedStep& interleaved(const StepWork& work) const;
 
