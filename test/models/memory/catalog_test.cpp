@@ -13,7 +13,7 @@ extern const EmbeddedFiles memory_catalog;
 using namespace weir;
 
 TEST_CASE("memory catalog: every number has a source") {
-  REQUIRE(memory_catalog.size() >= 8);
+  REQUIRE(memory_catalog.size() >= 9);
   for (const auto& [name, text] : memory_catalog) {
     const Json file = parse_json(std::string(text), std::string(name));
     for (const auto& [key, value] : file.items()) {
@@ -42,6 +42,17 @@ TEST_CASE("memory catalog: every row reads, its numbers fit each other") {
     const DramEnergies e = dram_energies(m);
     CHECK(e.activate.value() > 0);
     CHECK(e.refresh > e.activate);
+  }
+}
+
+TEST_CASE("memory catalog: a column-major row is its twin but for the mapping, whose columns lie together") {
+  for (const std::string name : {"ddr4_3200_l3", "ddr4_3200_hermes"}) {
+    const MemorySpec twin = find_memory(name), column_major = find_memory(name + "_colmaj");
+    CHECK(column_major.mapping.back() == AddressField::column);
+    CHECK(twin.mapping.back() == AddressField::bank_group);
+    MemorySpec mapped = column_major;
+    mapped.name = twin.name, mapped.title = twin.title, mapped.mapping = twin.mapping;
+    CHECK(mapped == twin);
   }
 }
 
