@@ -2,11 +2,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "sim/step/step_model.h"
-#include "sim/studies/validation/kernels.h"
 #include "test/policies/dice.h"
+#include "test/step/played_step.h"
 
 using namespace weir;
+using test::replica_on;
 
 namespace {
 
