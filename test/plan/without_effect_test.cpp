@@ -47,6 +47,11 @@ TEST_CASE("notes: a scenario's defaults give none, said or not") {
   CHECK(notes_of(read_plan(one_h100(), "s.json").scenario.resolved).empty());
 }
 
+TEST_CASE("notes: activity that no policy asks for") {
+  check_note(notes_with("/workload/activity", json(R"({"kind": "generated", "density": 0.2})")),
+             "/workload/activity: is not used");
+}
+
 TEST_CASE("notes: policies where they change nothing") {
   check_note(notes_with(replica + "/placement", json(R"({"kind": "greedy_min_load"})")),
              replica + "/placement: greedy_min_load changes nothing");
