@@ -47,6 +47,24 @@ std::string missing(std::string_view what, std::string_view name,
   return fmt::format("no {} \"{}\" (found: {})", what, name, list.empty() ? "none" : list);
 }
 
+void LineProblems::add(std::size_t line, std::string what) {
+  if (count_++ < listed_problems) listed_.push_back({at_line(line), std::move(what)});
+}
+
+void LineProblems::finish(const std::string& file) {
+  if (count_ > listed_problems)
+    listed_.push_back({"", fmt::format("and {} more such lines", count_ - listed_problems)});
+  if (!listed_.empty()) throw ConfigError(file, listed_);
+}
+
+std::vector<Problem> problems_at(const std::string& key, const ConfigError& of_file) {
+  std::vector<Problem> problems;
+  for (const Problem& p : of_file.problems())
+    problems.push_back({key, fmt::format("{}: {}{}{}", shortened(of_file.file()), p.pointer,
+                                         p.pointer.empty() ? "" : ": ", p.what)});
+  return problems;
+}
+
 void sort_by_arrival(std::vector<Request>& requests) {
   std::stable_sort(requests.begin(), requests.end(),
                    [](const Request& a, const Request& b) { return a.arrival < b.arrival; });
@@ -110,15 +128,8 @@ void TraceBuilder::no_arrival(std::size_t line, std::string_view why) {
     trace_.missing_arrivals = at_line(line) + (line ? ": " : "") + std::string(why);
 }
 
-void TraceBuilder::problem(std::size_t line, std::string what) {
-  if (problem_count_++ < listed_problems) problems_.push_back({at_line(line), std::move(what)});
-}
-
 Trace TraceBuilder::finish(bool from_first) {
-  if (problem_count_ > listed_problems)
-    problems_.push_back({"", fmt::format("and {} more such lines", problem_count_ - listed_problems)});
-  if (!problems_.empty()) throw ConfigError(file_, problems_);
-
+  problems_.finish(file_);
   for (const auto& [why, count] : dropped_)
     trace_.notes.push_back(
         fmt::format("dropped {} of {} requests {}", count, count + std::ssize(trace_.requests), why));

@@ -24,6 +24,20 @@ struct Trace {
   std::vector<std::string> notes;
 };
 
+// What is wrong with the lines of a file; the first of it is listed, the rest counted.
+class LineProblems {
+ public:
+  void add(std::size_t line, std::string what);  // line 0: the whole file
+  void finish(const std::string& file);          // throws ConfigError if there is any
+
+ private:
+  std::vector<Problem> listed_;
+  std::size_t count_ = 0;
+};
+
+// What is wrong with a file, as problems of the key that names it.
+std::vector<Problem> problems_at(const std::string& key, const ConfigError& of_file);
+
 void sort_by_arrival(std::vector<Request>& requests);  // equal arrivals keep their order
 
 class TraceBuilder {
@@ -42,7 +56,7 @@ class TraceBuilder {
   void drop(std::string_view why);  // one request left out, e.g. "whose answer is empty"
   void note_once(std::string note);
   void no_arrival(std::size_t line, std::string_view why);  // a request without one; the first reason is told
-  void problem(std::size_t line, std::string what);         // line 0: the whole file
+  void problem(std::size_t line, std::string what) { problems_.add(line, std::move(what)); }
 
   // `from_first`: the clock is a calendar's, and the first request becomes time 0. Throws ConfigError.
   Trace finish(bool from_first = false);
@@ -51,8 +65,7 @@ class TraceBuilder {
   std::string file_;
   Trace trace_;
   std::vector<std::pair<std::string, std::int64_t>> dropped_;
-  std::vector<Problem> problems_;
-  std::size_t problem_count_ = 0;
+  LineProblems problems_;
   std::int64_t without_arrival_ = 0;
 };
 

@@ -40,11 +40,7 @@ class TraceFile : public RequestSource {
   Trace read() const try {
     return read_(read_text_file(path_), path_.string());
   } catch (const ConfigError& e) {
-    std::vector<Problem> problems;
-    for (const Problem& p : e.problems())
-      problems.push_back({"file", fmt::format("{}: {}{}{}", shortened(e.file()), p.pointer,
-                                              p.pointer.empty() ? "" : ": ", p.what)});
-    throw ConfigError("", problems);
+    throw ConfigError("", problems_at("file", e));
   }
 
   void spread(Trace& trace, std::uint64_t seed) const {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "workloads/activity/activity.h"
 #include "workloads/arrivals.h"
 #include "workloads/requests.h"
 
@@ -31,10 +32,14 @@ Workload read_workload(Params params, std::uint64_t seed) {
   Params requests =
       params.object({"requests", "who asks: lengths, and a trace's arrivals"}, Params::Presence::required);
   Params arrivals = params.object({"arrivals", "when they ask"}, Params::Presence::required);
+  std::optional<Params> activity = params.object_if_given(
+      {"activity", "which neurons each token activates, for systems that compute those alone"});
   params.close();
   const auto source = make_from(request_sources(), requests, {"kind", "where requests come from"});
   const auto process = make_from(arrival_processes(), arrivals, {"kind", "when requests arrive"});
   Workload workload;
+  if (activity)
+    workload.activity = make_from(neuron_activities(), std::move(*activity), {"kind", "drawn or recorded"});
   if (params.describing() || !source) return workload;
 
   std::optional<Trace> trace;
@@ -60,6 +65,9 @@ std::vector<WorkloadKind> request_kinds() {
 }
 std::vector<WorkloadKind> arrival_kinds() {
   return kinds_of(arrival_processes());
+}
+std::vector<WorkloadKind> activity_kinds() {
+  return kinds_of(neuron_activities());
 }
 
 }  // namespace weir

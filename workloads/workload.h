@@ -2,6 +2,7 @@
 // Requests, their lengths and arrivals: the `workload` of a scenario, read and validated whole before
 // anything runs. Same parameters and seed give the same requests, bit for bit.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "sim/core/request.h"
 
 namespace weir {
+
+class NeuronActivity;  // workloads/activity/activity.h
 
 struct ClosedLoop {
   std::int64_t concurrency = 0;  // requests in flight at all times
@@ -27,10 +30,12 @@ struct Workload {
   Traffic traffic;
   bool in_generation = false;        // the KV of every input is in place on arrival, its first token is out
   std::int64_t warmup_requests = 0;  // the first so many by arrival are left out of every metric
-  std::vector<std::string> notes;    // what was dropped, estimated or not modelled, for the user
+  std::shared_ptr<const NeuronActivity> activity;  // null where the scenario says nothing of it
+  std::vector<std::string> notes;  // what was dropped, estimated or not modelled, for the user
 };
 
-// Reads `workload`: requests and arrivals. Problems go to the params' Reading. Large traces are read here.
+// Reads `workload`: requests, arrivals and activity. Problems go to the params' Reading. Large traces are
+// read here.
 Workload read_workload(Params params, std::uint64_t seed);
 
 struct WorkloadKind {
@@ -38,6 +43,7 @@ struct WorkloadKind {
 };
 std::vector<WorkloadKind> request_kinds();
 std::vector<WorkloadKind> arrival_kinds();
+std::vector<WorkloadKind> activity_kinds();
 std::vector<WorkloadKind> named_lengths();
 
 }  // namespace weir

@@ -11,10 +11,6 @@
 
 namespace weir {
 
-// Neurons of the attention block are the inputs of QKV, those of the MLP lie between its matrices.
-enum class NeuronBlock { attention, mlp };
-inline constexpr NeuronBlock neuron_blocks[] = {NeuronBlock::attention, NeuronBlock::mlp};
-
 // Of one place in one layer: a unit, or one of its members.
 struct ActiveNeurons {
   double read = 0;      // expected to be active: the matrices that lead to them are read

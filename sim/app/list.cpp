@@ -39,6 +39,7 @@ std::string place_of(const std::string& family) {
       {"requests", "/workload/requests/kind"},
       {"name", "/workload/requests/name, of kind named"},
       {"arrivals", "/workload/arrivals/kind"},
+      {"activity", "/workload/activity/kind"},
       {"interconnect", "/cluster/nodes/0/interconnect"},
       {"topology", "/cluster/network/topology"},
       {"bank_model", "weir memory KIND"},
@@ -95,6 +96,7 @@ std::vector<Entry> workloads() {
   std::vector<Entry> entries;
   append(entries, "requests", request_kinds());
   append(entries, "arrivals", arrival_kinds());
+  append(entries, "activity", activity_kinds());
   append(entries, "name", named_lengths());
   return entries;
 }

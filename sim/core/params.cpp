@@ -136,6 +136,15 @@ Params Params::object(Key key, Presence presence) {
   return below;
 }
 
+std::optional<Params> Params::object_if_given(Key key) {
+  if (!describing() && object_->contains(key.name)) return object(key);
+  known_.emplace_back(key.name);
+  if (!describing()) return {};
+  static const Json empty = Json::object();
+  schema_node(std::string("/properties/") + key.name) = {{"description", key.help}};
+  return Params(*reading_, &empty, pointer_ + "/" + key.name, schema_path_ + "/properties/" + key.name);
+}
+
 std::size_t Params::items(const char* key) const {
   const auto it = object_->find(key);
   return it != object_->end() && it->is_array() ? it->size() : 0;

@@ -135,6 +135,7 @@ class Params {
   // Nested values. An absent optional object reads as {}: its keys then give their defaults.
   enum class Presence { required, optional };
   Params object(Key key, Presence presence = Presence::optional);
+  std::optional<Params> object_if_given(Key key);  // optional, without a default to resolve
   // A list of objects; describing gives one. An absent optional list reads as one {}. One too long is not
   // read.
   static constexpr std::size_t most_items = 16384;

@@ -21,11 +21,18 @@ class Notes {
     network();
     assumptions();
     context();
+    activity();
   }
 
  private:
   void note(const std::string& pointer, const std::string& what) {
     reading_.note(fmt::format("{}: {}", pointer, what));
+  }
+
+  // Of the policies that there are none asks for it.
+  void activity() {
+    if (s_.workload.activity)
+      note("/workload/activity", "is not used: nothing here asks which neurons are active");
   }
 
   Json given(const std::string& pointer) const {

@@ -88,7 +88,8 @@ StepModel::StepModel(const Rank& rank, const StageGraph& placed, bool collective
                 : op.rows == Rows::sequences ? sequence_ops_
                                              : token_ops_;
     ops.push_back({op, times});
-    serial_ = serial_ && (!follows_contexts(op) || op.kind() == KernelKind::attention);
+    serial_ =
+        serial_ && !differs_by_layer(op) && (!follows_contexts(op) || op.kind() == KernelKind::attention);
   });
   serial_ = serial_ && !placed.of_decodes;
   if (collectives_elsewhere_ && !serial_)

@@ -166,6 +166,31 @@ TEST_CASE("catalog: who is as he should be, with the defaults of his keys, is fo
   CHECK(names_of(things, [](const Thing& thing) { return thing.size > 100; }).empty());
 }
 
+TEST_CASE("params: an object that need not be given leaves no trace where it is not") {
+  const auto size_in = [](const Json& document, Reading& reading) -> std::optional<double> {
+    Params params(reading, document);
+    std::optional<Params> inner = params.object_if_given({"inner", "what is inside"});
+    params.close();
+    if (!inner) return {};
+    const double size = inner->number({"size", "how large"}, positive, 7);
+    inner->close();
+    return size;
+  };
+  Reading without("f"), with("f"), wrong("f"), schema = Reading::describe();
+  CHECK_FALSE(size_in(Json::object(), without));
+  CHECK(without.resolved == Json::object());
+  CHECK(size_in({{"inner", Json::object()}}, with) == 7);
+  CHECK(with.resolved == Json{{"inner", {{"size", 7.0}}}});
+  size_in({{"inner", nullptr}}, wrong);
+  CHECK_THROWS_WITH(wrong.finish(), "f: /inner: expected an object, got null");
+  size_in(Json::object(), schema);
+  CHECK_FALSE(schema.schema.contains("required"));
+  const Json& inner = schema.schema["properties"]["inner"];
+  CHECK(inner["description"] == "what is inside");
+  CHECK(inner["properties"].contains("size"));
+  CHECK_FALSE(inner.contains("default"));
+}
+
 TEST_CASE("params: something else in the place of an object or a list is one problem, not one a key") {
   CHECK(only_problem(Json::array()) == ": expected an object, got []");
   CHECK(only_problem({{"count", 1}, {"thing", 3}}) == "/thing: expected an object, got 3");

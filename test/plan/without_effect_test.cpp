@@ -47,6 +47,11 @@ TEST_CASE("notes: a scenario's defaults give none, said or not") {
   CHECK(notes_of(read_plan(one_h100(), "s.json").scenario.resolved).empty());
 }
 
+TEST_CASE("notes: activity that no policy asks for") {
+  check_note(notes_with("/workload/activity", json(R"({"kind": "generated", "density": 0.2})")),
+             "/workload/activity: is not used");
+}
+
 TEST_CASE("notes: policies where they change nothing") {
   check_note(notes_with(replica + "/placement", json(R"({"kind": "greedy_min_load"})")),
              replica + "/placement: greedy_min_load changes nothing");
@@ -159,9 +164,11 @@ TEST_CASE("notes: requests longer than what the model was made for, counted and 
 
 TEST_CASE("notes: shipped scenarios have those that are right, and no other") {
   const std::vector<std::string> right = {
-      "made for",       "serve no replica", "host memory among",  "kernel efficiencies of",
-      "desynchronised", "warm batches",     "moved by a uniform", "dropped",
-      "estimate"};
+      "made for",           "serve no replica",
+      "host memory among",  "kernel efficiencies of",
+      "desynchronised",     "warm batches",
+      "moved by a uniform", "dropped",
+      "estimate",           "which neurons are active"};  // reference.json shows every key, whoever uses it
   for (const std::filesystem::path& file : test::shipped_scenarios()) {
     if (file.string().find("bench") != std::string::npos) continue;
     for (const std::string& note : read_plan(read_json_file(file), file.string()).scenario.notes) {
