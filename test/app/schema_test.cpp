@@ -63,7 +63,8 @@ bool schema_can_know(const Problem& problem) {
     if (problem.what.starts_with(
             wording))  // any path is a string; which devices there are, the cluster says;
       return !problem.pointer.starts_with("/model") &&  // a model's keys are Hugging Face's
-             !problem.pointer.ends_with("/profile") && !problem.pointer.ends_with("/device");
+             !problem.pointer.ends_with("/profile") && !problem.pointer.ends_with("/device") &&
+             !problem.pointer.ends_with("/base");
   return false;
 }
 
