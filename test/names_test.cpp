@@ -14,6 +14,7 @@
 #include "models/llm/architecture.h"
 #include "policies/batching/batching.h"
 #include "policies/partitioning/partitioning.h"
+#include "policies/placement/neurons/neuron_placement.h"
 #include "policies/placement/placement.h"
 #include "policies/prefetch/prefetch.h"
 #include "policies/routing/routing.h"
@@ -31,6 +32,7 @@ const char* const interfaces[] = {
     "policies/batching/batch.h",
     "policies/batching/batching.h",
     "policies/partitioning/partitioning.h",
+    "policies/placement/neurons/neuron_placement.h",
     "policies/placement/placement.h",
     "policies/prefetch/prefetch.h",
     "policies/routing/routing.h",
@@ -49,8 +51,8 @@ std::set<std::string> names_of_catalogs() {
   std::set<std::string> all;
   for (const std::vector<std::string>& names :
        {device_names(), architecture_names(), names_of(studies()), names_of(batching_policies()),
-        names_of(partitioning_policies()), names_of(placement_policies()), names_of(prefetch_policies()),
-        names_of(routing_policies())})
+        names_of(partitioning_policies()), names_of(placement_policies()),
+        names_of(neuron_placement_policies()), names_of(prefetch_policies()), names_of(routing_policies())})
     all.insert(names.begin(), names.end());
   return all;
 }
@@ -210,6 +212,7 @@ TEST_CASE("names: every family of policies has one default, which makes itself o
   check(batching_policies());
   check(partitioning_policies());
   check(placement_policies());
+  check(neuron_placement_policies());
   check(prefetch_policies());
   check(routing_policies());
 }

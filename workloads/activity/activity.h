@@ -1,21 +1,16 @@
 #pragma once
 // Which neurons of a model are active, token by token: `activity` of a workload, for systems that compute
-// those alone. A neuron is one input of QKV with its column of all three matrices (attention), or a row of
-// FC1, with its like in gate and up, and the column of FC2 (mlp): Hermes, Section II. The workload's reader
-// makes a NeuronActivity of the scenario's key; whoever knows the model binds it to the model's counts and
-// draws a sequence a request. Pure: no clock, equal seeds give equal tokens. A layer or block that is not
-// there throws std::out_of_range.
-#include <array>
+// those alone. The workload's reader makes a NeuronActivity of the scenario's key; whoever knows the model
+// binds it to the model's counts and draws a sequence a request. Pure: no clock, equal seeds give equal
+// tokens. A layer or block that is not there throws std::out_of_range.
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "sim/core/catalog.h"
+#include "sim/core/neurons/neuron_block.h"
 
 namespace weir {
-
-enum class NeuronBlock { attention, mlp };
-inline constexpr NeuronBlock neuron_blocks[] = {NeuronBlock::attention, NeuronBlock::mlp};
 
 struct NeuronCounts {
   std::int64_t layers = 0, attention = 0, mlp = 0;  // neurons of a layer: hidden_size, intermediate_size
@@ -32,14 +27,12 @@ class TokenActivity {
   virtual std::span<const std::uint8_t> active(std::int64_t layer, NeuronBlock) const = 0;  // 1 or 0 a neuron
 };
 
-using NeuronParents = std::array<std::int32_t, 2>;  // the most correlated one first
-
 class ActivitySource {
  public:
   virtual ~ActivitySource() = default;
   // What an offline profile knows: the share of tokens that a neuron is active for.
   virtual std::span<const float> frequency(std::int64_t layer, NeuronBlock) const = 0;
-  // The two neurons of the same block of the layer before that tell most of a neuron; none in layer 0.
+  // None in layer 0.
   virtual std::span<const NeuronParents> parents(std::int64_t layer, NeuronBlock) const = 0;
   virtual std::unique_ptr<TokenActivity> sequence(std::uint64_t seed) const = 0;  // may outlive its source
 };
