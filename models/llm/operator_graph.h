@@ -103,9 +103,10 @@ struct StageGraph {
   std::vector<Part> parts;
 
   // Bytes, as the model's are; all of them are on the device, unless a policy keeps some in its host's memory
-  // and brings them over in each step: then the device has room for these and for what is on its way.
+  // and brings them over in each step: then the device has room for these and for what is on its way. Some of
+  // these may be neurons, now one and now another.
   struct Weights {
-    Bytes all, on_device, in_host;
+    Bytes all, on_device, in_host, neurons;
   };
   Weights weights = {};
 

@@ -10,6 +10,8 @@ std::shared_ptr<const PartitioningPolicy> make_gpu_pim_partitioning(Params& para
 std::shared_ptr<const PartitioningPolicy> make_npu_pim_partitioning(Params& params);
 std::shared_ptr<const PartitioningPolicy> make_npu_units_partitioning(Params& params);
 std::shared_ptr<const PartitioningPolicy> make_weights_in_host_partitioning(Params& params);
+std::shared_ptr<const PartitioningPolicy> make_active_weights_in_host_partitioning(Params& params);
+std::shared_ptr<const PartitioningPolicy> make_hot_cold_partitioning(Params& params);
 
 namespace {
 
@@ -33,9 +35,14 @@ const Catalog<PartitioningPolicy>& partitioning_policies() {
        fusing<make_gpu_pim_partitioning>},
       {"weights_in_host",
        "as device_only, with weights that have no room in the host's memory: they come over its link in "
-       "every "
-       "step",
+       "every step",
        make_weights_in_host_partitioning},
+      {"active_weights_in_host",
+       "as weights_in_host, of the neurons that a network predicts to be active alone (Deja Vu)",
+       make_active_weights_in_host_partitioning},
+      {"hot_cold",
+       "a GPU with neurons that are active often beside NDP-DIMMs with all others, and attention (Hermes)",
+       make_hot_cold_partitioning},
   };
   return table;
 }

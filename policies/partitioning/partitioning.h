@@ -28,6 +28,8 @@ struct HostMemoryUse {
   bool any() const { return kv_caches || weights; }
 };
 
+struct NeuronUse;  // neurons/neuron_use.h
+
 class PartitioningPolicy {
  public:
   virtual ~PartitioningPolicy() = default;
@@ -35,6 +37,8 @@ class PartitioningPolicy {
   // some. Throws std::invalid_argument if the device lacks a unit it needs.
   virtual StageGraph place(StageGraph stage, std::span<const Unit> units) const = 0;
   virtual HostMemoryUse host_memory() const { return {}; }
+  // Of a policy that computes active neurons alone; null: it computes whole matrices.
+  virtual const NeuronUse* neurons() const { return nullptr; }
 };
 
 const Catalog<PartitioningPolicy>& partitioning_policies();

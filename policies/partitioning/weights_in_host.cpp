@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "models/llm/parts/rewrite.h"
+#include "policies/partitioning/fetched_layers.h"
 #include "policies/partitioning/fused_all_reduce.h"
 #include "policies/partitioning/partitioning.h"
 #include "policies/partitioning/units.h"
@@ -17,17 +17,6 @@ namespace {
 constexpr const char* room_key = "on_device_gb";
 
 enum class Resident { first_layers, every_layer };
-
-Bytes weights_of(const OperatorGraph& operators) {
-  Bytes bytes{};
-  for (std::size_t v = 0; v < boost::num_vertices(operators); ++v)
-    bytes += stored_bytes(lowered(operators[v], {}));
-  return bytes;
-}
-
-bool is_layer(const Part& part) {
-  return part.name == "block";
-}
 
 class WeightsInHost final : public PartitioningPolicy {
  public:
@@ -80,7 +69,7 @@ class WeightsInHost final : public PartitioningPolicy {
         stage.parts.push_back(std::move(rest));
         continue;
       }
-      add_fetched(stage, std::move(rest), load, link);
+      append_fetched(stage, std::move(rest), load, link, ahead_);
       stage.weights.in_host += static_cast<double>(stage.parts.back().times) * load;
       most = std::max(most, load);
     }
@@ -94,23 +83,6 @@ class WeightsInHost final : public PartitioningPolicy {
     const auto fit = static_cast<std::int64_t>(std::max(0.0, room / layer));
     room = fit < times ? Bytes(0) : room - static_cast<double>(times) * layer;
     return std::min(fit, times);
-  }
-
-  // A load waits for the one before, and for the layer before unless it comes ahead.
-  void add_fetched(StageGraph& stage, Part part, Bytes load, int link) const {
-    OperatorGraph first;
-    boost::add_vertex(Operator{.name = "load",
-                               .kernel = Copy{Copy::Way::back, load},
-                               .rows = Rows::step,
-                               .unit = link,
-                               .member = 1},
-                      first);
-    part.operators = one_after_the_other(first, part.operators);
-    const std::size_t here = stage.parts.size();
-    stage.parts.push_back(std::move(part));
-    if (!ahead_) return;
-    if (!stage.early.empty()) stage.early.push_back({here, 0, stage.early.back().part, 0});
-    stage.early.push_back({here, 0, here, 0});
   }
 
   std::shared_ptr<const PartitioningPolicy> rest_;

@@ -88,7 +88,7 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
   const Bytes memory = device.own().capacity, reserve = activation_reserve(s, spec);
   Room room{cache.blocks.value_or(endless), endless, endless};
   for (int stage = 0; stage < cut.pipeline; ++stage) {
-    const auto& [all, weights, in_host] = replica.stages[static_cast<std::size_t>(stage)].weights;
+    const auto& [all, weights, in_host, neurons] = replica.stages[static_cast<std::size_t>(stage)].weights;
     if (in_host > Bytes(0) && in_host > replica.rank.host_memory()->capacity) {
       reading.misfit(pointer, fmt::format("{} of {} of weights a device do not fit into its share of {}, {}",
                                           gib(in_host), gib(all), replica.rank.host_memory()->name,

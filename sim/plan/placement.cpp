@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "devices/host_memory/host_memory.h"
+#include "sim/core/catalog_row.h"
 #include "sim/plan/scenario_parts.h"
 #include "sim/step/step_model.h"
 
@@ -233,7 +234,39 @@ class Placer {
     if (s_.collective_flows && overlaps(replica))
       return reading_.problem("/collectives",
                               "cannot be \"flows\" where operators overlap, as those of " + pointer + " do");
+    if (spec_of_neurons(replica) && !plan_neurons(replica, pointer)) return;
     fit_kv_cache(s_, replica, pointer, reading_);
+  }
+
+  static const NeuronUse* spec_of_neurons(const ReplicaPlan& replica) {
+    return replica.spec.partitioning->neurons();
+  }
+
+  // Active neurons are followed a token at a time, one stage and one batch.
+  bool plan_neurons(ReplicaPlan& replica, const std::string& pointer) {
+    const ReplicaSpec& spec = replica.spec;
+    bool alone = true;
+    const auto refuse = [&](const char* key, const char* why) {
+      reading_.problem(pointer + key, why);
+      alone = false;
+    };
+    if (spec.parallelism.pipeline > 1)
+      refuse("/parallelism/pipeline", "cannot be above 1 where active neurons are followed");
+    if (spec.batching->interleaves() || spec.batching->predictor() != Predictor::none)
+      refuse("/batching",
+             "cannot split batches, nor ask for times of steps, where active neurons are followed");
+    if (!alone) return false;
+    try {
+      gather(reading_, "/workload/activity", [&] {
+        replica.neurons = weir::plan_neurons(s_.model, replica.rank, replica.stages[0],
+                                             s_.workload.activity.get(), s_.seed);
+      });
+    } catch (const UnfitKey& refused) {
+      reading_.problem(pointer + "/partitioning/" + refused.key, refused.what());
+    } catch (const std::invalid_argument& refused) {
+      reading_.misfit(pointer + "/partitioning", refused.what());
+    }
+    return replica.neurons != nullptr;
   }
 
   const Scenario& s_;

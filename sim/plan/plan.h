@@ -2,6 +2,7 @@
 // A plan is what follows from a scenario before anything runs: replicas on devices, links found, stages
 // placed, KV pools sized. Steps are asked of it without SimGrid (StepModel of a stage on its rank); serving
 // plays it (simulation.h).
+#include "sim/plan/neurons/neuron_plan.h"
 #include "sim/plan/scenario.h"
 
 namespace weir {
@@ -30,12 +31,13 @@ struct KvPools {
 struct ReplicaPlan {
   ReplicaSpec spec;  // as it was typed
   Rank rank;
-  std::vector<ReplicaPlace> places;  // one a replica
-  std::vector<StageGraph> stages;    // placed on a rank
-  std::int64_t kv_blocks = 0;        // one replica's, all channels': of its fullest stage
-  KvPools kv_pools;                  // that they are in
-  std::int64_t swap_blocks = 0;      // as large, that the host's swap space holds
-  MhaParameters mha{};               // of one rank's share of the model
+  std::vector<ReplicaPlace> places;           // one a replica
+  std::vector<StageGraph> stages;             // placed on a rank
+  std::int64_t kv_blocks = 0;                 // one replica's, all channels': of its fullest stage
+  KvPools kv_pools;                           // that they are in
+  std::int64_t swap_blocks = 0;               // as large, that the host's swap space holds
+  MhaParameters mha{};                        // of one rank's share of the model
+  std::shared_ptr<const NeuronPlan> neurons;  // null: it computes whole matrices
 };
 
 struct Plan {

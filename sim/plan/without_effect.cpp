@@ -29,9 +29,10 @@ class Notes {
     reading_.note(fmt::format("{}: {}", pointer, what));
   }
 
-  // Of the policies that there are none asks for it.
   void activity() {
-    if (s_.workload.activity)
+    const bool asked_for = std::ranges::any_of(
+        plan_.replicas, [](const ReplicaPlan& replica) { return replica.neurons != nullptr; });
+    if (s_.workload.activity && !asked_for)
       note("/workload/activity", "is not used: nothing here asks which neurons are active");
   }
 
@@ -47,6 +48,10 @@ class Notes {
                                           replica.rank.kv_memory().name));
     if (spec.parallelism.tensor == 1) of_one_rank(replica, at);
     of_kv_cache(spec.kv_cache, at + "/kv_cache");
+    if (replica.neurons && !s_.workload.activity)
+      note(at + "/partitioning",
+           "every token activates every neuron, as nothing is said of workload.activity: none is predicted, "
+           "swapped or moved");
     if (spec.kv_cache.handover != KvCacheSpec().handover && spec.role != Role::prefill)
       note(at + "/kv_cache/handover", "is not used: with \"role\": \"prefill\" it would be");
     const DeviceNotes& device = replica.rank.on->spec().notes;

@@ -27,6 +27,7 @@ class Simulation {
 
  private:
   void build_replica(const ReplicaPlan& plan, const ReplicaPlace& place);
+  std::unique_ptr<NeuronTables> tables_for(const ReplicaPlan& plan);
   void clients();
   void open_loop();
   void submit(std::int32_t request);
@@ -52,6 +53,7 @@ class Simulation {
       positions_after_prompt_;  // of decode replicas: a request may be at two
   std::vector<std::unique_ptr<Server>> servers_;
   Predictors predictors_;
+  std::map<const ReplicaPlan*, StartMapping> mappings_;
   Router router_;
   Handovers handovers_;
   StepModels step_models_;
@@ -99,6 +101,7 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
                             number](std::int32_t request) { handovers_.prompt_begins(request, number); },
           .prompt_lost = [this](std::int32_t request) { handovers_.prompt_lost(request); }});
   replica->expect(predictors_.times_for(plan));
+  if (plan.neurons) replica->follow(tables_for(plan));
   charged_.insert(charged_.end(), place.size(), &plan.rank.on->spec());
   servers_.push_back(std::make_unique<Server>(
       std::move(replica),
@@ -113,6 +116,19 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
           .flows_cross_links = cluster_.has_links(),
           .layerwise = plan.spec.hands_over_layerwise() ? &handovers_ : nullptr}));
   router_.add(*servers_.back());
+}
+
+// Alike replicas start from one mapping.
+std::unique_ptr<NeuronTables> Simulation::tables_for(const ReplicaPlan& plan) {
+  std::optional<NeuronTotals>& totals = recorder_.result().neurons;
+  if (!totals) totals.emplace();
+  const auto [start, first] = mappings_.try_emplace(&plan);
+  if (first) {
+    start->second = start_mapping(*plan.neurons);
+    totals->gap = std::max(totals->gap, start->second.mapping.gap);
+    totals->placement += start->second.took;
+  }
+  return std::make_unique<NeuronTables>(plan.neurons, plan.rank, start->second.mapping, *totals);
 }
 
 // By the device that ended the run.

@@ -10,6 +10,7 @@ namespace weir {
 std::shared_ptr<const NeuronPlacementPolicy> make_ilp_neurons(Params& params);
 std::shared_ptr<const NeuronPlacementPolicy> make_greedy_neurons(Params& params);
 std::shared_ptr<const NeuronPlacementPolicy> make_random_neurons(Params& params);
+std::shared_ptr<const NeuronPlacementPolicy> make_whole_layers_neurons(Params& params);
 
 const Catalog<NeuronPlacementPolicy>& neuron_placement_policies() {
   static const Catalog<NeuronPlacementPolicy> table = {
@@ -19,6 +20,8 @@ const Catalog<NeuronPlacementPolicy>& neuron_placement_policies() {
        make_greedy_neurons},
       {"random", "any neurons on the GPU until it is full, and any DIMM as each one's home",
        make_random_neurons},
+      {"whole_layers", "the first layers whole on the GPU, as a system without activity has it (Hermes-base)",
+       make_whole_layers_neurons},
   };
   return table;
 }

@@ -13,14 +13,17 @@ Json performance_json(std::chrono::steady_clock::time_point started, const RunRe
   const auto seconds = [](const timeval& t) {
     return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
   };
-  return {{"date", fmt::format("{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)))},  // as vLLM writes it
-          {"wall_s", std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count()},
-          {"cpu_s", seconds(usage.ru_utime) + seconds(usage.ru_stime)},
-          {"peak_rss_bytes", std::int64_t{usage.ru_maxrss} * 1024},
-          {"events", result.events},
-          {"actors", result.actors},
-          {"hosts", result.hosts},
-          {"activities", result.activities}};
+  Json performance = {
+      {"date", fmt::format("{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)))},  // as vLLM writes it
+      {"wall_s", std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count()},
+      {"cpu_s", seconds(usage.ru_utime) + seconds(usage.ru_stime)},
+      {"peak_rss_bytes", std::int64_t{usage.ru_maxrss} * 1024},
+      {"events", result.events},
+      {"actors", result.actors},
+      {"hosts", result.hosts},
+      {"activities", result.activities}};
+  if (result.neurons) performance["neuron_placement_s"] = result.neurons->placement.value();
+  return performance;
 }
 
 }  // namespace weir

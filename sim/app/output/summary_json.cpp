@@ -117,6 +117,17 @@ Json prediction_error(const RunResult& run, std::optional<double> PredictionErro
   return replicas > 0 ? Json(sum / replicas) : Json(nullptr);
 }
 
+// Of the MLP's neurons, over all tokens: how many were told right, how many of the active ones were found,
+// and how many of those expected were active. Null where none was predicted.
+Json neurons_json(const NeuronTotals& totals) {
+  const PredictionCounts& all = totals.predictions;
+  const double wrong = all.active + all.predicted - 2 * all.both;
+  const auto of = [](double part, double whole) { return whole > 0 ? Json(part / whole) : Json(nullptr); };
+  return {{"accuracy", of(all.neurons - wrong, all.neurons)}, {"recall", of(all.both, all.active)},
+          {"precision", of(all.both, all.predicted)},         {"swapped_gb", totals.swapped.value() / 1e9},
+          {"remapped_gb", totals.remapped.value() / 1e9},     {"placement_gap", totals.gap}};
+}
+
 // vLLM writes "inf" for a rate without end; JSON has no such number.
 Json vllm_rate(const std::optional<double>& rate) {
   if (!rate) return nullptr;
@@ -170,6 +181,7 @@ Json summary_json(const FinishedRun& run) {
         {"batched", prediction_error(run.result, &PredictionErrors::batched)},
         {"offloaded", prediction_error(run.result, &PredictionErrors::offloaded)},
         {"decode_attention", prediction_error(run.result, &PredictionErrors::decode_attention)}};
+  if (run.result.neurons) s["neurons"] = neurons_json(*run.result.neurons);
   const BeyondContext beyond = beyond_context(run.plan.scenario);
   s["beyond_context"] = {{"requests", beyond.requests},
                          {"longest", beyond.requests > 0 ? Json(beyond.longest) : Json(nullptr)},

@@ -74,6 +74,20 @@ struct DeviceUsage {
   std::optional<double> die_mm2 = {};  // of one device, where its catalog row says
 };
 
+// How well active neurons of the MLP were predicted, over all tokens.
+struct PredictionCounts {
+  double neurons = 0, active = 0, predicted = 0, both = 0;
+  PredictionCounts& operator+=(const PredictionCounts& other);
+};
+
+// Of the replicas that compute active neurons alone.
+struct NeuronTotals {
+  PredictionCounts predictions;
+  Bytes swapped, remapped;
+  double gap = 0;     // of the offline mapping: how far its time may be above the least
+  Seconds placement;  // wall time of the offline mapping
+};
+
 // A device that was switched off, which ended the run.
 struct StoppedDevice {
   std::string name;  // node0.h100_sxm-3
@@ -141,6 +155,7 @@ struct RunResult {
   bool interrupted = false, out_of_time = false;
   std::optional<StoppedDevice> stopped = {};
   std::vector<PredictionErrors> predictions;  // one a replica with a learned predictor
+  std::optional<NeuronTotals> neurons = {};
   std::vector<std::string> notes;
   std::int64_t events = 0;
   std::int64_t actors = 0, hosts = 0, activities = 0;  // of SimGrid: activities are executions and flows

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/plan/plan.h"
+#include "sim/serving/neurons/neuron_tables.h"
 #include "sim/serving/record/recorder.h"
 #include "sim/serving/replica/kv_cache.h"
 #include "sim/serving/replica/waiting_queue.h"
@@ -98,6 +99,8 @@ class Replica {
   int index() const { return index_; }
   // Before the first schedule(), where the batching policy has a predictor.
   void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
+  // Before the first schedule(), where the plan has neurons.
+  void follow(std::unique_ptr<NeuronTables> neurons) { neurons_ = std::move(neurons); }
 
  private:
   struct Held {  // for a KV cache that goes elsewhere, until it has arrived
@@ -132,6 +135,7 @@ class Replica {
   void compute(const std::vector<Slice>& slices, Iteration& iteration);
   std::size_t compute_decodes(const std::vector<Slice>& slices, Iteration& iteration);
   void compute(std::size_t at, const Slice& slice, bool with_contexts, Iteration& iteration);
+  void follow_neurons(Iteration& iteration);
   void preempt(std::int32_t request, Seconds now, Iteration& iteration);
   bool swaps_out(const SequenceView& view) const;
   KvMove::Place here(bool in_host) const { return {index_, in_host}; }
@@ -176,6 +180,8 @@ class Replica {
   Events events_;
 
   std::unique_ptr<StepTimes> times_;
+  std::unique_ptr<NeuronTables> neurons_;
+  std::vector<NeuronTables::Sequence> decoding_;  // scratch
   std::vector<SequenceView> running_;
   std::vector<Live> live_;            // beside running_, but for
   std::vector<Seconds> last_tokens_;  // theirs, which change at every step

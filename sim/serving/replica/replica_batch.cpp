@@ -244,6 +244,21 @@ void Replica::carry_out(Seconds now, Iteration& iteration) {
   point(iteration.shape, iteration.parts);
   for (std::size_t half = 0; half < iteration.sub_batches.size(); ++half)
     point(iteration.sub_batches[half], iteration.sub_batch_parts[half]);
+  if (neurons_ && !iteration.members.empty()) follow_neurons(iteration);
+}
+
+// Prompts compute all neurons, and so do decodes beside one.
+void Replica::follow_neurons(Iteration& iteration) {
+  decoding_.clear();
+  std::size_t next = 0;
+  for (const auto& member : iteration.members) {
+    const SequenceView& view = running_[position(member.request, next)];
+    if (view.computed_tokens > view.prefill_target) decoding_.push_back({view.request, view.input_tokens});
+  }
+  if (iteration.shape.prefill_tokens > 0)
+    neurons_->pass(decoding_);
+  else
+    iteration.shape.neurons = neurons_->next(decoding_, iteration.shape);
 }
 
 }  // namespace weir

@@ -10,7 +10,7 @@ namespace weir {
 
 std::int64_t Replica::longest_run(const Iteration& iteration) {
   std::int64_t steps = iteration.steps;
-  if (steps == 1) return 1;
+  if (steps == 1 || neurons_) return 1;  // other neurons are active in each
   const std::int64_t block = cache_.block_tokens();
   // After this iteration a sequence has computed_tokens; step j > 1 needs a new block whenever that count
   // crosses a block's end, so sequences are counted by the room left in their last block.
@@ -101,6 +101,7 @@ void Replica::leave(const SequenceView& view, Seconds now) {
     return;
   }
   cache_.give(view.blocks, pool(view));
+  if (neurons_) neurons_->forget(view.request);
   record.finished = now;
   recorder_.phase(view.request, now, nullptr);
   record.status = RequestStatus::completed;

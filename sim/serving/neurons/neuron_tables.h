@@ -1,0 +1,71 @@
+#pragma once
+// Where the neurons of one replica are, and what each step has to do of them (Hermes, Section IV): the
+// replica asks before every step of decodes. Placement and online policies decide on views of these tables
+// and keep none (policies/placement/neurons).
+#include <map>
+#include <memory>
+
+#include "models/machine/neuron_work.h"
+#include "policies/placement/neurons/online/remapping.h"
+#include "sim/serving/neurons/neuron_moves.h"
+#include "sim/serving/neurons/sequence_neurons.h"
+#include "sim/serving/record/results.h"
+
+namespace weir {
+
+// The offline mapping, which alike replicas start from. Times itself.
+struct StartMapping {
+  NeuronMapping mapping;
+  Seconds took;
+};
+StartMapping start_mapping(const NeuronPlan& plan);
+
+class NeuronTables {
+ public:
+  NeuronTables(std::shared_ptr<const NeuronPlan> plan, const Rank& rank, const NeuronMapping& start,
+               NeuronTotals& totals);
+
+  struct Sequence {
+    std::int32_t request;
+    std::int64_t prompt_tokens;
+  };
+  // Of a step of decodes, in which each generates a token. Valid until the next call.
+  const NeuronLoads* next(std::span<const Sequence> sequences, const BatchShape& batch);
+  // Of a step with prompts, which computes all neurons: decodes in it go on by a token.
+  void pass(std::span<const Sequence> decodes);
+  void forget(std::int32_t request);
+
+  // Views, for tests.
+  const LayerSites& sites(std::int64_t layer) const { return sites_[static_cast<std::size_t>(layer)]; }
+  std::span<const Bytes> free() const { return moves_.free(); }
+
+ private:
+  struct Budgets {  // in a projection
+    std::int64_t decodes = 0;
+    Seconds projection;
+  };
+  SequenceNeurons& sequence(const Sequence& of);
+  void follow(std::int64_t layer, NeuronBlock block);
+  void count(std::int64_t layer, NeuronBlock block);
+  void swap(std::int64_t layer);
+  std::span<const std::uint8_t> hottest_states(std::int64_t layer, NeuronBlock block);
+  void spread();
+  void fill_dense(std::int64_t decodes);
+  void update_budgets(const BatchShape& batch);
+
+  std::shared_ptr<const NeuronPlan> plan_;
+  const Rank* rank_;
+  NeuronTotals* totals_;
+  std::vector<LayerSites> sites_;  // of followed layers
+  NeuronMoves moves_;
+  std::map<std::int32_t, std::unique_ptr<SequenceNeurons>> sequences_;
+  NeuronLoads followed_, loads_;
+  std::int64_t dense_decodes_ = -1;  // that loads_ is for, where all neurons are active
+  Budgets budgets_;
+  // Scratch of a step.
+  std::vector<SequenceNeurons*> batch_;
+  std::vector<std::uint16_t> reads_, uses_;
+  PerBlock<std::vector<std::uint8_t>> hottest_;
+};
+
+}  // namespace weir
