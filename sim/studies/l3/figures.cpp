@@ -11,7 +11,7 @@
 
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/results/csv.h"
-#include "sim/studies/l3/bars.h"
+#include "sim/studies/bars.h"
 #include "sim/studies/l3/study.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "sim/studies/l3/bars.h"
+#include "sim/studies/bars.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 
-namespace weir::l3 {
+namespace weir {
 namespace {
 
 constexpr int width = 680, left = 86, right = 12, between = 62;  // px
@@ -123,4 +123,4 @@ set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 sampl
        {.name = figure.name, .height = height, .settings = "", .body = body + "unset multiplot\n"});
 }
 
-}  // namespace weir::l3
+}  // namespace weir

@@ -1,12 +1,12 @@
 #pragma once
-// Groups of bars in panels beside each other, the judged set as bars, the physical one and published numbers
+// Figures of studies: groups of bars in panels beside each other, the judged set as bars, the physical one and published numbers
 // as points on them.
 #include <string>
 #include <vector>
 
 #include "sim/app/output/result_directory.h"
 
-namespace weir::l3 {
+namespace weir {
 
 struct Bars {  // of one panel; a number for each group and series, NaN: none
   std::string title;
@@ -27,4 +27,4 @@ struct BarFigure {
 };
 void draw_bars(ResultDirectory& directory, const BarFigure& figure);
 
-}  // namespace weir::l3
+}  // namespace weir
