@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "devices/host_memory/host_memory.h"
 #include "policies/partitioning/partitioning.h"
 #include "test/devices/priced.h"
 #include "test/devices/rows.h"
@@ -21,9 +20,9 @@ const Json peak = {{"dimm_timing", "peak"}};
 
 // One of so many A100, with its share of the memory.
 std::shared_ptr<const Device> a100_beside(const std::string& memory, const Json& keys, int devices) {
-  const auto dimm = catalog_device(memory, keys);
-  REQUIRE(cannot_share(*dimm, devices) == "");
-  return with_host_memory(catalog_device("a100_sxm_80gb"), *dimm, devices, Memory::KeptFor::kv_caches);
+  const auto dimm = catalog_memory(memory, keys);
+  REQUIRE(dimm->cannot_share(devices) == "");
+  return dimm->beside(catalog_device("a100_sxm_80gb"), devices, Memory::KeptFor::kv_caches);
 }
 
 Operator whole_attention(std::int64_t kv_heads, std::int64_t group) {
@@ -153,7 +152,7 @@ TEST_CASE("dimm_pim: queries, results and prompts take their bytes over the narr
 
 TEST_CASE("host memories: every operator there is a line over the steps of decodes") {
   Dice dice(4);
-  for (const std::string& memory : host_memories())
+  for (const std::string& memory : dimms())
     for (const Json& keys : {peak, Json{{"dimm_timing", "commands"}}}) {
       const auto device = a100_beside(memory, keys, 8);
       const int ranksets = device->spec().memories.back().members;
@@ -187,7 +186,7 @@ TEST_CASE("host memories: every operator there is a line over the steps of decod
 
 TEST_CASE("host memories: what the ranksets do adds up to what is done") {
   Dice dice(5);
-  for (const std::string& memory : host_memories()) {
+  for (const std::string& memory : dimms()) {
     const auto device = a100_beside(memory, Json::object(), 8);
     for (int round = 0; round < 30; ++round) {
       const Batch batch(dice, device->spec().memories.back().members);
@@ -216,7 +215,7 @@ TEST_CASE("host memories: what the ranksets do adds up to what is done") {
 
 TEST_CASE("host memories: commands are never faster than the peak, nor more ranks or channels slower") {
   Dice dice(6);
-  for (const std::string& memory : host_memories())
+  for (const std::string& memory : dimms())
     for (int round = 0; round < 40; ++round) {
       const auto played = a100_beside(memory, {{"dimm_timing", "commands"}}, 8),
                  bound = a100_beside(memory, peak, 8),
@@ -237,7 +236,7 @@ TEST_CASE("host memories: commands are never faster than the peak, nor more rank
 
 TEST_CASE(
     "host memories: the device's share is its part of capacity, power and price, and its link its own") {
-  for (const std::string& memory : host_memories())
+  for (const std::string& memory : dimms())
     for (const int devices : {1, 2, 8}) {
       const DeviceSpec whole = catalog_device(memory)->spec(),
                        alone = catalog_device("a100_sxm_80gb")->spec(),
@@ -253,8 +252,8 @@ TEST_CASE(
       CHECK(both.dollars_per_hour == Approx(alone.dollars_per_hour + share * whole.dollars_per_hour));
       CHECK(both.memories.back().members == whole.own().members);
     }
-  CHECK(cannot_share(*catalog_device("dimm_pim"), 3) != "");
-  CHECK(cannot_share(*catalog_device("dimm_pim"), 32) != "");
+  CHECK(catalog_memory("dimm_pim")->cannot_share(3) != "");
+  CHECK(catalog_memory("dimm_pim")->cannot_share(32) != "");
 }
 
 TEST_CASE("decodes elsewhere: everything but the decodes' attention is the device's own") {
