@@ -6,20 +6,11 @@
 
 #include "devices/decodes_elsewhere.h"
 #include "devices/host_memory/dimm.h"
+#include "devices/host_memory/host_share.h"
 #include "devices/kernel_shapes.h"
 
 namespace weir {
 namespace {
-
-// Resources that the host adds, behind those that the device has.
-struct HostResources {
-  explicit HostResources(std::size_t first) : to_host(first), from_host(first + 1), memory(first + 2) {}
-  std::size_t to_host, from_host, memory;
-
-  std::vector<Port> ports() const {
-    return {{static_cast<int>(to_host)}, {static_cast<int>(from_host)}, {static_cast<int>(memory)}};
-  }
-};
 
 class BesideDevice final : public DecodesElsewhere {
  public:
@@ -47,8 +38,8 @@ class BesideDevice final : public DecodesElsewhere {
   }
 
   KernelCost elsewhere(const KernelWork& work) const override {
-    const auto* copied = work.as<Copy>();
-    return copied ? copy(*copied, work) : attend(std::get<Attention>(work.kernel), work);
+    if (work.as<Copy>()) return copy_over_link(spec(), host_, work, memory_.channels * memory_.stored);
+    return attend(std::get<Attention>(work.kernel), work);
   }
 
   static std::int64_t group_of(const Attention& heads) {
@@ -78,54 +69,28 @@ class BesideDevice final : public DecodesElsewhere {
     return cost;
   }
 
-  KernelCost copy(const Copy& copied, const KernelWork& work) const {
-    const Bytes bytes = work.rows * (work.share * copied.per_row);
-    KernelCost cost;
-    cost.moved[copied.way == Copy::Way::back ? host_.from_host : host_.to_host] = bytes;
-    cost.moved[host_.memory] = bytes;
-    cost.time = cost.traffic = bytes / std::min(spec().host_bandwidth, memory_.channels * memory_.stored);
-    cost.energy = spec().power.per_link_byte * bytes;
-    return cost;
-  }
-
   DimmShape memory_;  // the share: its channels
   HostResources host_;
 };
 
 }  // namespace
 
-std::string cannot_share(const Device& memory, int devices) {
-  const auto& dimm = dynamic_cast<const Dimm&>(memory);
-  if (dimm.shape().channels % devices == 0) return "";
+std::string Dimm::cannot_share(int devices) const {
+  if (shape_.channels % devices == 0) return "";
   return fmt::format("its {} channels cannot be dealt out evenly to the {} devices of the node",
-                     dimm.shape().channels, devices);
+                     shape_.channels, devices);
 }
 
-std::shared_ptr<const Device> with_host_memory(std::shared_ptr<const Device> device, const Device& memory,
-                                               int devices, Memory::KeptFor kept_for) {
-  const auto& dimm = dynamic_cast<const Dimm&>(memory);
-  const DeviceSpec& whole = dimm.spec();
-  DimmShape share = dimm.shape();
-  share.channels /= devices;
-  DeviceSpec spec = device->spec();
-  const BytesPerSecond bus = static_cast<double>(share.channels) * share.channel_bandwidth;
-  const HostResources host(interconnect + 1 + spec.more_resources.size());
-  spec.more_resources.insert(spec.more_resources.end(),
-                             {{"to host", spec.host_bandwidth, ClusterLink::to_host},
-                              {"from host", spec.host_bandwidth, ClusterLink::from_host},
-                              {"host memory", bus}});
-  spec.units.push_back(whole.units.front());
+std::shared_ptr<const Device> Dimm::beside(std::shared_ptr<const Device> device, int devices,
+                                           Memory::KeptFor kept_for) const {
+  DimmShape part = shape_;
+  part.channels /= devices;
+  const BytesPerSecond bus = static_cast<double>(part.channels) * part.channel_bandwidth;
+  auto [spec, host] = share_of_host(*device, spec_, devices, bus, kept_for);
+  spec.units.push_back(spec_.units.front());
   spec.units.back().ports = host.ports();
   spec.units.push_back({"host_link", {KernelKind::copy}, host.ports(), 2});  // there, and back
-  spec.memories.push_back(whole.own());
-  spec.memories.back().capacity = whole.own().capacity / devices;
-  spec.memories.back().bandwidth = bus;
-  spec.memories.back().kept_for = kept_for;
-  spec.memories.back().of_host = true;
-  spec.power.idle += whole.power.idle / devices;
-  spec.power.tdp += whole.power.tdp / devices;
-  spec.dollars_per_hour += whole.dollars_per_hour / devices;
-  return std::make_shared<BesideDevice>(std::move(device), std::move(spec), std::move(share), host);
+  return std::make_shared<BesideDevice>(std::move(device), std::move(spec), std::move(part), host);
 }
 
 }  // namespace weir

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "devices/catalog_rows.h"
-#include "devices/host_memory/host_memory.h"
+#include "devices/host_memory/dimm.h"
 #include "models/memory/memory_row.h"
 
 namespace weir {
@@ -146,7 +146,7 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
                  shape.ranksets}};
   spec.own().members = shape.ranksets;
   spec.own().evenly_filled = chosen["rankset_loads"] == "even";
-  return make_dimm(std::move(spec), std::move(shape));
+  return std::make_shared<Dimm>(std::move(spec), std::move(shape));
 }
 
 }  // namespace

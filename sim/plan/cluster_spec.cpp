@@ -64,14 +64,15 @@ void read_devices(Params& params, const std::string& assumptions, NodeSpec& node
                                    Params::Presence::required, most_in_a_node + 1)) {
     DeviceGroup group = read_group(std::move(entry), assumptions);
     group.index = index++;
-    if (!group.device || group.device->spec().runs_models()) {
+    auto memory = std::dynamic_pointer_cast<const HostMemory>(group.device);
+    if (!memory) {
       node.devices.push_back(std::move(group));
     } else if (group.count > 1 || node.host_memory) {
       params.fail(
           "devices",
           "expected at most one host memory in a node; its channels and ranksets say how large it is");
     } else {
-      node.host_memory = group.device;
+      node.host_memory = std::move(memory);
       node.host_availability = group.availability;
     }
   }

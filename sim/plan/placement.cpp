@@ -5,7 +5,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "devices/host_memory/host_memory.h"
 #include "sim/core/catalog_row.h"
 #include "sim/plan/scenario_parts.h"
 #include "sim/step/step_model.h"
@@ -167,13 +166,13 @@ class Placer {
     const HostMemoryUse use = replica.spec.partitioning->host_memory();
     if (!use.any() || !node.host_memory) return true;
     const int sharers = node.device_count();
-    if (const std::string why = cannot_share(*node.host_memory, sharers); !why.empty()) {
+    if (const std::string why = node.host_memory->cannot_share(sharers); !why.empty()) {
       reading_.problem(pointer + "/partitioning", node.host_memory->spec().kind + ": " + why);
       return false;
     }
     Rank& rank = replica.rank;
-    rank.on = with_host_memory(rank.on, *node.host_memory, sharers,
-                               use.kv_caches ? Memory::KeptFor::kv_caches : Memory::KeptFor::weights);
+    rank.on = node.host_memory->beside(rank.on, sharers,
+                                       use.kv_caches ? Memory::KeptFor::kv_caches : Memory::KeptFor::weights);
     rank.kv_memories = kv_memories_of(rank.on->spec(), use.spare);
     return true;
   }

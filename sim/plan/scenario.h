@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/host_memory/host_memory.h"
 #include "models/machine/availability.h"
 #include "policies/batching/batching.h"
 #include "policies/routing/routing.h"
@@ -30,10 +31,10 @@ struct DeviceGroup {  // devices of one kind in one node
 };
 
 struct NodeSpec {
-  int count = 1;                              // nodes like this one
-  std::vector<DeviceGroup> devices;           // that run models
-  std::shared_ptr<const Device> host_memory;  // that holds KV caches beside them, if any
-  Availability host_availability = {};        // of host_memory
+  int count = 1;                                  // nodes like this one
+  std::vector<DeviceGroup> devices;               // that run models
+  std::shared_ptr<const HostMemory> host_memory;  // that holds KV caches beside them, if any
+  Availability host_availability = {};            // of host_memory
   LinkSpec interconnect;
 
   int device_count() const;  // that run models

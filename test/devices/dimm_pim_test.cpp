@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "devices/host_memory/host_memory.h"
 #include "policies/partitioning/partitioning.h"
 #include "test/devices/priced.h"
 #include "test/devices/rows.h"
@@ -21,9 +20,9 @@ const Json peak = {{"dimm_timing", "peak"}};
 
 // One of so many A100, with its share of the memory.
 std::shared_ptr<const Device> a100_beside(const std::string& memory, const Json& keys, int devices) {
-  const auto dimm = catalog_device(memory, keys);
-  REQUIRE(cannot_share(*dimm, devices) == "");
-  return with_host_memory(catalog_device("a100_sxm_80gb"), *dimm, devices, Memory::KeptFor::kv_caches);
+  const auto dimm = catalog_memory(memory, keys);
+  REQUIRE(dimm->cannot_share(devices) == "");
+  return dimm->beside(catalog_device("a100_sxm_80gb"), devices, Memory::KeptFor::kv_caches);
 }
 
 Operator whole_attention(std::int64_t kv_heads, std::int64_t group) {
@@ -253,8 +252,8 @@ TEST_CASE(
       CHECK(both.dollars_per_hour == Approx(alone.dollars_per_hour + share * whole.dollars_per_hour));
       CHECK(both.memories.back().members == whole.own().members);
     }
-  CHECK(cannot_share(*catalog_device("dimm_pim"), 3) != "");
-  CHECK(cannot_share(*catalog_device("dimm_pim"), 32) != "");
+  CHECK(catalog_memory("dimm_pim")->cannot_share(3) != "");
+  CHECK(catalog_memory("dimm_pim")->cannot_share(32) != "");
 }
 
 TEST_CASE("decodes elsewhere: everything but the decodes' attention is the device's own") {

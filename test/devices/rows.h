@@ -1,5 +1,6 @@
 #pragma once
 // The rows of the catalog by what they are: those that run models, and those that are memory of a host.
+#include "devices/host_memory/host_memory.h"
 #include "sim/studies/validation/kernels.h"
 
 namespace weir::test {
@@ -9,6 +10,11 @@ inline std::vector<std::string> rows_of(bool host_memory) {
   for (const std::string& kind : device_names())
     if (catalog_device(kind)->spec().runs_models() != host_memory) rows.push_back(kind);
   return rows;
+}
+
+inline std::shared_ptr<const HostMemory> catalog_memory(const std::string& kind,
+                                                        const Json& keys = Json::object()) {
+  return std::dynamic_pointer_cast<const HostMemory>(catalog_device(kind, keys));
 }
 
 inline std::vector<std::string> rows_that_run_models() {

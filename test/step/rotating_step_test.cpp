@@ -3,11 +3,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "devices/host_memory/host_memory.h"
 #include "models/llm/parts/spread.h"
 #include "models/llm/parts/without_prompts.h"
 #include "sim/step/played_step.h"
 #include "sim/studies/validation/kernels.h"
+#include "test/devices/rows.h"
 #include "test/models/llm/decode_shape.h"
 #include "test/models/llm/models.h"
 #include "test/models/llm/parts.h"
@@ -29,8 +29,7 @@ struct L3 {
 
   explicit L3(int ranksets = 4, std::int64_t layers = 96) {
     const Json keys = {{"dimm_timing", "peak"}, {"ranks", ranksets}, {"ranksets", ranksets}};
-    replica.on =
-        with_host_memory(replica.on, *catalog_device("dimm_pim", keys), 8, Memory::KeptFor::kv_caches);
+    replica.on = catalog_memory("dimm_pim", keys)->beside(replica.on, 8, Memory::KeptFor::kv_caches);
     replica.kv_memories = {static_cast<int>(replica.on->spec().memories.size()) - 1};
     replica.engine = {};
     replica.partitioning = make_policy(partitioning_policies(), "gpu_pim");
