@@ -9,15 +9,14 @@ const DeviceClass& gpu_class();
 const DeviceClass& npu_class();
 const DeviceClass& l2_npu_class();
 const DeviceClass& dimm_class();
+const DeviceClass& ndp_dimm_class();
+const DeviceClass& host_neurons_class();
 
 namespace {
 
 const std::vector<DeviceClass>& classes() {
   static const std::vector<DeviceClass> table = {
-      gpu_class(),
-      npu_class(),
-      l2_npu_class(),
-      dimm_class(),
+      gpu_class(), npu_class(), l2_npu_class(), dimm_class(), ndp_dimm_class(), host_neurons_class(),
   };
   return table;
 }

@@ -17,14 +17,17 @@ DecodesElsewhere::DecodesElsewhere(std::shared_ptr<const Device> device, DeviceS
 }
 
 KernelCost DecodesElsewhere::cost(const KernelWork& work, int unit) const {
-  return is_elsewhere(unit) ? elsewhere(work) : device_->cost(work, unit);
+  return is_elsewhere(unit) ? elsewhere(work, unit - first_elsewhere_) : device_->cost(work, unit);
 }
 
-// All members do this together: copies for which all ranksets stop.
 KernelCost DecodesElsewhere::cost_by_member(const KernelWork& work, int unit,
                                             std::span<Seconds> times) const {
-  if (!is_elsewhere(unit)) return device_->cost_by_member(work, unit, times);
-  const KernelCost cost = elsewhere(work);
+  return is_elsewhere(unit) ? elsewhere(work, unit - first_elsewhere_, times)
+                            : device_->cost_by_member(work, unit, times);
+}
+
+KernelCost DecodesElsewhere::elsewhere(const KernelWork& work, int unit, std::span<Seconds> times) const {
+  const KernelCost cost = elsewhere(work, unit);
   std::ranges::fill(times, cost.time);
   return cost;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// A device with more units, in its own memory or its host's, that attend to decodes and copy what these read:
-// all other kernels are the device's. Base of those in host_memory/ and gpu_pim/.
+// A device with more units, in its own memory or its host's, that attend to decodes, copy what these read and
+// may compute neurons: all other kernels are the device's. Base of those in host_memory/, gpu_pim/ and
+// ndp_dimm/.
 #include "devices/device.h"
 
 namespace weir {
@@ -19,8 +20,10 @@ class DecodesElsewhere : public Device {
 
  protected:
   virtual const Memory& attending_memory() const { return spec_.own(); }
-  // Costs decode_attention and copies; a line over the steps of a decode.
-  virtual KernelCost elsewhere(const KernelWork& work) const = 0;
+  // Costs what these units run, the first of which is 0; a line over the steps of a decode.
+  virtual KernelCost elsewhere(const KernelWork& work, int unit) const = 0;
+  // The same by all members of the unit: copies for which all ranksets stop, unless a device knows better.
+  virtual KernelCost elsewhere(const KernelWork& work, int unit, std::span<Seconds> times) const;
 
  private:
   bool is_elsewhere(int unit) const { return unit >= first_elsewhere_; }

@@ -15,6 +15,13 @@ std::vector<std::string> types_with_a_peak(const DeviceSpec& device) {
   return known;
 }
 
+// Of matrices; none of other kernels.
+std::optional<DataType> calculates_in(const KernelWork& work) {
+  if (const auto* neurons = work.as<Neurons>()) return neurons->activations;
+  const Gemm* matrix = matrix_of(work);
+  return matrix ? std::optional(matrix->activations) : std::nullopt;
+}
+
 }  // namespace
 
 GemmShape gemm_shape(const Gemm& gemm, double rows) {
@@ -100,11 +107,10 @@ const Attention* whole_attention(const KernelWork& work) {
 
 std::string lacks_a_peak(const DeviceSpec& device, std::span<const KernelWork> all) {
   for (const KernelWork& work : all) {
-    const Gemm* matrix = matrix_of(work);
-    if (matrix && device.peak(matrix->activations) <= FlopsPerSecond(0))
+    const std::optional<DataType> type = calculates_in(work);
+    if (type && device.peak(*type) <= FlopsPerSecond(0))
       return fmt::format("{} cannot calculate in {} ({}'s activations); it can in {}", device.kind,
-                         to_string(matrix->activations), work.name,
-                         fmt::join(types_with_a_peak(device), ", "));
+                         to_string(*type), work.name, fmt::join(types_with_a_peak(device), ", "));
   }
   return "";
 }

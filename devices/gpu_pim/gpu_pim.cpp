@@ -42,7 +42,8 @@ class GpuPim final : public DecodesElsewhere {
     Joules energy;
   };
 
-  KernelCost elsewhere(const KernelWork& work) const override {
+  using DecodesElsewhere::elsewhere;
+  KernelCost elsewhere(const KernelWork& work, int) const override {
     const auto& op = std::get<Attention>(work.kernel);
     KernelCost cost;
     if (work.batch.decodes == 0) return cost;

@@ -21,6 +21,7 @@ class BesideDevice final : public DecodesElsewhere {
   static constexpr std::size_t more_units = 2;  // the memory's, and the link to it
 
  private:
+  using DecodesElsewhere::elsewhere;
   const Memory& attending_memory() const override { return spec().memories.back(); }
 
   // A head's columns beside the banks and the row of a memory that a scenario gives.
@@ -37,7 +38,7 @@ class BesideDevice final : public DecodesElsewhere {
     return DecodesElsewhere::cannot_run(all);
   }
 
-  KernelCost elsewhere(const KernelWork& work) const override {
+  KernelCost elsewhere(const KernelWork& work, int) const override {
     if (work.as<Copy>()) return copy_over_link(spec(), host_, work, memory_.channels * memory_.stored);
     return attend(std::get<Attention>(work.kernel), work);
   }

@@ -135,6 +135,15 @@ void check_row_shown(const Json& row, const Json& scenario, const std::string& p
   }
 }
 
+// Keys of another item of a list; lists within become one.
+void show_too(Json& together, const Json& item) {
+  for (const auto& [key, value] : item.items())
+    if (value.is_array() && together.contains(key))
+      together[key].insert(together[key].end(), value.begin(), value.end());
+    else
+      together[key] = value;
+}
+
 // Every key that the schema declares is in the scenario; where a tagged union could be another, its "about"
 // says which command lists them.
 void check_shown(const Json& schema, const Json& scenario, const std::string& pointer) {
@@ -144,7 +153,7 @@ void check_shown(const Json& schema, const Json& scenario, const std::string& po
     Json together;
     for (const Json& item : scenario)
       if (together.is_object() && item.is_object())
-        together.update(item);
+        show_too(together, item);
       else
         together = item;
     const Json& items = schema["items"];

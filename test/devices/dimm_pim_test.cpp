@@ -152,7 +152,7 @@ TEST_CASE("dimm_pim: queries, results and prompts take their bytes over the narr
 
 TEST_CASE("host memories: every operator there is a line over the steps of decodes") {
   Dice dice(4);
-  for (const std::string& memory : host_memories())
+  for (const std::string& memory : dimms())
     for (const Json& keys : {peak, Json{{"dimm_timing", "commands"}}}) {
       const auto device = a100_beside(memory, keys, 8);
       const int ranksets = device->spec().memories.back().members;
@@ -186,7 +186,7 @@ TEST_CASE("host memories: every operator there is a line over the steps of decod
 
 TEST_CASE("host memories: what the ranksets do adds up to what is done") {
   Dice dice(5);
-  for (const std::string& memory : host_memories()) {
+  for (const std::string& memory : dimms()) {
     const auto device = a100_beside(memory, Json::object(), 8);
     for (int round = 0; round < 30; ++round) {
       const Batch batch(dice, device->spec().memories.back().members);
@@ -215,7 +215,7 @@ TEST_CASE("host memories: what the ranksets do adds up to what is done") {
 
 TEST_CASE("host memories: commands are never faster than the peak, nor more ranks or channels slower") {
   Dice dice(6);
-  for (const std::string& memory : host_memories())
+  for (const std::string& memory : dimms())
     for (int round = 0; round < 40; ++round) {
       const auto played = a100_beside(memory, {{"dimm_timing", "commands"}}, 8),
                  bound = a100_beside(memory, peak, 8),
@@ -236,7 +236,7 @@ TEST_CASE("host memories: commands are never faster than the peak, nor more rank
 
 TEST_CASE(
     "host memories: the device's share is its part of capacity, power and price, and its link its own") {
-  for (const std::string& memory : host_memories())
+  for (const std::string& memory : dimms())
     for (const int devices : {1, 2, 8}) {
       const DeviceSpec whole = catalog_device(memory)->spec(),
                        alone = catalog_device("a100_sxm_80gb")->spec(),

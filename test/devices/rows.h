@@ -23,5 +23,13 @@ inline std::vector<std::string> rows_that_run_models() {
 inline std::vector<std::string> host_memories() {
   return rows_of(true);
 }
+// Without those that compute neurons.
+inline std::vector<std::string> dimms() {
+  std::vector<std::string> rows = host_memories();
+  std::erase_if(rows, [](const std::string& kind) {
+    return catalog_device(kind)->spec().units.front().runs(KernelKind::neurons);
+  });
+  return rows;
+}
 
 }  // namespace weir::test
