@@ -141,7 +141,6 @@ Unit computing_unit(const char* name, int members) {
 std::shared_ptr<const Device> beside_neurons(std::shared_ptr<const Device> device, const DeviceSpec& memory,
                                              int devices, NeuronShare share, Memory::KeptFor kept_for) {
   auto [spec, host] = share_of_host(*device, memory, devices, share.bus, kept_for);
-  spec.memories.back().members = share.members;
   std::vector<Port> ports = host.ports();
   std::size_t reads = host.memory;
   if (share.reads) {

@@ -56,7 +56,6 @@ std::shared_ptr<const Device> read_host_neurons(const std::string& kind, const J
   spec.units = {computing_unit("host_cpu", 1)};
   spec.own().capacity = Bytes(si("memory_capacity_gib"));
   spec.own().bandwidth = BytesPerSecond(si("memory_bandwidth_gb_per_s"));
-  spec.own().evenly_filled = true;
   return std::make_shared<HostNeurons>(std::move(spec), Seconds(si("synchronisation_us")));
 }
 

@@ -89,8 +89,6 @@ std::shared_ptr<const Device> read_ndp_dimm(const std::string& kind, const Json&
   spec.units = {computing_unit("ndp_dimms", dimms)};
   spec.own().capacity = dimms * Bytes(si("dimm_capacity_gib"));
   spec.own().bandwidth = all.bus;
-  spec.own().members = dimms;
-  spec.own().evenly_filled = true;
   spec.power.idle = dimms * spec.power.idle;
   spec.power.tdp = dimms * spec.power.tdp;
   spec.dollars_per_hour *= dimms;

@@ -47,7 +47,12 @@ class GpuPim final : public PartitioningPolicy {
           "gpu_pim needs a memory that attends to decodes: PIM in the device, or among the devices "
           "of the node host memory such as dimm_pim (the device has {})",
           unit_names(units)));
-    return split(placed, {memory, host_link(units), units[static_cast<std::size_t>(memory)].members});
+    const Unit& attending = units[static_cast<std::size_t>(memory)];
+    if (spare_memory_ && attending.runs(KernelKind::neurons))
+      throw UnfitKey("spare_memory", fmt::format("cannot be true beside {}, over whose members each KV cache "
+                                                 "is spread",
+                                                 attending.name));
+    return split(placed, {memory, host_link(units), attending.members});
   }
 
   HostMemoryUse host_memory() const override { return {.kv_caches = true, .spare = spare_memory_}; }

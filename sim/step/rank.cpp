@@ -6,7 +6,9 @@
 namespace weir {
 namespace {
 
+// Members of a unit share what lies in one channel.
 MemberChannels member_channels(const Rank& rank) {
+  if (rank.placed_channels() == 1) return MemberChannels::even;
   if (!rank.placement->spreads_layers()) return MemberChannels::own;
   return rank.kv_memory().evenly_filled ? MemberChannels::even : MemberChannels::rotating;
 }
