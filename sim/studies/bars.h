@@ -1,6 +1,6 @@
 #pragma once
-// Figures of studies: groups of bars in panels beside each other, the judged set as bars, the physical one and published numbers
-// as points on them.
+// Figures of studies: groups of bars in panels beside each other, the judged set as bars, the physical one and
+// published numbers as points on them.
 #include <string>
 #include <vector>
 

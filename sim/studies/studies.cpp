@@ -1,5 +1,6 @@
 #include "sim/studies/studies.h"
 
+#include "sim/studies/hermes/study.h"
 #include "sim/studies/l3/study.h"
 #include "sim/studies/neupims/study.h"
 #include "sim/studies/preserve/study.h"
@@ -16,6 +17,7 @@ const std::vector<Study>& studies() {
       {"preserve", "L2 prefetching NPU: Figures 2, 4 to 8 and 10, Table 1", reproduce_preserve,
        draw_preserve},
       {"l3", "GPU + DIMM-PIM: Figures 2 and 8 to 11, Table 5", reproduce_l3, draw_l3},
+      {"hermes", "GPU + NDP-DIMM, hot and cold neurons: Figures 4 and 9 to 17", reproduce_hermes, draw_hermes},
   };
   return table;
 }

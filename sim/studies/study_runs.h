@@ -26,6 +26,7 @@ class StudyRuns {
   StudyRuns() = default;  // of all rows
   explicit StudyRuns(const ReproduceOptions& options) : options_(options) {}
 
+  const ReproduceOptions& options() const { return options_; }
   // False of a row that is not asked for: its runs need not be wanted, and it is not to be made.
   bool wants_row(const std::string& id) const { return options_.wants(id); }
 

@@ -1,0 +1,104 @@
+#include "sim/studies/hermes/study.h"
+
+#include <utility>
+
+namespace weir {
+namespace hermes {
+
+InSets operator/(const InSets& a, const InSets& b) {
+  InSets quotient{{}, {}, a.error.empty() ? b.error : a.error};
+  for (const auto set : {&InSets::paper, &InSets::physical})
+    if (a.*set && b.*set) quotient.*set = *(a.*set) / *(b.*set);
+  return quotient;
+}
+
+InSets mean(const std::vector<InSets>& all) {
+  InSets found;
+  for (const auto set : {&InSets::paper, &InSets::physical}) {
+    double sum = 0, count = 0;
+    for (const InSets& one : all)
+      if (one.*set) sum += *(one.*set), count += 1;
+    if (count > 0) found.*set = sum / count;
+  }
+  for (const InSets& one : all)
+    if (found.error.empty()) found.error = one.error;
+  return found;
+}
+
+InSets figure(const Runs& runs, const HermesRun& run, double CaseResult::*what) {
+  const Measured& m = runs.found(run);
+  InSets found;
+  const auto add = [&](const CaseResult& result, std::optional<double>& value) {
+    if (!result.error.empty())
+      found.error = fmt::format("{}: {}", name_of(run), result.error);
+    else if (result.rejected > 0)
+      found.error = fmt::format("{}: {:g} requests never fit", name_of(run), result.rejected);
+    else
+      value = result.*what;
+  };
+  add(m.paper, found.paper);
+  if (!run.paper_only) add(m.physical, found.physical);
+  return found;
+}
+
+InSets rate(const Runs& runs, const HermesRun& run) {
+  return figure(runs, run, &CaseResult::output_throughput);
+}
+
+HermesRun run_of(const OffloadSystem& system, const char* model, int batch) {
+  return {.system = &system, .model = model, .batch = batch, .paper_only = batch > 1};
+}
+
+ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
+                       const InSets& simulated, Bounds paper, Bounds physical) {
+  ReproducedRow row;
+  row.id = std::move(id);
+  row.metric = std::move(metric);
+  row.paper = published;
+  row.simulated = simulated.paper;
+  row.physical = simulated.physical;
+  row.accept_min = paper.low;
+  row.accept_max = paper.high;
+  row.physical_accept_min = physical.low;
+  row.physical_accept_max = physical.high;
+  row.note = simulated.error;
+  return rows.emplace_back(std::move(row));
+}
+
+void add_note(ReproducedRow& row, const std::string& text) {
+  if (!text.empty()) row.note += (row.note.empty() ? "" : "; ") + text;
+}
+
+std::string csv(const std::optional<double>& value) {
+  return value ? fmt::format("{:.5g}", *value) : "";
+}
+
+std::vector<const char*> all_models() {
+  std::vector<const char*> ids;
+  for (const SparseModel& model : models) ids.push_back(model.id);
+  return ids;
+}
+
+namespace {
+
+const std::vector<StudyPart<Runs>> all_parts = {
+    {{"dimm_gb", "gpu_fits", "state_table"}, [](Runs&) {}, add_hardware},
+    {{"ilp_"}, [](Runs&) {}, add_placement},
+    {{"fig4_", "hot20_"}, [](Runs&) {}, add_activity},
+    {{"predictor_"}, [](Runs&) {}, add_prediction},
+    {{"fig9_", "fig10_", "rate_"}, want_end_to_end, add_end_to_end},
+    {{"fig11_"}, want_batches, add_batches},
+    {{"fig12_", "remap_share"}, want_breakdown, add_breakdown},
+    {{"fig13_"}, [](Runs&) {}, add_ablation},
+    {{"fig14_", "fig15_", "fig16_"}, want_sensitivity, add_sensitivity},
+    {{"fig17_", "cost_"}, want_servers, add_servers},
+};
+
+}  // namespace
+}  // namespace hermes
+
+std::vector<ReproducedRow> reproduce_hermes(const ReproduceOptions& options) {
+  return reproduce_parts(hermes::all_parts, options);
+}
+
+}  // namespace weir

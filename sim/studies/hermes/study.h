@@ -1,0 +1,74 @@
+#pragma once
+// `weir reproduce hermes`: the rows of Figures 4 and 9 to 17 (Liu et al.: Make LLM Inference Affordable to
+// Everyone, HPCA 2025, arXiv 2502.16963), of its predictor, its offline mapping and its DIMMs. Each part
+// leaves a CSV, from which its figure is drawn.
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/studies/hermes/runs.h"
+
+namespace weir {
+
+std::vector<ReproducedRow> reproduce_hermes(const ReproduceOptions& options);
+void draw_hermes(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
+
+namespace hermes {
+
+using Rows = std::vector<ReproducedRow>;
+using Folder = std::filesystem::path;
+
+// A number in both sets; none where a run of it failed, and why.
+struct InSets {
+  std::optional<double> paper, physical;
+  std::string error = {};
+};
+InSets operator/(const InSets& a, const InSets& b);
+InSets mean(const std::vector<InSets>& all);  // of those that there are
+InSets figure(const Runs& runs, const HermesRun& run, double CaseResult::*what);
+InSets rate(const Runs& runs, const HermesRun& run);  // tokens/s end to end, prompt included
+inline InSets rate(const Runs& runs, const OffloadSystem& system, const char* model, int batch = 1) {
+  return rate(runs, {.system = &system, .model = model, .batch = batch});
+}
+// Runs beyond a batch of 1 are of the paper set alone.
+HermesRun run_of(const OffloadSystem& system, const char* model, int batch = 1);
+
+struct Bounds {
+  std::optional<double> low = {}, high = {};
+};
+// Judged within these; neither: reported.
+ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
+                       const InSets& simulated, Bounds paper = {}, Bounds physical = {});
+void add_note(ReproducedRow& row, const std::string& text);  // none of ""
+std::string csv(const std::optional<double>& value);         // empty where there is none
+
+inline const std::vector<const char*> opt_models = {"opt13b", "opt30b", "opt66b"},
+                                      large_models = {"opt30b", "opt66b", "falcon40b", "llama2_70b"};
+template <class Of>
+InSets mean_over(const std::vector<const char*>& names, const Of& of) {
+  std::vector<InSets> all;
+  for (const char* name : names) all.push_back(of(name));
+  return mean(all);
+}
+std::vector<const char*> all_models();
+
+// Each part says which runs it wants, and makes its rows and its CSV once they are there.
+void add_hardware(const Runs& runs, const Folder& folder, Rows& rows);    // bandwidths, rooms, tables
+void add_placement(const Runs& runs, const Folder& folder, Rows& rows);   // Section IV-B
+void add_activity(const Runs& runs, const Folder& folder, Rows& rows);    // Figure 4
+void add_prediction(const Runs& runs, const Folder& folder, Rows& rows);  // Section IV-C 1
+void want_end_to_end(Runs& runs);
+void add_end_to_end(const Runs& runs, const Folder& folder, Rows& rows);  // Figures 9 and 10
+void want_batches(Runs& runs);
+void add_batches(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 11
+void want_breakdown(Runs& runs);
+void add_breakdown(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 12
+void add_ablation(const Runs& runs, const Folder& folder, Rows& rows);   // Figure 13
+void want_sensitivity(Runs& runs);
+void add_sensitivity(const Runs& runs, const Folder& folder, Rows& rows);  // Figures 14 to 16
+void want_servers(Runs& runs);
+void add_servers(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 17
+
+}  // namespace hermes
+}  // namespace weir
