@@ -101,8 +101,11 @@ set key at screen 0.5, screen 1-4.0/height center top horizontal maxrows 2 sampl
       "set lmargin at screen 0\nset rmargin at screen 1\nset bmargin at screen 0\nset tmargin at screen 1\n"
       "unset border\nunset tics\nunset grid\nplot [0:1][0:1] NaN notitle" +
       legend_of(figure) +
-      "\nunset key\nunset label 1\nunset label 2\nset border 3\nset grid back lw 1 lc rgb \"#e0e0e0\" dt 1\n"
-      "set yrange [0:*]\nset ytics nomirror out scale 0.6 font small\n";
+      "\nunset key\nunset label 1\nunset label 2\nset border 3\nset grid back lw 1 lc rgb \"#e0e0e0\" dt "
+      "1\n" +
+      (figure.log_from > 0 ? fmt::format("set logscale y\nset yrange [{:g}:*]\n", figure.log_from)
+                           : "set yrange [0:*]\n") +
+      "set ytics nomirror out scale 0.6 font small\n";
   for (int i = 0; i < panels; ++i) {
     const Bars& bars = figure.panels[static_cast<std::size_t>(i)];
     const std::string file = fmt::format("{}_{}.csv", figure.name, i + 1);

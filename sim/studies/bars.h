@@ -1,6 +1,6 @@
 #pragma once
-// Figures of studies: groups of bars in panels beside each other, the judged set as bars, the physical one and
-// published numbers as points on them.
+// Figures of studies: groups of bars in panels beside each other, the judged set as bars, the physical one
+// and published numbers as points on them.
 #include <string>
 #include <vector>
 
@@ -24,6 +24,7 @@ struct BarFigure {
   int columns = 2;
   int panel_height = 190;
   std::string xlabel = {};  // under all panels
+  double log_from = 0;      // a logarithmic axis from there; 0: a linear one
 };
 void draw_bars(ResultDirectory& directory, const BarFigure& figure);
 

@@ -22,11 +22,6 @@ InSets over(const Runs& runs, const OffloadSystem& other, const char* model, int
   return rate(runs, hermes_system, model, batch) / rate(runs, other, model, batch);
 }
 
-InSets paper_alone(InSets all) {
-  all.physical.reset();
-  return all;
-}
-
 InSets mean_over_batches(const Runs& runs, const OffloadSystem& other,
                          const std::vector<const char*>& names) {
   return paper_alone(mean_over(names, [&](const char* model) {

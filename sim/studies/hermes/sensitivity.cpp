@@ -9,15 +9,19 @@ namespace weir::hermes {
 namespace {
 
 constexpr int dimm_counts[] = {1, 2, 4, 8, 16};
-constexpr int multiplier_counts[] = {32, 64, 128, 256, 512};
 const std::vector<const char*> gpus = {"t4", "rtx3090", "rtx4090"};
 const std::vector<const char*> gpu_models = {"opt13b", "opt30b"};
 
-HermesRun with_dimms(const char* model, int dimms) {
-  HermesRun run = run_of(hermes_system, model);
-  run.host = {{"dimms", dimms}};
+// That of Table II is the run of the other figures, too.
+HermesRun with_host(HermesRun run, const char* key, int count, int of_table) {
+  if (count == of_table) return run;
+  run.host = {{key, count}};
   run.paper_only = true;
   return run;
+}
+
+HermesRun with_dimms(const char* model, int dimms) {
+  return with_host(run_of(hermes_system, model), "dimms", dimms, 8);
 }
 
 HermesRun with_gpu(const char* model, const char* gpu) {
@@ -29,14 +33,14 @@ HermesRun with_gpu(const char* model, const char* gpu) {
 struct Core {
   const char* model;
   int batch;
+  std::vector<int> multipliers;
 };
-const Core cores[] = {{"opt13b", 1}, {"opt13b", 16}, {"llama2_70b", 16}};
+const Core cores[] = {{"opt13b", 1, {32, 64, 128, 256, 512}},
+                      {"opt13b", 16, {32, 64, 128, 256, 512}},
+                      {"llama2_70b", 16, {32, 256}}};
 
 HermesRun with_multipliers(const Core& core, int multipliers) {
-  HermesRun run = run_of(hermes_system, core.model, core.batch);
-  run.host = {{"multipliers", multipliers}};
-  run.paper_only = true;
-  return run;
+  return with_host(run_of(hermes_system, core.model, core.batch), "multipliers", multipliers, 256);
 }
 
 InSets least_dimms(const Runs& runs, const char* model) {
@@ -46,7 +50,7 @@ InSets least_dimms(const Runs& runs, const char* model) {
 }
 
 InSets more_dimms(const Runs& runs, const char* model, int many, int few) {
-  return rate(runs, with_dimms(model, many)) / rate(runs, with_dimms(model, few));
+  return paper_alone(rate(runs, with_dimms(model, many)) / rate(runs, with_dimms(model, few)));
 }
 
 void add_dimms(const Runs& runs, const Folder& folder, Rows& rows) {
@@ -101,7 +105,7 @@ void add_gpus(const Runs& runs, const Folder& folder, Rows& rows) {
 
 void add_cores(const Runs& runs, const Folder& folder, Rows& rows) {
   const auto over = [&](const Core& core, int many, int few) {
-    return rate(runs, with_multipliers(core, many)) / rate(runs, with_multipliers(core, few));
+    return paper_alone(rate(runs, with_multipliers(core, many)) / rate(runs, with_multipliers(core, few)));
   };
   add_row(rows, "fig16_opt13b_b1_64_over_512", "tokens/s with 64 multipliers over 512: OPT-13B, batch 1", 1,
           over(cores[0], 64, 512), {0.88, 1.0});
@@ -111,10 +115,10 @@ void add_cores(const Runs& runs, const Folder& folder, Rows& rows) {
           over(cores[1], 512, 32))
       .note = "no bounds: OPT-13B's neurons fit the GPU but for a fifth, so a DIMM's core has little to do";
   OutputFile file(folder / "multipliers.csv");
-  file.text("model,batch,multipliers,tokens_per_s,over_32\n");
+  file.text("run,multipliers,tokens_per_s,over_32\n");
   for (const Core& core : cores)
-    for (const int count : multiplier_counts)
-      file.print("{},{},{},{},{}\n", model_of(core.model).title, core.batch, count,
+    for (const int count : core.multipliers)
+      file.print("{} at {},{},{},{}\n", model_of(core.model).title, core.batch, count,
                  csv(rate(runs, with_multipliers(core, count)).paper), csv(over(core, count, 32).paper));
   file.close();
 }
@@ -127,7 +131,7 @@ void want_sensitivity(Runs& runs) {
   for (const char* model : gpu_models)
     for (const char* gpu : gpus) runs.want(with_gpu(model, gpu));
   for (const Core& core : cores)
-    for (const int count : multiplier_counts) runs.want(with_multipliers(core, count));
+    for (const int count : core.multipliers) runs.want(with_multipliers(core, count));
 }
 
 void add_sensitivity(const Runs& runs, const Folder& folder, Rows& rows) {

@@ -12,7 +12,7 @@ struct Layout {
   bool judged;
 };
 // 64 heads cannot be dealt out to five GPUs, so these are stages; 160 GB also hold it as four ranks.
-constexpr Layout layouts[] = {{"pp5", "5 A100, PP5", 1, 5, true}, {"tp4", "4 A100, TP4", 4, 1, false}};
+constexpr Layout layouts[] = {{"pp5", "5 A100 (PP5)", 1, 5, true}, {"tp4", "4 A100 (TP4)", 4, 1, false}};
 constexpr int server_batches[] = {1, 16};
 
 InSets server_rate(const Runs& runs, const ServerRun& run) {
@@ -40,7 +40,7 @@ void add_servers(const Runs& runs, const Folder& folder, Rows& rows) {
       Bounds bounds;
       if (layout.judged) bounds = batch == 1 ? Bounds{1.6, 2.5} : Bounds{0.45, 0.9};
       add_row(rows, fmt::format("fig17_b{}_{}", batch, layout.id),
-              fmt::format("Hermes over TensorRT-LLM, {}: LLaMA2-70B, batch {}", layout.title, batch),
+              fmt::format("Hermes over TensorRT-LLM on {}: LLaMA2-70B, batch {}", layout.title, batch),
               published, {ratio.paper, {}, ratio.error}, bounds)
           .note += layout.judged
                        ? "five A100s are five stages, one of which works at a time on a batch that is read "
@@ -59,7 +59,7 @@ void add_servers(const Runs& runs, const Folder& folder, Rows& rows) {
       const ServerRun run{layout.tensor, layout.pipeline, batch};
       const std::optional<double> dollars =
           layout.judged ? std::optional(tensorrt_dollars) : std::optional(tensorrt_dollars * 4 / 5);
-      file.print("\"TensorRT-LLM, {}\",{},{},{}\n", layout.title, batch, csv(server_rate(runs, run).paper),
+      file.print("TensorRT-LLM on {},{},{},{}\n", layout.title, batch, csv(server_rate(runs, run).paper),
                  prices(runs.found(run).paper, dollars));
     }
   }

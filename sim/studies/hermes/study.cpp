@@ -12,6 +12,11 @@ InSets operator/(const InSets& a, const InSets& b) {
   return quotient;
 }
 
+InSets paper_alone(InSets all) {
+  all.physical.reset();
+  return all;
+}
+
 InSets mean(const std::vector<InSets>& all) {
   InSets found;
   for (const auto set : {&InSets::paper, &InSets::physical}) {

@@ -25,6 +25,7 @@ struct InSets {
   std::string error = {};
 };
 InSets operator/(const InSets& a, const InSets& b);
+InSets paper_alone(InSets all);
 InSets mean(const std::vector<InSets>& all);  // of those that there are
 InSets figure(const Runs& runs, const HermesRun& run, double CaseResult::*what);
 InSets rate(const Runs& runs, const HermesRun& run);  // tokens/s end to end, prompt included
