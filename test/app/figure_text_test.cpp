@@ -8,7 +8,7 @@
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/plot/canvas.h"
-#include "sim/studies/l3/bars.h"
+#include "sim/studies/bars.h"
 #include "sim/studies/validation/validation.h"
 #include "test/app/hostile_texts.h"
 #include "test/app/made_results.h"
@@ -257,8 +257,8 @@ TEST_CASE("figures: those of studies draw any names of machines, kernels, traces
     ResultDirectory directory(scratch / "study");
     std::string servers = "device,engine,measured_tpot_ms,simulated_tpot_ms\n",
                 kernels = "kernel,machine,error_percent,accept_max_percent\n";
-    l3::Bars panel{.title = texts.back(), .groups = texts};
-    l3::BarFigure bars{.name = "bars", .ylabel = texts.front(), .series = {}, .xlabel = texts.back()};
+    Bars panel{.title = texts.back(), .groups = texts};
+    BarFigure bars{.name = "bars", .ylabel = texts.front(), .series = {}, .xlabel = texts.back()};
     bool long_ones = false;  // which gnuplot draws where they have room, and then has something to say
     for (std::size_t i = 0; i < texts.size(); ++i) {
       servers += fmt::format("{},vllm,{},{}\n", csv_text(texts[i]), 1 + i, 2 + i);
@@ -272,7 +272,7 @@ TEST_CASE("figures: those of studies draw any names of machines, kernels, traces
     write(directory.file("servers.csv"), servers);
     write(directory.file("kernels.csv"), kernels);
     draw_validation(directory, {});
-    l3::draw_bars(directory, bars);
+    draw_bars(directory, bars);
     const fs::path folder = directory.file("figures").parent_path();
     for (const char* name : {"tpot", "kernels", "bars"}) {
       INFO(name << " of " << texts.front());

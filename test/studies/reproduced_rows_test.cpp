@@ -74,6 +74,9 @@ TEST_CASE("reproduce: the rows of preserve that every test run checks are as kno
 TEST_CASE("reproduce: the rows of l3 that every test run checks are as known") {
   check_some("l3");
 }
+TEST_CASE("reproduce: the rows of hermes that every test run checks are as known") {
+  check_some("hermes");
+}
 
 TEST_CASE("reproduce: every study has rows that every test run checks, every row outside its reason") {
   for (const Study& study : studies()) {

@@ -211,7 +211,8 @@ set xrange [-0.7:bars - 0.3]
 set yrange [0:100]
 set ylabel "% of a run"
 set ytics 20
-set xtics scale 0 rotate by -60 font sprintf(",%g", 13*pt) offset -0.6,0
+small = sprintf(",%g", 13*pt)
+set xtics scale 0 rotate by -60 font small offset -0.6,0
 set bmargin 9
 set key outside top center horizontal maxrows 3
 all(n) = column(3) + column(4) + column(5) + column(6) + column(7) + column(8) + column(9)

@@ -21,35 +21,51 @@ InSets server_rate(const Runs& runs, const ServerRun& run) {
   return {found.output_throughput, {}};
 }
 
+std::string id_of(const Layout& layout, int batch) {
+  return fmt::format("fig17_b{}_{}", batch, layout.id);
+}
+
+bool wants_all(const Runs& runs) {
+  bool all = true;
+  for (const Layout& layout : layouts)
+    for (const int batch : server_batches) all = all && runs.wants_row(id_of(layout, batch));
+  return all;
+}
+
 }  // namespace
 
 void want_servers(Runs& runs) {
-  for (const int batch : server_batches) {
-    runs.want(run_of(hermes_system, "llama2_70b", batch));
-    for (const Layout& layout : layouts) runs.want(ServerRun{layout.tensor, layout.pipeline, batch});
-  }
+  for (const int batch : server_batches)
+    for (const Layout& layout : layouts) {
+      if (!runs.wants_row(id_of(layout, batch))) continue;
+      runs.want(run_of(hermes_system, "llama2_70b", batch));
+      runs.want(ServerRun{layout.tensor, layout.pipeline, batch});
+    }
 }
 
 void add_servers(const Runs& runs, const Folder& folder, Rows& rows) {
   for (const Layout& layout : layouts)
     for (const int batch : server_batches) {
+      if (!runs.wants_row(id_of(layout, batch))) continue;
       const InSets ratio = rate(runs, hermes_system, "llama2_70b", batch) /
                            server_rate(runs, {layout.tensor, layout.pipeline, batch});
       std::optional<double> published;
       if (layout.judged) published = batch == 1 ? 0.791 : 0.244;
       Bounds bounds;
       if (layout.judged) bounds = batch == 1 ? Bounds{1.6, 2.5} : Bounds{0.45, 0.9};
-      add_row(rows, fmt::format("fig17_b{}_{}", batch, layout.id),
+      add_row(rows, id_of(layout, batch),
               fmt::format("Hermes over TensorRT-LLM on {}: LLaMA2-70B, batch {}", layout.title, batch),
               published, {ratio.paper, {}, ratio.error}, bounds)
-          .note += layout.judged
-                       ? "five A100s are five stages, one of which works at a time on a batch that is read "
-                         "whole: the paper's needs A100s that work side by side, as TP4 does"
-                       : "no bounds: a layout that the paper does not name";
+          .note +=
+          layout.judged
+              ? "five A100s are five stages, of which one works at a time on a batch: the paper's needs "
+                "A100s that work side by side, as TP4's do"
+              : "no bounds: a layout that the paper does not name";
     }
   add_row(rows, "cost_over_tensorrt", "$2,500 over $50,000", 0.05,
           {hermes_dollars / tensorrt_dollars, hermes_dollars / tensorrt_dollars})
       .note = "no bounds: both are the paper's; the CSVs have the catalog's prices an hour beside them";
+  if (!wants_all(runs)) return;
   OutputFile file(folder / "servers.csv");
   file.print("system,batch,tokens_per_s,{}\n", price_columns);
   for (const int batch : server_batches) {
@@ -57,8 +73,7 @@ void add_servers(const Runs& runs, const Folder& folder, Rows& rows) {
     file.print("Hermes,{},{},{}\n", batch, csv(rate(runs, hermes).paper), prices_of(runs, hermes));
     for (const Layout& layout : layouts) {
       const ServerRun run{layout.tensor, layout.pipeline, batch};
-      const std::optional<double> dollars =
-          layout.judged ? std::optional(tensorrt_dollars) : std::optional(tensorrt_dollars * 4 / 5);
+      const std::optional<double> dollars = layout.judged ? std::optional(tensorrt_dollars) : std::nullopt;
       file.print("TensorRT-LLM on {},{},{},{}\n", layout.title, batch, csv(server_rate(runs, run).paper),
                  prices(runs.found(run).paper, dollars));
     }

@@ -1,5 +1,6 @@
 #include "sim/studies/hermes/study.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace weir {
@@ -82,6 +83,34 @@ std::vector<const char*> all_models() {
   std::vector<const char*> ids;
   for (const SparseModel& model : models) ids.push_back(model.id);
   return ids;
+}
+
+void want_ratios(Runs& runs, const std::vector<RatioRow>& rows) {
+  for (const RatioRow& row : rows) {
+    if (!runs.wants_row(row.id)) continue;
+    for (const auto& [a, b] : row.over) runs.want(a), runs.want(b);
+  }
+}
+
+void add_ratios(const Runs& runs, const std::vector<RatioRow>& ratios, Rows& rows) {
+  for (const RatioRow& of : ratios) {
+    if (!runs.wants_row(of.id)) continue;
+    std::vector<InSets> all;
+    std::string each;
+    for (const auto& [a, b] : of.over) {
+      all.push_back(rate(runs, a) / rate(runs, b));
+      if (all.back().paper)
+        each +=
+            fmt::format("{}{} {:.3g}", each.empty() ? "" : ", ", model_of(a.model).title, *all.back().paper);
+    }
+    ReproducedRow& row = add_row(rows, of.id, of.metric, of.published, mean(all), of.paper, of.physical);
+    if (all.size() > 1) add_note(row, each);
+    add_note(row, of.note);
+  }
+}
+
+bool wants_each(const Runs& runs, const std::vector<RatioRow>& rows) {
+  return std::ranges::all_of(rows, [&](const RatioRow& row) { return runs.wants_row(row.id); });
 }
 
 namespace {

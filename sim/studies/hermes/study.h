@@ -54,6 +54,20 @@ InSets mean_over(const std::vector<const char*>& names, const Of& of) {
 }
 std::vector<const char*> all_models();
 
+// A row that is one ratio of rates, or the mean of it over models.
+struct RatioRow {
+  const char *id, *metric;
+  std::optional<double> published;
+  std::vector<std::pair<HermesRun, HermesRun>> over;  // the first over the second
+  Bounds paper = {}, physical = {};
+  const char* note = "";
+};
+void want_ratios(Runs& runs, const std::vector<RatioRow>& rows);
+// Those that are asked for; the note has each ratio of a mean.
+void add_ratios(const Runs& runs, const std::vector<RatioRow>& ratios, Rows& rows);
+// All of them are asked for, and so is the CSV of their figure.
+bool wants_each(const Runs& runs, const std::vector<RatioRow>& rows);
+
 // Each part says which runs it wants, and makes its rows and its CSV once they are there.
 void add_hardware(const Runs& runs, const Folder& folder, Rows& rows);    // bandwidths, rooms, tables
 void add_placement(const Runs& runs, const Folder& folder, Rows& rows);   // Section IV-B
