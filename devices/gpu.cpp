@@ -46,7 +46,8 @@ class Gpu final : public Device {
           attention_cost(kernels_.attention, half_roof(), shape_.l2, attention_shape(*attention), work.batch),
           DataType::bf16);
     if (work.rows == 0 && !work.as<Attention>()) return {};
-    if (const auto* neurons = work.as<Neurons>()) return active(*neurons, work);
+    if (const auto* neurons = work.as<Neurons>())
+      return work.neurons.empty() ? KernelCost{} : active(*neurons, work);
     if (const auto* bytes = work.as<Elementwise>())
       return with_energy(
           spec_, elementwise_cost(layer(work.name), spec_.own().bandwidth, work.rows * bytes->per_row),

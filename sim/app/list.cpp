@@ -32,6 +32,7 @@ std::string place_of(const std::string& family) {
       {"model", "/model"},
       {"batching", "/serving/replicas/0/batching/kind"},
       {"partitioning", "/serving/replicas/0/partitioning/kind"},
+      {"neurons", "/serving/replicas/0/partitioning/neurons/kind, of kind hot_cold"},
       {"placement", "/serving/replicas/0/placement/kind"},
       {"prefetch", "/serving/replicas/0/prefetch/kind"},
       {"engine", "/serving/replicas/0/engine/kind"},
@@ -85,6 +86,7 @@ std::vector<Entry> policies() {
   std::vector<Entry> entries;
   append(entries, "batching", batching_policies());
   append(entries, "partitioning", partitioning_policies());
+  append(entries, "neurons", neuron_placement_policies());
   append(entries, "placement", placement_policies());
   append(entries, "prefetch", prefetch_policies());
   append(entries, "routing", routing_policies());

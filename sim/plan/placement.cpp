@@ -233,16 +233,12 @@ class Placer {
     if (s_.collective_flows && overlaps(replica))
       return reading_.problem("/collectives",
                               "cannot be \"flows\" where operators overlap, as those of " + pointer + " do");
-    if (spec_of_neurons(replica) && !plan_neurons(replica, pointer)) return;
     fit_kv_cache(s_, replica, pointer, reading_);
-  }
-
-  static const NeuronUse* spec_of_neurons(const ReplicaPlan& replica) {
-    return replica.spec.partitioning->neurons();
+    if (replica.spec.partitioning->neurons()) plan_neurons(replica, pointer);
   }
 
   // Active neurons are followed a token at a time, one stage and one batch.
-  bool plan_neurons(ReplicaPlan& replica, const std::string& pointer) {
+  void plan_neurons(ReplicaPlan& replica, const std::string& pointer) {
     const ReplicaSpec& spec = replica.spec;
     bool alone = true;
     const auto refuse = [&](const char* key, const char* why) {
@@ -254,7 +250,7 @@ class Placer {
     if (spec.batching->interleaves() || spec.batching->predictor() != Predictor::none)
       refuse("/batching",
              "cannot split batches, nor ask for times of steps, where active neurons are followed");
-    if (!alone) return false;
+    if (!alone) return;
     try {
       gather(reading_, "/workload/activity", [&] {
         replica.neurons = weir::plan_neurons(s_.model, replica.rank, replica.stages[0],
@@ -263,9 +259,9 @@ class Placer {
     } catch (const UnfitKey& refused) {
       reading_.problem(pointer + "/partitioning/" + refused.key, refused.what());
     } catch (const std::invalid_argument& refused) {
-      reading_.misfit(pointer + "/partitioning", refused.what());
+      // Where weights have no room at all, that was said.
+      if (!reading_.failed()) reading_.misfit(pointer + "/partitioning", refused.what());
     }
-    return replica.neurons != nullptr;
   }
 
   const Scenario& s_;

@@ -38,8 +38,12 @@ KernelCost by_members(const Device& device, int which, const Kernel& kernel, con
   return cost;
 }
 
+int computing_members(const Device& device) {
+  return device.spec().units[static_cast<std::size_t>(behind_gpu(computing))].members;
+}
+
 Loads even(const Device& device, const ActiveNeurons& load) {
-  return Loads(static_cast<std::size_t>(device.spec().memories.back().members), load);
+  return Loads(static_cast<std::size_t>(computing_members(device)), load);
 }
 
 constexpr Neurons mlp{8192, 2, 1};  // of LLaMA2-70B, 48 KB
@@ -139,28 +143,27 @@ TEST_CASE("NDP-DIMM: a large batch takes what the multipliers take") {
 TEST_CASE("NDP-DIMM: attention is even over the members, and a line over the steps of decodes") {
   for (const char* memory : {"ndp_dimm", "host_neurons"}) {
     const auto device = beside(memory);
-    const Memory& kv = device->spec().memories.back();
-    REQUIRE(kv.evenly_filled);
+    const int members = computing_members(*device);
     const int at = behind_gpu(computing);
     const Kernel kernel = heads;
     const auto cost = [&](std::int64_t tokens, double share) {
       return device->cost(attending(kernel, 16, tokens, share), at);
     };
-    const KernelCost one = cost(16000, 1. / kv.members);
+    const KernelCost one = cost(16000, 1. / members);
     INFO(memory);
-    if (kv.members > 1) {
-      std::vector<Seconds> times(static_cast<std::size_t>(kv.members));
+    if (members > 1) {
+      std::vector<Seconds> times(static_cast<std::size_t>(members));
       const KernelCost all = device->cost_by_member(attending(kernel, 16, 16000), at, times);
       for (const Seconds time : times) CHECK(time.value() == Approx(one.time.value()));
-      CHECK(all.energy.value() == Approx(kv.members * one.energy.value()));
-      CHECK(all.flops.value() == Approx(kv.members * one.flops.value()));
+      CHECK(all.energy.value() == Approx(members * one.energy.value()));
+      CHECK(all.flops.value() == Approx(members * one.flops.value()));
       const double macs =
-          2. * 64 * 128 * 16000 / kv.members;  // 8 query heads share K and V: the core's limit
+          2. * 64 * 128 * 16000 / members;  // 8 query heads share K and V: the core's limit
       CHECK(one.time.value() == Approx(macs / 128e9).epsilon(0.01));
     } else {
       CHECK(one.time.value() == Approx(4. * 8 * 128 * 16000 / 89.6e9));
     }
-    CHECK(one.flops.value() == Approx(4. * 64 * 128 * 16000 / kv.members));
+    CHECK(one.flops.value() == Approx(4. * 64 * 128 * 16000 / members));
     REQUIRE(device->line_steps(attending(kernel, 16, 16), at) > 1'000'000);
     const KernelCost first = cost(16, 1), second = cost(32, 1), later = cost(16 * 5000, 1);
     CHECK(later.time.value() == Approx((first.time + 4999 * (second.time - first.time)).value()));
@@ -223,8 +226,9 @@ TEST_CASE("NDP-DIMM: units, resources and the memory of a device beside it") {
     CHECK(all[channels].bandwidth.value() == Approx(102.4e9 / devices));
     CHECK(all[dimm_ranks].bandwidth.value() == Approx(8 * 96.1e9 / devices).epsilon(0.01));
     const Memory& memory = spec.memories.back();
-    CHECK((memory.of_host && memory.evenly_filled && memory.kept_for == Memory::KeptFor::kv_caches));
-    CHECK(memory.members == 8 / devices);
+    CHECK((memory.of_host && memory.kept_for == Memory::KeptFor::kv_caches));
+    CHECK(memory.members == 1);  // a KV cache lies over all of the unit's
+    CHECK(spec.units[static_cast<std::size_t>(behind_gpu(computing))].members == 8 / devices);
     CHECK(memory.capacity == Bytes(256. * (1 << 30) / devices));
     CHECK(spec.power.tdp.value() == Approx((alone.power.tdp + row.power.tdp / devices).value()));
     CHECK(spec.dollars_per_hour == Approx(alone.dollars_per_hour + row.dollars_per_hour / devices));
@@ -252,7 +256,7 @@ TEST_CASE("NDP-DIMM: DIMMs that a scenario gives bring capacity, channels, power
     const DeviceSpec spec = catalog_device("ndp_dimm", {{"dimms", dimms}})->spec();
     CHECK(spec.own().capacity == Bytes(dimms * 32. * (1 << 30)));
     CHECK(spec.own().bandwidth.value() == Approx((dimms + 1) / 2 * 25.6e9));
-    CHECK(spec.own().members == dimms);
+    CHECK(spec.units.front().members == dimms);
     CHECK(spec.dollars_per_hour == Approx(row.dollars_per_hour * dimms / 8));
     CHECK(spec.power.idle.value() == Approx(row.power.idle.value() * dimms / 8));
   }

@@ -79,7 +79,7 @@ TEST_CASE("weights in host: each byte of the model is on the device, or comes on
     const char* resident = dice(0, 1) ? "first_layers" : "every_layer";
     INFO(model << " " << room << " " << resident << ahead);
     const StageGraph stage = planned(model, partitioning(room, resident, ahead)).stages[0];
-    const auto& [all, on_device, in_host] = stage.weights;
+    const auto& [all, on_device, in_host, neurons] = stage.weights;
     CHECK(loaded(stage).value() == Approx(in_host.value()));
     // With what is on its way.
     std::int64_t layers = 0;

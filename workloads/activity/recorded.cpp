@@ -120,9 +120,10 @@ class RecordedActivity final : public NeuronActivity {
 
   std::unique_ptr<const ActivitySource> bind(const NeuronCounts& counts) const override {
     if (counts != recording_->counts())
-      throw ConfigError("", "file",
-                        fmt::format("{}: expected a recording of the model, which has {}, got one of {}",
-                                    shortened(path_), in_words(counts), in_words(recording_->counts())));
+      throw ConfigError(
+          "", "/file",
+          fmt::format("{}: expected a recording of what is followed, which has {}, got one of {}",
+                      shortened(path_), in_words(counts), in_words(recording_->counts())));
     return std::make_unique<RecordedSource>(recording_);
   }
 

@@ -132,6 +132,17 @@ void prefetches(Table& table, const RunResult& result) {
                                     percent(sum.evicted / sum.fetched), percent(sum.left / sum.fetched)));
 }
 
+void neurons(Table& table, const RunResult& result) {
+  if (!result.neurons || result.neurons->predictions.active == 0) return;
+  const PredictionCounts& all = result.neurons->predictions;
+  table.row("Neurons",
+            fmt::format("of the active ones {} predicted, of those predicted {} active; {} GB swapped, {} "
+                        "GB remapped",
+                        percent(all.both / all.active), percent(all.both / all.predicted),
+                        shown(result.neurons->swapped.value() / 1e9),
+                        shown(result.neurons->remapped.value() / 1e9)));
+}
+
 void totals(Table& table, const FinishedRun& run) {
   const Metrics& m = run.metrics;
   const RunResult& r = run.result;
@@ -161,6 +172,7 @@ std::string summary_table(const FinishedRun& run, bool styled, std::size_t width
   latencies(table, run.metrics);
   devices(table, run);
   prefetches(table, run.result);
+  neurons(table, run.result);
   totals(table, run);
   const Bottleneck bottleneck = find_bottleneck(run.plan.scenario, run.result, run.metrics);
   table.row("Bound by", fmt::format("{}: {}", table.bold(bottleneck.by), bottleneck.reason));

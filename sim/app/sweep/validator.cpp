@@ -39,7 +39,7 @@ const std::vector<Problem>& ScenarioValidator::problems(Json scenario) {
         R"({"requests": {"kind": "fixed", "count": 1, "input_tokens": 1, "output_tokens": 1},
             "arrivals": {"kind": "all_at_once"}})",
         "");
-    scenario["workload"] = one_request;
+    scenario["workload"].update(one_request);  // which neurons are active is the model's matter, too
   }
   const std::vector<Problem>& found = remember(scenario);
   if (found.empty() && !seen) workloads_.insert(workload);

@@ -140,10 +140,11 @@ std::shared_ptr<const NeuronPlan> plan_neurons(const Architecture& model, const 
   plan->seed = seed;
   const Part& layer = part_named(*placed.of_decodes, "block");
   plan->layers = layer.times;
-  const std::int64_t followed = plan->use.followed_layers.value_or(plan->layers);
+  std::int64_t followed = plan->use.followed_layers.value_or(plan->layers);
   if (followed > plan->layers)
     throw UnfitKey("followed_layers", fmt::format("expected at most the {} layers of the model (got {})",
                                                   plan->layers, followed));
+  if (!activity) followed = plan->layers;  // no token has to be followed in them
   plan->counts = {followed, model.hidden, model.layers.front().intermediate};
   if (activity) {
     plan->activity = activity->bind(plan->counts);

@@ -6,7 +6,7 @@ namespace weir {
 
 NeuronMoves::NeuronMoves(const NeuronPlan& plan, std::span<const LayerSites> start)
     : plan_(&plan), free_(static_cast<std::size_t>(plan.machine.dimms), plan.machine.dimm_room) {
-  if (!plan.use.placement) return;  // all on the device: no homes on any DIMM
+  if (free_.empty()) return;  // none is in the host's memory to be computed there
   for (const LayerSites& layer : start)
     for (const NeuronBlock block : neuron_blocks)
       for (const std::uint8_t home : layer[block].dimm) free_[home] -= bytes(block);

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "policies/placement/neurons/online/adjustment.h"
+#include "policies/placement/neurons/online/indices.h"
 
 namespace weir {
 namespace {
@@ -118,8 +119,9 @@ void NeuronTables::count(std::int64_t layer, NeuronBlock block) {
   const NeuronSites& sites = sites_[at][block];
   ActiveNeurons& device = followed_.at(neuron_load(NeuronTask::on_device, block), at)[0];
   const std::span<ActiveNeurons> dimms = followed_.at(neuron_load(NeuronTask::in_host, block), at);
-  for (std::size_t i = 0; i < reads_.size(); ++i)
-    if (reads_[i] != 0) add(sites.on_gpu[i] ? device : dimms[sites.dimm[i]], uses_[i]);
+  const std::uint16_t* const reads = reads_.data();
+  for (const std::uint32_t i : indices_where(reads_.size(), [=](std::size_t n) { return reads[n] != 0; }))
+    add(sites.on_gpu[i] ? device : dimms[sites.dimm[i]], uses_[i]);
 }
 
 std::span<const std::uint8_t> NeuronTables::hottest_states(std::int64_t layer, NeuronBlock block) {

@@ -23,14 +23,6 @@ double sum(std::span<const std::uint8_t> marks) {
 
 }  // namespace
 
-PredictionCounts& PredictionCounts::operator+=(const PredictionCounts& other) {
-  neurons += other.neurons;
-  active += other.active;
-  predicted += other.predicted;
-  both += other.both;
-  return *this;
-}
-
 SequenceNeurons::SequenceNeurons(const NeuronPlan& plan, std::int32_t request, std::int64_t prompt_tokens)
     : plan_(&plan),
       activity_(plan.activity->sequence(seed_of(plan.seed, request))),

@@ -77,7 +77,10 @@ struct DeviceUsage {
 // How well active neurons of the MLP were predicted, over all tokens.
 struct PredictionCounts {
   double neurons = 0, active = 0, predicted = 0, both = 0;
-  PredictionCounts& operator+=(const PredictionCounts& other);
+  PredictionCounts& operator+=(const PredictionCounts& o) {
+    neurons += o.neurons, active += o.active, predicted += o.predicted, both += o.both;
+    return *this;
+  }
 };
 
 // Of the replicas that compute active neurons alone.

@@ -104,9 +104,10 @@ TEST_CASE("activity key: a file is read with the scenario, and is of one model")
     activity->bind({1, 2, 3});
     FAIL("bound to another model");
   } catch (const ConfigError& e) {
-    CHECK(e.problems().front().pointer == "file");
-    CHECK_THAT(e.what(),
-               Catch::Contains("expected a recording of the model, which has 1 layers of 2 attention and 3 "
-                               "mlp neurons, got one of 1 layers of 2 attention and 2 mlp neurons"));
+    CHECK(e.problems().front().pointer == "/file");
+    CHECK_THAT(
+        e.what(),
+        Catch::Contains("expected a recording of what is followed, which has 1 layers of 2 attention and 3 "
+                        "mlp neurons, got one of 1 layers of 2 attention and 2 mlp neurons"));
   }
 }
