@@ -68,9 +68,14 @@ std::string legend_of(const BarFigure& figure) {
   for (const Series& series : figure.series)
     entries += fmt::format(", \\\n     keyentry with boxes lc rgb \"{}\" title {}", series.colour,
                            gnuplot_text(series.title));
-  entries += ", \\\n     keyentry with points lc rgb \"#000000\" pt 7 ps 0.6 title \"physical\"";
-  bool published = false;
-  for (const Bars& bars : figure.panels) published = published || !bars.published.empty();
+  bool physical = false, published = false;
+  for (const Bars& bars : figure.panels) {
+    for (int i = 0; i < static_cast<int>(figure.series.size()); ++i)
+      physical = physical || any(bars.physical, i);
+    published = published || !bars.published.empty();
+  }
+  if (physical)
+    entries += ", \\\n     keyentry with points lc rgb \"#000000\" pt 7 ps 0.6 title \"physical\"";
   if (published)
     entries += ", \\\n     keyentry with points lc rgb \"#000000\" pt 2 ps 1 lw 2.5 title \"published\"";
   return entries;

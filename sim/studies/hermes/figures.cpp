@@ -116,11 +116,11 @@ void draw_ablation(ResultDirectory& directory) {
   const Table times = Table::read(directory.file("ablation.csv"));
   BarFigure figure{.name = "ablation",
                    .ylabel = "MLP latency over random",
-                   .series = {{"Hermes-random", "#999999"},
-                              {"Hermes-partition", "#E69F00"},
-                              {"Hermes-token-adjustment", "#56B4E9"},
-                              {"Hermes-layer-adjustment", "#009E73"},
-                              {"Hermes-adjustment", "#CC79A7"},
+                   .series = {{"random", "#999999"},
+                              {"partition", "#E69F00"},
+                              {"token only", "#56B4E9"},
+                              {"layer only", "#009E73"},
+                              {"adjustment", "#CC79A7"},
                               {"Hermes", "#0072B2"}},
                    .columns = 1,
                    .panel_height = 240};
@@ -165,7 +165,7 @@ const Scale scales[] = {{"dimms",
                          "gpus.csv",
                          "model",
                          "gpu",
-                         {"t4", "rtx3090", "rtx4090"},
+                         {"T4", "RTX 3090", "RTX 4090"},
                          "",
                          "paper_set",
                          "physical"},
@@ -182,16 +182,15 @@ const Scale scales[] = {{"dimms",
 
 void draw_servers(ResultDirectory& directory) {
   const Table rates = Table::read(directory.file("servers.csv"));
-  BarFigure figure{.name = "servers",
-                   .ylabel = "Tokens/s",
-                   .series = {{"TensorRT-LLM on 5 A100 (PP5)", "#999999"},
-                              {"TensorRT-LLM on 4 A100 (TP4)", "#E69F00"},
-                              {"Hermes", "#0072B2"}},
-                   .columns = 1,
-                   .panel_height = 240,
-                   .xlabel = "Requests at once"};
+  BarFigure figure{
+      .name = "servers",
+      .ylabel = "Tokens/s",
+      .series = {{"5 A100 (PP5)", "#999999"}, {"4 A100 (TP4)", "#E69F00"}, {"Hermes", "#0072B2"}},
+      .columns = 1,
+      .panel_height = 240,
+      .xlabel = "Requests at once"};
   figure.panels = {bars_of(rates, {"batch", "system", "tokens_per_s"}, figure.series, always)};
-  figure.panels[0].title = "LLaMA2-70B";
+  figure.panels[0].title = "LLaMA2-70B, A100s with TensorRT-LLM";
   draw_bars(directory, figure);
 }
 
@@ -200,8 +199,8 @@ set yrange [0.6:1]
 set xlabel "Tokens between"
 set ylabel "Active again"
 set key outside top center horizontal
-plot "../similarity.csv" skip 1 using 1:2 with linespoints lc rgb "#0072B2" lw 3 pt 7 title "density 0.20", \
-     "" skip 1 using 1:3 with linespoints lc rgb "#D55E00" lw 3 pt 5 title "density 0.10"
+plot "../similarity.csv" skip 1 using 1:2 with linespoints lc rgb "#0072B2" lw 5 pt 7 ps 1.4 title "density 0.20", \
+     "" skip 1 using 1:3 with linespoints lc rgb "#D55E00" lw 2 pt 5 ps 0.7 title "density 0.10"
 )gp";
 
 // Bars of 100 %, each part over the ones before it.
@@ -211,10 +210,13 @@ set xrange [-0.7:bars - 0.3]
 set yrange [0:100]
 set ylabel "% of a run"
 set ytics 20
-small = sprintf(",%g", 13*pt)
-set xtics scale 0 rotate by -60 font small offset -0.6,0
-set bmargin 9
-set key outside top center horizontal maxrows 3
+small = sprintf(",%g", 14*pt)
+set xtics scale 0 rotate by 90 right font small
+set lmargin at screen 0.12
+set rmargin at screen 0.98
+set bmargin at screen 0.36
+set tmargin at screen 0.84
+set key at screen 0.54, screen 0.98 center top horizontal maxrows 2 samplen 1 font small
 all(n) = column(3) + column(4) + column(5) + column(6) + column(7) + column(8) + column(9)
 up(n) = 100 * sum [i = 3:n] column(i) / all(0)
 plot for [k = 0:6] "breakdown.csv" skip 1 using 1:(up(9 - k)):xtic(2) with boxes lc rgb word(colours, 7 - k) \
@@ -236,7 +238,7 @@ void draw_breakdown(ResultDirectory& directory) {
   }
   data.close();
   draw(directory, {.name = "breakdown",
-                   .height = 480,
+                   .height = 520,
                    .settings = fmt::format(
                        "bars = {}\n"
                        "colours = \"#E69F00 #0072B2 #56B4E9 #CC79A7 #009E73 #D55E00 #999999\"\n"

@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* falcon_16_over_8 = "fig14_falcon40b_16_over_8";
 constexpr int dimm_counts[] = {1, 2, 4, 8, 16};
-const std::vector<const char*> gpus = {"t4", "rtx3090", "rtx4090"};
+const std::vector<std::pair<const char*, const char*>> gpus = {
+    {"t4", "T4"}, {"rtx3090", "RTX 3090"}, {"rtx4090", "RTX 4090"}};
 const std::vector<const char*> gpu_models = {"opt13b", "opt30b"};
 
 // That of Table II is the run of the other figures, too.
@@ -176,10 +177,10 @@ void add_gpus(const Runs& runs, const Folder& folder, Rows& rows) {
   OutputFile file(folder / "gpus.csv");
   file.print("model,gpu,paper_set,physical,{}\n", price_columns);
   for (const char* model : gpu_models)
-    for (const char* gpu : gpus) {
+    for (const auto& [gpu, title] : gpus) {
       const HermesRun run = with_gpu(model, gpu);
       const InSets here = rate(runs, run);
-      file.print("{},{},{},{},{}\n", model_of(model).title, gpu, csv(here.paper), csv(here.physical),
+      file.print("{},{},{},{},{}\n", model_of(model).title, title, csv(here.paper), csv(here.physical),
                  prices_of(runs, run));
     }
   file.close();

@@ -74,7 +74,7 @@ void add_servers(const Runs& runs, const Folder& folder, Rows& rows) {
     for (const Layout& layout : layouts) {
       const ServerRun run{layout.tensor, layout.pipeline, batch};
       const std::optional<double> dollars = layout.judged ? std::optional(tensorrt_dollars) : std::nullopt;
-      file.print("TensorRT-LLM on {},{},{},{}\n", layout.title, batch, csv(server_rate(runs, run).paper),
+      file.print("{},{},{},{}\n", layout.title, batch, csv(server_rate(runs, run).paper),
                  prices(runs.found(run).paper, dollars));
     }
   }
