@@ -212,10 +212,10 @@ set ylabel "% of a run"
 set ytics 20
 small = sprintf(",%g", 14*pt)
 set xtics scale 0 rotate by 90 right font small
-set lmargin at screen 0.12
+set lmargin at screen 0.16
 set rmargin at screen 0.98
-set bmargin at screen 0.36
-set tmargin at screen 0.84
+set bmargin at screen 0.41
+set tmargin at screen 0.85
 set key at screen 0.54, screen 0.98 center top horizontal maxrows 2 samplen 1 font small
 all(n) = column(3) + column(4) + column(5) + column(6) + column(7) + column(8) + column(9)
 up(n) = 100 * sum [i = 3:n] column(i) / all(0)
@@ -230,15 +230,17 @@ void draw_breakdown(ResultDirectory& directory) {
   OutputFile data(directory.file("figures/breakdown.csv"));
   data.text("bar,name,prompt,FC on DIMMs,FC on GPU,predictor,attention,transfers,other\n");
   for (std::size_t row = 0; row < parts.rows(); ++row) {
-    data.print("{},{}", row,
-               csv_text(fmt::format("{}, {}, {}", parts.text(row, "system"), parts.text(row, "model"),
-                                    parts.text(row, "batch"))));
+    std::string system = parts.text(row, "system");
+    if (system == base_system.title) system = "H-base";
+    data.print(
+        "{},{}", row,
+        csv_text(fmt::format("{}, {}, {}", system, parts.text(row, "model"), parts.text(row, "batch"))));
     for (const char* column : columns) data.print(",{:.5g}", parts.number(row, column));
     data.text("\n");
   }
   data.close();
   draw(directory, {.name = "breakdown",
-                   .height = 520,
+                   .height = 560,
                    .settings = fmt::format(
                        "bars = {}\n"
                        "colours = \"#E69F00 #0072B2 #56B4E9 #CC79A7 #009E73 #D55E00 #999999\"\n"
