@@ -1,7 +1,6 @@
 #include "policies/partitioning/neurons/split_decodes.h"
 
 #include <boost/range/iterator_range.hpp>
-#include <map>
 #include <optional>
 #include <vector>
 
