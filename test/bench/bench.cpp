@@ -142,6 +142,8 @@ int main() {
   bench.measure("  both", "codellama_5000.json", with({groups, stepped}), 0.3);
   bench.measure("1,000 reasoning requests at once, 175B TP8", "openr1_1000.json", {}, 0.3);
   bench.measure("  the same on L3 (DIMM-PIM beside the GPUs)", "l3_openr1_1000.json", {}, 2, 500);
+  bench.measure("128 tokens, 70B on Hermes, every layer's neurons", "../hermes/hermes.json",
+                {"/serving/replicas/0/partitioning/followed_layers=null"}, 10, 2000);
   const Cost small = bench.measure("10,000 requests, 8B on 64 replicas", "million.json",
                                    {"/workload/requests/count=10000"}, {});
   const Cost large = bench.measure("1,000,000 requests, 8B on 64 replicas", "million.json", {}, 20, 500);

@@ -157,8 +157,7 @@ TEST_CASE("NDP-DIMM: attention is even over the members, and a line over the ste
       for (const Seconds time : times) CHECK(time.value() == Approx(one.time.value()));
       CHECK(all.energy.value() == Approx(members * one.energy.value()));
       CHECK(all.flops.value() == Approx(members * one.flops.value()));
-      const double macs =
-          2. * 64 * 128 * 16000 / members;  // 8 query heads share K and V: the core's limit
+      const double macs = 2. * 64 * 128 * 16000 / members;  // 8 query heads share K and V: the core's limit
       CHECK(one.time.value() == Approx(macs / 128e9).epsilon(0.01));
     } else {
       CHECK(one.time.value() == Approx(4. * 8 * 128 * 16000 / 89.6e9));

@@ -1,7 +1,6 @@
 #include "policies/partitioning/neurons/split_decodes.h"
 
 #include <boost/range/iterator_range.hpp>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -127,8 +126,8 @@ class Splitter {
   void attend(Vertex v) {
     Attention heads = std::get<Attention>(from_[v].kernel);
     heads.part = Attention::Part::decodes;
-    Operator op{.name = "decode_attention", .kernel = heads, .rows = Rows::decodes, .each_member = true};
-    made(v, add(std::move(op), units_.dimms, needs(v, false)), false);
+    Operator op{.name = "decode_attention", .kernel = heads, .rows = Rows::decodes};
+    made(v, add(std::move(op), units_.dimms, needs(v, false)), false);  // all DIMMs at once
     results_[v].row = bytes_per_query(heads);
   }
 

@@ -80,7 +80,7 @@ const NeuronLoads* NeuronTables::next(std::span<const Sequence> sequences, const
     fill_dense(std::ssize(sequences));
     return &loads_;
   }
-  update_budgets(batch);
+  time_projection(batch);
   batch_.clear();
   for (const Sequence& of : sequences) batch_.push_back(&sequence(of));
   for (SequenceNeurons* one : batch_) one->next();
@@ -89,13 +89,13 @@ const NeuronLoads* NeuronTables::next(std::span<const Sequence> sequences, const
     follow(l, NeuronBlock::attention);
     for (const NeuronBlock block : neuron_blocks)
       totals_->remapped +=
-          moves_.go_on(l, block, budgets_.projection, sites_[static_cast<std::size_t>(l)][block],
+          moves_.go_on(l, block, projection_, sites_[static_cast<std::size_t>(l)][block],
                        followed_.at(neuron_load(NeuronTask::moved, block), static_cast<std::size_t>(l))) *
           plan_->machine.costs[block].bytes;
     if (plan_->use.adjusts) swap(l);
     follow(l, NeuronBlock::mlp);
   }
-  moves_.end_token(sites_, budgets_.projection);
+  moves_.end_token(sites_, projection_);
   spread();
   return &loads_;
 }
@@ -139,7 +139,7 @@ std::span<const std::uint8_t> NeuronTables::hottest_states(std::int64_t layer, N
 void NeuronTables::swap(std::int64_t layer) {
   const auto& [attention, mlp] = plan_->swaps;
   if (!attention || !mlp) return;
-  const Seconds left = budgets_.projection - attention->fixed - mlp->fixed;
+  const Seconds left = projection_ - attention->fixed - mlp->fixed;
   const Bytes neuron = plan_->machine.costs.mlp.bytes;
   const Bytes budget = left > Seconds(0) ? left / mlp->each * neuron : Bytes(0);
   LayerSites& sites = sites_[static_cast<std::size_t>(layer)];
@@ -180,9 +180,9 @@ void NeuronTables::fill_dense(std::int64_t decodes) {
   spread();
 }
 
-void NeuronTables::update_budgets(const BatchShape& batch) {
-  if (std::exchange(budgets_.decodes, batch.decodes) == batch.decodes) return;
-  budgets_.projection = rank_->cost(plan_->projection, batch).time;
+void NeuronTables::time_projection(const BatchShape& batch) {
+  if (std::exchange(projected_decodes_, batch.decodes) == batch.decodes) return;
+  projection_ = rank_->cost(plan_->projection, batch).time;
 }
 
 }  // namespace weir

@@ -40,10 +40,6 @@ class NeuronTables {
   std::span<const Bytes> free() const { return moves_.free(); }
 
  private:
-  struct Budgets {  // in a projection
-    std::int64_t decodes = 0;
-    Seconds projection;
-  };
   SequenceNeurons& sequence(const Sequence& of);
   void follow(std::int64_t layer, NeuronBlock block);
   void count(std::int64_t layer, NeuronBlock block);
@@ -51,7 +47,7 @@ class NeuronTables {
   std::span<const std::uint8_t> hottest_states(std::int64_t layer, NeuronBlock block);
   void spread();
   void fill_dense(std::int64_t decodes);
-  void update_budgets(const BatchShape& batch);
+  void time_projection(const BatchShape& batch);
 
   std::shared_ptr<const NeuronPlan> plan_;
   const Rank* rank_;
@@ -60,8 +56,9 @@ class NeuronTables {
   NeuronMoves moves_;
   std::map<std::int32_t, std::unique_ptr<SequenceNeurons>> sequences_;
   NeuronLoads followed_, loads_;
-  std::int64_t dense_decodes_ = -1;  // that loads_ is for, where all neurons are active
-  Budgets budgets_;
+  std::int64_t dense_decodes_ = -1;     // that loads_ is for, where all neurons are active
+  std::int64_t projected_decodes_ = 0;  // that projection_ is for: beside it neurons move
+  Seconds projection_;
   // Scratch of a step.
   std::vector<SequenceNeurons*> batch_;
   std::vector<std::uint16_t> reads_, uses_;
