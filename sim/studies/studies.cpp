@@ -17,7 +17,8 @@ const std::vector<Study>& studies() {
       {"preserve", "L2 prefetching NPU: Figures 2, 4 to 8 and 10, Table 1", reproduce_preserve,
        draw_preserve},
       {"l3", "GPU + DIMM-PIM: Figures 2 and 8 to 11, Table 5", reproduce_l3, draw_l3},
-      {"hermes", "GPU + NDP-DIMM, hot and cold neurons: Figures 4 and 9 to 17", reproduce_hermes, draw_hermes},
+      {"hermes", "GPU + NDP-DIMM, hot and cold neurons: Figures 4 and 9 to 17", reproduce_hermes,
+       draw_hermes},
   };
   return table;
 }
