@@ -175,14 +175,16 @@ Json as_json(const Entry& entry) {
 }
 
 void print(const std::vector<Entry>& entries) {
+  const std::size_t columns = terminal_width(STDOUT_FILENO);
   std::size_t width = 0;
   for (const Entry& e : entries) width = std::max(width, e.name.size());
   std::string family;
   for (const Entry& e : entries) {
     if (e.family != family)
-      fmt::print("{}{} ({}):\n", family.empty() ? "" : "\n", e.family, place_of(e.family));
+      fmt::print("{}{}", family.empty() ? "" : "\n",
+                 fitted(fmt::format("{} ({}):\n", e.family, place_of(e.family)), columns));
     family = e.family;
-    fmt::print("{}", entry(e.name, width, e.summary, terminal_width(STDOUT_FILENO)));
+    fmt::print("{}", entry(e.name, width, e.summary, columns));
   }
 }
 

@@ -153,7 +153,8 @@ TEST_CASE("host memory: layers go round its ranksets, not round the channels of 
   json["serving"]["replicas"] = {{{"device", "neupims_npu"},
                                   {"partitioning", {{"kind", "npu_pim"}}},
                                   {"placement", {{"kind", "layer_wise"}}}}};
-  for (const char* told : {"neupims_npu", "dimm_pim or dimm_pim_rank or host_dimm", "gpu_pim as partit"})
+  for (const char* told :
+       {"neupims_npu", "dimm_pim or dimm_pim_rank or host_dimm", "gpu_pim or hot_cold as partit"})
     check_problem(json, "/serving/replicas/0/placement", told);
   json["serving"]["replicas"][0]["placement"]["kind"] = "random";
   CHECK(problems_of(json).empty());
