@@ -53,6 +53,16 @@ void tell(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
 }
 
+// As long as Hermes' authors had their solver run (Section IV-B). Told and not written: what is written does
+// not depend on the machine.
+std::vector<std::string> placement_warning(const RunResult& result) {
+  constexpr Seconds patience(120);
+  if (!result.neurons || result.neurons->placement <= patience) return {};
+  return {fmt::format(
+      "placing neurons took {:.0f} s: fewer buckets, a wider gap or a lower node_limit end it sooner",
+      result.neurons->placement.value())};
+}
+
 void write_results(ResultDirectory& directory, const FinishedRun& run, const RunArguments& arguments,
                    std::chrono::steady_clock::time_point started) {
   write_requests_csv(directory.file("requests.csv"), run.result);
@@ -110,6 +120,7 @@ int run(const RunArguments& arguments) {
   if (arguments.quiet) return code;
   tell_removed(directory.removed());
   tell(result.notes);
+  tell(placement_warning(result));
   if (arguments.timeline) tell(left_out_of_timeline(result));
   if (result.out_of_time && !result.stopped) tell({"stopped at simulated_time_limit_s"});
   fmt::print("{}", summary_table(finished, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
