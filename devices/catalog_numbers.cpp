@@ -3,6 +3,7 @@
 #include <array>
 
 #include "devices/catalog_rows.h"
+#include "models/memory/memory_row.h"
 
 namespace weir {
 
@@ -147,6 +148,14 @@ void close_row(Params& row) {
   row.value({"class", ""}, {}, Json(usual_class));
   row.value({"sources", ""}, {}, Json::object());
   row.close();
+}
+
+OtherRow memory_key() {
+  return {
+      {"memory",
+       "A name of `weir list memories`, the path of such a file, or keys over the device's own (or a base)."},
+      memory_rows,
+      memory_row_schema};
 }
 
 }  // namespace weir

@@ -56,6 +56,9 @@ struct OtherRow {
   Json (*schema)();  // of the key
 };
 
+// "memory", of devices that are one of the catalog's memories.
+OtherRow memory_key();
+
 // A class of devices, all of whose keys are its own: those that another class has too, it has by the lists
 // above.
 struct DeviceClass {

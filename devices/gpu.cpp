@@ -74,7 +74,7 @@ class Gpu final : public Device {
   std::string cannot_run(std::span<const KernelWork> all) const override { return lacks_a_peak(spec_, all); }
 
  private:
-  // Of a batch, every row uses each neuron that one of them does.
+  // Each row of a batch uses every neuron that one of them uses, as one GEMM gathers them all.
   KernelCost active(const Neurons& neurons, const KernelWork& work) const {
     KernelCost cost;
     for (const GemmShape& matrix : neuron_shapes(neurons, work))

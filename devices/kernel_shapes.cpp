@@ -15,7 +15,7 @@ std::vector<std::string> types_with_a_peak(const DeviceSpec& device) {
   return known;
 }
 
-// Of matrices; none of other kernels.
+// A kernel of matrices calculates in one type; other kernels give none.
 std::optional<DataType> calculates_in(const KernelWork& work) {
   if (const auto* neurons = work.as<Neurons>()) return neurons->activations;
   const Gemm* matrix = matrix_of(work);

@@ -153,15 +153,7 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
 
 const DeviceClass& dimm_class() {
   static const DeviceClass made = {
-      .name = "dimm",
-      .override = override_dimm,
-      .read = read_dimm,
-      .other_rows = {
-          {{"memory",
-            "A name of `weir list memories`, the path of such a file, or keys over the device's own "
-            "(or a base)."},
-           memory_rows,
-           memory_row_schema}}};
+      .name = "dimm", .override = override_dimm, .read = read_dimm, .other_rows = {memory_key()}};
   return made;
 }
 

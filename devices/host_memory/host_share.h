@@ -1,6 +1,7 @@
 #pragma once
-// What every memory of a host is to a device beside it: resources behind the device's own, a last memory, and
-// its part of power and price. Units are the memory's own to add. Used by those that implement HostMemory.
+// A memory of a host adds this to a device beside it, whichever it is: resources behind the device's own, a
+// last memory, and its part of power and price. Units are its own to add. Classes that implement HostMemory
+// call this.
 #include "devices/host_memory/host_memory.h"
 
 namespace weir {

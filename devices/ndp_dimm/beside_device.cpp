@@ -79,7 +79,8 @@ class BesideNeurons final : public DecodesElsewhere {
     return sum;
   }
 
-  // Of one that was expected to be active and is not, the matrices that find it out are read, for a sequence.
+  // A neuron that was expected to be active and is not has the matrices read that find it out, for one
+  // sequence.
   KernelCost compute(const Neurons& neurons, const ActiveNeurons& active, double sequences) const {
     Neurons finding_out = neurons;
     finding_out.behind = 0;
@@ -135,7 +136,7 @@ class BesideNeurons final : public DecodesElsewhere {
 }  // namespace
 
 Unit computing_unit(const char* name, int members) {
-  return {name, {KernelKind::neurons, KernelKind::decode_attention, KernelKind::copy}, {}, members};
+  return {name, {KernelKind::neurons, KernelKind::decode_attention, KernelKind::copy}, {}, members, true};
 }
 
 std::shared_ptr<const Device> beside_neurons(std::shared_ptr<const Device> device, const DeviceSpec& memory,

@@ -10,7 +10,10 @@ const CatalogNumbers& host_numbers() {
       {{"memory_capacity_gib", "Device memory as the driver reports it; more of it holds more KV cache."}},
       {{"memory_bandwidth_gb_per_s", "Of the device memory; decode steps follow it."}},
       {{"fp32_tflops", "Dense peak in 32-bit floating point."}},
-      {{"synchronisation_us", "With its launch: of whatever crosses the host's link."}, not_negative},
+      {{"synchronisation_us",
+        "A synchronisation of a device with its host, launch included: whatever crosses their link takes "
+        "it."},
+       not_negative},
   };
   return all;
 }

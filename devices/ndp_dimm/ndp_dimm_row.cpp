@@ -10,11 +10,14 @@ namespace {
 
 const CatalogNumbers& ndp_numbers() {
   static const CatalogNumbers all = {
-      {{"dimm_capacity_gib", "Of a DIMM; weights and KV caches lie on all of them."}},
+      {{"dimm_capacity_gib", "Capacity of a DIMM; weights and KV caches lie on all of them."}},
       {{"macs_per_cycle", "Multiply-accumulates of a multiplier of an NDP core, at 1 GHz."}},
-      {{"buffer_kib", "Of an NDP core; inputs beyond it are worked on in parts."}},
-      {{"synchronisation_us", "With its launch: of whatever crosses the host's link."}, not_negative},
-      {{"dimm_link_gb_per_s", "Of a link between two DIMMs, per direction."}},
+      {{"buffer_kib", "Buffer of an NDP core; inputs beyond it are worked on in parts."}},
+      {{"synchronisation_us",
+        "A synchronisation of a device with its host, launch included: whatever crosses their link takes "
+        "it."},
+       not_negative},
+      {{"dimm_link_gb_per_s", "Bandwidth of a link between two DIMMs, per direction."}},
   };
   return all;
 }
@@ -24,9 +27,9 @@ const CatalogCount ndp_counts[] = {
       "NDP-DIMMs of the node, dealt out to its devices; capacity, bandwidth, power and price are so many "
       "times a DIMM's. null: as the catalog has it."},
      64},
-    {{"dimms_per_channel", "That share the bus of a channel. null: as the catalog has it."}, 16},
+    {{"dimms_per_channel", "DIMMs that share the bus of a channel. null: as the catalog has it."}, 16},
     {{"ranks_per_dimm", "Ranks of a DIMM, which its core reads at once. null: as the catalog has it."}, 16},
-    {{"multipliers", "Of the NDP core of a DIMM. null: as the catalog has it."}, 4096},
+    {{"multipliers", "Multipliers of the NDP core of a DIMM. null: as the catalog has it."}, 4096},
 };
 
 void override_ndp_dimm(Json& row, Params& params) {
@@ -99,15 +102,7 @@ std::shared_ptr<const Device> read_ndp_dimm(const std::string& kind, const Json&
 
 const DeviceClass& ndp_dimm_class() {
   static const DeviceClass made = {
-      .name = "ndp_dimm",
-      .override = override_ndp_dimm,
-      .read = read_ndp_dimm,
-      .other_rows = {
-          {{"memory",
-            "A name of `weir list memories`, the path of such a file, or keys over the device's own "
-            "(or a base)."},
-           memory_rows,
-           memory_row_schema}}};
+      .name = "ndp_dimm", .override = override_ndp_dimm, .read = read_ndp_dimm, .other_rows = {memory_key()}};
   return made;
 }
 

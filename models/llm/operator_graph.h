@@ -110,7 +110,7 @@ struct StageGraph {
   };
   Weights weights = {};
 
-  // What steps of decodes alone run; null: the same operators but for those of prompts.
+  // Steps of decodes alone run this; null: they run the same operators but for those of prompts.
   std::shared_ptr<const StageGraph> of_decodes = {};
 
   // Exceptions: operators that wait for single ones of the part before, or of the time before, not for all

@@ -61,6 +61,8 @@ struct Unit {
   std::vector<KernelKind> kinds;  // that it runs
   std::vector<Port> ports = {Port{}};
   int members = 1;  // alike, side by side, each with its own share of an operator (PIM channels)
+  // They share what lies in the one channel of a memory; else each has a channel of its own.
+  bool share_channel = false;
 
   bool runs(KernelKind kind) const { return std::ranges::find(kinds, kind) != kinds.end(); }
 };

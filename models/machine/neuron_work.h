@@ -1,7 +1,7 @@
 #pragma once
-// What a step does of a layer's neurons, where activations are sparse: a token needs the rows and columns of
-// matrices that belong to its active neurons. It differs from layer to layer and from step to step. The
-// engine finds it out, an operator says which of it is its own (Operator::neurons), devices price it. Pure
+// A step computes some of a layer's neurons, where activations are sparse: a token needs the rows and columns
+// of matrices that belong to its active neurons. They differ from layer to layer and from step to step. The
+// engine finds them out, an operator says which are its own (Operator::neurons), devices price them. Pure
 // values.
 #include <cstddef>
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace weir {
 
-// Of one place in one layer: a unit, or one of its members.
+// A place (a unit, or one of its members) has so many to do in one layer.
 struct ActiveNeurons {
   double read = 0;      // expected to be active: the matrices that lead to them are read
   double computed = 0;  // of these, those that are: the matrix behind them is read too
   double uses = 0;      // computed, each counted for every sequence that needs it
 };
 
-// Of a step, by what an operator does (Operator::neurons) and by layer.
+// A step has these, by what an operator does (Operator::neurons) and by layer.
 class NeuronLoads {
  public:
   NeuronLoads() = default;

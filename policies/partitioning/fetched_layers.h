@@ -5,7 +5,7 @@
 
 namespace weir {
 
-// Of all GEMMs of a part, once.
+// The GEMMs of a part read these, each once.
 Bytes weights_of(const OperatorGraph& operators);
 
 inline bool is_layer(const Part& part) {

@@ -48,11 +48,7 @@ class GpuPim final : public PartitioningPolicy {
           "of the node host memory such as dimm_pim (the device has {})",
           unit_names(units)));
     const Unit& attending = units[static_cast<std::size_t>(memory)];
-    if (spare_memory_ && attending.runs(KernelKind::neurons))
-      throw UnfitKey("spare_memory", fmt::format("cannot be true beside {}, over whose members each KV cache "
-                                                 "is spread",
-                                                 attending.name));
-    return split(placed, {memory, host_link(units), attending.members});
+    return split(placed, {memory, host_link(units), attending.share_channel ? 1 : attending.members});
   }
 
   HostMemoryUse host_memory() const override { return {.kv_caches = true, .spare = spare_memory_}; }

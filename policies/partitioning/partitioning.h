@@ -19,7 +19,7 @@ struct UnfitKey : std::invalid_argument {
   std::string key;
 };
 
-// What a policy keeps in the memory of the node's host, where one stands among its devices.
+// A policy keeps these in the memory of the node's host, where one stands among its devices.
 struct HostMemoryUse {
   bool kv_caches = false;  // decodes attend there, if that memory can
   bool spare = false;      // but to those for whose KV cache the device's own memory has room
@@ -37,7 +37,7 @@ class PartitioningPolicy {
   // some. Throws std::invalid_argument if the device lacks a unit it needs.
   virtual StageGraph place(StageGraph stage, std::span<const Unit> units) const = 0;
   virtual HostMemoryUse host_memory() const { return {}; }
-  // Of a policy that computes active neurons alone; null: it computes whole matrices.
+  // A policy that computes active neurons alone says how; null: it computes whole matrices.
   virtual const NeuronUse* neurons() const { return nullptr; }
 };
 

@@ -36,7 +36,7 @@ class WeightsInHost final : public PartitioningPolicy {
   HostMemoryUse host_memory() const override { return {.weights = true}; }
 
  private:
-  // What no layer has (embeddings, norms, the LM head) stays on the device.
+  // Embeddings, norms and the LM head, which no layer has, stay on the device.
   Bytes room_for_layers(const StageGraph& placed) const {
     Bytes others = placed.weights.all;
     for (const Part& part : placed.parts)

@@ -38,17 +38,21 @@ std::optional<std::string> default_of(const Catalog<Interface>& table) {
   return {};
 }
 
+// As it is when no key is given; one that is required is 0 or empty then.
+template <class Interface>
+std::shared_ptr<const Interface> made_by_defaults(std::shared_ptr<const Interface> (*make)(Params&)) {
+  const Json nothing = Json::object();
+  Reading reading("");
+  Params params(reading, nothing);
+  return make(params);
+}
+
 // The names, for messages, of those that are as `holds` says when all of their keys have defaults.
 template <class Interface, class Predicate>
 std::vector<std::string> names_of(const Catalog<Interface>& table, const Predicate& holds) {
   std::vector<std::string> names;
-  const Json nothing = Json::object();
-  for (const auto& entry : table) {
-    Reading reading("");
-    Params params(reading, nothing);
-    const std::shared_ptr<const Interface> made = entry.make(params);
-    if (made && holds(*made)) names.push_back(entry.name);
-  }
+  for (const auto& entry : table)
+    if (const auto made = made_by_defaults(entry.make); made && holds(*made)) names.push_back(entry.name);
   return names;
 }
 

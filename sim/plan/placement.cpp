@@ -234,11 +234,11 @@ class Placer {
       return reading_.problem("/collectives",
                               "cannot be \"flows\" where operators overlap, as those of " + pointer + " do");
     fit_kv_cache(s_, replica, pointer, reading_);
-    if (replica.spec.partitioning->neurons()) plan_neurons(replica, pointer);
+    if (replica.spec.partitioning->neurons()) plan_its_neurons(replica, pointer);
   }
 
   // Active neurons are followed a token at a time, one stage and one batch.
-  void plan_neurons(ReplicaPlan& replica, const std::string& pointer) {
+  void plan_its_neurons(ReplicaPlan& replica, const std::string& pointer) {
     const ReplicaSpec& spec = replica.spec;
     bool alone = true;
     const auto refuse = [&](const char* key, const char* why) {
@@ -253,8 +253,8 @@ class Placer {
     if (!alone) return;
     try {
       gather(reading_, "/workload/activity", [&] {
-        replica.neurons = weir::plan_neurons(s_.model, replica.rank, replica.stages[0],
-                                             s_.workload.activity.get(), s_.seed);
+        replica.neurons =
+            plan_neurons(s_.model, replica.rank, replica.stages[0], s_.workload.activity.get(), s_.seed);
       });
     } catch (const UnfitKey& refused) {
       reading_.problem(pointer + "/partitioning/" + refused.key, refused.what());

@@ -10,6 +10,7 @@
 
 #include "devices/actor/clock.h"
 #include "sim/serving/handovers.h"
+#include "sim/serving/neurons/neuron_starts.h"
 #include "sim/serving/platform/engine.h"
 #include "sim/serving/predictors.h"
 #include "sim/serving/router.h"
@@ -27,7 +28,6 @@ class Simulation {
 
  private:
   void build_replica(const ReplicaPlan& plan, const ReplicaPlace& place);
-  std::unique_ptr<NeuronTables> tables_for(const ReplicaPlan& plan);
   void clients();
   void open_loop();
   void submit(std::int32_t request);
@@ -53,7 +53,7 @@ class Simulation {
       positions_after_prompt_;  // of decode replicas: a request may be at two
   std::vector<std::unique_ptr<Server>> servers_;
   Predictors predictors_;
-  std::map<const ReplicaPlan*, StartMapping> mappings_;
+  NeuronStarts neuron_starts_;
   Router router_;
   Handovers handovers_;
   StepModels step_models_;
@@ -101,7 +101,7 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
                             number](std::int32_t request) { handovers_.prompt_begins(request, number); },
           .prompt_lost = [this](std::int32_t request) { handovers_.prompt_lost(request); }});
   replica->expect(predictors_.times_for(plan));
-  if (plan.neurons) replica->follow(tables_for(plan));
+  if (plan.neurons) replica->follow(neuron_starts_.tables_for(plan, recorder_.result()));
   charged_.insert(charged_.end(), place.size(), &plan.rank.on->spec());
   servers_.push_back(std::make_unique<Server>(
       std::move(replica),
@@ -116,19 +116,6 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
           .flows_cross_links = cluster_.has_links(),
           .layerwise = plan.spec.hands_over_layerwise() ? &handovers_ : nullptr}));
   router_.add(*servers_.back());
-}
-
-// Alike replicas start from one mapping.
-std::unique_ptr<NeuronTables> Simulation::tables_for(const ReplicaPlan& plan) {
-  std::optional<NeuronTotals>& totals = recorder_.result().neurons;
-  if (!totals) totals.emplace();
-  const auto [start, first] = mappings_.try_emplace(&plan);
-  if (first) {
-    start->second = start_mapping(*plan.neurons);
-    totals->gap = std::max(totals->gap, start->second.mapping.gap);
-    totals->placement += start->second.took;
-  }
-  return std::make_unique<NeuronTables>(plan.neurons, plan.rank, start->second.mapping, *totals);
 }
 
 // By the device that ended the run.

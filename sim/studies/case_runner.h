@@ -1,8 +1,6 @@
 #pragma once
 // Scenarios of a study, each simulated in a child process, reduced to the figures that are compared.
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,11 +8,6 @@
 #include "sim/core/params.h"
 
 namespace weir {
-
-struct NeuronResult {  // of replicas that compute active neurons alone
-  double accuracy = 0, recall = 0, swapped_gb = 0, remapped_gb = 0;
-  double placement_gap = 0, placement_s = 0;  // of the offline mapping; the latter is wall time
-};
 
 struct CaseResult {
   double ttft_mean_ms = 0, ttft_p50_ms = 0, tpot_mean_ms = 0, tpot_p50_ms = 0, e2e_mean_ms = 0,
@@ -24,11 +17,9 @@ struct CaseResult {
   // Means over the devices and their time: of the peak rate, of the memory's bandwidth, of the unit that
   // attends in memory ("pim", "pim_blocked", "ranksets", "host_cpu"; 0: none).
   double flops_utilisation = 0, memory_utilisation = 0, pim_utilisation = 0;
-  double device_watts = 0;  // of a device
-  double makespan_s = 0, dollars_per_hour = 0;
-  std::map<std::string, double> busy_s = {};  // by the name of a unit, the mean of its members and of devices
-  std::optional<NeuronResult> neurons = {};
-  std::string error = {};  // why there are no figures
+  double device_watts = 0;      // of a device
+  double dollars_per_hour = 0;  // of all devices
+  std::string error;            // why there are no figures
 };
 
 struct Case {

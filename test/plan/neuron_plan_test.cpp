@@ -1,4 +1,4 @@
-// What is refused of systems that compute active neurons alone: all at once, where it stands, in words.
+// Systems that compute active neurons alone are refused all at once, where it stands, in words.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>

@@ -3,7 +3,7 @@
 
 #include "sim/studies/hermes/decoding.h"
 #include "sim/studies/hermes/study.h"
-#include "test/app/scratch_directory.h"
+#include "test/app/run_weir.h"
 
 using namespace weir;
 using namespace weir::hermes;
@@ -75,11 +75,11 @@ TEST_CASE("hermes: decodes by themselves take as long as the engine's") {
     ++tokens;
   });
   CHECK(tokens == output_tokens - 1);
-  const CaseResult served =
-      run_cases({{"decodes", scenario_of(run, "paper")}}, {.reference = {}, .files = {}, .progress = {}})[0];
-  CHECK(served.error.empty());
-  CHECK(1e3 * seconds / tokens == Approx(served.tpot_mean_ms).epsilon(1e-6));
-  CHECK(served.busy_s.contains("ndp_dimms"));
-  REQUIRE(served.neurons);
-  CHECK(served.neurons->accuracy > 0.9);
+  const ScratchDirectory scratch;
+  test::write(scratch / "decodes.json", scenario_of(run, "paper").dump());
+  REQUIRE(test::run_weir({"run", "decodes.json", "--out", "a"}, {.folder = scratch.path()}).code == 0);
+  const Json served = read_json_file(scratch / "a/summary.json");
+  CHECK(1e3 * seconds / tokens == Approx(served["mean_tpot_ms"].get<double>()).epsilon(1e-6));
+  CHECK(served["devices"][0]["units"].contains("ndp_dimms"));
+  CHECK(served["neurons"]["accuracy"] > 0.9);
 }

@@ -13,7 +13,7 @@ enum class NdpFunction { relu, softmax };
 
 struct NdpCore {
   int multipliers = 256;  // Table II; Figure 16 has 32 to 512
-  // Of one multiplier. 128 bits in a bit-serial manner, eight FP16 values at once (Section IV-A): read
+  // A multiplier works on 128 bits in a bit-serial manner, eight FP16 values at once (Section IV-A): read
   // literally, eight every 16 cycles. Other readings are 1 and 8.
   double macs_per_cycle = 0.5;
   Seconds cycle{1e-9};         // 1 GHz (Table II)

@@ -117,10 +117,8 @@ std::shared_ptr<const PartitioningPolicy> make_active_weights_in_host_partitioni
   NeuronUse use;
   use.predictor = NeuronPredictor::perfect;
   use.followed_layers = read_followed_layers(params);
-  Reading nothing("");
-  const Json defaults = Json::object();
-  Params usual(nothing, defaults);
-  return std::make_shared<ActiveWeightsInHost>(make_device_only_partitioning(usual), width, std::move(use));
+  return std::make_shared<ActiveWeightsInHost>(made_by_defaults(make_device_only_partitioning), width,
+                                               std::move(use));
 }
 
 }  // namespace weir

@@ -72,8 +72,8 @@ std::shared_ptr<const PartitioningPolicy> make_hot_cold_partitioning(Params& par
                             {"kind", "See `weir list policies`."});
   use.predictor = params.choice(
       {"predictor",
-       "Of the MLP's active neurons, from a state of each (token), from the active ones of the layer before "
-       "(layer), from both (Hermes, Section IV-C 1), or what will be true."},
+       "Expects active neurons of the MLP by a state of each (token), by the active ones of the layer before "
+       "(layer), by both (Hermes, Section IV-C 1), or knows what will be true."},
       neuron_predictors(), "token_and_layer");
   use.adjusts = params.flag({"adjust",
                              "Hot neurons are swapped into the device beside the projection (Hermes, Section "
@@ -88,11 +88,8 @@ std::shared_ptr<const PartitioningPolicy> make_hot_cold_partitioning(Params& par
                                    "that were active, as the paper's accuracy needs."},
                                   false);
   use.followed_layers = read_followed_layers(params);
-  // Of prompts: attention on the device, what follows from it in the host's memory.
-  Reading nothing("");
-  const Json defaults = Json::object();
-  Params usual(nothing, defaults);
-  return std::make_shared<HotCold>(make_gpu_pim_partitioning(usual), room, std::move(use));
+  // Prompts are attended to on the device, and their keys and values go to the host's memory.
+  return std::make_shared<HotCold>(made_by_defaults(make_gpu_pim_partitioning), room, std::move(use));
 }
 
 }  // namespace weir

@@ -17,8 +17,12 @@ inline bool is_in_mlp(const Operator& op) {
 inline bool is_qkv(const Operator& op) {
   return op.name == "qkv_proj";
 }
+// The dense matrix between both blocks, beside which neurons move.
+inline bool is_projection(const Operator& op) {
+  return op.name == "o_proj";
+}
 
-// Of each block, as many neurons with these matrices.
+// A layer has so many neurons of each block, with these matrices.
 struct LayerNeurons {
   PerBlock<Neurons> kernels;
   PerBlock<std::int64_t> count;

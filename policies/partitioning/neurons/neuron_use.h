@@ -1,7 +1,7 @@
 #pragma once
-// What a partitioning policy that computes active neurons alone asks of the engine, which follows them token
+// A partitioning policy that computes active neurons alone asks this of the engine, which follows them token
 // by token (sim/serving/neurons): where each one is to be, how the active ones are predicted, and what
-// changes while tokens are generated. And the words that both have for an operator's part in it.
+// changes while tokens are generated. Both have the same words for an operator's part in it.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,11 +11,12 @@
 
 namespace weir {
 
-// What an operator does of a layer's neurons: those that are computed on the device; in its host's memory, by
-// the members of a unit there; brought into the device over its link; moved between pairs of those members.
+// An operator does one of these for a layer's neurons: computes them on the device, or in its host's memory
+// by the members of a unit there; brings them into the device over its link; moves them between pairs of
+// those members.
 enum class NeuronTask { on_device, in_host, swapped, moved };
 
-// Of a task and block, as Operator::neurons and NeuronLoads have it.
+// Operator::neurons and NeuronLoads number tasks and blocks so.
 inline constexpr int neuron_loads = 8;
 constexpr int neuron_load(NeuronTask task, NeuronBlock block) {
   return 2 * static_cast<int>(task) + static_cast<int>(block);

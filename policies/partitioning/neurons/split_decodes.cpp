@@ -80,7 +80,7 @@ class Splitter {
     result.row = hidden_row();
   }
 
-  // What a layer passes on and a block of neurons reads, but for attention.
+  // A layer passes this on, and each block of neurons reads it.
   Bytes hidden_row() const {
     const Neurons& qkv = neurons_.kernels.attention;
     return Bytes(static_cast<double>(neurons_.count.attention) * bytes_per_element(qkv.outputs));
@@ -133,7 +133,7 @@ class Splitter {
 
   void project(Vertex v) {
     const std::vector<Vertex> inputs = needs(v, true);
-    if (from_[v].name == "o_proj") add_moves(inputs);
+    if (is_projection(from_[v])) add_moves(inputs);
     made(v, add(from_[v], units_.device, inputs), true);
   }
 

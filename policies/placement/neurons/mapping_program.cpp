@@ -61,7 +61,7 @@ class MappingProgram {
     std::vector<Bucket> buckets;
   };
 
-  // Of the program: all neurons on the DIMMs take 1e4 of it, see integer_program.h.
+  // The program counts time in this: all neurons on the DIMMs take 1e4 of it, see integer_program.h.
   Seconds time_unit() const {
     Seconds all;
     for (const NeuronLayer& layer : layers_)

@@ -21,7 +21,7 @@ struct NeuronSites {
 };
 using LayerSites = PerBlock<NeuronSites>;
 
-// What one active neuron of a block costs.
+// One active neuron of a block costs this.
 struct NeuronCost {
   Bytes bytes;                    // M_i of Table I
   Seconds gpu_time, dimm_time;    // T_l of Table I: on the GPU, on its one DIMM

@@ -1,4 +1,4 @@
-// What Hermes' Figure 13 calls random: any neurons on the GPU until it is full, any DIMM with room as each
+// Hermes' Figure 13 calls this random: any neurons on the GPU until it is full, any DIMM with room as each
 // one's home.
 #include <algorithm>
 #include <boost/random/uniform_int_distribution.hpp>

@@ -117,15 +117,14 @@ Json prediction_error(const RunResult& run, std::optional<double> PredictionErro
   return replicas > 0 ? Json(sum / replicas) : Json(nullptr);
 }
 
-// Of the MLP's neurons, over all tokens: how many were told right, how many of the active ones were found,
-// and how many of those expected were active. Null where none was predicted.
 Json neurons_json(const NeuronTotals& totals) {
   const PredictionCounts& all = totals.predictions;
-  const double wrong = all.active + all.predicted - 2 * all.both;
-  const auto of = [](double part, double whole) { return whole > 0 ? Json(part / whole) : Json(nullptr); };
-  return {{"accuracy", of(all.neurons - wrong, all.neurons)}, {"recall", of(all.both, all.active)},
-          {"precision", of(all.both, all.predicted)},         {"swapped_gb", totals.swapped.value() / 1e9},
-          {"remapped_gb", totals.remapped.value() / 1e9},     {"placement_gap", totals.gap}};
+  const auto or_null = [](const std::optional<double>& share) {
+    return share ? Json(*share) : Json(nullptr);
+  };
+  return {{"accuracy", or_null(all.accuracy())},          {"recall", or_null(all.recall())},
+          {"precision", or_null(all.precision())},        {"swapped_gb", totals.swapped.value() / 1e9},
+          {"remapped_gb", totals.remapped.value() / 1e9}, {"placement_gap", totals.gap}};
 }
 
 // vLLM writes "inf" for a rate without end; JSON has no such number.

@@ -133,13 +133,14 @@ void prefetches(Table& table, const RunResult& result) {
 }
 
 void neurons(Table& table, const RunResult& result) {
-  if (!result.neurons || result.neurons->predictions.active == 0) return;
-  const PredictionCounts& all = result.neurons->predictions;
+  if (!result.neurons) return;
+  const std::optional<double> recall = result.neurons->predictions.recall(),
+                              precision = result.neurons->predictions.precision();
+  if (!recall || !precision) return;  // none was predicted
   table.row("Neurons",
             fmt::format("of the active ones {} predicted, of those predicted {} active; {} GB swapped, {} "
                         "GB remapped",
-                        percent(all.both / all.active), percent(all.both / all.predicted),
-                        shown(result.neurons->swapped.value() / 1e9),
+                        percent(*recall), percent(*precision), shown(result.neurons->swapped.value() / 1e9),
                         shown(result.neurons->remapped.value() / 1e9)));
 }
 

@@ -139,6 +139,10 @@ bool ReproduceOptions::wants(const std::string& id) const {
          std::ranges::any_of(only, [&](const std::string& part) { return contains(id, part); });
 }
 
+void add_note(ReproducedRow& row, const std::string& text) {
+  if (!text.empty()) row.note += (row.note.empty() ? "" : "; ") + text;
+}
+
 void add_part(ReproducedRows& rows, const char* id, const std::function<void(ReproducedRows&)>& part) {
   ReproducedRows more;
   try {

@@ -23,6 +23,8 @@ struct ReproducedRow {
   bool within() const;  // every bound there is holds; of a row that is judged
 };
 
+void add_note(ReproducedRow& row, const std::string& text);  // behind what it has; none of ""
+
 // Appends a part of a study. A run of it that failed costs its rows, not the study: one row says why, and is
 // not within.
 using ReproducedRows = std::vector<ReproducedRow>;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "policies/partitioning/neurons/neuron_kernels.h"
+
 namespace weir {
 namespace {
 
@@ -21,9 +23,7 @@ class Prices {
 
   const std::vector<std::size_t>& members() const { return members_; }
 
-  const Operator* named(const char* name) const {
-    return found([&](const Operator& op) { return op.name == name; });
-  }
+  const Operator* projection() const { return found(is_projection); }
 
   const Operator* computing(NeuronTask task, NeuronBlock block) const {
     return found([&](const Operator& op) {
@@ -34,11 +34,11 @@ class Prices {
   std::optional<NeuronLink> link(NeuronTask task, NeuronBlock block) const {
     const Operator* op = found([&](const Operator& o) { return o.neurons == neuron_load(task, block); });
     if (!op) return {};
-    const Line line = over(*op, 1, 1001);
+    const Line line = over(*op, 1, 1001);  // a line: any two will do
     return NeuronLink{line.fixed, line.each};
   }
 
-  // Of a copy of results between both sides, one way.
+  // A copy of results between both sides takes this, one way.
   Seconds synchronisation() const {
     Seconds longest{};
     for (std::size_t v = 0; v < boost::num_vertices(layer_); ++v)
@@ -50,10 +50,12 @@ class Prices {
   struct Line {
     Seconds fixed, each;
   };
-  // What a neuron more takes between so many and so many, on every member alike.
+  // A neuron more takes this between so many and so many, on every member alike.
   Line over(const Operator& op, double few, double many) const {
     const Seconds first = time(op, few), second = time(op, many);
     const Seconds each = 1 / (many - few) * (second - first);
+    // A step of GEMM tiles between the two may make the slope larger than the first point has: nothing starts
+    // below 0.
     return {std::max(Seconds(0), first - few * each), each};
   }
 
@@ -152,7 +154,7 @@ std::shared_ptr<const NeuronPlan> plan_neurons(const Architecture& model, const 
   }
   const Prices prices(rank, layer.operators);
   plan->members = prices.members();
-  if (const Operator* projection = prices.named("o_proj")) plan->projection = *projection;
+  if (const Operator* projection = prices.projection()) plan->projection = *projection;
   if (plan->use.placement) plan->machine = machine_of(*plan, rank, placed, prices);
   for (const NeuronBlock block : neuron_blocks) {
     plan->swaps[block] = prices.link(NeuronTask::swapped, block);

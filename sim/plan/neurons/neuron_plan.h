@@ -1,7 +1,6 @@
 #pragma once
-// What follows from a scenario for a replica that computes active neurons alone (NeuronUse): how many there
-// are, which may be active, and what each costs where. Serving follows them token by token
-// (sim/serving/neurons).
+// A scenario's plan for a replica that computes active neurons alone (NeuronUse): how many there are, which
+// may be active, and what each costs where. Serving follows them token by token (sim/serving/neurons).
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,9 +33,9 @@ struct NeuronPlan {
   std::int64_t followed(std::int64_t layer) const { return layer * counts.layers / layers; }
 };
 
-// Of a replica of one stage that is placed, whose policy computes neurons. `activity` may be null. Throws
-// UnfitKey or std::invalid_argument where the policy's keys do not fit the model, and ConfigError, with
-// pointers relative to `activity`, where that is of another model.
+// `rank` is of a replica of one stage, `placed`, whose policy computes neurons; `activity` may be null.
+// Throws UnfitKey or std::invalid_argument where the policy's keys do not fit the model, and ConfigError,
+// with pointers relative to `activity`, where that is of another model.
 std::shared_ptr<const NeuronPlan> plan_neurons(const Architecture& model, const Rank& rank,
                                                const StageGraph& placed, const NeuronActivity* activity,
                                                std::uint64_t seed);

@@ -45,7 +45,7 @@ double NeuronMoves::go_on(std::int64_t layer, NeuronBlock block, Seconds project
     left.insert(left.end(), chosen.begin() + static_cast<std::ptrdiff_t>(gone),
                 chosen.begin() + static_cast<std::ptrdiff_t>(end));
     const auto count = static_cast<double>(gone - begin);
-    links[std::min(link, links.size() - 1)] = {count, count, count};
+    links[link] = {count, count, count};
     moved += count;
     begin = end;
   }

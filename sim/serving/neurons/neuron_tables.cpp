@@ -1,7 +1,6 @@
 #include "sim/serving/neurons/neuron_tables.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "policies/placement/neurons/online/adjustment.h"
 #include "policies/placement/neurons/online/indices.h"
@@ -22,24 +21,6 @@ void add(ActiveNeurons& sum, std::uint16_t uses) {
 }
 
 }  // namespace
-
-StartMapping start_mapping(const NeuronPlan& plan) {
-  const auto began = std::chrono::steady_clock::now();
-  StartMapping start;
-  if (plan.use.placement) {
-    const NeuronProfile profile(plan);
-    start.mapping = plan.use.placement->place(plan.machine, profile.layers(), plan.seed);
-  } else {
-    LayerSites all;
-    for (const NeuronBlock block : neuron_blocks) {
-      all[block].on_gpu.assign(static_cast<std::size_t>(plan.counts.of(block)), 1);
-      all[block].dimm.assign(static_cast<std::size_t>(plan.counts.of(block)), 0);
-    }
-    start.mapping.layers.assign(static_cast<std::size_t>(plan.counts.layers), all);
-  }
-  start.took = Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
-  return start;
-}
 
 NeuronTables::NeuronTables(std::shared_ptr<const NeuronPlan> plan, const Rank& rank,
                            const NeuronMapping& start, NeuronTotals& totals)

@@ -13,13 +13,6 @@
 
 namespace weir {
 
-// The offline mapping, which alike replicas start from. Times itself.
-struct StartMapping {
-  NeuronMapping mapping;
-  Seconds took;
-};
-StartMapping start_mapping(const NeuronPlan& plan);
-
 class NeuronTables {
  public:
   NeuronTables(std::shared_ptr<const NeuronPlan> plan, const Rank& rank, const NeuronMapping& start,
@@ -29,9 +22,10 @@ class NeuronTables {
     std::int32_t request;
     std::int64_t prompt_tokens;
   };
-  // Of a step of decodes, in which each generates a token. Valid until the next call.
+  // Each sequence generates a token in this step of decodes, which has these loads. Valid until the next
+  // call.
   const NeuronLoads* next(std::span<const Sequence> sequences, const BatchShape& batch);
-  // Of a step with prompts, which computes all neurons: decodes in it go on by a token.
+  // A step with prompts computes all neurons: decodes in it go on by a token.
   void pass(std::span<const Sequence> decodes);
   void forget(std::int32_t request);
 

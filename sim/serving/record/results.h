@@ -81,9 +81,19 @@ struct PredictionCounts {
     neurons += o.neurons, active += o.active, predicted += o.predicted, both += o.both;
     return *this;
   }
+  // Shares: of neurons that were told right, of active ones that were found, of expected ones that were
+  // active. None where there are none of these.
+  std::optional<double> accuracy() const { return share(neurons - active - predicted + 2 * both, neurons); }
+  std::optional<double> recall() const { return share(both, active); }
+  std::optional<double> precision() const { return share(both, predicted); }
+
+ private:
+  static std::optional<double> share(double part, double whole) {
+    return whole > 0 ? std::optional(part / whole) : std::nullopt;
+  }
 };
 
-// Of the replicas that compute active neurons alone.
+// Replicas that compute active neurons alone have these together.
 struct NeuronTotals {
   PredictionCounts predictions;
   Bytes swapped, remapped;

@@ -68,7 +68,7 @@ Breakdown breakdown(const HermesRun& run) {
   return sum;
 }
 
-// Of the multiplications with matrices, the share that is done on DIMMs.
+// DIMMs do this share of all multiplications with matrices.
 double share_on_dimms(const HermesRun& run) {
   Decoding decoding(run, "paper");
   double on = 0, all = 0;

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "sim/plan/plan.h"
-#include "sim/serving/neurons/neuron_tables.h"
+#include "sim/serving/neurons/neuron_starts.h"
 #include "sim/step/played_step.h"
 #include "sim/studies/hermes/runs.h"
 
@@ -26,7 +26,7 @@ class Decoding {
   // Calls back with each step's batch, the first of which the prompt's step has generated a token for.
   void each_token(const std::function<void(const BatchShape&)>& action);
 
-  // Those alone for which it holds; the others take no time, and nobody waits for them.
+  // The operators alone for which `keep` holds; the others take no time, and nobody waits for them.
   using Keep = std::function<bool(const OperatorGraph&, std::size_t vertex)>;
   StageGraph only(const Keep& keep) const;
 

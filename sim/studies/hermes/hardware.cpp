@@ -1,5 +1,5 @@
-// What the rest stands on: a DIMM's bandwidth by the bank model, the GPU's room for weights, the predictor's
-// tables, and what both systems cost.
+// The numbers that all runs stand on: a DIMM's bandwidth by the bank model, the GPU's room for weights, the
+// predictor's tables.
 #include "models/memory/memory_spec.h"
 #include "models/memory/ndp_dimm/ndp_dimm_costs.h"
 #include "policies/placement/neurons/online/predictor.h"

@@ -16,7 +16,7 @@ std::shared_ptr<const NeuronPlan> plan_of(double density, const char* predictor)
 }
 
 double accuracy(const PredictionCounts& c) {
-  return 1 - (c.active + c.predicted - 2 * c.both) / c.neurons;
+  return c.accuracy().value();
 }
 
 PredictionCounts predicted_by(const char* predictor, double density) {
@@ -98,7 +98,7 @@ void add_prediction(const Runs&, const Folder& folder, Rows& rows) {
       "neurons follow the one of their rank, and both {:.3f}",
       dense.text(), sparse.text(), accuracy(other.first_parent), accuracy(other.both_parents));
   add_row(rows, "predictor_recall", "share of active neurons that were found: density 0.20", {},
-          alike(dense.both.both / dense.both.active), {0.78, 0.90})
+          alike(dense.both.recall().value()), {0.78, 0.90})
       .note = "the others are not computed, which costs quality, not time";
   add_row(rows, "predictor_last_token", "told right by \"as for the last token\": density 0.20", {},
           alike(accuracy(other.last_token)))
@@ -106,7 +106,7 @@ void add_prediction(const Runs&, const Folder& folder, Rows& rows) {
   OutputFile file(folder / "prediction.csv");
   file.text("rule,accuracy,recall,precision\n");
   const auto print = [&](const char* rule, const PredictionCounts& c) {
-    file.print("{},{:.5g},{:.5g},{:.5g}\n", rule, accuracy(c), c.both / c.active, c.both / c.predicted);
+    file.print("{},{:.5g},{:.5g},{:.5g}\n", rule, accuracy(c), c.recall().value(), c.precision().value());
   };
   print("token and layer", dense.both);
   print("token alone", dense.token);

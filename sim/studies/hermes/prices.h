@@ -7,7 +7,7 @@ namespace weir::hermes {
 inline constexpr double hermes_dollars = 2500, tensorrt_dollars = 50000;  // Section V-F
 
 inline constexpr const char* price_columns = "paper_dollars,dollars_per_hour,dollars_per_million_tokens";
-// Of a run's figures in the paper set.
+// The price columns of a run, by its figures in the paper set.
 inline std::string prices(const CaseResult& result, std::optional<double> paper_dollars) {
   if (!result.error.empty()) return ",,";
   return fmt::format("{},{:.5g},{:.5g}", csv(paper_dollars), result.dollars_per_hour,

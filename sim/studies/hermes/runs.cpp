@@ -57,7 +57,8 @@ Json host_of(const HermesRun& run) {
 Json partitioning(const HermesRun& run, const std::string& assumptions) {
   Json policy = {{"kind", run.system->partitioning}};
   policy.update(run.system->policy);
-  // Those that fetch layers have buffers of two beside these (4 GB of OPT-66B), so no more than the paper's.
+  // Policies that fetch layers have buffers of two beside these (4 GB of OPT-66B): no more than the paper's
+  // 20 GB fits, in either set.
   const bool fetches = policy["kind"] == "weights_in_host";
   if (run.system->has_room_key)
     policy["on_device_gb"] = gpu_room_gb(run.gpu, fetches ? "paper" : assumptions);

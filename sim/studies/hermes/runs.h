@@ -48,7 +48,7 @@ struct ServerRun {
   int tensor = 1, pipeline = 1, batch = 1;
 };
 
-// What both are to StudyRuns.
+// StudyRuns takes either.
 struct AnyRun {
   AnyRun(HermesRun hermes) : paper_only(hermes.paper_only), hermes(std::move(hermes)) {}
   AnyRun(ServerRun run) : paper_only(true), server(run) {}  // no set has other A100s

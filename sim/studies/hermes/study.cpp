@@ -71,10 +71,6 @@ ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::opti
   return rows.emplace_back(std::move(row));
 }
 
-void add_note(ReproducedRow& row, const std::string& text) {
-  if (!text.empty()) row.note += (row.note.empty() ? "" : "; ") + text;
-}
-
 std::string csv(const std::optional<double>& value) {
   return value ? fmt::format("{:.5g}", *value) : "";
 }

@@ -41,8 +41,7 @@ struct Bounds {
 // Judged within these; neither: reported.
 ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
                        const InSets& simulated, Bounds paper = {}, Bounds physical = {});
-void add_note(ReproducedRow& row, const std::string& text);  // none of ""
-std::string csv(const std::optional<double>& value);         // empty where there is none
+std::string csv(const std::optional<double>& value);  // empty where there is none
 
 inline const std::vector<const char*> opt_models = {"opt13b", "opt30b", "opt66b"},
                                       large_models = {"opt30b", "opt66b", "falcon40b", "llama2_70b"};
@@ -63,9 +62,9 @@ struct RatioRow {
   const char* note = "";
 };
 void want_ratios(Runs& runs, const std::vector<RatioRow>& rows);
-// Those that are asked for; the note has each ratio of a mean.
+// Makes the rows that are asked for; the note has each ratio of a mean.
 void add_ratios(const Runs& runs, const std::vector<RatioRow>& ratios, Rows& rows);
-// All of them are asked for, and so is the CSV of their figure.
+// True if all of them are asked for, and so the CSV of their figure is.
 bool wants_each(const Runs& runs, const std::vector<RatioRow>& rows);
 
 // Each part says which runs it wants, and makes its rows and its CSV once they are there.

@@ -92,10 +92,6 @@ ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::opti
   return row;
 }
 
-void add_note(ReproducedRow& row, const std::string& text) {
-  if (!text.empty()) row.note += (row.note.empty() ? "" : "; ") + text;
-}
-
 ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
                        double paper, std::optional<double> physical, std::optional<double> low,
                        std::optional<double> high) {

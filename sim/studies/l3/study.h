@@ -47,8 +47,6 @@ ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::opti
                        double paper, std::optional<double> physical, std::optional<double> low = {},
                        std::optional<double> high = {});
 
-void add_note(ReproducedRow& row, const std::string& text);  // none of ""
-
 // Each part says which runs it wants, and makes its rows and its CSV once they are there.
 void want_end_to_end(Runs& runs);
 void add_end_to_end(const Runs& runs, const Folder& folder, Rows& rows);  // Figure 8, batches

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/plan/plan.h"
-#include "sim/serving/neurons/neuron_tables.h"
+#include "sim/serving/neurons/neuron_starts.h"
 #include "sim/step/step_model.h"
 #include "test/policies/dice.h"
 #include "test/serving/neurons/hermes_scenario.h"

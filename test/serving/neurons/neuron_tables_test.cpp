@@ -1,6 +1,6 @@
 // Laws of the neurons of a replica, token by token, over random activity: each is computed in one place, none
 // is lost, no memory overflows and no link carries more than it can.
-#include "sim/serving/neurons/neuron_tables.h"
+#include "sim/serving/neurons/neuron_starts.h"
 
 #include <catch2/catch.hpp>
 
@@ -107,7 +107,7 @@ void check_memories(const Played& played) {
   REQUIRE(on_gpu.value() <= plan.machine.gpu_room.value() * (1 + 1e-12));
   for (std::size_t d = 0; d < filled.size(); ++d) {
     REQUIRE(filled[d].value() <= plan.machine.dimm_room.value() * (1 + 1e-12));
-    // What is on its way there has its place already.
+    // Neurons on their way there have their place already.
     REQUIRE(played.tables->free()[d].value() >= -1e-3);
     REQUIRE(played.tables->free()[d].value() <= (plan.machine.dimm_room - filled[d]).value() + 1e-3);
   }
@@ -202,8 +202,7 @@ TEST_CASE("neurons: a perfect predictor finds all, and states that see computed 
     Played played(test::hermes_scenario(keys, {}, {{"density", 0.1}}));
     for (int token = 0; token < 48; ++token)
       played.tables->next(std::vector<NeuronTables::Sequence>{{0, 128}}, decodes(1));
-    const PredictionCounts& all = played.totals.predictions;
-    return all.both / all.active;
+    return played.totals.predictions.recall().value();
   };
   CHECK(recall({{"predictor", "perfect"}}) == 1);
   const double usual = recall(Json::object());

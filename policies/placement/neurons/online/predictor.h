@@ -36,7 +36,7 @@ void update(std::span<std::uint8_t> states,
             std::span<const std::uint8_t> active);      // +4 or -1, within 0 to 15
 inline constexpr std::uint8_t hottest_cold_state = 10;  // T_h, Section IV-C 2: hot neurons are above
 
-// Of the table as the paper counts it, 4 bits a neuron; its correlation table is left out there too.
+// The state table takes these as the paper counts it, 4 bits a neuron; it leaves the correlation table out.
 constexpr Bytes state_table_bytes(std::int64_t neurons) {
   return Bytes(0.5 * static_cast<double>(neurons));
 }

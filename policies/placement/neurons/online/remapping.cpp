@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// Those of one DIMM, the most active first; of equals the lower index.
+// The neurons of one DIMM, the most active first; of equals the lower index.
 std::vector<std::uint32_t> most_active_first(const RemappableBlock& block,
                                              const std::vector<std::uint32_t>& computed, std::uint8_t dimm) {
   std::vector<std::uint32_t> neurons;
