@@ -12,6 +12,7 @@
 
 #include "devices/device.h"
 #include "models/llm/architecture.h"
+#include "models/nn/net_catalog.h"
 #include "policies/batching/batching.h"
 #include "policies/partitioning/partitioning.h"
 #include "policies/placement/neurons/neuron_placement.h"
@@ -50,7 +51,7 @@ const std::map<std::string, std::string> generic_words = {
 std::set<std::string> names_of_catalogs() {
   std::set<std::string> all;
   for (const std::vector<std::string>& names :
-       {device_names(), architecture_names(), names_of(studies()), names_of(batching_policies()),
+       {device_names(), architecture_names(), net_names(), names_of(studies()), names_of(batching_policies()),
         names_of(partitioning_policies()), names_of(placement_policies()),
         names_of(neuron_placement_policies()), names_of(prefetch_policies()), names_of(routing_policies())})
     all.insert(names.begin(), names.end());
