@@ -11,12 +11,15 @@ const DeviceClass& l2_npu_class();
 const DeviceClass& dimm_class();
 const DeviceClass& ndp_dimm_class();
 const DeviceClass& host_neurons_class();
+const DeviceClass& cpu_class();
+const DeviceClass& hetero_pim_class();
 
 namespace {
 
 const std::vector<DeviceClass>& classes() {
   static const std::vector<DeviceClass> table = {
-      gpu_class(), npu_class(), l2_npu_class(), dimm_class(), ndp_dimm_class(), host_neurons_class(),
+      gpu_class(),      npu_class(),          l2_npu_class(), dimm_class(),
+      ndp_dimm_class(), host_neurons_class(), cpu_class(),    hetero_pim_class(),
   };
   return table;
 }

@@ -65,6 +65,14 @@ class Device {
                                     std::span<Seconds> /*times*/) const {
     throw std::logic_error(std::string(work.name) + " is not shared by members of a " + spec().kind);
   }
+  // Of a unit that is a pool of small machines (Unit::amount): the work starts with `least` of them and takes
+  // up to `most`, with which its cost is.
+  struct PoolShare {
+    double least = 0, most = 0;
+  };
+  virtual PoolShare pool_share(const KernelWork& work, int /*unit*/) const {
+    throw std::logic_error(std::string(work.name) + " is given no share of a " + spec().kind);
+  }
   // Only for Attention::Part::whole of decodes alone.
   virtual AffineKernelCost decode_attention(const KernelWork& work, int unit) const = 0;
   // For how many steps of these decodes, whose contexts grow by a token a step, the kernel's time is a line

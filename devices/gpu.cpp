@@ -52,6 +52,7 @@ class Gpu final : public Device {
       return with_energy(
           spec_, elementwise_cost(layer(work.name), spec_.own().bandwidth, work.rows * bytes->per_row),
           DataType::bf16);
+    if (const auto* operation = work.as<TensorOperation>()) return whole(*operation, work.name);
     const Gemm* matrix = matrix_of(work);
     if (!matrix) no_kernel(work, spec_);
     const GemmShape shape = gemm_shape(*matrix, work.rows);
@@ -74,6 +75,19 @@ class Gpu final : public Device {
   std::string cannot_run(std::span<const KernelWork> all) const override { return lacks_a_peak(spec_, all); }
 
  private:
+  // ESTIMATE: a convolution and its gradients as implicit GEMMs that reach what GEMMs of 16 bits do of their
+  // peak, all else at the bandwidth of elementwise layers: no training step was measured.
+  KernelCost whole(const TensorOperation& operation, std::string_view name) const {
+    const Bytes moved = operation.read + operation.written;
+    const auto& [rows, in, out] = operation.product;
+    return with_energy(spec_,
+                       operation.is_product()
+                           ? implicit_gemm_cost(gemms_in(operation.type), roof(operation.type),
+                                                {.rows = rows, .in = in, .out = out}, moved)
+                           : elementwise_cost(layer(name), spec_.own().bandwidth, moved),
+                       operation.type);
+  }
+
   // Each row of a batch uses every neuron that one of them uses, as one GEMM gathers them all.
   KernelCost active(const Neurons& neurons, const KernelWork& work) const {
     KernelCost cost;

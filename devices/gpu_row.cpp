@@ -64,7 +64,7 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   reading.finish();
   spec.units = {{"gpu",
                  {KernelKind::gemm, KernelKind::grouped_gemm, KernelKind::attention, KernelKind::elementwise,
-                  KernelKind::neurons}},
+                  KernelKind::neurons, KernelKind::tensor_operation, KernelKind::multiply_add}},
                 link_unit()};
   const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mb")),
                        value.at("sustained_compute")};

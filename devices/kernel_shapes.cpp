@@ -18,6 +18,7 @@ std::vector<std::string> types_with_a_peak(const DeviceSpec& device) {
 // A kernel of matrices calculates in one type; other kernels give none.
 std::optional<DataType> calculates_in(const KernelWork& work) {
   if (const auto* neurons = work.as<Neurons>()) return neurons->activations;
+  if (const auto* operation = work.as<TensorOperation>()) return operation->type;
   const Gemm* matrix = matrix_of(work);
   return matrix ? std::optional(matrix->activations) : std::nullopt;
 }

@@ -27,10 +27,14 @@ double tail(const GemmEfficiency& e, const Roof& roof, double in) {
 }  // namespace
 
 KernelCost gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape& s) {
+  return implicit_gemm_cost(e, roof, s,
+                            Bytes(s.in * s.out * s.weight_bytes +
+                                  s.rows * (s.in * s.activation_bytes + s.out * s.output_bytes)));
+}
+
+KernelCost implicit_gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape& s, Bytes moved) {
   const double flops = 2 * s.rows * s.in * s.out;
-  const double bytes =
-      s.in * s.out * s.weight_bytes + s.rows * (s.in * s.activation_bytes + s.out * s.output_bytes);
-  return roofline(e, roof, flops, flops + tail(e, roof, s.in), bytes);
+  return roofline(e, roof, flops, flops + tail(e, roof, s.in), moved.value());
 }
 
 double expected_active_experts(const ExpertShape& experts, double tokens) {

@@ -27,6 +27,9 @@ struct GemmShape {
 };
 
 KernelCost gemm_cost(const GemmEfficiency& efficiency, const Roof& roof, const GemmShape& shape);
+// The same where another number of bytes moves: of an implicit product (a convolution's) the operands.
+KernelCost implicit_gemm_cost(const GemmEfficiency& efficiency, const Roof& roof, const GemmShape& shape,
+                              Bytes moved);
 
 struct ExpertShape {
   std::int64_t here = 0, active = 0, total = 0;  // experts on this rank; of a token; in the layer

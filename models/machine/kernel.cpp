@@ -27,6 +27,9 @@ struct Kinds {
   KernelKind operator()(const Copy&) const { return KernelKind::copy; }
   KernelKind operator()(const Prefetch&) const { return KernelKind::prefetch; }
   KernelKind operator()(const Neurons&) const { return KernelKind::neurons; }
+  KernelKind operator()(const TensorOperation& operation) const {
+    return only_multiplies_and_adds(operation) ? KernelKind::multiply_add : KernelKind::tensor_operation;
+  }
 };
 
 }  // namespace

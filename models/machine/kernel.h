@@ -9,6 +9,7 @@
 #include "models/machine/batch_shape.h"
 #include "models/machine/data_type.h"
 #include "models/machine/neuron_work.h"
+#include "models/machine/tensor_operation.h"
 #include "sim/core/units.h"
 
 namespace weir {
@@ -81,7 +82,8 @@ struct Prefetch {   // into the device's cache, of what another kernel reads tha
 };
 
 using Kernel =
-    std::variant<Elementwise, Gemm, GroupedGemm, Attention, Communication, Copy, Prefetch, Neurons>;
+    std::variant<Elementwise, Gemm, GroupedGemm, Attention, Communication, Copy, Prefetch, Neurons,
+                            TensorOperation>;
 
 // Units run these, and policies ask for them.
 enum class KernelKind {
@@ -96,7 +98,9 @@ enum class KernelKind {
   communication,
   copy,
   prefetch,
-  neurons
+  neurons,
+  tensor_operation,
+  multiply_add  // a tensor operation of nothing else
 };
 KernelKind kind_of(const Kernel& kernel);
 

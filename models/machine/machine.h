@@ -63,6 +63,8 @@ struct Unit {
   int members = 1;  // alike, side by side, each with its own share of an operator (PIM channels)
   // They share what lies in the one channel of a memory; else each has a channel of its own.
   bool share_channel = false;
+  // > 0: so many small machines, of which an operator takes some, and not its members (Device::pool_share).
+  double amount = 0;
 
   bool runs(KernelKind kind) const { return std::ranges::find(kinds, kind) != kinds.end(); }
 };

@@ -103,15 +103,4 @@ bool is_update(OperatorType type) {
   return type >= OperatorType::apply_adam;
 }
 
-Arithmetic& Arithmetic::operator+=(const Arithmetic& more) {
-  multiplications += more.multiplications;
-  additions += more.additions;
-  other += more.other;
-  return *this;
-}
-
-Arithmetic operator*(double times, const Arithmetic& each) {
-  return {times * each.multiplications, times * each.additions, times * each.other};
-}
-
 }  // namespace weir

@@ -4,6 +4,8 @@
 // tensorflow/python/ops/*_grad.py.
 #include <string_view>
 
+#include "models/machine/tensor_operation.h"
+
 namespace weir {
 
 enum class OperatorType {
@@ -62,15 +64,6 @@ enum class OperatorType {
 inline constexpr int operator_types = static_cast<int>(OperatorType::scatter_sub) + 1;
 
 std::string_view to_string(OperatorType type);  // "Conv2DBackpropFilter"
-
-// Operations on elements, each counted once; a multiply-add is one multiplication and one addition. `other`
-// are comparisons, divisions, roots, exponentials, random numbers, and elements that are only moved.
-struct Arithmetic {
-  double multiplications = 0, additions = 0, other = 0;
-  double total() const { return multiplications + additions + other; }
-  Arithmetic& operator+=(const Arithmetic& more);
-  friend Arithmetic operator*(double times, const Arithmetic& each);
-};
 
 // What an operator does, and how often.
 struct UnitWork {

@@ -1,0 +1,133 @@
+// The row of devices/catalog of a host's CPU that runs training operators by itself (TensorFlow's kernels).
+// Matrix products have a rate of arithmetic, everything else one of memory; a row may give types of operators
+// rates of their own, where a paper's profile shows them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "devices/catalog_rows.h"
+#include "devices/kernel_shapes.h"
+
+namespace weir {
+namespace {
+
+const CatalogNumbers& cpu_numbers() {
+  static const CatalogNumbers all = {
+      {{"product_gflops", "Of a CPU: the rate of matrix products and convolutions."}},
+      {{"stream_gb_per_s", "Of a CPU: what operators that only stream their tensors reach of its memory."}},
+  };
+  return all;
+}
+
+// By the name of an operator's type (Conv2DBackpropFilter).
+using RatesByType = std::map<std::string, double, std::less<>>;
+
+constexpr Key product_rates{"product_gflops_by_type",
+                            "Of a CPU: rates of single types of matrix products, by TensorFlow's names."};
+constexpr Key input_rates{
+    "input_gb_per_s_by_type",
+    "Of a CPU: bytes of its inputs that a type of operator works off a second, by TensorFlow's names."};
+
+Json rates_schema() {
+  return {{"type", "object"}, {"additionalProperties", {{"type", "number"}, {"exclusiveMinimum", 0}}}};
+}
+
+RatesByType read_rates(Params& row, const Key& key) {
+  RatesByType rates;
+  const Json* given = row.value(key, rates_schema(), Json::object());
+  if (!given) return rates;
+  if (!given->is_object()) {
+    row.fail(key.name, "expected an object of numbers by type of operator");
+    return rates;
+  }
+  for (const auto& [type, rate] : given->items()) {
+    const std::string wrong =
+        rate.is_number() ? missed(rate.get<double>(), positive) : "expected a number, got " + rate.dump();
+    if (!wrong.empty()) row.fail(std::string(key.name) + "/" + type, wrong);
+    rates[type] = wrong.empty() ? 1e9 * rate.get<double>() : 1;
+  }
+  return rates;
+}
+
+void override_cpu(Json& row, Params& params) {
+  override_numbers(row, memory_and_peak_numbers(), params);
+  override_numbers(row, cpu_numbers(), params);
+  for (const Key& key : {product_rates, input_rates}) {
+    const bool given = params.has(key.name);
+    const RatesByType rates = read_rates(params, key);
+    if (!given || !row.is_object()) continue;
+    row[key.name] = Json::object();
+    for (const auto& [type, rate] : rates) row[key.name][type] = rate / 1e9;
+  }
+}
+
+class Cpu final : public Device {
+ public:
+  Cpu(DeviceSpec spec, FlopsPerSecond products, RatesByType product_rates, RatesByType input_rates)
+      : spec_(std::move(spec)),
+        products_(products),
+        product_rates_(std::move(product_rates)),
+        input_rates_(std::move(input_rates)) {}
+
+  const DeviceSpec& spec() const override { return spec_; }
+
+  KernelCost cost(const KernelWork& work, int) const override {
+    const auto* operation = work.as<TensorOperation>();
+    if (!operation) no_kernel(work, spec_);
+    const Bytes moved = operation->read + operation->written;
+    KernelCost cost;
+    cost.flops = Flops(operation->work.total());
+    cost.moved[own_memory] = moved;
+    cost.traffic = moved / spec_.own().reached();
+    if (operation->is_product())
+      cost.compute = cost.flops / product_rate(work.name);
+    else if (const auto slow = input_rates_.find(work.name); slow != input_rates_.end())
+      cost.compute = operation->read / BytesPerSecond(slow->second);
+    cost.time = std::max(cost.compute, cost.traffic);
+    cost.energy = spec_.power.dynamic(cost.flops, moved, Bytes(0));
+    return cost;
+  }
+
+  AffineKernelCost decode_attention(const KernelWork& work, int) const override { no_kernel(work, spec_); }
+
+  std::string cannot_run(std::span<const KernelWork> all) const override {
+    for (const KernelWork& work : all)
+      if (!work.as<TensorOperation>()) return fmt::format("{} runs training operators alone", spec_.kind);
+    return lacks_a_peak(spec_, all);
+  }
+
+ private:
+  FlopsPerSecond product_rate(std::string_view type) const {
+    const auto own = product_rates_.find(type);
+    return own == product_rates_.end() ? products_ : FlopsPerSecond(own->second);
+  }
+
+  DeviceSpec spec_;
+  FlopsPerSecond products_;
+  RatesByType product_rates_, input_rates_;
+};
+
+std::shared_ptr<const Device> read_cpu(const std::string& kind, const Json& json) {
+  Reading reading("devices/catalog/" + kind + ".json");
+  Params row(reading, json);
+  const std::map<std::string, double> value = read_numbers(row, cpu_numbers());
+  const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
+  DeviceSpec spec = common_spec(kind, row);
+  read_memory_and_peaks(spec, row);
+  RatesByType products = read_rates(row, product_rates), inputs = read_rates(row, input_rates);
+  close_row(row);
+  reading.finish();
+  spec.own().sustained = BytesPerSecond(si("stream_gb_per_s"));
+  spec.units = {{"cpu", {KernelKind::tensor_operation, KernelKind::multiply_add}}};
+  return std::make_shared<Cpu>(std::move(spec), FlopsPerSecond(si("product_gflops")), std::move(products),
+                               std::move(inputs));
+}
+
+}  // namespace
+
+const DeviceClass& cpu_class() {
+  static const DeviceClass made = {.name = "cpu", .override = override_cpu, .read = read_cpu};
+  return made;
+}
+
+}  // namespace weir

@@ -1,0 +1,96 @@
+#include "devices/hetero_pim/hetero_pim.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "devices/kernel_shapes.h"
+
+namespace weir {
+namespace {
+
+class HeteroPim final : public Device {
+ public:
+  HeteroPim(DeviceSpec spec, StackProcessors processors)
+      : spec_(std::move(spec)), processors_(std::move(processors)) {
+    if (const int pairs = processors_.all_pairs(); pairs > 0) {
+      pairs_unit_ = static_cast<int>(spec_.units.size());
+      spec_.units.push_back({"pairs", {KernelKind::multiply_add}});
+      spec_.units.back().amount = pairs;
+    }
+    if (processors_.arm_cores > 0)
+      spec_.units.push_back({"arm", {KernelKind::tensor_operation, KernelKind::multiply_add}});
+  }
+
+  const DeviceSpec& spec() const override { return spec_; }
+
+  KernelCost cost(const KernelWork& work, int unit) const override {
+    const auto* operation = work.as<TensorOperation>();
+    if (!operation) no_kernel(work, spec_);
+    KernelCost cost;
+    cost.flops = Flops(operation->work.total());
+    cost.moved[own_memory] = operation->read + operation->written;
+    cost.traffic = cost.moved[own_memory] / spec_.own().reached();
+    cost.compute = unit == pairs_unit_ ? on_pairs(work, *operation) : on_arm(*operation);
+    cost.time = std::max(cost.compute, cost.traffic);
+    const Joules moving = spec_.power.dynamic(Flops(0), cost.moved[own_memory], Bytes(0));
+    cost.energy = moving + (unit == pairs_unit_
+                                ? spec_.power.dynamic(cost.flops, Bytes(0), Bytes(0))
+                                : processors_.arm_cores * (processors_.arm_power * cost.time));
+    return cost;
+  }
+
+  // A window of k elements takes k multipliers and k - 1 adders, k pairs, and runs whole. Products without a
+  // window take any number of pairs.
+  PoolShare pool_share(const KernelWork& work, int) const override {
+    const auto& operation = std::get<TensorOperation>(work.kernel);
+    const double pairs = processors_.all_pairs();
+    const double window = std::min(pairs, static_cast<double>(std::max<std::int64_t>(operation.window, 1)));
+    const double windows = std::max(1., std::ceil(steps(operation) / (processors_.lanes * window)));
+    return {window, window * std::min(std::floor(pairs / window), windows)};
+  }
+
+  AffineKernelCost decode_attention(const KernelWork& work, int) const override { no_kernel(work, spec_); }
+
+  std::string cannot_run(std::span<const KernelWork> all) const override {
+    for (const KernelWork& work : all)
+      if (!work.as<TensorOperation>()) return fmt::format("{} runs training operators alone", spec_.kind);
+    return lacks_a_peak(spec_, all);
+  }
+
+ private:
+  // Of one multiplication and one addition.
+  static double steps(const TensorOperation& operation) {
+    return std::max(operation.work.multiplications, operation.work.additions);
+  }
+
+  Seconds on_pairs(const KernelWork& work, const TensorOperation& operation) const {
+    const double rate = pool_share(work, pairs_unit_).most * processors_.lanes * processors_.pairs_per_second;
+    return Seconds(steps(operation) / rate);
+  }
+
+  Seconds on_arm(const TensorOperation& operation) const {
+    const Arithmetic& work = operation.work;
+    const double seconds = (work.multiplications + work.additions) / processors_.arm_multiply_adds +
+                           (work.other + operation.patch_elements) / processors_.arm_elements;
+    return Seconds(seconds / processors_.arm_cores);
+  }
+
+  DeviceSpec spec_;
+  StackProcessors processors_;
+  int pairs_unit_ = -1;
+};
+
+}  // namespace
+
+int StackProcessors::all_pairs() const {
+  return std::accumulate(pairs.begin(), pairs.end(), 0);
+}
+
+std::shared_ptr<const Device> make_hetero_pim(DeviceSpec spec, StackProcessors processors) {
+  return std::make_shared<HeteroPim>(std::move(spec), std::move(processors));
+}
+
+}  // namespace weir

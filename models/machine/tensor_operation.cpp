@@ -1,0 +1,35 @@
+#include "models/machine/tensor_operation.h"
+
+namespace weir {
+
+Arithmetic& Arithmetic::operator+=(const Arithmetic& more) {
+  multiplications += more.multiplications;
+  additions += more.additions;
+  other += more.other;
+  return *this;
+}
+
+Arithmetic operator*(double times, const Arithmetic& each) {
+  return {times * each.multiplications, times * each.additions, times * each.other};
+}
+
+// The tensors go with the products, whose operands they are. Of the rest only patches are bytes of their own:
+// an element is read and written.
+SplitOperation split(const TensorOperation& whole) {
+  SplitOperation parts{whole, whole};
+  parts.middle.work.other = parts.middle.patch_elements = 0;
+  parts.rest.work = {0, 0, whole.work.other};
+  parts.rest.product = {};
+  parts.rest.read = parts.rest.written = Bytes(whole.patch_elements * bytes_per_element(whole.type));
+  return parts;
+}
+
+bool only_multiplies_and_adds(const TensorOperation& o) {
+  return o.work.other == 0 && o.patch_elements == 0 && o.work.total() > 0;
+}
+
+bool never_multiplies_nor_adds(const TensorOperation& o) {
+  return o.work.multiplications == 0 && o.work.additions == 0;
+}
+
+}  // namespace weir

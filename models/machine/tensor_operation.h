@@ -1,0 +1,49 @@
+#pragma once
+// A whole operator of a training step, for its whole batch, as machines price it (models/nn makes them; rows
+// of a KernelWork are 1). Pure values.
+#include <cstdint>
+
+#include "models/machine/data_type.h"
+#include "sim/core/units.h"
+
+namespace weir {
+
+// Operations on elements, each counted once; a multiply-add is one multiplication and one addition. `other`
+// are comparisons, divisions, roots, exponentials, random numbers, and elements that are only moved.
+struct Arithmetic {
+  double multiplications = 0, additions = 0, other = 0;
+
+  double total() const { return multiplications + additions + other; }
+  Arithmetic& operator+=(const Arithmetic& more);
+  friend Arithmetic operator*(double times, const Arithmetic& each);
+  bool operator==(const Arithmetic&) const = default;
+};
+
+struct TensorOperation {
+  // Rows x in by in x out, of a matrix product, and of the implicit one of a convolution and its gradients.
+  struct Product {
+    double rows = 0, in = 0, out = 0;  // all 0: it is none
+    bool operator==(const Product&) const = default;
+  };
+
+  Arithmetic work;
+  Bytes read, written;     // every tensor once
+  std::int64_t window = 0;  // elements of a convolution's or pool's window, height x width; 0: it has none
+  double patch_elements = 0;  // of the matrix of patches that is made before its products; 0: none is
+  Product product;
+  DataType type = DataType::fp32;
+
+  bool is_product() const { return product.rows > 0; }
+  bool operator==(const TensorOperation&) const = default;
+};
+
+// A machine that can only multiply and add does `middle`; the rest, and moving patches, is for another.
+struct SplitOperation {
+  TensorOperation middle, rest;
+};
+SplitOperation split(const TensorOperation& whole);
+// True where `middle` would be all of it, or none.
+bool only_multiplies_and_adds(const TensorOperation& operation);
+bool never_multiplies_nor_adds(const TensorOperation& operation);
+
+}  // namespace weir
