@@ -32,6 +32,13 @@ FlatGraph::FlatGraph(const StepGraph& graph) {
   for (const auto& resource : graph.resources) capacities.push_back(resource.capacity);
   for (int part = 0; part < size(graph.parts); ++part) add_part(graph, part);
   for (const Operator& op : operators) find_undrawable(op), find_staying(op);
+  for (const Operator& op : operators) {
+    chooses |= op.alternatives > 1;
+    if (op.follows < 0) continue;
+    operators[static_cast<std::size_t>(op.follows)].followed = followed = true;
+  }
+  for (const Part& part : parts) by_instance |= part.unlike;
+  for (const Unit& unit : units) by_instance |= unit.turns;
   add_successors(graph);
 }
 
@@ -46,7 +53,11 @@ void FlatGraph::add_part(const StepGraph& graph, int index) {
   for (int op = part.first_operator; op < size(graph.operators); ++op) {
     const auto& source = graph.operators[static_cast<std::size_t>(op)];
     if (source.part != index) break;
-    operators.push_back({index, part.operators++, size(alternatives), size(source.alternatives), 0, 0, 0, 0});
+    operators.push_back({.part = index,
+                         .local = part.operators++,
+                         .first_alternative = size(alternatives),
+                         .alternatives = size(source.alternatives),
+                         .follows = source.follows});
     for (const auto& way : source.alternatives) add_alternative(way);
   }
   if (part.unlike) {  // every layer starts with what was described

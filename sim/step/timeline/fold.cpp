@@ -56,8 +56,12 @@ bool Timeline::Player::take_snapshot(int p, Snapshot& into) const {
   }
   into.waits.assign(waits_.begin() + first + state.low * part.operators,
                     waits_.begin() + first + state.touched * part.operators);
+  if (graph.followed)
+    into.chosen.assign(chosen_.begin() + first + state.low * part.operators,
+                       chosen_.begin() + first + state.touched * part.operators);
   into.held.assign(held_.begin(), held_.end());
   into.bytes.assign(bytes_.begin(), bytes_.end());
+  into.runs = result_.runs;
   return true;
 }
 
@@ -67,7 +71,7 @@ bool Timeline::Player::same_state(const Snapshot& a, const Snapshot& b) {
     return x.id == y.id && x.way == y.way && std::abs(x.progress - y.progress) <= tolerance &&
            std::abs(x.amount - y.amount) <= same * y.amount;
   };
-  return a.low == b.low && a.waits == b.waits &&
+  return a.low == b.low && a.waits == b.waits && a.chosen == b.chosen &&
          std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), alike);
 }
 
@@ -106,6 +110,17 @@ void Timeline::Player::hold_skipped(const Snapshot& from, const Snapshot& to, st
   turned_ += skipped;
 }
 
+// The marked operator ends in every period as it did in the one between the two.
+void Timeline::Player::mark_skipped(const Snapshot& from, const Snapshot& to, std::int64_t periods) {
+  if (marks_ == nullptr) return;
+  std::vector<Seconds> period;
+  for (const Seconds mark : *marks_)
+    if (const double at = mark.value() - skipped_; at > from.time && at <= to.time) period.push_back(mark);
+  for (std::int64_t i = 1; i <= periods; ++i)
+    for (const Seconds mark : period)
+      marks_->push_back(mark + Seconds(static_cast<double>(i) * (to.time - from.time)));
+}
+
 void Timeline::Player::skip(const Snapshot& from, const Snapshot& to) {
   PartState& state = parts_[static_cast<std::size_t>(to.part)];
   state.folds = false;
@@ -116,9 +131,11 @@ void Timeline::Player::skip(const Snapshot& from, const Snapshot& to) {
   if (periods <= 0) return;
   const auto times = static_cast<double>(periods);
   state.layers -= periods * period;
+  mark_skipped(from, to, periods);
   skipped_ += times * (to.time - from.time);
   hold_skipped(from, to, periods);
   for (std::size_t r = 0; r < bytes_.size(); ++r) bytes_[r] += times * (to.bytes[r] - from.bytes[r]);
+  for (std::size_t a = 0; a < result_.runs.size(); ++a) result_.runs[a] += periods * (to.runs[a] - from.runs[a]);
   result_.skipped_layers += periods * period;
 }
 

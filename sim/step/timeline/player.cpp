@@ -25,7 +25,9 @@ Timeline::Player::Player(const StepGraph& described, PlacementPolicy policy)
   waits_.resize(static_cast<std::size_t>(graph.instances));
   for (const auto& unit : graph.units) words_ = std::max(words_, (unit.members + word - 1) / word);
   held_members_.resize(graph.units.size() * static_cast<std::size_t>(words_));
-  prepared_.resize(graph.alternatives.size() + static_cast<std::size_t>(graph.instances));
+  if (graph.followed) chosen_.resize(waits_.size());
+  prepared_.resize(graph.alternatives.size() +
+                   (graph.by_instance ? static_cast<std::size_t>(graph.instances) : 0));
   needs_.resize(prepared_.size() * static_cast<std::size_t>(words_));
   wanted_.resize(static_cast<std::size_t>(words_));
   held_.resize(members);
@@ -51,6 +53,7 @@ const StepResult& Timeline::Player::evaluate(const EvaluateOptions& options) {
   ++evaluation_;
   graph.check_values();
   result_.skipped_layers = 0;
+  if (graph.chooses) result_.runs.assign(graph.alternatives.size(), 0);
   play(options);
   write_result();
   return result_;
@@ -89,6 +92,9 @@ void Timeline::Player::play(const EvaluateOptions& options) {
 void Timeline::Player::reset(const EvaluateOptions& options) {
   trace_ = options.trace;
   if (trace_ != nullptr) trace_->clear();
+  marked_ = options.marked;
+  marks_ = options.marks;
+  if (marks_ != nullptr) marks_->clear();
   ready_.clear();
   running_.clear();
   changed_.clear();
@@ -125,6 +131,8 @@ void Timeline::Player::touch(int p, std::int64_t layer) {
     const auto& waits = state.touched == 0 ? part.first_waits : part.next_waits;
     std::copy(waits.begin(), waits.end(),
               waits_.begin() + part.first_instance + state.touched * part.operators);
+    if (graph.followed)
+      std::fill_n(chosen_.begin() + part.first_instance + state.touched * part.operators, part.operators, 0);
     state.left[static_cast<std::size_t>(state.touched)] = part.operators;
   }
 }
@@ -157,7 +165,9 @@ void Timeline::Player::complete(const Waiting& finished, double start) {
   if (trace_ != nullptr)
     trace_->push_back({finished.op, finished.layer, finished.alternative - op.first_alternative,
                        Seconds(finished.ready), Seconds(start), Seconds(now_)});
+  if (finished.op == marked_ && marks_ != nullptr) marks_->push_back(Seconds(now_ + skipped_));
 
+  if (graph.chooses) ++result_.runs[static_cast<std::size_t>(finished.alternative)];
   waits_[static_cast<std::size_t>(finished.id)] = done;
   ending_ = finished.id;
   PartState& state = parts_[static_cast<std::size_t>(op.part)];
@@ -207,8 +217,7 @@ void Timeline::Player::place_ready() {
     const Instance instance = ready_.back();
     ready_.pop_back();
     const auto& op = graph.operators[static_cast<std::size_t>(instance.op)];
-    const Waiting waiting =
-        placed(instance, op.first_alternative + (op.alternatives > 1 ? choose(instance) : 0));
+    const Waiting waiting = placed(instance, op.first_alternative + way_of(instance));
     if (waiting.alone > 0) {
       enqueue(waiting);
       continue;

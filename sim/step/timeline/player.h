@@ -81,7 +81,9 @@ class Timeline::Player {
     double time = 0;
     std::vector<Item> items;          // running, then waiting (progress -1), in order
     std::vector<std::int32_t> waits;  // of the layers from `low` to the last touched
+    std::vector<std::int8_t> chosen;  // as `waits`
     std::vector<double> held, bytes;  // so far
+    std::vector<std::int64_t> runs;
   };
 
   void play(const EvaluateOptions& options);
@@ -120,6 +122,7 @@ class Timeline::Player {
   double amount_free(int unit) const;
   double frees(const Running& running, const Waiting& waiting) const;
   int choose(const Instance& instance);
+  int way_of(const Instance& instance);
   void describe_units();
 
   void fold(int part);
@@ -128,6 +131,7 @@ class Timeline::Player {
   bool take_snapshot(int part, Snapshot& into) const;
   static bool same_state(const Snapshot& a, const Snapshot& b);
   void skip(const Snapshot& from, const Snapshot& to);
+  void mark_skipped(const Snapshot& from, const Snapshot& to, std::int64_t periods);
 
   void write_result();
 
@@ -161,6 +165,7 @@ class Timeline::Player {
   std::vector<int> changed_;  // units that may start something
   std::vector<PartState> parts_;
   std::vector<std::int32_t> waits_;  // of each instance: predecessors it waits for, or `done`
+  std::vector<std::int8_t> chosen_;  // of each instance that others follow; empty where none is
   int evaluation_ = 0;
   std::vector<Prepared> prepared_;
   // Sets of members, `words_` words each: of every unit what is held, of all that is prepared what it needs.
@@ -176,6 +181,8 @@ class Timeline::Player {
   Snapshot current_, reference_;
   std::int64_t patience_ = 1;  // layers until the reference is replaced
   std::vector<OperatorRecord>* trace_ = nullptr;
+  int marked_ = -1;
+  std::vector<Seconds>* marks_ = nullptr;
   StepResult result_;
 };
 

@@ -66,6 +66,7 @@ void check_operators(const StepGraph& graph, Problems& out) {
     if (!has(graph.parts, op.part) || op.part < part) out.push_back(who + " is out of order of the parts");
     part = op.part;
     if (op.alternatives.empty()) out.push_back(who + " has nowhere to run");
+    if (op.alternatives.size() > 100) out.push_back(who + " has more than 100 alternatives");
     for (const auto& way : op.alternatives) {
       if (!has(graph.units, way.unit)) {
         out.push_back(who + " wants a unit that does not exist");
@@ -75,6 +76,23 @@ void check_operators(const StepGraph& graph, Problems& out) {
       unit.amount > 0 ? check_pool(unit, way, who, out) : check_serial(unit, way, who, out);
       check_draws(graph, way, who, out);
     }
+  }
+}
+
+void check_followers(const StepGraph& graph, Problems& out) {
+  for (int op = 0; op < std::ssize(graph.operators); ++op) {
+    const auto& follower = graph.operators[static_cast<std::size_t>(op)];
+    if (follower.follows == -1) continue;
+    const auto leads_here = [&](const StepGraph::Edge& edge) {
+      return edge.from == follower.follows && edge.to == op && !edge.next_layer;
+    };
+    if (!has(graph.operators, follower.follows) ||
+        graph.operators[static_cast<std::size_t>(follower.follows)].part != follower.part ||
+        graph.operators[static_cast<std::size_t>(follower.follows)].alternatives.size() !=
+            follower.alternatives.size() ||
+        std::ranges::none_of(graph.edges, leads_here))
+      out.push_back("operator " + follower.name +
+                    " must follow one of its part with as many alternatives that it waits for");
   }
 }
 
@@ -184,6 +202,11 @@ int StepGraph::add_operator(std::string name, std::vector<Alternative> alternati
   return append(operators, Operator{std::move(name), part, std::move(alternatives)});
 }
 
+void StepGraph::follow(int op, int followed) {
+  add_edge(followed, op);
+  operators[static_cast<std::size_t>(op)].follows = followed;
+}
+
 void StepGraph::add_edge(int from, int to) {
   edges.push_back({from, to, false});
 }
@@ -218,6 +241,7 @@ std::vector<std::string> StepGraph::problems() const {
       out.push_back("resource " + resource.name + " must have a capacity that is finite and not negative");
   if (!out.empty()) return out;
   check_operators(*this, out);
+  check_followers(*this, out);
   check_edges(*this, out);
   if (out.empty()) check_cycles(*this, out);
   return out;

@@ -30,7 +30,9 @@
 // units draw from its resource, in proportion to how much these draw of all that the disturbed one leaves.
 //
 // Alternatives: more than one way to run an operator (unit, portions, draws); the Timeline's policy picks one
-// when the operator becomes ready, in order of part, layer, index where several do at once.
+// when the operator becomes ready, in order of part, layer, index where several do at once. An operator that
+// follows another takes the alternative of the same number as that one took in its layer: phases of one
+// thing, placed together.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -74,6 +76,7 @@ struct StepGraph {
     std::string name;
     int part = 0;
     std::vector<Alternative> alternatives;
+    int follows = -1;  // an operator with as many alternatives, from which an edge of its layer leads here
   };
   struct Part {
     std::string name;
@@ -97,6 +100,8 @@ struct StepGraph {
   int add_resource(std::string name, BytesPerSecond capacity);
   int add_part(std::string name, std::int64_t layers = 1, bool unlike = false);
   int add_operator(std::string name, std::vector<Alternative> alternatives);
+
+  void follow(int op, int followed);  // and waits for it
 
   // In one part: in the same layer. Between parts (the later one waits): from the last layer to the first.
   void add_edge(int from, int to);

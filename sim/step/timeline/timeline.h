@@ -52,7 +52,10 @@ struct StepResult {
   Seconds total;
   std::vector<std::vector<Seconds>> busy;  // [unit][member] held; a pool: amount-seconds held
   std::vector<Bytes> bytes;                // [resource] moved
-  std::int64_t skipped_layers = 0;         // by folding
+  // How often each alternative ran, operator by operator, layers that fold counted too; empty where no
+  // operator has a choice.
+  std::vector<std::int64_t> runs;
+  std::int64_t skipped_layers = 0;  // by folding
   // A hash of what each operator waited for last and what slowed it. Where it is one for two fillings and
   // neither was slowed, all between the two on a line have it, and their times lie on a line; times of
   // operators that were slowed are on a curve.
@@ -64,6 +67,8 @@ struct EvaluateOptions {
   bool fold = true;                              // skip layers that repeat
   bool causes = true;                            // a quarter of the time goes into them
   std::vector<OperatorRecord>* trace = nullptr;  // filled in order of finish; plays every layer
+  int marked = -1;                               // an operator of a part that repeats:
+  std::vector<Seconds>* marks = nullptr;         // when it ended in each layer, those that fold too
 };
 
 class Timeline {

@@ -160,6 +160,19 @@ void Timeline::Player::describe_units() {
     for (const Waiting& waiting : queue.waiting) add(waiting, 0);
 }
 
+// Its alternative: the one there is, the one that it follows, or the policy's.
+int Timeline::Player::way_of(const Instance& instance) {
+  const auto& op = graph.operators[static_cast<std::size_t>(instance.op)];
+  if (op.alternatives == 1) return 0;
+  const auto of = [&](int other) {  // in the same layer
+    const auto& followed = graph.operators[static_cast<std::size_t>(other)];
+    return static_cast<std::size_t>(instance.id - op.local + followed.local);
+  };
+  const int way = op.follows < 0 ? choose(instance) : chosen_[of(op.follows)];
+  if (op.followed) chosen_[static_cast<std::size_t>(instance.id)] = static_cast<std::int8_t>(way);
+  return way;
+}
+
 int Timeline::Player::choose(const Instance& instance) {
   const auto& op = graph.operators[static_cast<std::size_t>(instance.op)];
   describe_units();

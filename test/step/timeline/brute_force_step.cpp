@@ -81,7 +81,9 @@ class World {
         if (t.state != Task::blocked || !std::all_of(t.after.begin(), t.after.end(),
                                                      [&](size_t i) { return tasks_[i].state == Task::done; }))
           continue;
-        t.way = op_of(t).alternatives.size() > 1 ? choose(t) : 0;
+        t.way = op_of(t).follows >= 0             ? followed(t).way
+                : op_of(t).alternatives.size() > 1 ? choose(t)
+                                                   : 0;
         t.left = times(t, t.way);
         t.ready = t.start = t.finish = now_;
         t.state = *std::max_element(t.left.begin(), t.left.end()) > 0 ? Task::waiting : Task::done;
@@ -96,6 +98,12 @@ class World {
     const auto& portions = op_of(t).alternatives[static_cast<size_t>(way)].portions;
     for (int i = 0; i < static_cast<int>(portions.size()); ++i) all.push_back(time_(t.op, way, i, t.layer));
     return all;
+  }
+
+  const Task& followed(const Task& follower) const {
+    return *std::find_if(tasks_.begin(), tasks_.end(), [&](const Task& other) {
+      return other.op == op_of(follower).follows && other.layer == follower.layer;
+    });
   }
 
   int choose(const Task& chooser) {

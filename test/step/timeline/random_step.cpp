@@ -65,7 +65,12 @@ void add_random_part(std::mt19937_64& random, StepGraph& graph, const RandomStep
       std::vector<StepGraph::Alternative> ways{random_way(random, graph, kind)};
       while (kind.alternatives && ways.size() < 3 && chance(random, 0.15))
         ways.push_back(random_way(random, graph, kind));
+      const std::size_t before = i > 0 ? graph.operators.back().alternatives.size() : 0;
+      const bool follows = kind.followers && before > 1 && chance(random, 0.7);
+      while (follows && ways.size() < before) ways.push_back(random_way(random, graph, kind));
+      if (follows) ways.resize(before);
       const int op = graph.add_operator("op " + std::to_string(graph.operators.size()), ways);
+      if (follows) graph.follow(op, op - 1);
       if (i > 0 && (kind.carried || chance(random, 0.85))) graph.add_edge(op - 1, op);
       if (op > first && chance(random, 0.15)) graph.add_edge(uniform_int(random, first, op - 1), op);
     }

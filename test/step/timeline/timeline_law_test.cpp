@@ -104,6 +104,7 @@ struct Seen {
   int early_members = 0;  // a unit whose members work for two operators
   int shared_pools = 0;
   int chosen = 0;  // not the first alternative
+  int followed = 0;
   int unlike = 0;
   int next_layer = 0;  // began before the one before had ended
 
@@ -120,6 +121,7 @@ struct Seen {
       const bool pool = graph.units[static_cast<std::size_t>(way(a).unit)].amount > 0;
       here.slowed += !pool && (a.finish - a.start).value() > 1.001 * slowest_portion(timeline, a);
       here.chosen += a.alternative > 0;
+      here.followed += a.alternative > 0 && graph.operators[static_cast<std::size_t>(a.op)].follows >= 0;
       here.unlike += graph.parts[static_cast<std::size_t>(part(a))].unlike;
       for (const OperatorRecord& b : trace) {
         if (b.start < a.start || b.start >= a.finish || b.finish <= b.start ||
@@ -130,7 +132,7 @@ struct Seen {
       }
     }
     for (int Seen::*what : {&Seen::beside, &Seen::slowed, &Seen::early_members, &Seen::shared_pools,
-                            &Seen::chosen, &Seen::unlike, &Seen::next_layer})
+                            &Seen::chosen, &Seen::followed, &Seen::unlike, &Seen::next_layer})
       this->*what += here.*what > 0;
   }
 };
@@ -144,7 +146,7 @@ TEST_CASE("timeline: any graph is played as by brute force", "[timeline]") {
   Seen seen;
   for (int round = 0; round < 1000; ++round) {
     CAPTURE(round);
-    const StepGraph graph = random_step(random, {.ties = round % 5 == 0});
+    const StepGraph graph = random_step(random, {.ties = round % 5 == 0, .followers = round % 3 == 0});
     const PlacementPolicy& policy = policies[round % 2];
     Timeline timeline(graph, policy);
     refill(random, graph, timeline);
@@ -191,11 +193,12 @@ TEST_CASE("timeline: any graph is played as by brute force", "[timeline]") {
       CHECK(folded.bytes[r].value() == Approx(expected.bytes[r]).epsilon(1e-9));
   }
   CHECK(operators > 10000);
-  CAPTURE(seen.beside, seen.slowed, seen.early_members, seen.shared_pools, seen.chosen, seen.unlike,
-          seen.next_layer);
+  CAPTURE(seen.beside, seen.slowed, seen.early_members, seen.shared_pools, seen.chosen, seen.followed,
+          seen.unlike, seen.next_layer);
   for (const int graphs : {seen.beside, seen.slowed, seen.early_members, seen.shared_pools, seen.chosen,
                            seen.unlike, seen.next_layer})
     CHECK(graphs > 100);
+  CHECK(seen.followed > 30);
 }
 
 TEST_CASE("timeline: folded layers take as long as all layers unrolled", "[timeline]") {
@@ -208,13 +211,22 @@ TEST_CASE("timeline: folded layers take as long as all layers unrolled", "[timel
                                                  .carried = true,
                                                  .bound = round % 4 != 0,
                                                  .layers = 80,
-                                                 .ties = round % 5 == 0});
+                                                 .ties = round % 5 == 0,
+                                                 .followers = round % 6 == 0});
     Timeline timeline(graph);
-    const StepResult unrolled = timeline.evaluate({.fold = false});
+    const int marked = uniform_int(random, 0, static_cast<int>(graph.operators.size()) - 1);
+    std::vector<Seconds> unrolled_marks, marks;
+    const StepResult unrolled =
+        timeline.evaluate({.fold = false, .marked = marked, .marks = &unrolled_marks});
     CHECK(unrolled.skipped_layers == 0);
-    const StepResult folded = timeline.evaluate();
+    const std::vector<std::int64_t> unrolled_runs = unrolled.runs;
+    const StepResult folded = timeline.evaluate({.marked = marked, .marks = &marks});
+    REQUIRE(marks.size() == unrolled_marks.size());
+    for (std::size_t i = 0; i < marks.size(); ++i)
+      CHECK(marks[i].value() == Approx(unrolled_marks[i].value()).epsilon(1e-10));
     folded_blocks += folded.skipped_layers > 0;
     CHECK(folded.total.value() == Approx(unrolled.total.value()).epsilon(1e-10));
+    CHECK(folded.runs == unrolled_runs);
     for (std::size_t u = 0; u < graph.units.size(); ++u)
       for (std::size_t m = 0; m < folded.busy[u].size(); ++m)
         CHECK(folded.busy[u][m].value() == Approx(unrolled.busy[u][m].value()).epsilon(1e-10).margin(1e-10));

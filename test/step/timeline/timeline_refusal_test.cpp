@@ -41,6 +41,13 @@ TEST_CASE("timeline: a graph that cannot run is refused with every reason", "[ti
                           "from a to first goes back", "from first to a leaves its part", "do not exist"})
     refused(many, why);
 
+  StepGraph strays = graph;
+  strays.add_operator("alone", {on(gpu, 1), on(gpu, 2)});
+  strays.operators.back().follows = a;
+  refused(strays, "alone must follow one of its part with as many alternatives that it waits for");
+  strays.operators.back().follows = 99;
+  refused(strays, "alone must follow");
+
   for (const Disturbance& wrong : {Disturbance{0, 0.1}, {-2, 0.1}}) {
     StepGraph disturbed = graph;
     disturbed.add_unit("pim", 1, wrong);
