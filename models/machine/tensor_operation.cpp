@@ -13,6 +13,16 @@ Arithmetic operator*(double times, const Arithmetic& each) {
   return {times * each.multiplications, times * each.additions, times * each.other};
 }
 
+TensorOperation operator*(double share, const TensorOperation& whole) {
+  TensorOperation part = whole;
+  part.work = share * whole.work;
+  part.read = share * whole.read;
+  part.written = share * whole.written;
+  part.patch_elements *= share;
+  part.product.rows *= share;
+  return part;
+}
+
 // The tensors go with the products, whose operands they are. Of the rest only patches are bytes of their own:
 // an element is read and written.
 SplitOperation split(const TensorOperation& whole) {

@@ -1,0 +1,291 @@
+// From a training graph to the timeline's: units and resources of the machine, each operator as its phases in
+// each of its places, and what waits for what within a step and from step to step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/range/iterator_range.hpp>
+#include <stdexcept>
+
+#include "models/nn/operations.h"
+#include "sim/step/training/training_step.h"
+
+namespace weir {
+namespace {
+
+using Alternative = StepGraph::Alternative;
+
+// Where an operator, or a phase of one, runs.
+struct Spot {
+  int unit = -1;  // of the timeline
+  const Device* device = nullptr;
+  int device_unit = 0;
+  std::vector<int> resources;  // what it moves, it draws from all of these
+};
+
+struct Phase {
+  Alternative way;
+  Joules energy;
+
+  Seconds time() const { return way.portions[0].time; }
+};
+
+// An operator on the timeline: so many kernels, of each a rest and a middle, and what awaits them all. Every
+// place adds an alternative to each of these; one that is not in kernels has it in the last middle.
+struct Phases {
+  explicit Phases(std::size_t kernels) : kernels_(kernels) {}
+  std::size_t kernels() const { return kernels_; }
+
+  PlacedOperator add(const Phase& whole, const Alternative& nothing, const Alternative& awaits) {
+    rest.push_back(nothing);
+    middle.push_back(nothing);
+    last_middle.push_back(whole.way);
+    after.push_back(awaits);
+    return {{.alone = whole.time(), .least_pairs = whole.way.least}, whole.energy};
+  }
+
+  PlacedOperator add_each(const Phase& first, const Phase& then, const Alternative& awaits) {
+    rest.push_back(first.way);
+    middle.push_back(then.way);
+    last_middle.push_back(then.way);
+    after.push_back(awaits);
+    const auto all = static_cast<double>(kernels_);
+    return {{.alone = first.time() + then.time() + (all - 1) * std::max(first.time(), then.time()),
+             .least_pairs = then.way.least},
+            all * (first.energy + then.energy)};
+  }
+
+  std::vector<Alternative> rest, middle, last_middle, after;
+
+ private:
+  std::size_t kernels_;
+};
+
+class Planner {
+ public:
+  Planner(const TrainingGraph& training, const TrainingMachine& machine, const RuntimePolicy& policy,
+          const std::vector<OperatorType>& candidates)
+      : training_(training), machine_(machine), policy_(policy), candidates_(candidates) {}
+
+  TrainingPlan plan(std::int64_t layers) {
+    add_units();
+    plan_.graph.add_part("step", layers);
+    const std::size_t all = boost::num_vertices(training_.operators);
+    feed_ = spots_.contains(OperatorPlace::gpu) ? add_feed() : -1;
+    for (std::size_t v = 0; v < all; ++v) add(v);
+    plan_.end = add_instant("end");
+    policy_.operation_pipeline() ? join_as_steps_allow() : join_one_by_one();
+    plan_.vertex_of.resize(plan_.graph.operators.size(), -1);
+    return std::move(plan_);
+  }
+
+ private:
+  int unit(const char* name) { return plan_.graph.add_unit(name); }
+
+  int memory_of(const char* name, const std::shared_ptr<const Device>& device) {
+    return plan_.graph.add_resource(name, device->spec().own().bandwidth);
+  }
+
+  void add_units() {
+    plan_.host = unit("host");
+    std::vector<int> tensors;  // what the CPU draws from
+    if (machine_.memory) {
+      const int stack = memory_of("stack", machine_.memory);
+      tensors = {stack,
+                 plan_.graph.add_resource("host_link", machine_.memory->spec().host_bandwidth)};
+      add_units_of_memory(stack);
+    } else if (machine_.cpu) {
+      tensors = {memory_of("host_memory", machine_.cpu)};
+    }
+    if (machine_.cpu) {
+      plan_.cpu = unit("cpu");
+      spots_[OperatorPlace::cpu] = {plan_.cpu, machine_.cpu.get(), 0, tensors};
+    }
+    if (!machine_.gpu) return;
+    plan_.gpu = unit("gpu");
+    plan_.copy = unit("copy");
+    spots_[OperatorPlace::gpu] = {plan_.gpu, machine_.gpu.get(), 0, {memory_of("gpu_memory", machine_.gpu)}};
+    gpu_link_ = plan_.graph.add_resource("gpu_link", machine_.gpu->spec().host_bandwidth);
+  }
+
+  void add_units_of_memory(int stack) {
+    const auto& units = machine_.memory->spec().units;
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      const bool pool = units[u].amount > 0;
+      const int added = pool ? plan_.graph.add_pool(units[u].name, units[u].amount)
+                             : plan_.graph.add_unit(units[u].name, units[u].members);
+      (pool ? plan_.pairs : plan_.arm) = added;
+      spots_[pool ? OperatorPlace::fixed_function : OperatorPlace::programmable] = {
+          added, machine_.memory.get(), static_cast<int>(u), {stack}};
+    }
+  }
+
+  Phase phase(std::string_view name, const TensorOperation& operation, OperatorPlace place) {
+    const auto found = spots_.find(place);
+    if (found == spots_.end())
+      throw std::invalid_argument(fmt::format("{}: the machine has no place for it", name));
+    const Spot& spot = found->second;
+    const Kernel kernel = operation;
+    const KernelWork work{.name = name, .kernel = kernel, .rows = 1};
+    if (const std::string why = spot.device->cannot_run({&work, 1}); !why.empty())
+      throw std::invalid_argument(why);
+    const KernelCost cost = spot.device->cost(work, spot.device_unit);
+    Phase made{{spot.unit, {{0, cost.time}}, {}}, cost.energy};
+    if (spot.unit == plan_.pairs) {
+      const Device::PoolShare share = spot.device->pool_share(work, spot.device_unit);
+      made.way.least = policy_.operation_pipeline() ? share.least : share.most;
+      made.way.most = share.most;
+    }
+    for (const int r : spot.resources) {
+      const BytesPerSecond all = plan_.graph.resources[static_cast<std::size_t>(r)].capacity;
+      made.way.draws.push_back(
+          {r, cost.time > Seconds(0) ? std::min(all, cost.moved[own_memory] / cost.time) : BytesPerSecond(0)});
+    }
+    return made;
+  }
+
+  Alternative instant() const { return {plan_.host, {{0, Seconds(0)}}, {}}; }
+  int add_instant(const char* name) { return plan_.graph.add_operator(name, {instant()}); }
+
+  int add_feed() {
+    Bytes bytes;
+    for (const Tensor& tensor : training_.tensors)
+      if (tensor.kind == TensorKind::fed) bytes += tensor.bytes();
+    const DeviceSpec& gpu = machine_.gpu->spec();
+    plan_.feeding = gpu.power.per_link_byte * bytes;
+    return plan_.graph.add_operator(
+        "feed", {{plan_.copy, {{0, bytes / gpu.host_bandwidth}}, {{gpu_link_, gpu.host_bandwidth}}}});
+  }
+
+  // The host starts and awaits an operator in the memory once, or each of its kernels on the pairs: one an
+  // image (ESTIMATE).
+  Alternative awaited(OperatorPlace place) const {
+    if (place == OperatorPlace::cpu || place == OperatorPlace::gpu) return instant();
+    const bool kernels = place != OperatorPlace::programmable && !policy_.recursive_kernels();
+    const double times = kernels ? static_cast<double>(training_.batch) : 1;
+    return {plan_.host, {{0, times * machine_.synchronisation}}, {}};
+  }
+
+  void add(std::size_t v) {
+    const TrainingOperator& op = training_.operators[v];
+    const TensorOperation whole = operation_of(training_, v);
+    const bool candidate = std::ranges::find(candidates_, op.type) != candidates_.end();
+    std::vector<OperatorPlace> places = policy_.places(op, candidate);
+    const bool nothing = whole.work.total() == 0 && whole.read + whole.written == Bytes(0);
+    if (nothing) places.resize(1);
+    const bool splits = !nothing && std::ranges::find(places, OperatorPlace::split) != places.end();
+    Phases phases(splits && policy_.recursive_kernels() ? static_cast<std::size_t>(training_.batch) : 1);
+    std::vector<PlacedOperator> ways;
+    for (const OperatorPlace place : places) {
+      if (nothing)
+        ways.push_back(phases.add({instant(), Joules(0)}, instant(), instant()));
+      else if (place == OperatorPlace::split)
+        ways.push_back(add_split(phases, to_string(op.type), whole));
+      else
+        ways.push_back(phases.add(phase(to_string(op.type), whole, place), instant(), awaited(place)));
+      ways.back().option.place = place;
+      ways.back().option.rest = policy_.rest_of_split();
+    }
+    add_phases(v, op.name, phases, splits);
+    plan_.ways.push_back(std::move(ways));
+  }
+
+  // Cores in the memory call the pairs for an image and prepare the next one meanwhile. A host does that for
+  // one kernel after the other.
+  PlacedOperator add_split(Phases& phases, std::string_view type, const TensorOperation& whole) {
+    const double share = 1 / static_cast<double>(phases.kernels());
+    const SplitOperation parts = split(share * whole);
+    return phases.add_each(phase(type, parts.rest, policy_.rest_of_split()),
+                           phase(type, parts.middle, OperatorPlace::fixed_function),
+                           awaited(OperatorPlace::split));
+  }
+
+  int add_operator(std::size_t v, std::string name, std::vector<Alternative> ways) {
+    const int op = plan_.graph.add_operator(std::move(name), std::move(ways));
+    plan_.vertex_of.resize(static_cast<std::size_t>(op) + 1, -1);
+    plan_.vertex_of.back() = static_cast<int>(v);
+    return op;
+  }
+
+  void wait_for(int op, int before) {
+    if (plan_.graph.operators[static_cast<std::size_t>(op)].alternatives.size() > 1)
+      plan_.graph.follow(op, before);
+    else
+      plan_.graph.add_edge(before, op);
+  }
+
+  // Phases that take no time anywhere are left out.
+  void add_phases(std::size_t v, const std::string& name, const Phases& phases, bool splits) {
+    const auto takes_time = [](const Alternative& way) { return way.portions[0].time > Seconds(0); };
+    first_.push_back(static_cast<int>(plan_.graph.operators.size()));
+    plan_.chooser.push_back(first_.back());
+    int rest = -1;
+    std::vector<int> middles;
+    for (std::size_t k = 0; k < phases.kernels(); ++k) {
+      if (splits) {
+        const int next = add_operator(v, name + ":rest", phases.rest);
+        if (rest >= 0) wait_for(next, rest);
+        rest = next;
+      }
+      const bool last = k + 1 == phases.kernels();
+      middles.push_back(add_operator(v, name, last ? phases.last_middle : phases.middle));
+      if (rest >= 0) wait_for(middles.back(), rest);
+    }
+    last_.push_back(middles.back());
+    if (middles.size() == 1 && std::ranges::none_of(phases.after, takes_time)) return;
+    last_.back() = add_operator(v, name + ":host", phases.after);
+    wait_for(last_.back(), middles.back());
+    for (std::size_t k = 0; k + 1 < middles.size(); ++k) plan_.graph.add_edge(middles[k], last_.back());
+  }
+
+  bool reads_fed(std::size_t v) const {
+    return std::ranges::any_of(training_.operators[v].reads, [&](int t) {
+      return training_.tensors[static_cast<std::size_t>(t)].kind == TensorKind::fed;
+    });
+  }
+
+  // A step waits for all of the one before; so do operators for one another.
+  void join_one_by_one() {
+    StepGraph& graph = plan_.graph;
+    for (std::size_t v = 1; v < first_.size(); ++v) graph.add_edge(last_[v - 1], first_[v]);
+    if (feed_ >= 0) graph.add_edge(feed_, first_[0]);
+    graph.add_edge(last_.back(), plan_.end);
+    graph.add_carry(plan_.end, feed_ >= 0 ? feed_ : first_[0]);
+  }
+
+  // A step starts nothing before the one before the last has ended.
+  void join_as_steps_allow() {
+    StepGraph& graph = plan_.graph;
+    const int gate = add_instant("gate");
+    graph.add_carry(plan_.end, gate);
+    if (feed_ >= 0) graph.add_carry(gate, feed_);
+    for (std::size_t v = 0; v < first_.size(); ++v) {
+      if (boost::in_degree(v, training_.operators) == 0) graph.add_carry(gate, first_[v]);
+      if (boost::out_degree(v, training_.operators) == 0) graph.add_edge(last_[v], plan_.end);
+      if (feed_ >= 0 && reads_fed(v)) graph.add_edge(feed_, first_[v]);
+    }
+    for (const auto edge : boost::make_iterator_range(boost::edges(training_.operators)))
+      graph.add_edge(last_[boost::source(edge, training_.operators)],
+                     first_[boost::target(edge, training_.operators)]);
+    for (const CarriedDependence& carried : training_.carried)
+      graph.add_carry(last_[carried.from], first_[carried.to]);
+  }
+
+  const TrainingGraph& training_;
+  const TrainingMachine& machine_;
+  const RuntimePolicy& policy_;
+  const std::vector<OperatorType>& candidates_;
+  std::map<OperatorPlace, Spot> spots_;
+  std::vector<int> first_, last_;  // operators, by vertex
+  int feed_ = -1, gpu_link_ = -1;
+  TrainingPlan plan_;
+};
+
+}  // namespace
+
+TrainingPlan plan_training(const TrainingGraph& training, const TrainingMachine& machine,
+                           const RuntimePolicy& policy, const std::vector<OperatorType>& candidates,
+                           std::int64_t layers) {
+  return Planner(training, machine, policy, candidates).plan(layers);
+}
+
+}  // namespace weir

@@ -1,0 +1,127 @@
+#include "sim/step/training/training_step.h"
+
+#include <stdexcept>
+
+#include "models/nn/operations.h"
+
+namespace weir {
+namespace {
+
+constexpr double bytes_per_access = 64;  // a line of the last cache
+
+RuntimeSnapshot snapshot_of(std::span<const UnitState> units, const TrainingPlan& plan) {
+  const auto left = [&](int unit) {
+    return unit < 0 ? Seconds(0) : units[static_cast<std::size_t>(unit)].left[0];
+  };
+  RuntimeSnapshot now{.cpu = left(plan.cpu), .gpu = left(plan.gpu), .programmable = left(plan.arm)};
+  if (plan.pairs < 0) return now;
+  const UnitState& pairs = units[static_cast<std::size_t>(plan.pairs)];
+  now.pairs = 1 / pairs.amount * pairs.left[0];
+  now.free_pairs = pairs.free;
+  now.waiting_for_pairs = pairs.waiting;
+  return now;
+}
+
+void require_units(const TrainingMachine& machine, const RuntimePolicy& policy) {
+  const RuntimeUnits needed = policy.needs();
+  const auto has = [&](bool pool) {
+    return machine.memory && std::ranges::any_of(machine.memory->spec().units, [&](const Unit& unit) {
+             return (unit.amount > 0) == pool;
+           });
+  };
+  if (needed.gpu ? !machine.gpu : !machine.cpu)
+    throw std::invalid_argument(needed.gpu ? "the policy needs a GPU" : "the policy needs a CPU");
+  if (needed.fixed_function && !has(true))
+    throw std::invalid_argument("the policy needs a memory with fixed-function pairs");
+  if (needed.programmable && !has(false))
+    throw std::invalid_argument("the policy needs a memory with programmable cores");
+}
+
+}  // namespace
+
+TrainingStep::TrainingStep(const TrainingGraph& training, const TrainingMachine& machine,
+                           std::shared_ptr<const RuntimePolicy> policy, std::int64_t steps)
+    : policy_(std::move(policy)), steps_(steps) {
+  require_units(machine, *policy_);
+  if (policy_->profiles()) {
+    std::map<OperatorType, TypeProfile> types;
+    for (std::size_t v = 0; v < boost::num_vertices(training.operators); ++v) {
+      const OperatorType type = training.operators[v].type;
+      const Kernel kernel = operation_of(training, v);
+      const KernelCost cost = machine.cpu->cost({.name = to_string(type), .kernel = kernel, .rows = 1}, 0);
+      TypeProfile& profile = types[type];
+      profile.type = type;
+      ++profile.invocations;
+      profile.time += cost.time;
+      profile.accesses += cost.moved[own_memory].value() / bytes_per_access;
+      profiling_ += cost.time;
+      profiling_energy_ += cost.energy;
+      profiled_bytes_ += cost.moved[own_memory];
+      ++profiled_operators_;
+    }
+    for (const auto& [type, profile] : types) profile_.push_back(profile);
+    candidates_ = policy_->candidates(profile_);
+  }
+  plan_ = plan_training(training, machine, *policy_, candidates_,
+                        std::max<std::int64_t>(1, steps - (policy_->profiles() ? 1 : 0)));
+}
+
+PlacementPolicy TrainingStep::placement() const {
+  return [this](std::span<const UnitState> units, int op, std::span<const PlacementOption>) {
+    const auto vertex = static_cast<std::size_t>(plan_.vertex_of[static_cast<std::size_t>(op)]);
+    std::vector<PlaceOption> options;
+    for (const PlacedOperator& way : plan_.ways[vertex]) options.push_back(way.option);
+    return policy_->choose(snapshot_of(units, plan_), options);
+  };
+}
+
+TrainingRun TrainingStep::play(bool fold) const {
+  TrainingRun run;
+  if (policy_->profiles()) {
+    run.ends.push_back(profiling_);
+    run.energy += profiling_energy_;
+    run.operators[OperatorPlace::cpu] += profiled_operators_;
+    run.busy["cpu"] = {profiling_};
+    const StepGraph& graph = plan_.graph;
+    for (const int at : {0, 1})
+      if (at < std::ssize(graph.resources))
+        run.moved[graph.resources[static_cast<std::size_t>(at)].name] += profiled_bytes_;
+  }
+  const auto placed = steps_ - std::ssize(run.ends);
+  if (placed == 0) return run;
+  Timeline timeline(plan_.graph, placement());
+  std::vector<Seconds> ends;
+  const StepResult& result =
+      timeline.evaluate({.fold = fold, .causes = false, .marked = plan_.end, .marks = &ends});
+  for (const Seconds end : ends) run.ends.push_back(profiling_ + end);
+  for (std::size_t u = 0; u < plan_.graph.units.size(); ++u) {
+    std::vector<Seconds>& busy = run.busy[plan_.graph.units[u].name];
+    busy.resize(result.busy[u].size());
+    for (std::size_t m = 0; m < busy.size(); ++m) busy[m] += result.busy[u][m];
+  }
+  for (std::size_t r = 0; r < plan_.graph.resources.size(); ++r)
+    run.moved[plan_.graph.resources[r].name] += result.bytes[r];
+  run.energy += static_cast<double>(placed) * plan_.feeding;
+  std::size_t alternative = 0, v = 0;
+  for (std::size_t op = 0; op < plan_.graph.operators.size(); ++op) {
+    const bool chooses = v < plan_.chooser.size() && plan_.chooser[v] == static_cast<int>(op);
+    for (std::size_t way = 0; chooses && way < plan_.ways[v].size(); ++way) {
+      const std::int64_t runs = result.runs.empty() ? placed : result.runs[alternative + way];
+      const PlacedOperator& placed_operator = plan_.ways[v][way];
+      run.operators[placed_operator.option.place] += runs;
+      run.energy += static_cast<double>(runs) * placed_operator.energy;
+    }
+    v += chooses;
+    alternative += plan_.graph.operators[op].alternatives.size();
+  }
+  return run;
+}
+
+std::vector<OperatorRecord> TrainingStep::trace() const {
+  Timeline timeline(plan_.graph, placement());
+  std::vector<OperatorRecord> records;
+  timeline.evaluate({.causes = false, .trace = &records});
+  return records;
+}
+
+}  // namespace weir
