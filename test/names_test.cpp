@@ -19,6 +19,7 @@
 #include "policies/placement/placement.h"
 #include "policies/prefetch/prefetch.h"
 #include "policies/routing/routing.h"
+#include "policies/runtime/runtime.h"
 #include "sim/studies/studies.h"
 
 namespace fs = std::filesystem;
@@ -37,6 +38,7 @@ const char* const interfaces[] = {
     "policies/placement/placement.h",
     "policies/prefetch/prefetch.h",
     "policies/routing/routing.h",
+    "policies/runtime/runtime.h",
 };
 
 // Names that are words of the language too, each with its reason. As a whole literal none is allowed: that
@@ -53,7 +55,8 @@ std::set<std::string> names_of_catalogs() {
   for (const std::vector<std::string>& names :
        {device_names(), architecture_names(), net_names(), names_of(studies()), names_of(batching_policies()),
         names_of(partitioning_policies()), names_of(placement_policies()),
-        names_of(neuron_placement_policies()), names_of(prefetch_policies()), names_of(routing_policies())})
+        names_of(neuron_placement_policies()), names_of(prefetch_policies()), names_of(routing_policies()),
+        names_of(runtime_policies())})
     all.insert(names.begin(), names.end());
   return all;
 }
@@ -216,4 +219,5 @@ TEST_CASE("names: every family of policies has one default, which makes itself o
   check(neuron_placement_policies());
   check(prefetch_policies());
   check(routing_policies());
+  check(runtime_policies());
 }
