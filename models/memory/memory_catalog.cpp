@@ -15,6 +15,8 @@ namespace {
 
 constexpr Range<std::int64_t> cycles{0, 10'000};  // 1.5 us at the clock of DDR5, refresh has its own
 
+const Choices<PagePolicy> page_policies = {{"open", PagePolicy::open}, {"closed", PagePolicy::closed}};
+
 std::int64_t power_of_two(Params& params, Key key, std::int64_t max) {
   const std::int64_t value = params.integer(key, {1, max});
   if (!std::has_single_bit(static_cast<std::uint64_t>(value)))
@@ -117,6 +119,11 @@ DramController read_controller(Params& params) {
   c.row_hit_cap = entries("row_hit_cap", "Column commands before a waiting row may close this one.", 1);
   c.drain_above = entries("drain_above", "Idle banks drain writes when more of them wait.", 0);
   c.two_commands = params.flag({"two_commands_a_cycle", "A row and a column command in one cycle."});
+  c.page = params.choice({"page", "After a column command: the row stays open, or the command closes it."},
+                         page_policies, "open");
+  c.unified_queue = params.flag(
+      {"unified_queue", "Reads and writes wait in one queue, of read_queue_entries, and none is kept back."},
+      false);
   return c;
 }
 

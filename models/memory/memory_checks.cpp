@@ -52,6 +52,12 @@ void check_refresh(Params& params, const char* ranks_key, const MemorySpec& m) {
                             closing, o.ranks, ranks_key, t.refi));
 }
 
+// A PIM's GEMV reads a row many times, and its controller's normal accesses are as NeuPIMs has them.
+void check_page(Params& params, const MemorySpec& m) {
+  if (m.pim && m.controller.page == PagePolicy::closed)
+    params.fail("page", "expected \"open\" of a memory with pim_ keys, whose banks keep their rows");
+}
+
 // A GEMV as the device models play it where they ask what reads beside it lose.
 void check_pim(Params& params, const MemorySpec& m) {
   for (const RowBuffers buffers : {RowBuffers::dual, RowBuffers::single})
@@ -64,6 +70,7 @@ void check_pim(Params& params, const MemorySpec& m) {
 void check_memory(Params& params, const MemorySpec& m) {
   if (params.describing() || params.reading().failed()) return;
   check_order(params, m);
+  check_page(params, m);
   check_refresh(params, "ranks", m);
   if (m.pim) check_refresh(params, "pim_ranks", pim_memory(m));
   if (m.pim && !params.reading().failed()) check_pim(params, m);

@@ -41,12 +41,18 @@ struct DramCurrents {
   bool operator==(const DramCurrents&) const = default;
 };
 
+// What becomes of a row after a column command: it stays open for the next one, or the command closes it
+// itself (auto-precharge), so that each has an activation of its own.
+enum class PagePolicy { open, closed };
+
 // The queues of the controller (dram/channel.h has its policy).
 struct DramController {
   int bank_queue, read_queue, write_queue;  // entries
   int row_hit_cap;    // so many column commands, then a waiting row may close this one although hits wait
   int drain_above;    // idle banks drain the write queue when it holds more
   bool two_commands;  // a row and a column command in one cycle, on HBM's two command buses
+  PagePolicy page = PagePolicy::open;
+  bool unified_queue = false;  // reads and writes wait together, in read_queue; no write is kept back
   bool operator==(const DramController&) const = default;
 };
 

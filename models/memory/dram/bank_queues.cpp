@@ -6,7 +6,9 @@ BankQueues::BankQueues(const MemorySpec& memory, const CommandTiming& timing)
     : timing_(timing),
       capacity_(memory.controller.bank_queue),
       row_hit_cap_(memory.controller.row_hit_cap),
-      banks_per_rank_(memory.organisation.banks_per_rank()) {
+      banks_per_rank_(memory.organisation.banks_per_rank()),
+      closes_(memory.controller.page == PagePolicy::closed),
+      in_order_(memory.controller.unified_queue) {
   const auto banks = static_cast<std::size_t>(memory.organisation.banks());
   banks_.resize(banks);
   entries_.resize(banks * static_cast<std::size_t>(capacity_));
@@ -18,11 +20,20 @@ std::span<const QueuedAccess> BankQueues::waiting(int bank) const {
   return {&entries_[static_cast<std::size_t>(bank * capacity_)], static_cast<std::size_t>(at(bank).size)};
 }
 
+// A read of a waiting write's place never gets here (it has its data), so that the read came first.
+bool BankQueues::behind_its_read(const QueuedAccess& access) const {
+  if (!in_order_ || !access.is_write) return false;
+  for (const QueuedAccess& other : waiting(access.bank))
+    if (other.block == access.block && !other.is_write) return true;
+  return false;
+}
+
 void BankQueues::recount(int bank) {
   Bank& b = banks_[static_cast<std::size_t>(bank)];
   b.read_hits = b.write_hits = 0;
   for (const QueuedAccess& access : waiting(bank))
-    if (access.row == b.open_row) ++(access.is_write ? b.write_hits : b.read_hits);
+    if (access.row == b.open_row && !behind_its_read(access))
+      ++(access.is_write ? b.write_hits : b.read_hits);
   b.front_misses = b.size > 0 && queue(bank)[0].row != b.open_row;
   const Cycles when = held_[static_cast<std::size_t>(bank)] > 0 ? never : earliest(bank);
   when_[static_cast<std::size_t>(bank)] = when;
@@ -56,7 +67,7 @@ std::optional<NextCommand> BankQueues::first_ready(int bank, Cycles now) {
   const bool reads = timing_.ready(DramCommand::read, bank) <= now,
              writes = timing_.ready(DramCommand::write, bank) <= now;
   for (const QueuedAccess& access : waiting(bank))
-    if (access.row == b.open_row && (access.is_write ? writes : reads))
+    if (access.row == b.open_row && (access.is_write ? writes : reads) && !behind_its_read(access))
       return NextCommand{access.is_write ? DramCommand::write : DramCommand::read, bank, b.open_row,
                          access.request};
   return {};
@@ -94,6 +105,10 @@ void BankQueues::issued(const NextCommand& next) {
     std::copy(access + 1, queue(next.bank) + b.size, access);
     --b.size;
     --waiting_;
+    if (closes_) {
+      b.open_row = -1;
+      b.hits = 0;
+    }
   }
   recount(next.bank);
 }

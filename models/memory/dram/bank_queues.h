@@ -60,12 +60,15 @@ class BankQueues {
   bool may_precharge(const Bank& bank) const {
     return bank.front_misses && (bank.read_hits + bank.write_hits == 0 || bank.hits >= row_hit_cap_);
   }
+  bool behind_its_read(const QueuedAccess& access) const;
   void recount(int bank);
   Cycles earliest(int bank) const;
   std::optional<NextCommand> first_ready(int bank, Cycles now);
 
   const CommandTiming& timing_;
   int capacity_, row_hit_cap_, banks_per_rank_;
+  bool closes_;    // a column command closes its row
+  bool in_order_;  // a write may be behind a read of its place
   int last_ = 0, waiting_ = 0;
   std::vector<Bank> banks_;
   std::vector<QueuedAccess> entries_;

@@ -7,6 +7,8 @@
 //   - one command a cycle: that of a due refresh, else that of the next bank with one ready (bank_queues.h);
 //   - rows stay open; writes drain when their queue is full, when the banks idle and it holds more than
 //     drain_above, or when nothing else is left;
+//   - where the row says so, each column command closes its own row (PagePolicy), and writes wait among the
+//     reads and are not kept back (unified_queue);
 //   - a read of a waiting write takes its data; writes to one address, and reads of one, are merged.
 #include <span>
 #include <vector>

@@ -156,8 +156,9 @@ bool ChannelController::issue_one(bool second) {
 void ChannelController::note_rows(const NextCommand& next, Cycles now) {
   const auto rank = static_cast<std::size_t>(next.bank / memory_.organisation.banks_per_rank());
   if (next.command == DramCommand::activate && open_banks_[rank]++ == 0) active_since_[rank] = now;
-  if (next.command == DramCommand::precharge && --open_banks_[rank] == 0)
-    run_.rank_active[rank] += now - active_since_[rank];
+  const bool closes = next.command == DramCommand::precharge ||
+                      (is_column(next.command) && memory_.controller.page == PagePolicy::closed);
+  if (closes && --open_banks_[rank] == 0) run_.rank_active[rank] += now - active_since_[rank];
 }
 
 void ChannelController::record(const NextCommand& next) {

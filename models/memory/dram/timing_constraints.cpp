@@ -10,6 +10,27 @@ const char* to_string(DramCommand command) {
   return names[static_cast<std::size_t>(command)];
 }
 
+namespace {
+
+// From a column command to where its row is closed, by a precharge or by itself. An auto-precharge is as a
+// precharge in the first cycle that may have one (JESD79-4, 4.20): nobody issues it, so that its tRP counts
+// from the column command, and a refresh waits for tRAS and tRP, too.
+std::vector<TimingConstraint> closing_constraints(const MemorySpec& memory) {
+  using enum DramCommand;
+  using enum DramLevel;
+  const DramTimings& t = memory.timings;
+  const Cycles after_read = t.rtp, after_write = t.cwl + t.burst + t.wr;
+  if (memory.controller.page == PagePolicy::open)
+    return {{"tRTP", bank, read, precharge, after_read}, {"tWR", bank, write, precharge, after_write}};
+  return {{"tRTP", bank, read, activate, after_read + t.rp},
+          {"tRTP", rank, read, refresh, after_read + t.rp},
+          {"tWR", bank, write, activate, after_write + t.rp},
+          {"tWR", rank, write, refresh, after_write + t.rp},
+          {"tRC", rank, activate, refresh, t.ras + t.rp}};
+}
+
+}  // namespace
+
 // JESD79-4 (DDR4) and JESD235 (HBM) as DRAMsim3 composes them (its src/timing.cc), which the reference cases
 // come from.
 std::vector<TimingConstraint> timing_constraints(const MemorySpec& memory) {
@@ -31,7 +52,6 @@ std::vector<TimingConstraint> timing_constraints(const MemorySpec& memory) {
       {"tRTRS", other_ranks, read, read, t.burst + t.rtrs},
       {"read to write", rank, read, write, turn},
       {"read to write", other_ranks, read, write, turn},
-      {"tRTP", bank, read, precharge, t.rtp},
 
       {"tCCD_L", bank_group, write, write, std::max(t.burst, t.ccd_wr_l)},
       {"tCCD_S", rank, write, write, std::max(t.burst, t.ccd_s)},
@@ -39,7 +59,6 @@ std::vector<TimingConstraint> timing_constraints(const MemorySpec& memory) {
       {"tWTR_L", bank_group, write, read, write_end + t.wtr_l},
       {"tWTR_S", rank, write, read, write_end + t.wtr_s},
       {"write to read", other_ranks, write, read, write_end + t.rtrs - t.cl},
-      {"tWR", bank, write, precharge, write_end + t.wr},
 
       {"tRP", bank, precharge, activate, t.rp},
       {"tRP", rank, precharge, refresh, t.rp},
@@ -48,6 +67,7 @@ std::vector<TimingConstraint> timing_constraints(const MemorySpec& memory) {
       {"tRFC", rank, refresh, activate, t.rfc},
       {"tRFC", rank, refresh, refresh, t.rfc},
   };
+  for (const TimingConstraint& c : closing_constraints(memory)) all.push_back(c);
   std::erase_if(all, [&](const TimingConstraint& c) {
     return c.latency <= 0 || (c.level == other_ranks && memory.organisation.ranks == 1);
   });

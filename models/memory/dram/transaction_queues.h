@@ -1,6 +1,6 @@
 #pragma once
 // Accesses that the channel accepted and its banks' queues have not: reads, and writes that wait to be
-// drained together. Used by the channel alone.
+// drained together, unless both are in one queue. Used by the channel alone.
 #include "models/memory/dram/bank_queues.h"
 
 namespace weir {
@@ -10,7 +10,7 @@ class TransactionQueues {
   TransactionQueues(const DramController& controller, BankQueues& banks);
 
   bool full(bool is_write) const {
-    return is_write ? writes_.size() == write_capacity_ : reads_.size() == read_capacity_;
+    return is_write && !unified_ ? writes_.size() == write_capacity_ : reads_.size() == read_capacity_;
   }
   // The access of this kind and block that waits here or at its bank, null if there is none.
   const QueuedAccess* find(bool is_write, const QueuedAccess& like) const;
@@ -25,11 +25,13 @@ class TransactionQueues {
   static constexpr std::size_t buckets = 1024;
   std::uint32_t& count(bool is_write, std::uint64_t block) { return counts_[is_write][block % buckets]; }
   bool drain_due(bool more) const;
+  Queue& queue_of(bool is_write) { return is_write && !unified_ ? writes_ : reads_; }
   bool move_first(Queue& queue);
 
   BankQueues& banks_;
   std::size_t read_capacity_, write_capacity_, drain_above_;
-  Queue reads_, writes_;
+  bool unified_;
+  Queue reads_, writes_;                                        // unified: all in reads_
   std::size_t draining_ = 0;                                    // so many writes are still to move
   std::array<std::array<std::uint32_t, buckets>, 2> counts_{};  // waiting anywhere, by block: mostly none
 };

@@ -66,6 +66,7 @@ std::string state_violation(const MemorySpec& memory, std::vector<std::int64_t>&
     case DramCommand::read:
     case DramCommand::write:
       if (row < 0 || row != c.row) return where + "another row is open, or none";
+      if (memory.controller.page == PagePolicy::closed) row = -1;
       break;
     case DramCommand::refresh:
       for (int b = 0; b < memory.organisation.banks_per_rank(); ++b)
