@@ -43,9 +43,8 @@ struct DeviceSpec {
   Memory& own() { return memories[own_memory]; }
   const Memory& own() const { return memories[own_memory]; }
   const Memory* cache() const;  // the memory that a unit which runs prefetches fills; null: there is none
-  bool runs_models() const {
-    return unit_running(units, KernelKind::gemm) >= 0;
-  }  // else it is a host's memory
+  // Else it is a host's memory, or runs training operators alone.
+  bool runs_models() const { return unit_running(units, KernelKind::gemm) >= 0; }
   // As ports of its units number them.
   std::vector<Resource> resources(BytesPerSecond interconnect_bandwidth) const;
 };

@@ -1,6 +1,7 @@
 // Messages offer what would do instead: whoever of the catalogs says of itself that it is so.
 #include <fmt/ranges.h>
 
+#include "devices/host_memory/host_memory.h"
 #include "sim/plan/scenario_parts.h"
 
 namespace weir {
@@ -29,7 +30,7 @@ std::string host_memories() {
     Reading reading("");
     Params params(reading, nothing);
     const auto device = make_device(name, params);
-    if (device && !device->spec().runs_models()) names.push_back(name);
+    if (std::dynamic_pointer_cast<const HostMemory>(device)) names.push_back(name);
   }
   return any_of(names);
 }

@@ -1,14 +1,16 @@
 #pragma once
-// The rows of the catalog by what they are: those that run models, and those that are memory of a host.
+// The rows of the catalog by what they are: those that run models, those that are memory of a host, and those
+// that run training operators alone.
 #include "devices/host_memory/host_memory.h"
 #include "sim/studies/validation/kernels.h"
 
 namespace weir::test {
 
-inline std::vector<std::string> rows_of(bool host_memory) {
+template <class Predicate>
+std::vector<std::string> rows_of(const Predicate& holds) {
   std::vector<std::string> rows;
   for (const std::string& kind : device_names())
-    if (catalog_device(kind)->spec().runs_models() != host_memory) rows.push_back(kind);
+    if (holds(*catalog_device(kind))) rows.push_back(kind);
   return rows;
 }
 
@@ -18,10 +20,16 @@ inline std::shared_ptr<const HostMemory> catalog_memory(const std::string& kind,
 }
 
 inline std::vector<std::string> rows_that_run_models() {
-  return rows_of(false);
+  return rows_of([](const Device& device) { return device.spec().runs_models(); });
 }
 inline std::vector<std::string> host_memories() {
-  return rows_of(true);
+  return rows_of([](const Device& device) { return dynamic_cast<const HostMemory*>(&device) != nullptr; });
+}
+inline std::vector<std::string> rows_that_only_train() {
+  return rows_of([](const Device& device) {
+    const auto& units = device.spec().units;
+    return !device.spec().runs_models() && unit_running(units, KernelKind::multiply_add) >= 0;
+  });
 }
 // Without those that compute neurons.
 inline std::vector<std::string> dimms() {
