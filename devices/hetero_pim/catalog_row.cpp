@@ -79,10 +79,8 @@ std::shared_ptr<const Device> read_stack(const std::string& kind, const Json& js
 }  // namespace
 
 const DeviceClass& hetero_pim_class() {
-  static const DeviceClass made = {.name = "hetero_pim",
-                                   .override = override_stack,
-                                   .read = read_stack,
-                                   .other_rows = {memory_key()}};
+  static const DeviceClass made = {
+      .name = "hetero_pim", .override = override_stack, .read = read_stack, .other_rows = {memory_key()}};
   return made;
 }
 

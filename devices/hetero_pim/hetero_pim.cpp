@@ -36,9 +36,9 @@ class HeteroPim final : public Device {
     cost.compute = unit == pairs_unit_ ? on_pairs(work, *operation) : on_arm(*operation);
     cost.time = std::max(cost.compute, cost.traffic);
     const Joules moving = spec_.power.dynamic(Flops(0), cost.moved[own_memory], Bytes(0));
-    cost.energy = moving + (unit == pairs_unit_
-                                ? spec_.power.dynamic(cost.flops, Bytes(0), Bytes(0))
-                                : processors_.arm_cores * (processors_.arm_power * cost.time));
+    cost.energy =
+        moving + (unit == pairs_unit_ ? spec_.power.dynamic(cost.flops, Bytes(0), Bytes(0))
+                                      : processors_.arm_cores * (processors_.arm_power * cost.time));
     return cost;
   }
 

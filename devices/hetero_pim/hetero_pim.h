@@ -1,8 +1,8 @@
 #pragma once
 // A memory stack whose logic die computes (Liu et al., Processing-in-Memory for Energy-efficient Neural
-// Network Training, MICRO 2018): pairs of a multiplier and an adder, of which an operator takes whole windows,
-// and ARM cores, which together run one operator at a time. Both read and write the stack and nothing else.
-// Units: pairs (a pool) and arm; either may be left out. Made by catalog_row.cpp.
+// Network Training, MICRO 2018): pairs of a multiplier and an adder, of which an operator takes whole
+// windows, and ARM cores, which together run one operator at a time. Both read and write the stack and
+// nothing else. Units: pairs (a pool) and arm; either may be left out. Made by catalog_row.cpp.
 #include <memory>
 #include <vector>
 
@@ -11,9 +11,9 @@
 namespace weir {
 
 struct StackProcessors {
-  std::vector<int> pairs;     // by bank
+  std::vector<int> pairs;       // by bank
   double pairs_per_second = 0;  // cycles of a pair's clock
-  double lanes = 1;           // multiplications and additions of a pair and cycle, each
+  double lanes = 1;             // multiplications and additions of a pair and cycle, each
   int arm_cores = 0;
   double arm_multiply_adds = 0;  // flops a second of one core, of multiplications and additions
   double arm_elements = 0;       // elements a second of one core, of all else, patches that it moves too

@@ -27,9 +27,9 @@ double tail(const GemmEfficiency& e, const Roof& roof, double in) {
 }  // namespace
 
 KernelCost gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape& s) {
-  return implicit_gemm_cost(e, roof, s,
-                            Bytes(s.in * s.out * s.weight_bytes +
-                                  s.rows * (s.in * s.activation_bytes + s.out * s.output_bytes)));
+  return implicit_gemm_cost(
+      e, roof, s,
+      Bytes(s.in * s.out * s.weight_bytes + s.rows * (s.in * s.activation_bytes + s.out * s.output_bytes)));
 }
 
 KernelCost implicit_gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape& s, Bytes moved) {

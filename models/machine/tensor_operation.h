@@ -27,8 +27,8 @@ struct TensorOperation {
   };
 
   Arithmetic work;
-  Bytes read, written;     // every tensor once
-  std::int64_t window = 0;  // elements of a convolution's or pool's window, height x width; 0: it has none
+  Bytes read, written;        // every tensor once
+  std::int64_t window = 0;    // elements of a convolution's or pool's window, height x width; 0: it has none
   double patch_elements = 0;  // of the matrix of patches that is made before its products; 0: none is
   Product product;
   DataType type = DataType::fp32;

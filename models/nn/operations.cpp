@@ -18,13 +18,13 @@ bool makes_patches(OperatorType type) {
 
 TensorOperation operation_of(const TrainingGraph& graph, std::size_t vertex) {
   const TrainingOperator& op = graph.operators[vertex];
-  TensorOperation operation{.work = op.work,
-                            .read = op.bytes_read,
-                            .written = op.bytes_written,
-                            .window = op.window,
-                            .patch_elements =
-                                makes_patches(op.type) ? static_cast<double>(op.patch_elements) : 0,
-                            .product = {}};
+  TensorOperation operation{
+      .work = op.work,
+      .read = op.bytes_read,
+      .written = op.bytes_written,
+      .window = op.window,
+      .patch_elements = makes_patches(op.type) ? static_cast<double>(op.patch_elements) : 0,
+      .product = {}};
   if (is_matrix_product(op.type))
     operation.product = product_of(op, graph.tensors[static_cast<std::size_t>(op.writes.front())]);
   return operation;

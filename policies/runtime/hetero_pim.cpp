@@ -4,8 +4,10 @@
 // fixed-function or programmable PIMs are busy, the runtime will schedule the candidate operations to execute
 // on CPU", is the choice; principle 3, dependencies, is the graph's. What is no candidate stays on the CPU.
 //
-// Taken at its word that is slower than never leaving the memory where two convolutions are ready at once and
-// the CPU takes several times as long as all pairs (docs/decisions.md 146): hence `when_busy`.
+// Taken at its word principle 2 makes overlapping steps slower than no overlap, against the paper's own
+// Figures 13 and 15: operators pile up at a CPU that takes several times as long as all pairs. So an operator
+// goes to whichever would have done it sooner, by the profile's times, unless `when_busy` says otherwise
+// (docs/decisions.md 146).
 #include "policies/runtime/pair_work.h"
 #include "policies/runtime/runtime.h"
 
@@ -77,9 +79,9 @@ std::shared_ptr<const RuntimePolicy> make_hetero_pim_runtime(Params& params) {
                   true);
   const auto when_busy = params.choice<WhenBusy>(
       {"when_busy",
-       "Where an operator goes whose place in the memory is busy: to the CPU, as the paper has it, to that "
-       "place, to wait there, or to whichever would have done it sooner."},
-      {{"cpu", WhenBusy::cpu}, {"wait", WhenBusy::wait}, {"sooner", WhenBusy::sooner}}, "cpu");
+       "Where an operator goes whose place in the memory is busy: to the CPU, as the paper's words "
+       "have it, to that place, to wait there, or to whichever would have done it sooner."},
+      {{"cpu", WhenBusy::cpu}, {"wait", WhenBusy::wait}, {"sooner", WhenBusy::sooner}}, "sooner");
   return std::make_shared<HeteroPim>(share, when_busy, recursive_kernels, operation_pipeline);
 }
 

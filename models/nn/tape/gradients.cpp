@@ -62,20 +62,22 @@ int BackwardPass::matrix(Type type, const Tape::Entry& of, std::vector<int> read
                            .patch_elements = of.op.patch_elements});
 }
 
+// Inputs before filters, as tensorflow/python/ops/nn_grad.py and math_grad.py return them: the backward pass
+// goes on from the inputs' gradients.
 void BackwardPass::matrix_rule(const Tape::Entry& entry, int dy) {
   const int x = entry.op.reads[0], w = entry.op.reads[1];
   switch (entry.op.type) {
     case Type::conv2d:
-      if (needs(w)) contribute(w, matrix(Type::conv2d_backprop_filter, entry, {x, dy}, w));
       if (needs(x)) contribute(x, matrix(Type::conv2d_backprop_input, entry, {w, dy}, x));
+      if (needs(w)) contribute(w, matrix(Type::conv2d_backprop_filter, entry, {x, dy}, w));
       break;
     case Type::conv2d_backprop_input:  // forward: x is the gradient of a convolution's output
-      if (needs(w)) contribute(w, matrix(Type::conv2d_backprop_filter, entry, {dy, x}, w));
       if (needs(x)) contribute(x, matrix(Type::conv2d, entry, {dy, w}, x));
+      if (needs(w)) contribute(w, matrix(Type::conv2d_backprop_filter, entry, {dy, x}, w));
       break;
     default:
-      if (needs(w)) contribute(w, matrix(Type::mat_mul, entry, {x, dy}, w));
       if (needs(x)) contribute(x, matrix(Type::mat_mul, entry, {dy, w}, x));
+      if (needs(w)) contribute(w, matrix(Type::mat_mul, entry, {x, dy}, w));
   }
 }
 

@@ -30,7 +30,7 @@ struct FlatGraph {
     int part = 0, local = 0;  // index in its part
     int first_alternative = 0, alternatives = 0;
     int first_next = 0, first_carry = 0, first_leave = 0,
-        end = 0;  // into successors: same layer, next, other parts
+        end = 0;            // into successors: same layer, next, other parts
     int follows = -1;       // operator whose choice it takes
     bool followed = false;  // by any
   };
@@ -70,9 +70,9 @@ struct FlatGraph {
   std::vector<BytesPerSecond> capacities;
   std::vector<int> portion_members, draw_resources, successors;
   int members = 0, instances = 0;
-  bool disturbed = false;  // any unit
-  bool followed = false;   // any operator
-  bool chooses = false;    // any operator has more than one alternative
+  bool disturbed = false;    // any unit
+  bool followed = false;     // any operator
+  bool chooses = false;      // any operator has more than one alternative
   bool by_instance = false;  // times or members of any operator differ from layer to layer
 
   std::vector<std::string> names;     // of the operators

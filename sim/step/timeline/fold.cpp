@@ -135,7 +135,8 @@ void Timeline::Player::skip(const Snapshot& from, const Snapshot& to) {
   skipped_ += times * (to.time - from.time);
   hold_skipped(from, to, periods);
   for (std::size_t r = 0; r < bytes_.size(); ++r) bytes_[r] += times * (to.bytes[r] - from.bytes[r]);
-  for (std::size_t a = 0; a < result_.runs.size(); ++a) result_.runs[a] += periods * (to.runs[a] - from.runs[a]);
+  for (std::size_t a = 0; a < result_.runs.size(); ++a)
+    result_.runs[a] += periods * (to.runs[a] - from.runs[a]);
   result_.skipped_layers += periods * period;
 }
 

@@ -90,8 +90,7 @@ class Planner {
     std::vector<int> tensors;  // what the CPU draws from
     if (machine_.memory) {
       const int stack = memory_of("stack", machine_.memory);
-      tensors = {stack,
-                 plan_.graph.add_resource("host_link", machine_.memory->spec().host_bandwidth)};
+      tensors = {stack, plan_.graph.add_resource("host_link", machine_.memory->spec().host_bandwidth)};
       add_units_of_memory(stack);
     } else if (machine_.cpu) {
       tensors = {memory_of("host_memory", machine_.cpu)};
@@ -137,8 +136,8 @@ class Planner {
     }
     for (const int r : spot.resources) {
       const BytesPerSecond all = plan_.graph.resources[static_cast<std::size_t>(r)].capacity;
-      made.way.draws.push_back(
-          {r, cost.time > Seconds(0) ? std::min(all, cost.moved[own_memory] / cost.time) : BytesPerSecond(0)});
+      made.way.draws.push_back({r, cost.time > Seconds(0) ? std::min(all, cost.moved[own_memory] / cost.time)
+                                                          : BytesPerSecond(0)});
     }
     return made;
   }

@@ -62,15 +62,15 @@ TEST_CASE("gradient rules: a residual block of convolutions, its pool and its de
           "d/loss/Tile(d/one)",
           "d/loss/RealDiv(d/loss/Tile, d/count)",
           "d/loss/Mul(loss/Softmax:1, d/loss/RealDiv)",
-          "d/fc/MatMul(flat/Reshape, d/loss/Mul)",
-          "d/fc/MatMul_1(d/loss/Mul, fc/weights)",
-          "d/flat/Reshape(d/fc/MatMul_1)",
+          "d/fc/MatMul(d/loss/Mul, fc/weights)",
+          "d/fc/MatMul_1(flat/Reshape, d/loss/Mul)",
+          "d/flat/Reshape(d/fc/MatMul)",
           "d/pool/MaxPoolGrad(d/flat/Reshape, sum/Relu, pool/MaxPool)",
           "d/sum/ReluGrad(d/pool/MaxPoolGrad, sum/Relu)",
           "d/b/FusedBatchNormGrad(d/sum/ReluGrad, b/Conv2D, b/scale, b/FusedBatchNorm:1, b/FusedBatchNorm:2) "
           "-> d/b/FusedBatchNormGrad, d/b/FusedBatchNormGrad:1, d/b/FusedBatchNormGrad:2",
-          "d/b/Conv2DBackpropFilter(a/BiasAdd, d/b/FusedBatchNormGrad)",
           "d/b/Conv2DBackpropInput(b/weights, d/b/FusedBatchNormGrad)",
+          "d/b/Conv2DBackpropFilter(a/BiasAdd, d/b/FusedBatchNormGrad)",
           "d/a/AddN(d/sum/ReluGrad, d/b/Conv2DBackpropInput)",
           "d/a/BiasAddGrad(d/a/AddN)",
           "d/a/Conv2DBackpropFilter(x, d/a/AddN)",
@@ -79,7 +79,7 @@ TEST_CASE("gradient rules: a residual block of convolutions, its pool and its de
           "train/b/weights/ApplyGradientDescent(b/weights, d/b/Conv2DBackpropFilter) -> b/weights",
           "train/b/scale/ApplyGradientDescent(b/scale, d/b/FusedBatchNormGrad:1) -> b/scale",
           "train/b/offset/ApplyGradientDescent(b/offset, d/b/FusedBatchNormGrad:2) -> b/offset",
-          "train/fc/weights/ApplyGradientDescent(fc/weights, d/fc/MatMul) -> fc/weights"});
+          "train/fc/weights/ApplyGradientDescent(fc/weights, d/fc/MatMul_1) -> fc/weights"});
 }
 
 TEST_CASE("gradient rules: leaky ReLU, dropout, sigmoid, what is beside, and a shared matrix under Adam") {
@@ -119,15 +119,15 @@ TEST_CASE("gradient rules: leaky ReLU, dropout, sigmoid, what is beside, and a s
                               "d/b/Mul(d/both/Slice, b/Floor)",
                               "d/b/RealDiv(d/b/Mul, b/keep)",
                               "d/b/SigmoidGrad(d/b/RealDiv, b/Sigmoid)",
-                              "d/b/MatMul(a/Maximum, d/b/SigmoidGrad)",
-                              "d/b/MatMul_1(d/b/SigmoidGrad, a/weights)",
+                              "d/b/MatMul(d/b/SigmoidGrad, a/weights)",
+                              "d/b/MatMul_1(a/Maximum, d/b/SigmoidGrad)",
                               "d/a/GreaterEqual(a/MatMul, a/Mul)",
-                              "d/a/Select(d/a/GreaterEqual, d/b/MatMul_1)",
-                              "d/a/Select_1(d/a/GreaterEqual, d/b/MatMul_1)",
+                              "d/a/Select(d/a/GreaterEqual, d/b/MatMul)",
+                              "d/a/Select_1(d/a/GreaterEqual, d/b/MatMul)",
                               "d/a/Mul(d/a/Select_1, a/slope)",
                               "d/a/AddN(d/a/Select, d/a/Mul)",
                               "d/a/MatMul(x, d/a/AddN)",
-                              "d/a/weights/AddN(d/b/MatMul, d/a/MatMul)",
+                              "d/a/weights/AddN(d/b/MatMul_1, d/a/MatMul)",
                               "train/a/weights/ApplyAdam(a/weights, a/weights/m, a/weights/v, "
                               "d/a/weights/AddN) -> a/weights, a/weights/m, a/weights/v"});
 }
@@ -149,30 +149,30 @@ TEST_CASE("gradient rules: a cell of an LSTM, its sums over steps, and gradients
               "step_1/Tanh(step_1/Split:1)", "step_1/Mul_1(step_1/Sigmoid_1, step_1/Tanh)",
               "step_1/Add_1(step_1/Mul, step_1/Mul_1)", "step_1/Tanh_1(step_1/Add_1)",
               "step_1/Sigmoid_2(step_1/Split:3)", "step_1/Mul_2(step_1/Tanh_1, step_1/Sigmoid_2)"});
-  CHECK(
-      starting(step, {"d/step_1/"}) ==
-      Lines{
-          "d/step_1/Mul(d/lstm/Unpack:1, step_1/Sigmoid_2)", "d/step_1/Mul_1(d/lstm/Unpack:1, step_1/Tanh_1)",
-          "d/step_1/SigmoidGrad(d/step_1/Mul_1, step_1/Sigmoid_2)",
-          "d/step_1/TanhGrad(d/step_1/Mul, step_1/Tanh_1)", "d/step_1/Mul_2(d/step_1/TanhGrad, step_1/Tanh)",
-          "d/step_1/Mul_3(d/step_1/TanhGrad, step_1/Sigmoid_1)",
-          "d/step_1/TanhGrad_1(d/step_1/Mul_3, step_1/Tanh)",
-          "d/step_1/SigmoidGrad_1(d/step_1/Mul_2, step_1/Sigmoid_1)",
-          "d/step_1/Mul_4(d/step_1/TanhGrad, step_1/Sigmoid)",
-          "d/step_1/Mul_5(d/step_1/TanhGrad, step_0/Add_1)",
-          "d/step_1/SigmoidGrad_2(d/step_1/Mul_5, step_1/Sigmoid)",
-          "d/step_1/ConcatV2(d/step_1/SigmoidGrad_1, d/step_1/TanhGrad_1, d/step_1/SigmoidGrad_2, "
-          "d/step_1/SigmoidGrad)",
-          "d/step_1/BiasAddGrad(d/step_1/ConcatV2)", "d/step_1/MatMul(step_1/ConcatV2, d/step_1/ConcatV2)",
-          "d/step_1/MatMul_1(d/step_1/ConcatV2, weights)", "d/step_1/Slice(d/step_1/MatMul_1)",
-          "d/step_1/Slice_1(d/step_1/MatMul_1)"});
+  CHECK(starting(step, {"d/step_1/"}) ==
+        Lines{"d/step_1/Mul(d/lstm/Unpack:1, step_1/Sigmoid_2)",
+              "d/step_1/Mul_1(d/lstm/Unpack:1, step_1/Tanh_1)",
+              "d/step_1/SigmoidGrad(d/step_1/Mul_1, step_1/Sigmoid_2)",
+              "d/step_1/TanhGrad(d/step_1/Mul, step_1/Tanh_1)",
+              "d/step_1/Mul_2(d/step_1/TanhGrad, step_1/Tanh)",
+              "d/step_1/Mul_3(d/step_1/TanhGrad, step_1/Sigmoid_1)",
+              "d/step_1/TanhGrad_1(d/step_1/Mul_3, step_1/Tanh)",
+              "d/step_1/SigmoidGrad_1(d/step_1/Mul_2, step_1/Sigmoid_1)",
+              "d/step_1/Mul_4(d/step_1/TanhGrad, step_1/Sigmoid)",
+              "d/step_1/Mul_5(d/step_1/TanhGrad, step_0/Add_1)",
+              "d/step_1/SigmoidGrad_2(d/step_1/Mul_5, step_1/Sigmoid)",
+              "d/step_1/ConcatV2(d/step_1/SigmoidGrad_1, d/step_1/TanhGrad_1, d/step_1/SigmoidGrad_2, "
+              "d/step_1/SigmoidGrad)",
+              "d/step_1/BiasAddGrad(d/step_1/ConcatV2)", "d/step_1/MatMul(d/step_1/ConcatV2, weights)",
+              "d/step_1/MatMul_1(step_1/ConcatV2, d/step_1/ConcatV2)", "d/step_1/Slice(d/step_1/MatMul)",
+              "d/step_1/Slice_1(d/step_1/MatMul)"});
   // Step 0 has the same with two contributions to its output and its memory; its own hidden state is fed.
   CHECK(starting(step, {"d/step_0/AddN", "d/lstm", "d/weights", "d/bias", "clip", "train"}) ==
         Lines{"d/lstm/Unpack(d/loss/Reshape) -> d/lstm/Unpack, d/lstm/Unpack:1",
               "d/step_0/AddN(d/lstm/Unpack, d/step_1/Slice_1)",
               "d/step_0/AddN_1(d/step_1/Mul_4, d/step_0/TanhGrad)",
               "d/lstm/Pack(d/step_0/Slice, d/step_1/Slice)",
-              "d/weights/AddN(d/step_1/MatMul, d/step_0/MatMul)",
+              "d/weights/AddN(d/step_1/MatMul_1, d/step_0/MatMul_1)",
               "d/bias/AddN(d/step_1/BiasAddGrad, d/step_0/BiasAddGrad)", "clip/L2Loss(d/lstm/Pack)",
               "clip/L2Loss_1(d/weights/AddN)", "clip/L2Loss_2(d/bias/AddN)",
               "clip/AddN(clip/L2Loss, clip/L2Loss_1, clip/L2Loss_2)", "clip/Sqrt(clip/AddN)",

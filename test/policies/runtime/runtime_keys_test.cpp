@@ -15,7 +15,7 @@ TEST_CASE("runtime: the paper's values are the defaults, and each key is heard",
                                   {"candidates_share", 0.9},
                                   {"recursive_kernels", true},
                                   {"operation_pipeline", true},
-                                  {"when_busy", "cpu"}}));
+                                  {"when_busy", "sooner"}}));
   CHECK((runtime->profiles() && runtime->recursive_kernels() && runtime->operation_pipeline()));
   const StepProfile profile = {{OperatorType::conv2d, 1, Seconds(9), 2},
                                {OperatorType::relu, 1, Seconds(1), 1}};

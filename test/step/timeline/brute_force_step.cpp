@@ -81,9 +81,7 @@ class World {
         if (t.state != Task::blocked || !std::all_of(t.after.begin(), t.after.end(),
                                                      [&](size_t i) { return tasks_[i].state == Task::done; }))
           continue;
-        t.way = op_of(t).follows >= 0             ? followed(t).way
-                : op_of(t).alternatives.size() > 1 ? choose(t)
-                                                   : 0;
+        t.way = op_of(t).follows >= 0 ? followed(t).way : op_of(t).alternatives.size() > 1 ? choose(t) : 0;
         t.left = times(t, t.way);
         t.ready = t.start = t.finish = now_;
         t.state = *std::max_element(t.left.begin(), t.left.end()) > 0 ? Task::waiting : Task::done;
