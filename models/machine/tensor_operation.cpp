@@ -38,8 +38,4 @@ bool only_multiplies_and_adds(const TensorOperation& o) {
   return o.work.other == 0 && o.patch_elements == 0 && o.work.total() > 0;
 }
 
-bool never_multiplies_nor_adds(const TensorOperation& o) {
-  return o.work.multiplications == 0 && o.work.additions == 0;
-}
-
 }  // namespace weir

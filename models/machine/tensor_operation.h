@@ -44,8 +44,7 @@ struct SplitOperation {
   TensorOperation middle, rest;
 };
 SplitOperation split(const TensorOperation& whole);
-// True where `middle` would be all of it, or none.
+// `middle` is all of it.
 bool only_multiplies_and_adds(const TensorOperation& operation);
-bool never_multiplies_nor_adds(const TensorOperation& operation);
 
 }  // namespace weir
