@@ -79,10 +79,10 @@ class Cpu final : public Device {
     cost.flops = Flops(operation->work.total());
     cost.moved[own_memory] = moved;
     cost.traffic = moved / spec_.own().reached();
-    if (operation->is_product())
-      cost.compute = cost.flops / product_rate(work.name);
-    else if (const auto slow = input_rates_.find(work.name); slow != input_rates_.end())
-      cost.compute = operation->read / BytesPerSecond(slow->second);
+    const bool product = operation->is_product();
+    cost.compute = cost.flops / (product ? product_rate(work.name) : spec_.peak(operation->type));
+    if (const auto slow = input_rates_.find(work.name); !product && slow != input_rates_.end())
+      cost.compute = std::max(cost.compute, operation->read / BytesPerSecond(slow->second));
     cost.time = std::max(cost.compute, cost.traffic);
     cost.energy = spec_.power.dynamic(cost.flops, moved, Bytes(0));
     return cost;

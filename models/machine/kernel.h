@@ -81,8 +81,7 @@ struct Prefetch {   // into the device's cache, of what another kernel reads tha
   bool operator==(const Prefetch&) const = default;
 };
 
-using Kernel =
-    std::variant<Elementwise, Gemm, GroupedGemm, Attention, Communication, Copy, Prefetch, Neurons,
+using Kernel = std::variant<Elementwise, Gemm, GroupedGemm, Attention, Communication, Copy, Prefetch, Neurons,
                             TensorOperation>;
 
 // Units run these, and policies ask for them.

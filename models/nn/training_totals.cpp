@@ -47,7 +47,7 @@ Flops matrix_flops(const TrainingGraph& graph) {
 double patch_elements_of_gradients(const TrainingGraph& graph) {
   double sum = 0;
   for (std::size_t v = 0; v < boost::num_vertices(graph.operators); ++v)
-    sum += operation_of(graph, v).patch_elements;
+    sum += operation_of(graph, v).patches.elements;
   return sum;
 }
 

@@ -67,9 +67,10 @@ TEST_CASE("pair work: nothing of an operator's work is lost", "[runtime]") {
     const auto [middle, rest] = split(operation(type, 7, 3));
     const bool gradient = type == Type::conv2d_backprop_filter || type == Type::conv2d_backprop_input;
     INFO(to_string(type));
-    CHECK(middle.work.multiplications + middle.work.additions + rest.work.total() + rest.patch_elements ==
+    CHECK(middle.work.multiplications + middle.work.additions + rest.work.total() + rest.patches.elements ==
           7 * unit_work(type).work.total() + (gradient ? 3 : 0));
-    CHECK((pairs_do(operation(type, 7, 3)) == PairsDo::all) == only_multiplies_and_adds(operation(type, 7, 3)));
+    CHECK((pairs_do(operation(type, 7, 3)) == PairsDo::all) ==
+          only_multiplies_and_adds(operation(type, 7, 3)));
   }
 }
 

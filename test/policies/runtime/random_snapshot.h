@@ -28,7 +28,7 @@ inline RuntimeSnapshot random_snapshot(Dice& dice) {
 inline TensorOperation random_operation(Dice& dice) {
   const auto type = static_cast<OperatorType>(dice(0, operator_types - 1));
   TensorOperation operation{.work = static_cast<double>(dice(1, 100)) * unit_work(type).work};
-  operation.patch_elements = static_cast<double>(dice(0, 1) * dice(0, 30));
+  operation.patches.elements = static_cast<double>(dice(0, 1) * dice(0, 30));
   return operation;
 }
 
