@@ -101,7 +101,7 @@ TEST_CASE("cpu: bad rates are all told at once, each at its pointer") {
                                   {"stream_gb_per_s", "all"},
                                   {"l2_mb", 8}});
   CHECK(found.size() == 6);
-  CHECK_THAT(found.at("/product_gflops_by_type/Conv2D"), Catch::Contains("-1"));
+  CHECK_THAT(found.at("/product_gflops_by_type/Conv2D"), Catch::Contains("a number > 0"));
   CHECK_THAT(found.at("/product_gflops_by_type/MatMul"), Catch::Contains("expected a number, got \"fast\""));
   CHECK_THAT(found.at("/input_gb_per_s_by_type"), Catch::Contains("expected an object of numbers"));
   CHECK_THAT(found.at("/l2_mb"), Catch::Contains("unknown key"));

@@ -28,11 +28,11 @@ TensorOperation gathered(std::int64_t side, std::int64_t map_width, std::int64_t
 
 }  // namespace
 
-TEST_CASE("stack streams: between the mixes that are played times are on a line, 2 % from a play") {
+TEST_CASE("stack streams: between the mixes that are played times are on a line, 3 % from a play") {
   for (const double writes : {0., 0.05, 0.1, 0.15, 0.2, 0.25, 1. / 3, 0.4, 0.5, 2. / 3, 0.75, 0.9, 1.}) {
     INFO(writes);
     const Seconds time = stack_of_32().time(Bytes((1 - writes) * 32e9), Bytes(writes * 32e9));
-    CHECK(time.value() == Approx(1e9 / one_vault().mixed(writes).value()).epsilon(0.02));
+    CHECK(time.value() == Approx(1e9 / one_vault().mixed(writes).value()).epsilon(0.03));
   }
   CHECK(stack_of_32().time(Bytes(0), Bytes(0)) == Seconds(0));
   CHECK(stack_of_32().reads() == 32 * one_vault().reads());

@@ -38,7 +38,7 @@ TEST_CASE("training rows: on every one nothing beats its roofline or draws more 
       on_each_unit(*device, operation, [&](int unit) {
         const KernelCost cost = priced(*device, operation, unit);
         const double whole = 1 + 1e-12;
-        REQUIRE(cost.moved[own_memory] == operation.read + operation.written);
+        REQUIRE(cost.moved[own_memory] <= whole * (operation.read + operation.written));
         REQUIRE(whole * cost.time >=
                 Flops(operation.work.multiplications + operation.work.additions) / spec.peak(DataType::fp32));
         REQUIRE(whole * cost.time >= cost.moved[own_memory] / spec.own().bandwidth);
