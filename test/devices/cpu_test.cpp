@@ -26,7 +26,7 @@ TensorOperation stream(double read, double written) {
   return {.work = {0, 1e6, 0}, .read = Bytes(read), .written = Bytes(written)};
 }
 
-std::map<std::string, std::string> problems_of(const Json& keys) {
+std::map<std::string, std::string> cpu_problems(const Json& keys) {
   try {
     xeon("physical", keys);
   } catch (const ConfigError& error) {
@@ -95,18 +95,27 @@ TEST_CASE("cpu: VGG-19 has the shares of time of Table I in the paper's set, whi
 }
 
 TEST_CASE("cpu: bad rates are all told at once, each at its pointer") {
-  const auto found = problems_of({{"product_gflops_by_type", {{"Conv2D", -1}, {"MatMul", "fast"}}},
-                                  {"input_gb_per_s_by_type", 7},
-                                  {"product_gflops", 0},
-                                  {"stream_gb_per_s", "all"},
-                                  {"l2_mb", 8}});
+  const auto found = cpu_problems({{"product_gflops_by_type", {{"Conv2D", -1}, {"MatMul", "fast"}}},
+                                   {"input_gb_per_s_by_type", 7},
+                                   {"product_gflops", 0},
+                                   {"stream_gb_per_s", "all"},
+                                   {"l2_mb", 8}});
   CHECK(found.size() == 6);
   CHECK_THAT(found.at("/product_gflops_by_type/Conv2D"), Catch::Contains("a number > 0"));
   CHECK_THAT(found.at("/product_gflops_by_type/MatMul"), Catch::Contains("expected a number, got \"fast\""));
   CHECK_THAT(found.at("/input_gb_per_s_by_type"), Catch::Contains("expected an object of numbers"));
   CHECK_THAT(found.at("/l2_mb"), Catch::Contains("unknown key"));
   CHECK((found.contains("/product_gflops") && found.contains("/stream_gb_per_s")));
-  CHECK(problems_of({{"product_gflops_by_type", {{"Conv2D", 100}}}}).empty());
+  CHECK(cpu_problems({{"product_gflops_by_type", {{"Conv2D", 100}}}}).empty());
+}
+
+TEST_CASE("cpu: a rate of an unknown type, or of one that the key has no effect on, is a problem") {
+  const auto found = cpu_problems({{"product_gflops_by_type", {{"Conv2d", 100}, {"Relu", 5}}},
+                                   {"input_gb_per_s_by_type", {{"MatMul", 1}}}});
+  CHECK(found.size() == 3);
+  CHECK_THAT(found.at("/product_gflops_by_type/Conv2d"), Catch::Contains("did you mean \"Conv2D\""));
+  CHECK_THAT(found.at("/product_gflops_by_type/Relu"), Catch::Contains("no such type of matrix product"));
+  CHECK_THAT(found.at("/input_gb_per_s_by_type/MatMul"), Catch::Contains("no such type of other operator"));
 }
 
 }  // namespace weir::test

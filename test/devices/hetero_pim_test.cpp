@@ -28,7 +28,7 @@ double seconds(const Device& device, const TensorOperation& operation, int unit)
   return priced(device, operation, unit).time.value();
 }
 
-std::string problems_of(const Json& keys) {
+std::string stack_problems(const Json& keys) {
   try {
     catalog_device("hetero_pim", keys);
   } catch (const ConfigError& error) {
@@ -148,7 +148,7 @@ TEST_CASE("hetero pim: ARM cores beyond the row's take the place of pairs") {
     CHECK(stack->spec().peak(DataType::fp32).value() == Approx(2 * left * 312.5e6));
     CHECK(seconds(*stack, elements(1e9), on_arm) == Approx(1. / cores));
   }
-  CHECK_THAT(problems_of({{"arm_cores", 200}}), Catch::Contains("/arm_cores: leaves no room for pairs"));
+  CHECK_THAT(stack_problems({{"arm_cores", 200}}), Catch::Contains("/arm_cores: leaves no room for pairs"));
 }
 
 TEST_CASE("hetero pim: the kernels of an operator's images do the work of the whole") {
@@ -171,18 +171,18 @@ TEST_CASE("hetero pim: the kernels of an operator's images do the work of the wh
 }
 
 TEST_CASE("hetero pim: bad keys are problems at their pointers, all at once") {
-  const std::string found = problems_of({{"vaults", 30},
-                                         {"pairs", 0},
-                                         {"lanes_per_pair", 1.5},
-                                         {"clock_multiple", 0},
-                                         {"arm_core_w", -1},
-                                         {"memory", "hmc3_vault"},
-                                         {"pair_clock_mhz", 312}});
+  const std::string found = stack_problems({{"vaults", 30},
+                                            {"pairs", 0},
+                                            {"lanes_per_pair", 1.5},
+                                            {"clock_multiple", 0},
+                                            {"arm_core_w", -1},
+                                            {"memory", "hmc3_vault"},
+                                            {"pair_clock_mhz", 312}});
   for (const char* pointer : {"/pairs: ", "/lanes_per_pair: ", "/clock_multiple: ", "/arm_core_w: ",
                               "/memory: ", "/pair_clock_mhz: unknown key"})
     CHECK_THAT(found, Catch::Contains(pointer));
-  CHECK_THAT(problems_of({{"vaults", 30}}), Catch::Contains("/vaults: is not whole rows"));
-  CHECK(problems_of({{"vaults", 16}, {"clock_multiple", 2}}).empty());
+  CHECK_THAT(stack_problems({{"vaults", 30}}), Catch::Contains("/vaults: is not whole rows"));
+  CHECK(stack_problems({{"vaults", 16}, {"clock_multiple", 2}}).empty());
 }
 
 }  // namespace weir::test
