@@ -74,9 +74,8 @@ void override_cpu(Json& row, Params& params) {
   override_numbers(row, memory_and_peak_numbers(), params);
   override_numbers(row, cpu_numbers(), params);
   for (const RatesKey& of : {product_rates, input_rates}) {
-    const bool given = params.has(of.key.name);
     const RatesByType rates = read_rates(params, of);
-    if (!given || !row.is_object()) continue;
+    if (!row.is_object() || !params.has(of.key.name)) continue;  // a description has nothing to ask for
     row[of.key.name] = Json::object();
     for (const auto& [type, rate] : rates) row[of.key.name][type] = rate / 1e9;
   }
