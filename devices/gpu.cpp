@@ -76,16 +76,21 @@ class Gpu final : public Device {
 
  private:
   // ESTIMATE: a convolution and its gradients as implicit GEMMs that reach what GEMMs of 16 bits do of their
-  // peak, all else at the bandwidth of elementwise layers: no training step was measured.
+  // peak, all else at the bandwidth of elementwise layers, or at the peak where its arithmetic takes longer:
+  // no training step was measured.
   KernelCost whole(const TensorOperation& operation, std::string_view name) const {
     const Bytes moved = operation.read + operation.written;
     const auto& [rows, in, out] = operation.product;
-    return with_energy(spec_,
-                       operation.is_product()
-                           ? implicit_gemm_cost(gemms_in(operation.type), roof(operation.type),
-                                                {.rows = rows, .in = in, .out = out}, moved)
-                           : elementwise_cost(layer(name), spec_.own().bandwidth, moved),
-                       operation.type);
+    if (operation.is_product())
+      return with_energy(spec_,
+                         implicit_gemm_cost(gemms_in(operation.type), roof(operation.type),
+                                            {.rows = rows, .in = in, .out = out}, moved),
+                         operation.type);
+    KernelCost cost = elementwise_cost(layer(name), spec_.own().bandwidth, moved);
+    cost.flops = Flops(operation.work.total());
+    cost.compute = cost.flops / spec_.peak(operation.type);
+    cost.time = std::max(cost.time, cost.compute);
+    return with_energy(spec_, cost, operation.type);
   }
 
   // Each row of a batch uses every neuron that one of them uses, as one GEMM gathers them all.

@@ -7,6 +7,7 @@
 
 #include "devices/catalog_rows.h"
 #include "devices/kernel_shapes.h"
+#include "models/nn/operator_type.h"
 
 namespace weir {
 namespace {
@@ -22,17 +23,34 @@ const CatalogNumbers& cpu_numbers() {
 // By the name of an operator's type (Conv2DBackpropFilter).
 using RatesByType = std::map<std::string, double, std::less<>>;
 
-constexpr Key product_rates{"product_gflops_by_type",
-                            "Of a CPU: rates of single types of matrix products, by TensorFlow's names."};
-constexpr Key input_rates{
-    "input_gb_per_s_by_type",
-    "Of a CPU: bytes of its inputs that a type of operator works off a second, by TensorFlow's names."};
+struct RatesKey {
+  Key key;
+  bool products;  // it is of matrix products, or of all else: of others it would have no effect
+};
+
+constexpr RatesKey product_rates{
+    {"product_gflops_by_type", "Of a CPU: rates of single types of matrix products, by TensorFlow's names."},
+    true};
+constexpr RatesKey input_rates{
+    {"input_gb_per_s_by_type",
+     "Of a CPU: bytes of its inputs that a type of operator works off a second, by TensorFlow's names."},
+    false};
+
+std::vector<std::string> types_of(const RatesKey& rates) {
+  std::vector<std::string> names;
+  for (int t = 0; t < operator_types; ++t)
+    if (const auto type = static_cast<OperatorType>(t); is_matrix_product(type) == rates.products)
+      names.emplace_back(to_string(type));
+  return names;
+}
 
 Json rates_schema() {
   return {{"type", "object"}, {"additionalProperties", {{"type", "number"}, {"exclusiveMinimum", 0}}}};
 }
 
-RatesByType read_rates(Params& row, const Key& key) {
+RatesByType read_rates(Params& row, const RatesKey& of) {
+  const Key& key = of.key;
+  const std::vector<std::string> known = types_of(of);
   RatesByType rates;
   const Json* given = row.value(key, rates_schema(), Json::object());
   if (!given) return rates;
@@ -42,7 +60,10 @@ RatesByType read_rates(Params& row, const Key& key) {
   }
   for (const auto& [type, rate] : given->items()) {
     const std::string wrong =
-        rate.is_number() ? missed(rate.get<double>(), positive) : "expected a number, got " + rate.dump();
+        std::ranges::find(known, type) == known.end()
+            ? no_such(of.products ? "type of matrix product" : "type of other operator", type, known)
+        : rate.is_number() ? missed(rate.get<double>(), positive)
+                           : "expected a number, got " + rate.dump();
     if (!wrong.empty()) row.fail(std::string(key.name) + "/" + type, wrong);
     rates[type] = wrong.empty() ? 1e9 * rate.get<double>() : 1;
   }
@@ -52,12 +73,11 @@ RatesByType read_rates(Params& row, const Key& key) {
 void override_cpu(Json& row, Params& params) {
   override_numbers(row, memory_and_peak_numbers(), params);
   override_numbers(row, cpu_numbers(), params);
-  for (const Key& key : {product_rates, input_rates}) {
-    const bool given = params.has(key.name);
-    const RatesByType rates = read_rates(params, key);
-    if (!given || !row.is_object()) continue;
-    row[key.name] = Json::object();
-    for (const auto& [type, rate] : rates) row[key.name][type] = rate / 1e9;
+  for (const RatesKey& of : {product_rates, input_rates}) {
+    const RatesByType rates = read_rates(params, of);
+    if (!row.is_object() || !params.has(of.key.name)) continue;  // a description has nothing to ask for
+    row[of.key.name] = Json::object();
+    for (const auto& [type, rate] : rates) row[of.key.name][type] = rate / 1e9;
   }
 }
 
@@ -79,10 +99,10 @@ class Cpu final : public Device {
     cost.flops = Flops(operation->work.total());
     cost.moved[own_memory] = moved;
     cost.traffic = moved / spec_.own().reached();
-    if (operation->is_product())
-      cost.compute = cost.flops / product_rate(work.name);
-    else if (const auto slow = input_rates_.find(work.name); slow != input_rates_.end())
-      cost.compute = operation->read / BytesPerSecond(slow->second);
+    const bool product = operation->is_product();
+    cost.compute = cost.flops / (product ? product_rate(work.name) : spec_.peak(operation->type));
+    if (const auto slow = input_rates_.find(work.name); !product && slow != input_rates_.end())
+      cost.compute = std::max(cost.compute, operation->read / BytesPerSecond(slow->second));
     cost.time = std::max(cost.compute, cost.traffic);
     cost.energy = spec_.power.dynamic(cost.flops, moved, Bytes(0));
     return cost;

@@ -61,7 +61,8 @@ std::shared_ptr<const Device> read_stack(const std::string& kind, const Json& js
   const double times = value.at("clock_multiple");
   const double hertz = times * si("arm_clock_ghz");
   spec.own().bandwidth = of("vaults") * vault.peak();
-  spec.own().sustained = stream_efficiency(vault) * spec.own().bandwidth;
+  StackStreams streams(vault, of("vaults"));
+  spec.own().sustained = streams.reads();
   spec.own().capacity = Bytes(static_cast<double>(of("vaults") * vault.organisation.capacity()));
   const StackProcessors processors{
       .pairs = pairs_by_bank(pairs, {of("vaults") / of("vault_columns"), of("vault_columns")}),
@@ -73,7 +74,7 @@ std::shared_ptr<const Device> read_stack(const std::string& kind, const Json& js
       .arm_power = times * Watts(value.at("arm_core_w"))};
   const FlopsPerSecond peak(2 * pairs * processors.lanes * processors.pairs_per_second);
   spec.peak = [peak](DataType type) { return type == DataType::fp32 ? peak : FlopsPerSecond(0); };
-  return make_hetero_pim(std::move(spec), processors);
+  return make_hetero_pim(std::move(spec), processors, std::move(streams));
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace {
 
 class HeteroPim final : public Device {
  public:
-  HeteroPim(DeviceSpec spec, StackProcessors processors)
-      : spec_(std::move(spec)), processors_(std::move(processors)) {
+  HeteroPim(DeviceSpec spec, StackProcessors processors, StackStreams streams)
+      : spec_(std::move(spec)), processors_(std::move(processors)), streams_(std::move(streams)) {
     if (const int pairs = processors_.all_pairs(); pairs > 0) {
       pairs_unit_ = static_cast<int>(spec_.units.size());
       spec_.units.push_back({"pairs", {KernelKind::multiply_add}});
@@ -32,8 +32,9 @@ class HeteroPim final : public Device {
     KernelCost cost;
     cost.flops = Flops(operation->work.total());
     cost.moved[own_memory] = operation->read + operation->written;
-    cost.traffic = cost.moved[own_memory] / spec_.own().reached();
+    cost.traffic = streams_.time(operation->read, operation->written);
     cost.compute = unit == pairs_unit_ ? on_pairs(work, *operation) : on_arm(*operation);
+    cost.traffic = std::max(cost.traffic, streams_.patches(*operation, cost.compute));
     cost.time = std::max(cost.compute, cost.traffic);
     const Joules moving = spec_.power.dynamic(Flops(0), cost.moved[own_memory], Bytes(0));
     cost.energy =
@@ -66,20 +67,22 @@ class HeteroPim final : public Device {
     return std::max(operation.work.multiplications, operation.work.additions);
   }
 
+  // Whole cycles: with a few steps more an operator takes more pairs, and no less time.
   Seconds on_pairs(const KernelWork& work, const TensorOperation& operation) const {
-    const double rate = pool_share(work, pairs_unit_).most * processors_.lanes * processors_.pairs_per_second;
-    return Seconds(steps(operation) / rate);
+    const double a_cycle = pool_share(work, pairs_unit_).most * processors_.lanes;
+    return Seconds(std::ceil(steps(operation) / a_cycle) / processors_.pairs_per_second);
   }
 
   Seconds on_arm(const TensorOperation& operation) const {
     const Arithmetic& work = operation.work;
     const double seconds = (work.multiplications + work.additions) / processors_.arm_multiply_adds +
-                           (work.other + operation.patch_elements) / processors_.arm_elements;
+                           (work.other + operation.patches.elements) / processors_.arm_elements;
     return Seconds(seconds / processors_.arm_cores);
   }
 
   DeviceSpec spec_;
   StackProcessors processors_;
+  StackStreams streams_;
   int pairs_unit_ = -1;
 };
 
@@ -89,8 +92,9 @@ int StackProcessors::all_pairs() const {
   return std::accumulate(pairs.begin(), pairs.end(), 0);
 }
 
-std::shared_ptr<const Device> make_hetero_pim(DeviceSpec spec, StackProcessors processors) {
-  return std::make_shared<HeteroPim>(std::move(spec), std::move(processors));
+std::shared_ptr<const Device> make_hetero_pim(DeviceSpec spec, StackProcessors processors,
+                                              StackStreams streams) {
+  return std::make_shared<HeteroPim>(std::move(spec), std::move(processors), std::move(streams));
 }
 
 }  // namespace weir

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "devices/device.h"
+#include "devices/hetero_pim/stack_streams.h"
 
 namespace weir {
 
@@ -23,6 +24,7 @@ struct StackProcessors {
 };
 
 // `spec` has the stack as its own memory, and no units yet.
-std::shared_ptr<const Device> make_hetero_pim(DeviceSpec spec, StackProcessors processors);
+std::shared_ptr<const Device> make_hetero_pim(DeviceSpec spec, StackProcessors processors,
+                                              StackStreams streams);
 
 }  // namespace weir

@@ -18,7 +18,7 @@ TensorOperation operator*(double share, const TensorOperation& whole) {
   part.work = share * whole.work;
   part.read = share * whole.read;
   part.written = share * whole.written;
-  part.patch_elements *= share;
+  part.patches.elements *= share;
   part.product.rows *= share;
   return part;
 }
@@ -27,19 +27,16 @@ TensorOperation operator*(double share, const TensorOperation& whole) {
 // an element is read and written.
 SplitOperation split(const TensorOperation& whole) {
   SplitOperation parts{whole, whole};
-  parts.middle.work.other = parts.middle.patch_elements = 0;
+  parts.middle.work.other = 0;
+  parts.middle.patches = {};
   parts.rest.work = {0, 0, whole.work.other};
   parts.rest.product = {};
-  parts.rest.read = parts.rest.written = Bytes(whole.patch_elements * bytes_per_element(whole.type));
+  parts.rest.read = parts.rest.written = Bytes(whole.patches.elements * bytes_per_element(whole.type));
   return parts;
 }
 
 bool only_multiplies_and_adds(const TensorOperation& o) {
-  return o.work.other == 0 && o.patch_elements == 0 && o.work.total() > 0;
-}
-
-bool never_multiplies_nor_adds(const TensorOperation& o) {
-  return o.work.multiplications == 0 && o.work.additions == 0;
+  return o.work.other == 0 && o.patches.elements == 0 && o.work.total() > 0;
 }
 
 }  // namespace weir

@@ -26,11 +26,20 @@ struct TensorOperation {
     bool operator==(const Product&) const = default;
   };
 
+  // The matrix of patches (im2col) that is gathered before its products, or scattered behind them, between a
+  // map (channels innermost) and rows of it in order.
+  struct Patches {
+    double elements = 0;                             // of the matrix; 0: there is none
+    std::int64_t height = 0, width = 0, stride = 0;  // of the window that slides over the map
+    std::int64_t map_width = 0, channels = 0;        // of the map; 0: its shape is not known
+    bool operator==(const Patches&) const = default;
+  };
+
   Arithmetic work;
-  Bytes read, written;        // every tensor once
-  std::int64_t window = 0;    // elements of a convolution's or pool's window, height x width; 0: it has none
-  double patch_elements = 0;  // of the matrix of patches that is made before its products; 0: none is
-  Product product;
+  Bytes read = {}, written = {};  // every tensor once
+  std::int64_t window = 0;  // elements of a convolution's or pool's window, height x width; 0: it has none
+  Patches patches = {};
+  Product product = {};
   DataType type = DataType::fp32;
 
   bool is_product() const { return product.rows > 0; }
@@ -44,8 +53,7 @@ struct SplitOperation {
   TensorOperation middle, rest;
 };
 SplitOperation split(const TensorOperation& whole);
-// True where `middle` would be all of it, or none.
+// `middle` is all of it.
 bool only_multiplies_and_adds(const TensorOperation& operation);
-bool never_multiplies_nor_adds(const TensorOperation& operation);
 
 }  // namespace weir

@@ -14,17 +14,28 @@ bool makes_patches(OperatorType type) {
   return type == OperatorType::conv2d_backprop_filter || type == OperatorType::conv2d_backprop_input;
 }
 
+// Of the map that the window slides over: what a convolution reads, and what its gradient is of.
+TensorOperation::Patches patches_of(const TrainingGraph& graph, const TrainingOperator& op) {
+  if (!makes_patches(op.type) || op.patch_elements == 0) return {};
+  const int map = op.type == OperatorType::conv2d_backprop_filter ? op.reads.front() : op.writes.front();
+  const std::vector<std::int64_t>& shape = graph.tensors[static_cast<std::size_t>(map)].shape;
+  return {.elements = static_cast<double>(op.patch_elements),
+          .height = op.sliding.height,
+          .width = op.sliding.width,
+          .stride = op.sliding.stride,
+          .map_width = shape[2],
+          .channels = shape[3]};
+}
+
 }  // namespace
 
 TensorOperation operation_of(const TrainingGraph& graph, std::size_t vertex) {
   const TrainingOperator& op = graph.operators[vertex];
-  TensorOperation operation{
-      .work = op.work,
-      .read = op.bytes_read,
-      .written = op.bytes_written,
-      .window = op.window,
-      .patch_elements = makes_patches(op.type) ? static_cast<double>(op.patch_elements) : 0,
-      .product = {}};
+  TensorOperation operation{.work = op.work,
+                            .read = op.bytes_read,
+                            .written = op.bytes_written,
+                            .window = op.window,
+                            .patches = patches_of(graph, op)};
   if (is_matrix_product(op.type))
     operation.product = product_of(op, graph.tensors[static_cast<std::size_t>(op.writes.front())]);
   return operation;

@@ -6,8 +6,9 @@
 
 namespace weir {
 
-// Of convolutions only the gradients make a matrix of patches before their products: the forward one slides
-// its window, as Liu et al. (MICRO 2018, section II) describe it.
+// Of convolutions only the gradients gather or scatter a matrix of patches around their products: Liu et al.
+// (MICRO 2018, section II-A, Figure 6) count the forward one among what is multiplications and additions
+// throughout, its gradients among what has other phases around them.
 TensorOperation operation_of(const TrainingGraph& graph, std::size_t vertex);
 
 }  // namespace weir

@@ -46,7 +46,8 @@ struct TrainingOperator {
   // Every tensor once, as if caches held it whole; of a table only the rows that are looked up or updated. A
   // reshape moves nothing.
   Bytes bytes_read, bytes_written;
-  std::int64_t window = 0;  // elements of the window of a convolution or pool, height x width; else 0
+  std::int64_t window = 0;     // elements of the window of a convolution or pool, height x width; else 0
+  SlidingWindow sliding = {};  // of such a window
   // Elements of the matrix of patches (im2col) of a convolution or of one of its gradients: positions x
   // window x input channels, over the batch. A 1 x 1 window needs none: 0.
   std::int64_t patch_elements = 0;

@@ -1,7 +1,7 @@
 // Sums and lifetimes of a training graph.
 #include <algorithm>
 
-#include "models/nn/training_graph.h"
+#include "models/nn/operations.h"
 
 namespace weir {
 namespace {
@@ -46,10 +46,8 @@ Flops matrix_flops(const TrainingGraph& graph) {
 
 double patch_elements_of_gradients(const TrainingGraph& graph) {
   double sum = 0;
-  for_each(graph, [&](const TrainingOperator& op) {
-    if (op.type == OperatorType::conv2d_backprop_filter || op.type == OperatorType::conv2d_backprop_input)
-      sum += static_cast<double>(op.patch_elements);
-  });
+  for (std::size_t v = 0; v < boost::num_vertices(graph.operators); ++v)
+    sum += operation_of(graph, v).patches.elements;
   return sum;
 }
 

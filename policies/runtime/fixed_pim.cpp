@@ -11,8 +11,8 @@ class FixedPim final : public RuntimePolicy {
  public:
   RuntimeUnits needs() const override { return {.fixed_function = true}; }
 
-  std::vector<OperatorPlace> places(const TrainingOperator& op, bool) const override {
-    switch (pairs_do(op)) {
+  std::vector<OperatorPlace> places(const TensorOperation& operation, bool) const override {
+    switch (pairs_do(operation)) {
       case PairsDo::all:
         return {OperatorPlace::fixed_function};
       case PairsDo::most:

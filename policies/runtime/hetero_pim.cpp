@@ -34,9 +34,9 @@ class HeteroPim final : public RuntimePolicy {
     return offload_candidates(profile, share_);
   }
 
-  std::vector<OperatorPlace> places(const TrainingOperator& op, bool candidate) const override {
+  std::vector<OperatorPlace> places(const TensorOperation& operation, bool candidate) const override {
     if (!candidate) return {OperatorPlace::cpu};
-    switch (pairs_do(op)) {
+    switch (pairs_do(operation)) {
       case PairsDo::all:
         return {OperatorPlace::fixed_function, OperatorPlace::cpu};
       case PairsDo::most:

@@ -10,7 +10,7 @@ class OnePlace final : public RuntimePolicy {
  public:
   OnePlace(OperatorPlace place, RuntimeUnits needs) : place_(place), needs_(needs) {}
   RuntimeUnits needs() const override { return needs_; }
-  std::vector<OperatorPlace> places(const TrainingOperator&, bool) const override { return {place_}; }
+  std::vector<OperatorPlace> places(const TensorOperation&, bool) const override { return {place_}; }
 
  private:
   OperatorPlace place_;

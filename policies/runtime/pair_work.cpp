@@ -2,18 +2,11 @@
 
 namespace weir {
 
-DividedWork divided_work(const TrainingOperator& op) {
-  const bool gradient =
-      op.type == OperatorType::conv2d_backprop_filter || op.type == OperatorType::conv2d_backprop_input;
-  return {op.work.multiplications, op.work.additions,
-          op.work.other + (gradient ? static_cast<double>(op.patch_elements) : 0)};
-}
-
-PairsDo pairs_do(const TrainingOperator& op) {
-  const DividedWork work = divided_work(op);
-  const double on_pairs = work.multiplications + work.additions;
-  if (!(on_pairs > work.rest)) return PairsDo::little;
-  return work.rest > 0 ? PairsDo::most : PairsDo::all;
+PairsDo pairs_do(const TensorOperation& operation) {
+  if (only_multiplies_and_adds(operation)) return PairsDo::all;
+  const SplitOperation parts = split(operation);
+  const double on_pairs = parts.middle.work.total();
+  return on_pairs > parts.rest.work.total() + parts.rest.patches.elements ? PairsDo::most : PairsDo::little;
 }
 
 }  // namespace weir

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "models/nn/training_graph.h"
+#include "models/machine/tensor_operation.h"
 #include "policies/runtime/places.h"
 #include "policies/runtime/step_profile.h"
 #include "sim/core/catalog.h"
@@ -30,7 +30,7 @@ class RuntimePolicy {
   virtual std::vector<OperatorType> candidates(const StepProfile&) const { return {}; }
 
   // Where the operator may run, the preferred place first; at least one. `candidate`: its type is one.
-  virtual std::vector<OperatorPlace> places(const TrainingOperator& op, bool candidate) const = 0;
+  virtual std::vector<OperatorPlace> places(const TensorOperation& operation, bool candidate) const = 0;
   // Who does the rest of a split operator.
   virtual OperatorPlace rest_of_split() const { return OperatorPlace::cpu; }
   // The index of one of its places, at least one, which come in the order of places().

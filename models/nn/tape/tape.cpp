@@ -110,6 +110,7 @@ std::vector<int> Tape::append(const Call& call) {
   const bool slides = call.window.elements() > 1 || unit.per == Per::window_read ||
                       unit.per == Per::window_written || call.type <= OperatorType::conv2d_backprop_input;
   op.window = slides ? call.window.elements() : 0;
+  op.sliding = call.window;
   if (call.type != OperatorType::reshape) {
     op.bytes_read = call.read.value_or(bytes_of(*this, op.reads));
     op.bytes_written = call.written.value_or(bytes_of(*this, op.writes));

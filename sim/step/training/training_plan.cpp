@@ -168,7 +168,7 @@ class Planner {
     const TrainingOperator& op = training_.operators[v];
     const TensorOperation whole = operation_of(training_, v);
     const bool candidate = std::ranges::find(candidates_, op.type) != candidates_.end();
-    std::vector<OperatorPlace> places = policy_.places(op, candidate);
+    std::vector<OperatorPlace> places = policy_.places(whole, candidate);
     const bool nothing = whole.work.total() == 0 && whole.read + whole.written == Bytes(0);
     if (nothing) places.resize(1);
     const bool splits = !nothing && std::ranges::find(places, OperatorPlace::split) != places.end();

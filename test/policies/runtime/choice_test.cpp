@@ -24,8 +24,8 @@ TEST_CASE("runtime: a choice is one of the options and the same for the same sna
                other = make_policy(runtime_policies(), entry.name);
     Dice dice(2);
     for (int round = 0; round < 1000; ++round) {
-      const TrainingOperator op = random_operator(dice);
-      const auto options = options_for(dice, *one, op, dice(0, 1) == 1);
+      const TensorOperation operation = random_operation(dice);
+      const auto options = options_for(dice, *one, operation, dice(0, 1) == 1);
       const RuntimeSnapshot now = random_snapshot(dice);
       const int chosen = one->choose(now, options);
       REQUIRE((chosen >= 0 && chosen < std::ssize(options)));
@@ -43,7 +43,7 @@ TEST_CASE("runtime: a candidate never goes to the CPU while its place in the mem
     Dice dice(4);
     int idle = 0, on_cpu = 0;
     for (int round = 0; round < 4000; ++round) {
-      const auto options = options_for(dice, *runtime, random_operator(dice), true);
+      const auto options = options_for(dice, *runtime, random_operation(dice), true);
       const RuntimeSnapshot now = random_snapshot(dice);
       const PlaceOption &memory = options.front(), &cpu = options.back();
       const bool pairs_free = now.waiting_for_pairs == 0 && now.free_pairs >= memory.least_pairs;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "models/nn/net_catalog.h"
+#include "models/nn/operations.h"
 #include "policies/runtime/pair_work.h"
 #include "test/policies/make_policy.h"
 #include "test/policies/runtime/random_snapshot.h"
@@ -37,9 +38,9 @@ TEST_CASE("runtime: every policy has places for every operator, on units that it
     const auto runtime = make_policy(runtime_policies(), entry.name);
     Dice dice(1);
     for (int round = 0; round < 500; ++round) {
-      const TrainingOperator op = random_operator(dice);
+      const TensorOperation op = random_operation(dice);
       for (const bool candidate : {false, true}) {
-        INFO(entry.name << ", " << to_string(op.type));
+        INFO(entry.name << ", round " << round);
         const std::vector<Place> places = runtime->places(op, candidate);
         REQUIRE_FALSE(places.empty());
         for (const Place place : places)
@@ -55,7 +56,7 @@ TEST_CASE("runtime: every policy has places for every operator, on units that it
 TEST_CASE("runtime: baselines never choose, profile or pipeline, and each has its places", "[runtime]") {
   Dice dice(3);
   for (int round = 0; round < 500; ++round) {
-    const TrainingOperator op = random_operator(dice);
+    const TensorOperation op = random_operation(dice);
     const auto only = [&](const char* kind) {
       const auto runtime = make_runtime({{"kind", kind}});
       CHECK_FALSE((runtime->profiles() || runtime->recursive_kernels() || runtime->operation_pipeline()));
@@ -81,8 +82,8 @@ TEST_CASE("runtime: with candidates the CPU has what is none, and pairs come bef
   for (const char* net : {"vgg19", "dcgan", "resnet50"}) {
     const TrainingGraph graph = build_training_graph(catalog_net(net));
     for (std::size_t v = 0; v < boost::num_vertices(graph.operators); ++v) {
-      const TrainingOperator& op = graph.operators[v];
-      INFO(op.name);
+      const TensorOperation op = operation_of(graph, v);
+      INFO(graph.operators[v].name);
       CHECK(runtime->places(op, false) == std::vector<Place>{Place::cpu});
       const std::vector<Place> places = runtime->places(op, true);
       REQUIRE(places.size() == 2);

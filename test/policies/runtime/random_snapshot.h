@@ -1,5 +1,6 @@
 #pragma once
-// Random operators and snapshots for the tests of runtimes, which are held to laws over them.
+// Random operations and snapshots for the tests of runtimes, which are held to laws over them.
+#include "models/nn/operator_type.h"
 #include "policies/runtime/runtime.h"
 #include "test/policies/dice.h"
 
@@ -23,19 +24,19 @@ inline RuntimeSnapshot random_snapshot(Dice& dice) {
           static_cast<int>(dice(0, 2) / 2)};
 }
 
-inline TrainingOperator random_operator(Dice& dice) {
-  TrainingOperator op;
-  op.type = static_cast<OperatorType>(dice(0, operator_types - 1));
-  op.work = static_cast<double>(dice(1, 100)) * unit_work(op.type).work;
-  op.patch_elements = dice(0, 30);
-  return op;
+// The arithmetic of some type of operator, often with patches.
+inline TensorOperation random_operation(Dice& dice) {
+  const auto type = static_cast<OperatorType>(dice(0, operator_types - 1));
+  TensorOperation operation{.work = static_cast<double>(dice(1, 100)) * unit_work(type).work};
+  operation.patches.elements = static_cast<double>(dice(0, 1) * dice(0, 30));
+  return operation;
 }
 
 // One a place that the policy has for the operator, of random lengths.
 inline std::vector<PlaceOption> options_for(Dice& dice, const RuntimePolicy& runtime,
-                                            const TrainingOperator& op, bool candidate) {
+                                            const TensorOperation& operation, bool candidate) {
   std::vector<PlaceOption> options;
-  for (const OperatorPlace place : runtime.places(op, candidate))
+  for (const OperatorPlace place : runtime.places(operation, candidate))
     options.push_back({place, Seconds(0.5 * static_cast<double>(dice(1, 20))),
                        static_cast<double>(dice(1, 20)), runtime.rest_of_split()});
   return options;
