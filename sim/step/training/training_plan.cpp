@@ -85,6 +85,10 @@ class Planner {
     return plan_.graph.add_resource(name, device->spec().own().bandwidth);
   }
 
+  BytesPerSecond capacity(int resource) const {
+    return plan_.graph.resources[static_cast<std::size_t>(resource)].capacity;
+  }
+
   void add_units() {
     plan_.host = unit("host");
     std::vector<int> tensors;  // what the CPU draws from
@@ -129,17 +133,18 @@ class Planner {
     if (const std::string why = spot.device->cannot_run({&work, 1}); !why.empty())
       throw std::invalid_argument(why);
     const KernelCost cost = spot.device->cost(work, spot.device_unit);
-    Phase made{{spot.unit, {{0, cost.time}}, {}}, cost.energy};
+    // Its device knows its own memory, not the link that it may be reached over.
+    Seconds time = cost.time;
+    for (const int r : spot.resources) time = std::max(time, cost.moved[own_memory] / capacity(r));
+    Phase made{{spot.unit, {{0, time}}, {}}, cost.energy};
     if (spot.unit == plan_.pairs) {
       const Device::PoolShare share = spot.device->pool_share(work, spot.device_unit);
       made.way.least = policy_.operation_pipeline() ? share.least : share.most;
       made.way.most = share.most;
     }
-    for (const int r : spot.resources) {
-      const BytesPerSecond all = plan_.graph.resources[static_cast<std::size_t>(r)].capacity;
+    for (const int r : spot.resources)  // above it by rounding alone
       made.way.draws.push_back(
-          {r, cost.time > Seconds(0) ? std::min(all, cost.moved[own_memory] / cost.time) : BytesPerSecond(0)});
-    }
+          {r, time > Seconds(0) ? std::min(capacity(r), cost.moved[own_memory] / time) : BytesPerSecond(0)});
     return made;
   }
 

@@ -49,12 +49,13 @@ TrainingStep::TrainingStep(const TrainingGraph& training, const TrainingMachine&
       const OperatorType type = training.operators[v].type;
       const Kernel kernel = operation_of(training, v);
       const KernelCost cost = machine.cpu->cost({.name = to_string(type), .kernel = kernel, .rows = 1}, 0);
+      const Seconds time = std::max(cost.time, cost.moved[own_memory] / machine.to_cpu());
       TypeProfile& profile = types[type];
       profile.type = type;
       ++profile.invocations;
-      profile.time += cost.time;
+      profile.time += time;
       profile.accesses += cost.moved[own_memory].value() / bytes_per_access;
-      profiling_ += cost.time;
+      profiling_ += time;
       profiling_energy_ += cost.energy;
       profiled_bytes_ += cost.moved[own_memory];
       ++profiled_operators_;
