@@ -70,7 +70,7 @@ class Planner {
     add_units();
     plan_.graph.add_part("step", layers);
     const std::size_t all = boost::num_vertices(training_.operators);
-    feed_ = spots_.contains(OperatorPlace::gpu) ? add_feed() : -1;
+    feed_ = policy_.needs().gpu ? add_feed() : -1;
     for (std::size_t v = 0; v < all; ++v) add(v);
     plan_.end = add_instant("end");
     policy_.operation_pipeline() ? join_as_steps_allow() : join_one_by_one();
