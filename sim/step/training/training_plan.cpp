@@ -103,6 +103,7 @@ class Planner {
     if (machine_.cpu) {
       plan_.cpu = unit("cpu");
       spots_[OperatorPlace::cpu] = {plan_.cpu, machine_.cpu.get(), 0, tensors};
+      plan_.cpu_draws_from = tensors;
     }
     if (!machine_.gpu) return;
     plan_.gpu = unit("gpu");
