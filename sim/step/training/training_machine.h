@@ -1,6 +1,6 @@
 #pragma once
-// What a training step runs on: a host's CPU, a GPU, a memory that computes, as far as there are any, and what
-// lies between them. Made by whoever reads a scenario or a study's row.
+// What a training step runs on: a host's CPU, a GPU, a memory that computes, as far as there are any, and
+// what lies between them. Made by whoever reads a scenario or a study's row.
 #include <algorithm>
 #include <memory>
 

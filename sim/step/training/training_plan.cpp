@@ -94,8 +94,7 @@ class Planner {
     std::vector<int> tensors;  // what the CPU draws from
     if (machine_.memory) {
       const int stack = memory_of("stack", machine_.memory);
-      tensors = {stack,
-                 plan_.graph.add_resource("host_link", machine_.memory->spec().host_bandwidth)};
+      tensors = {stack, plan_.graph.add_resource("host_link", machine_.memory->spec().host_bandwidth)};
       add_units_of_memory(stack);
     } else if (machine_.cpu) {
       tensors = {memory_of("host_memory", machine_.cpu)};

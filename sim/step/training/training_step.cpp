@@ -25,9 +25,8 @@ RuntimeSnapshot snapshot_of(std::span<const UnitState> units, const TrainingPlan
 void require_units(const TrainingMachine& machine, const RuntimePolicy& policy) {
   const RuntimeUnits needed = policy.needs();
   const auto has = [&](bool pool) {
-    return machine.memory && std::ranges::any_of(machine.memory->spec().units, [&](const Unit& unit) {
-             return (unit.amount > 0) == pool;
-           });
+    return machine.memory && std::ranges::any_of(machine.memory->spec().units,
+                                                 [&](const Unit& unit) { return (unit.amount > 0) == pool; });
   };
   if (needed.gpu ? !machine.gpu : !machine.cpu)
     throw std::invalid_argument(needed.gpu ? "the policy needs a GPU" : "the policy needs a CPU");
@@ -64,8 +63,7 @@ TrainingStep::TrainingStep(const TrainingGraph& training, const TrainingMachine&
     for (const auto& [type, profile] : types) profile_.push_back(profile);
     candidates_ = policy_->candidates(profile_);
   }
-  plan_ = plan_training(training, machine, *policy_, candidates_,
-                        std::max<std::int64_t>(1, placed_steps()));
+  plan_ = plan_training(training, machine, *policy_, candidates_, std::max<std::int64_t>(1, placed_steps()));
 }
 
 PlacementPolicy TrainingStep::placement() const {

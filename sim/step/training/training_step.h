@@ -30,8 +30,8 @@ struct TrainingPlan {  // of steps that the timeline plays
   std::vector<std::vector<PlacedOperator>> ways;  // by vertex, as its alternatives
   int end = 0;                                    // operator that ends a step
   int host = -1, cpu = -1, gpu = -1, copy = -1, pairs = -1, arm = -1;  // units
-  std::vector<int> cpu_draws_from;                // resources
-  Joules feeding;                                 // a step's batch
+  std::vector<int> cpu_draws_from;                                     // resources
+  Joules feeding;                                                      // a step's batch
 };
 
 struct TrainingRun {
