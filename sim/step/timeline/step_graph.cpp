@@ -79,18 +79,26 @@ void check_operators(const StepGraph& graph, Problems& out) {
   }
 }
 
+// Sorted, because a training step has thousands of followers and edges.
+std::vector<std::pair<int, int>> edges_of_layers(const StepGraph& graph) {
+  std::vector<std::pair<int, int>> edges;
+  for (const auto& edge : graph.edges)
+    if (!edge.next_layer) edges.emplace_back(edge.from, edge.to);
+  std::ranges::sort(edges);
+  return edges;
+}
+
 void check_followers(const StepGraph& graph, Problems& out) {
+  const bool any = std::ranges::any_of(graph.operators, [](const auto& op) { return op.follows != -1; });
+  const auto edges = any ? edges_of_layers(graph) : std::vector<std::pair<int, int>>();
   for (int op = 0; op < std::ssize(graph.operators); ++op) {
     const auto& follower = graph.operators[static_cast<std::size_t>(op)];
     if (follower.follows == -1) continue;
-    const auto leads_here = [&](const StepGraph::Edge& edge) {
-      return edge.from == follower.follows && edge.to == op && !edge.next_layer;
-    };
     if (!has(graph.operators, follower.follows) ||
         graph.operators[static_cast<std::size_t>(follower.follows)].part != follower.part ||
         graph.operators[static_cast<std::size_t>(follower.follows)].alternatives.size() !=
             follower.alternatives.size() ||
-        std::ranges::none_of(graph.edges, leads_here))
+        !std::ranges::binary_search(edges, std::pair(follower.follows, op)))
       out.push_back("operator " + follower.name +
                     " must follow one of its part with as many alternatives that it waits for");
   }

@@ -70,7 +70,7 @@ class Planner {
     add_units();
     plan_.graph.add_part("step", layers);
     const std::size_t all = boost::num_vertices(training_.operators);
-    feed_ = spots_.contains(OperatorPlace::gpu) ? add_feed() : -1;
+    feed_ = policy_.needs().gpu ? add_feed() : -1;
     for (std::size_t v = 0; v < all; ++v) add(v);
     plan_.end = add_instant("end");
     policy_.operation_pipeline() ? join_as_steps_allow() : join_one_by_one();
@@ -83,6 +83,10 @@ class Planner {
 
   int memory_of(const char* name, const std::shared_ptr<const Device>& device) {
     return plan_.graph.add_resource(name, device->spec().own().bandwidth);
+  }
+
+  BytesPerSecond capacity(int resource) const {
+    return plan_.graph.resources[static_cast<std::size_t>(resource)].capacity;
   }
 
   void add_units() {
@@ -98,6 +102,7 @@ class Planner {
     if (machine_.cpu) {
       plan_.cpu = unit("cpu");
       spots_[OperatorPlace::cpu] = {plan_.cpu, machine_.cpu.get(), 0, tensors};
+      plan_.cpu_draws_from = tensors;
     }
     if (!machine_.gpu) return;
     plan_.gpu = unit("gpu");
@@ -128,17 +133,18 @@ class Planner {
     if (const std::string why = spot.device->cannot_run({&work, 1}); !why.empty())
       throw std::invalid_argument(why);
     const KernelCost cost = spot.device->cost(work, spot.device_unit);
-    Phase made{{spot.unit, {{0, cost.time}}, {}}, cost.energy};
+    // Its device knows its own memory, not the link that it may be reached over.
+    Seconds time = cost.time;
+    for (const int r : spot.resources) time = std::max(time, cost.moved[own_memory] / capacity(r));
+    Phase made{{spot.unit, {{0, time}}, {}}, cost.energy};
     if (spot.unit == plan_.pairs) {
       const Device::PoolShare share = spot.device->pool_share(work, spot.device_unit);
       made.way.least = policy_.operation_pipeline() ? share.least : share.most;
       made.way.most = share.most;
     }
-    for (const int r : spot.resources) {
-      const BytesPerSecond all = plan_.graph.resources[static_cast<std::size_t>(r)].capacity;
-      made.way.draws.push_back({r, cost.time > Seconds(0) ? std::min(all, cost.moved[own_memory] / cost.time)
-                                                          : BytesPerSecond(0)});
-    }
+    for (const int r : spot.resources)  // above it by rounding alone
+      made.way.draws.push_back(
+          {r, time > Seconds(0) ? std::min(capacity(r), cost.moved[own_memory] / time) : BytesPerSecond(0)});
     return made;
   }
 

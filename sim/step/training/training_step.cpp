@@ -41,6 +41,7 @@ void require_units(const TrainingMachine& machine, const RuntimePolicy& policy) 
 TrainingStep::TrainingStep(const TrainingGraph& training, const TrainingMachine& machine,
                            std::shared_ptr<const RuntimePolicy> policy, std::int64_t steps)
     : policy_(std::move(policy)), steps_(steps) {
+  if (steps < 1) throw std::invalid_argument("a training run has at least one step");
   require_units(machine, *policy_);
   if (policy_->profiles()) {
     std::map<OperatorType, TypeProfile> types;
@@ -48,12 +49,13 @@ TrainingStep::TrainingStep(const TrainingGraph& training, const TrainingMachine&
       const OperatorType type = training.operators[v].type;
       const Kernel kernel = operation_of(training, v);
       const KernelCost cost = machine.cpu->cost({.name = to_string(type), .kernel = kernel, .rows = 1}, 0);
+      const Seconds time = std::max(cost.time, cost.moved[own_memory] / machine.to_cpu());
       TypeProfile& profile = types[type];
       profile.type = type;
       ++profile.invocations;
-      profile.time += cost.time;
+      profile.time += time;
       profile.accesses += cost.moved[own_memory].value() / bytes_per_access;
-      profiling_ += cost.time;
+      profiling_ += time;
       profiling_energy_ += cost.energy;
       profiled_bytes_ += cost.moved[own_memory];
       ++profiled_operators_;
@@ -61,8 +63,7 @@ TrainingStep::TrainingStep(const TrainingGraph& training, const TrainingMachine&
     for (const auto& [type, profile] : types) profile_.push_back(profile);
     candidates_ = policy_->candidates(profile_);
   }
-  plan_ = plan_training(training, machine, *policy_, candidates_,
-                        std::max<std::int64_t>(1, steps - (policy_->profiles() ? 1 : 0)));
+  plan_ = plan_training(training, machine, *policy_, candidates_, std::max<std::int64_t>(1, placed_steps()));
 }
 
 PlacementPolicy TrainingStep::placement() const {
@@ -74,19 +75,30 @@ PlacementPolicy TrainingStep::placement() const {
   };
 }
 
-TrainingRun TrainingStep::play(bool fold) const {
+std::int64_t TrainingStep::placed_steps() const {
+  return steps_ - (policy_->profiles() ? 1 : 0);
+}
+
+// Units and resources with nothing yet, and the profiled step where there is one.
+TrainingRun TrainingStep::begun() const {
   TrainingRun run;
-  if (policy_->profiles()) {
-    run.ends.push_back(profiling_);
-    run.energy += profiling_energy_;
-    run.operators[OperatorPlace::cpu] += profiled_operators_;
-    run.busy["cpu"] = {profiling_};
-    const StepGraph& graph = plan_.graph;
-    for (const int at : {0, 1})
-      if (at < std::ssize(graph.resources))
-        run.moved[graph.resources[static_cast<std::size_t>(at)].name] += profiled_bytes_;
-  }
-  const auto placed = steps_ - std::ssize(run.ends);
+  const StepGraph& graph = plan_.graph;
+  for (const StepGraph::Unit& unit : graph.units)
+    run.busy[unit.name].resize(static_cast<std::size_t>(unit.members));
+  for (const StepGraph::Resource& resource : graph.resources) run.moved[resource.name] = Bytes(0);
+  if (!policy_->profiles()) return run;
+  run.ends.push_back(profiling_);
+  run.energy = profiling_energy_;
+  run.operators[OperatorPlace::cpu] = profiled_operators_;
+  run.busy["cpu"][0] = profiling_;
+  for (const int r : plan_.cpu_draws_from)
+    run.moved[graph.resources[static_cast<std::size_t>(r)].name] = profiled_bytes_;
+  return run;
+}
+
+TrainingRun TrainingStep::play(bool fold) const {
+  TrainingRun run = begun();
+  const std::int64_t placed = placed_steps();
   if (placed == 0) return run;
   Timeline timeline(plan_.graph, placement());
   std::vector<Seconds> ends;
@@ -95,7 +107,6 @@ TrainingRun TrainingStep::play(bool fold) const {
   for (const Seconds end : ends) run.ends.push_back(profiling_ + end);
   for (std::size_t u = 0; u < plan_.graph.units.size(); ++u) {
     std::vector<Seconds>& busy = run.busy[plan_.graph.units[u].name];
-    busy.resize(result.busy[u].size());
     for (std::size_t m = 0; m < busy.size(); ++m) busy[m] += result.busy[u][m];
   }
   for (std::size_t r = 0; r < plan_.graph.resources.size(); ++r)
@@ -117,6 +128,7 @@ TrainingRun TrainingStep::play(bool fold) const {
 }
 
 std::vector<OperatorRecord> TrainingStep::trace() const {
+  if (placed_steps() == 0) return {};
   Timeline timeline(plan_.graph, placement());
   std::vector<OperatorRecord> records;
   timeline.evaluate({.causes = false, .trace = &records});

@@ -30,6 +30,7 @@ struct TrainingPlan {  // of steps that the timeline plays
   std::vector<std::vector<PlacedOperator>> ways;  // by vertex, as its alternatives
   int end = 0;                                    // operator that ends a step
   int host = -1, cpu = -1, gpu = -1, copy = -1, pairs = -1, arm = -1;  // units
+  std::vector<int> cpu_draws_from;                                     // resources
   Joules feeding;                                                      // a step's batch
 };
 
@@ -44,7 +45,7 @@ struct TrainingRun {
 class TrainingStep {
  public:
   // `steps` >= 1, the profiled one among them. Throws std::invalid_argument where the machine lacks what the
-  // policy needs, or cannot run an operator.
+  // policy needs, or cannot run an operator, or where there are no steps.
   TrainingStep(const TrainingGraph& training, const TrainingMachine& machine,
                std::shared_ptr<const RuntimePolicy> policy, std::int64_t steps);
 
@@ -56,6 +57,8 @@ class TrainingStep {
   std::vector<OperatorRecord> trace() const;  // of the steps that are not profiled
 
  private:
+  std::int64_t placed_steps() const;  // all but the profiled one
+  TrainingRun begun() const;
   PlacementPolicy placement() const;
 
   std::shared_ptr<const RuntimePolicy> policy_;

@@ -1,0 +1,68 @@
+// Where operators of training steps run, and the step that is spent on a profile.
+#include <catch2/catch.hpp>
+
+#include "models/nn/operations.h"
+#include "test/step/training/random_training.h"
+
+using namespace weir;
+using namespace weir::test;
+
+TEST_CASE("training: every operator of every step runs in one place, which its policy has for it",
+          "[training]") {
+  std::map<OperatorPlace, int> ran;
+  const int cases = for_random_trainings(15, 60, [&](const TrainingCase& it) {
+    CAPTURE(it.round, it.runtime.name, it.random.described);
+    const std::int64_t steps = 1 + it.round % 7;
+    const TrainingRun run = TrainingStep(it.graph, it.random.machine, it.runtime.policy, steps).play();
+    const auto vertices = static_cast<std::int64_t>(boost::num_vertices(it.graph.operators));
+    std::int64_t sum = 0;
+    for (const auto& [place, operators] : run.operators) {
+      CHECK(operators >= 0);
+      sum += operators;
+      ran[place] += operators > 0;
+    }
+    CHECK(sum == steps * vertices);
+    if (it.runtime.name == "cpu_only") CHECK(run.operators.at(OperatorPlace::cpu) == steps * vertices);
+    if (it.runtime.name == "gpu_only") CHECK(run.operators.at(OperatorPlace::gpu) == steps * vertices);
+    if (it.runtime.name == "progr_pim")
+      CHECK(run.operators.at(OperatorPlace::programmable) == steps * vertices);
+  });
+  CHECK(cases > 900);
+  for (const OperatorPlace place : {OperatorPlace::cpu, OperatorPlace::gpu, OperatorPlace::programmable,
+                                    OperatorPlace::fixed_function, OperatorPlace::split})
+    CHECK(ran[place] > 20);
+}
+
+TEST_CASE("training: a profiled step is all operators on the CPU, one by one", "[training]") {
+  int profiled = 0;
+  for_random_trainings(16, 40, [&](const TrainingCase& it) {
+    CAPTURE(it.round, it.runtime.name, it.random.described);
+    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, 1);
+    if (!it.runtime.policy->profiles()) {
+      CHECK(step.profile().empty());
+      return;
+    }
+    // The same step without a runtime.
+    const TrainingRun on_cpu =
+        TrainingStep(it.graph, it.random.machine, all_runtimes(false)[12].policy, 1).play();
+    const TrainingRun run = step.play();
+    REQUIRE(run.ends.size() == 1);
+    CHECK(run.ends[0].value() == Approx(on_cpu.ends[0].value()).epsilon(1e-9));
+    CHECK(run.energy.value() == Approx(on_cpu.energy.value()).epsilon(1e-9));
+    CHECK(run.busy.at("cpu")[0].value() == Approx(on_cpu.busy.at("cpu")[0].value()).epsilon(1e-9));
+    CHECK(run.operators == on_cpu.operators);
+    for (const auto& [resource, bytes] : on_cpu.moved)
+      CHECK(run.moved.at(resource).value() == Approx(bytes.value()).epsilon(1e-9));
+    Seconds sum;
+    int invocations = 0;
+    for (const TypeProfile& type : step.profile()) {
+      sum += type.time;
+      invocations += type.invocations;
+      CHECK(count_by_type(it.graph).at(type.type) == type.invocations);
+    }
+    CHECK(sum.value() == Approx(run.ends[0].value()).epsilon(1e-9));
+    CHECK(invocations == static_cast<int>(boost::num_vertices(it.graph.operators)));
+    ++profiled;
+  });
+  CHECK(profiled == 480);
+}
