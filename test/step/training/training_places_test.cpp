@@ -66,3 +66,23 @@ TEST_CASE("training: a profiled step is all operators on the CPU, one by one", "
   });
   CHECK(profiled == 480);
 }
+
+TEST_CASE("training: without recursive kernels the host awaits each image of what the pairs do",
+          "[training]") {
+  const std::int64_t steps = 3;
+  int awaited = 0;
+  for_random_trainings(22, 40, [&](const TrainingCase& it) {
+    if (it.runtime.policy->recursive_kernels() || !it.runtime.policy->needs().fixed_function) return;
+    CAPTURE(it.round, it.runtime.name, it.random.described);
+    TrainingRun run = TrainingStep(it.graph, it.random.machine, it.runtime.policy, steps).play();
+    const auto on_pairs = static_cast<double>(run.operators[OperatorPlace::fixed_function] +
+                                              run.operators[OperatorPlace::split]);
+    const auto on_cores = static_cast<double>(run.operators[OperatorPlace::programmable]);
+    const Seconds each = it.random.machine.synchronisation;
+    const Seconds images = on_pairs * static_cast<double>(it.graph.batch) * each;
+    CHECK(run.busy.at("host")[0] >= images * (1 - 1e-9));
+    CHECK(run.busy.at("host")[0] <= (images + on_cores * each) * (1 + 1e-9));  // reshapes take nothing
+    awaited += images > Seconds(0) && it.graph.batch > 1;
+  });
+  CHECK(awaited > 100);
+}

@@ -69,6 +69,12 @@ TEST_CASE("training: an operator on the pairs holds between what it needs and wh
       none_is_faster_than_with_most &= seconds >= alone(plan, record).value() * (1 - 1e-6) - 1e-12;
       if (way.unit != plan.pairs) continue;
       CHECK(way.least <= way.most);
+      const int vertex = plan.vertex_of[static_cast<std::size_t>(record.op)];
+      const auto window = it.graph.operators[static_cast<std::size_t>(vertex)].window;
+      if (!it.runtime.policy->operation_pipeline())  // whole windows throughout
+        CHECK(way.least == way.most);
+      else
+        CHECK(way.least <= std::max(1., static_cast<double>(window)));
       CHECK(way.most <= plan.graph.units[static_cast<std::size_t>(plan.pairs)].amount);
       least += way.least * seconds;
       most += way.most * seconds;
