@@ -30,7 +30,8 @@ std::shared_ptr<const Device> stack_with(const StackProcessors& processors, Byte
   spec.host_bandwidth = host_link;
   const FlopsPerSecond peak = peak_of_pairs(processors) + peak_of_cores(processors);
   spec.peak = [peak](DataType) { return peak; };
-  return make_hetero_pim(std::move(spec), processors);
+  static const StackStreams streams(find_memory("hmc2_vault"), 32);
+  return make_hetero_pim(std::move(spec), processors, streams);
 }
 
 TrainingMachine catalog_machine(int lanes, double clock_multiple) {

@@ -17,7 +17,7 @@ class AllOnPairs final : public RuntimePolicy {
   RuntimeUnits needs() const override { return {.fixed_function = true}; }
   bool recursive_kernels() const override { return true; }
   bool operation_pipeline() const override { return true; }
-  std::vector<OperatorPlace> places(const TrainingOperator&, bool) const override {
+  std::vector<OperatorPlace> places(const TensorOperation&, bool) const override {
     return {OperatorPlace::fixed_function};
   }
 };
@@ -31,7 +31,7 @@ TrainingMachine machine_of_plenty() {
   spec.own().sustained.reset();
   TrainingMachine made;
   made.cpu = device_with("xeon_e5_2630v3", Json::object());
-  made.memory = make_hetero_pim(std::move(spec), pairs);
+  made.memory = make_hetero_pim(std::move(spec), pairs, StackStreams(find_memory("hmc2_vault"), 2000000000));
   made.synchronisation = Seconds(0);
   return made;
 }
