@@ -223,12 +223,16 @@ class Planner {
     const auto takes_time = [](const Alternative& way) { return way.portions[0].time > Seconds(0); };
     first_.push_back(static_cast<int>(plan_.graph.operators.size()));
     plan_.chooser.push_back(first_.back());
-    int rest = -1;
+    int rest = -1, first_rest = -1;
     std::vector<int> middles;
     for (std::size_t k = 0; k < phases.kernels(); ++k) {
       if (splits) {
         const int next = add_operator(v, name + ":rest", phases.rest);
-        if (rest >= 0) wait_for(next, rest);
+        // Behind the first and not one by one, so that the cores end an operator before they take up another.
+        if (rest >= 0)
+          wait_for(next, first_rest);
+        else
+          first_rest = next;
         rest = next;
       }
       const bool last = k + 1 == phases.kernels();
