@@ -56,6 +56,8 @@ class Device {
   // The device under an engine whose kernels are of this library; null: as it is, having none of that
   // library.
   virtual std::shared_ptr<const Device> with_library(const std::string& /*library*/) const { return nullptr; }
+  // The device with what computes in it at so many times its clock; null: it has no such clock.
+  virtual std::shared_ptr<const Device> at_clock(double /*multiple*/) const { return nullptr; }
   // Any kernel but communication costs this on `unit`, an index into spec().units. Throws std::logic_error
   // for what the device has no kernel for.
   virtual KernelCost cost(const KernelWork& work, int unit) const = 0;
@@ -64,8 +66,8 @@ class Device {
                                     std::span<Seconds> /*times*/) const {
     throw std::logic_error(std::string(work.name) + " is not shared by members of a " + spec().kind);
   }
-  // Of a unit that is a pool of small machines (Unit::amount): the work starts with `least` of them and takes
-  // up to `most`, with which its cost is.
+  // A unit may be a pool of small machines (Unit::amount): the work starts with `least` of them and takes up
+  // to `most`, with which its cost is.
   struct PoolShare {
     double least = 0, most = 0;
   };
@@ -73,7 +75,9 @@ class Device {
     throw std::logic_error(std::string(work.name) + " is given no share of a " + spec().kind);
   }
   // Only for Attention::Part::whole of decodes alone.
-  virtual AffineKernelCost decode_attention(const KernelWork& work, int unit) const = 0;
+  virtual AffineKernelCost decode_attention(const KernelWork& work, int /*unit*/) const {
+    throw std::logic_error(spec().kind + " has no kernel for " + std::string(work.name));
+  }
   // For how many steps of these decodes, whose contexts grow by a token a step, the kernel's time is a line
   // over the steps; 1: it is none.
   virtual std::int64_t line_steps(const KernelWork& work, int unit) const {

@@ -116,4 +116,10 @@ std::string lacks_a_peak(const DeviceSpec& device, std::span<const KernelWork> a
   return "";
 }
 
+std::string only_trains(const DeviceSpec& device, std::span<const KernelWork> all) {
+  for (const KernelWork& work : all)
+    if (!work.as<TensorOperation>()) return fmt::format("{} runs training operators alone", device.kind);
+  return lacks_a_peak(device, all);
+}
+
 }  // namespace weir

@@ -40,4 +40,7 @@ const Attention* whole_attention(const KernelWork& work);
 // Device::cannot_run, of a device that runs matrices of every type that it has a peak of.
 std::string lacks_a_peak(const DeviceSpec& device, std::span<const KernelWork> all);
 
+// The same of a device that runs whole operators of training steps and nothing else.
+std::string only_trains(const DeviceSpec& device, std::span<const KernelWork> all);
+
 }  // namespace weir

@@ -23,12 +23,20 @@ const std::map<std::string, std::set<std::string>> may_include = {
     {"sim/plan", {"sim/core", "models", "policies", "devices", "workloads", "sim/step"}},
     {"sim/serving",
      {"sim/core", "models", "policies", "devices", "devices/actor", "workloads", "sim/step", "sim/plan",
-      "simgrid"}},
+      "sim/serving/platform", "simgrid"}},
+    // The cluster in SimGrid is one for replicas and training jobs.
+    {"sim/serving/platform",
+     {"sim/core", "models", "policies", "devices", "devices/actor", "workloads", "sim/step", "sim/plan",
+      "sim/serving", "simgrid"}},
+    {"sim/training",
+     {"sim/core", "models", "policies", "devices", "devices/actor", "workloads", "sim/step", "sim/plan",
+      "sim/serving/platform", "simgrid"}},
     {"sim/app",
-     {"sim/core", "models", "policies", "devices", "workloads", "sim/step", "sim/plan", "sim/serving"}},
+     {"sim/core", "models", "policies", "devices", "workloads", "sim/step", "sim/plan", "sim/serving",
+      "sim/serving/platform", "sim/training"}},
     {"sim/studies",
      {"sim/core", "models", "policies", "devices", "workloads", "sim/step", "sim/plan", "sim/serving",
-      "sim/app"}},
+      "sim/serving/platform", "sim/training", "sim/app"}},
 };
 
 // The same within sim/app, of its folders. What lies beside them (sim/app/*.h) is everyone's.

@@ -1,8 +1,6 @@
 // The row of devices/catalog of a host's CPU that runs training operators by itself (TensorFlow's kernels).
 // Matrix products have a rate of arithmetic, everything else one of memory; a row may give types of operators
 // rates of their own, where a paper's profile shows them.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "devices/catalog_rows.h"
@@ -108,13 +106,7 @@ class Cpu final : public Device {
     return cost;
   }
 
-  AffineKernelCost decode_attention(const KernelWork& work, int) const override { no_kernel(work, spec_); }
-
-  std::string cannot_run(std::span<const KernelWork> all) const override {
-    for (const KernelWork& work : all)
-      if (!work.as<TensorOperation>()) return fmt::format("{} runs training operators alone", spec_.kind);
-    return lacks_a_peak(spec_, all);
-  }
+  std::string cannot_run(std::span<const KernelWork> all) const override { return only_trains(spec_, all); }
 
  private:
   FlopsPerSecond product_rate(std::string_view type) const {

@@ -11,13 +11,11 @@ namespace {
 
 const CatalogNumbers& stack_numbers() {
   static const CatalogNumbers all = {
-      {{"pair_clock_ghz", "Of a pair of a multiplier and an adder, at a clock multiple of 1."}},
-      {{"arm_clock_ghz", "Of the ARM cores, at a clock multiple of 1."}},
-      {{"clock_multiple", "Clocks of pairs and ARM cores are so many times theirs; the memory's stays."},
-       {0.01, 100}},
+      {{"pair_clock_ghz", "Of a pair of a multiplier and an adder."}},
+      {{"arm_clock_ghz", "Of the ARM cores."}},
       {{"arm_flops_per_cycle", "Multiplications and additions of an ARM core and cycle."}},
       {{"arm_elements_per_cycle", "Elements of anything else, moved ones too, of an ARM core and cycle."}},
-      {{"arm_core_w", "Power of an ARM core that works, at a clock multiple of 1."}, not_negative},
+      {{"arm_core_w", "Power of an ARM core that works."}, not_negative},
       {{"pairs_per_arm_core", "Pairs in the area of an ARM core: arm_cores beyond the row's displace them."},
        not_negative},
   };
@@ -58,20 +56,19 @@ std::shared_ptr<const Device> read_stack(const std::string& kind, const Json& js
   if (of("vaults") % of("vault_columns") != 0) row.fail("vaults", "is not whole rows of vault_columns");
   reading.finish();
   const MemorySpec vault = memory_of(*given);
-  const double times = value.at("clock_multiple");
-  const double hertz = times * si("arm_clock_ghz");
+  const double hertz = si("arm_clock_ghz");
   spec.own().bandwidth = of("vaults") * vault.peak();
   StackStreams streams(vault, of("vaults"));
   spec.own().sustained = streams.reads();
   spec.own().capacity = Bytes(static_cast<double>(of("vaults") * vault.organisation.capacity()));
   const StackProcessors processors{
       .pairs = pairs_by_bank(pairs, {of("vaults") / of("vault_columns"), of("vault_columns")}),
-      .pairs_per_second = times * si("pair_clock_ghz"),
+      .pairs_per_second = si("pair_clock_ghz"),
       .lanes = static_cast<double>(of("lanes_per_pair")),
       .arm_cores = of("arm_cores"),
       .arm_multiply_adds = hertz * value.at("arm_flops_per_cycle"),
       .arm_elements = hertz * value.at("arm_elements_per_cycle"),
-      .arm_power = times * Watts(value.at("arm_core_w"))};
+      .arm_power = Watts(value.at("arm_core_w"))};
   const FlopsPerSecond peak(2 * pairs * processors.lanes * processors.pairs_per_second);
   spec.peak = [peak](DataType type) { return type == DataType::fp32 ? peak : FlopsPerSecond(0); };
   return make_hetero_pim(std::move(spec), processors, std::move(streams));

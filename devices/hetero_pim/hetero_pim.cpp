@@ -1,7 +1,5 @@
 #include "devices/hetero_pim/hetero_pim.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -34,6 +32,8 @@ class HeteroPim final : public Device {
     cost.moved[own_memory] = operation->read + operation->written;
     cost.traffic = streams_.time(operation->read, operation->written);
     cost.compute = unit == pairs_unit_ ? on_pairs(work, *operation) : on_arm(*operation);
+    // A matrix of patches that the ARM cores gather is a time alone: its bytes are neither moved, nor is
+    // energy spent on them, as if their caches held it.
     cost.traffic = std::max(cost.traffic, streams_.patches(*operation, cost.compute));
     cost.time = std::max(cost.compute, cost.traffic);
     const Joules moving = spec_.power.dynamic(Flops(0), cost.moved[own_memory], Bytes(0));
@@ -43,8 +43,8 @@ class HeteroPim final : public Device {
     return cost;
   }
 
-  // A window of k elements takes k multipliers and k - 1 adders, k pairs, and runs whole. Products without a
-  // window take any number of pairs.
+  // A window of k elements takes k multipliers and k - 1 adders, k pairs, and runs whole. One that is larger
+  // than all pairs has them all, cycle after cycle. Products without a window take any number of pairs.
   PoolShare pool_share(const KernelWork& work, int) const override {
     const auto& operation = std::get<TensorOperation>(work.kernel);
     const double pairs = processors_.all_pairs();
@@ -53,16 +53,22 @@ class HeteroPim final : public Device {
     return {window, window * std::min(std::floor(pairs / window), windows)};
   }
 
-  AffineKernelCost decode_attention(const KernelWork& work, int) const override { no_kernel(work, spec_); }
-
-  std::string cannot_run(std::span<const KernelWork> all) const override {
-    for (const KernelWork& work : all)
-      if (!work.as<TensorOperation>()) return fmt::format("{} runs training operators alone", spec_.kind);
-    return lacks_a_peak(spec_, all);
+  std::shared_ptr<const Device> at_clock(double multiple) const override {
+    DeviceSpec spec = spec_;
+    spec.units.clear();
+    spec.peak = [peak = spec_.peak, multiple](DataType type) { return multiple * peak(type); };
+    StackProcessors faster = processors_;
+    faster.pairs_per_second *= multiple;
+    faster.arm_multiply_adds *= multiple;
+    faster.arm_elements *= multiple;
+    faster.arm_power = multiple * faster.arm_power;
+    return make_hetero_pim(std::move(spec), std::move(faster), streams_);
   }
 
+  std::string cannot_run(std::span<const KernelWork> all) const override { return only_trains(spec_, all); }
+
  private:
-  // Of one multiplication and one addition.
+  // A step of a lane is one multiplication and one addition.
   static double steps(const TensorOperation& operation) {
     return std::max(operation.work.multiplications, operation.work.additions);
   }

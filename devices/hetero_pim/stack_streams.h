@@ -1,6 +1,6 @@
 #pragma once
-// What a whole memory stack gives to who computes on its logic die: streams, and the patches of convolutions'
-// gradients, each vault as VaultStreams plays it and all of them alike. Asked by the device for every kernel.
+// A whole memory stack gives streams, and the patches of convolutions' gradients, to what computes on its
+// logic die: each vault as VaultStreams plays it and all of them alike. Asked by the device for every kernel.
 #include "models/machine/tensor_operation.h"
 #include "models/memory/stack/vault_streams.h"
 
@@ -11,11 +11,11 @@ class StackStreams {
   StackStreams(const MemorySpec& vault, int vaults);
 
   BytesPerSecond reads() const { return vaults_ * streams_->reads(); }
-  // Of tensors that are read and written in order, in turn: such a mix reaches 0.84 to 0.95 of the peak,
+  // Tensors are read and written in order, in turn: such a mix reaches 0.84 to 0.95 of the peak,
   // where reads alone (stream_efficiency) reach 0.95. Five shares of writes are played, 30 ms each, and times
   // between them are on a line, within 3 % of what a play gives.
   Seconds time(Bytes read, Bytes written) const;
-  // Of a matrix of patches that is gathered from its map and written in order, one after the other: turns of
+  // A matrix of patches is gathered from its map and written in order, one after the other: turns of
   // the bus are left out, and so is what patches have in common, which a core's cache may hold (an
   // assumption). Only a time beyond `hidden` counts: 0 where it cannot be more, because playing a shape for
   // the first time takes 20 to 45 ms.

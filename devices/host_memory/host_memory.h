@@ -16,7 +16,6 @@ class HostMemory : public Device {
 
   // But beside a device that has a share of it no memory has a kernel.
   KernelCost cost(const KernelWork& work, int unit) const override;
-  AffineKernelCost decode_attention(const KernelWork& work, int unit) const override;
   std::string cannot_run(std::span<const KernelWork> all) const override;
 };
 

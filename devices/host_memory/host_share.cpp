@@ -10,10 +10,6 @@ KernelCost HostMemory::cost(const KernelWork& work, int) const {
   no_kernel(work, spec());
 }
 
-AffineKernelCost HostMemory::decode_attention(const KernelWork& work, int) const {
-  no_kernel(work, spec());
-}
-
 std::string HostMemory::cannot_run(std::span<const KernelWork>) const {
   return spec().kind + " is memory of a host: it holds KV caches beside the devices of its node";
 }
@@ -25,7 +21,7 @@ HostShare share_of_host(const Device& device, const DeviceSpec& memory, int devi
   spec.more_resources.insert(spec.more_resources.end(),
                              {{"to host", spec.host_bandwidth, ClusterLink::to_host},
                               {"from host", spec.host_bandwidth, ClusterLink::from_host},
-                              {"host memory", bus}});
+                              {"host memory", bus, ClusterLink::host_memory}});
   spec.memories.push_back(memory.own());
   Memory& share = spec.memories.back();
   share.capacity = memory.own().capacity / devices;

@@ -32,9 +32,9 @@ struct Memory {
   BytesPerSecond reached() const { return sustained.value_or(bandwidth); }
 };
 
-// A link of the cluster that a resource is: what operators draw from it and what is sent over it for requests
-// share it.
-enum class ClusterLink { none, to_host, from_host };
+// A link of the cluster that a resource is, or its host's memory: what operators draw from it and what others
+// send over it share it.
+enum class ClusterLink { none, to_host, from_host, host_memory };
 
 struct Resource {
   std::string name;

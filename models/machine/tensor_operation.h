@@ -43,7 +43,7 @@ struct TensorOperation {
   DataType type = DataType::fp32;
 
   bool is_product() const { return product.rows > 0; }
-  // Of so much of its batch.
+  // The operation for that share of its batch.
   friend TensorOperation operator*(double share, const TensorOperation& whole);
   bool operator==(const TensorOperation&) const = default;
 };

@@ -41,8 +41,8 @@ struct DramCurrents {
   bool operator==(const DramCurrents&) const = default;
 };
 
-// What becomes of a row after a column command: it stays open for the next one, or the command closes it
-// itself (auto-precharge), so that each has an activation of its own.
+// After a column command the row stays open for the next one, or the command closes it itself
+// (auto-precharge), so that each has an activation of its own.
 enum class PagePolicy { open, closed };
 
 // The queues of the controller (dram/channel.h has its policy).

@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// What a layer does to [batch, ...]. In comments: its input -> its output, without the batch.
+// An operation is done to [batch, ...]. Comments say its input -> its output, without the batch.
 struct Convolution {  // [h, w, c] -> [h', w', filters]
   std::int64_t filters = 0;
   SlidingWindow window;
@@ -77,7 +77,7 @@ struct Layer {
   std::string name;
   LayerOperation operation;
   std::vector<std::string> from = {};  // inputs or layers before this one; empty: the layer just before
-  // What follows the operation, in this order.
+  // These follow the operation, in this order.
   bool bias = false;
   bool batch_norm = false;
   Activation activation = Activation::none;

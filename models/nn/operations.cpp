@@ -3,7 +3,7 @@
 namespace weir {
 namespace {
 
-// What is written is rows x out, its last axis being `out`; every element sums so many terms.
+// The tensor that is written is rows x out, its last axis being `out`; every element sums so many terms.
 TensorOperation::Product product_of(const TrainingOperator& op, const Tensor& written) {
   const auto elements = static_cast<double>(written.elements());
   const double out = written.shape.empty() ? 1 : static_cast<double>(written.shape.back());
@@ -14,7 +14,7 @@ bool makes_patches(OperatorType type) {
   return type == OperatorType::conv2d_backprop_filter || type == OperatorType::conv2d_backprop_input;
 }
 
-// Of the map that the window slides over: what a convolution reads, and what its gradient is of.
+// The window slides over the map that a convolution reads, which its input's gradient is of.
 TensorOperation::Patches patches_of(const TrainingGraph& graph, const TrainingOperator& op) {
   if (!makes_patches(op.type) || op.patch_elements == 0) return {};
   const int map = op.type == OperatorType::conv2d_backprop_filter ? op.reads.front() : op.writes.front();

@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// Of convolutions only the gradients gather or scatter a matrix of patches around their products: Liu et al.
+// Only the gradients of convolutions gather or scatter a matrix of patches around their products: Liu et al.
 // (MICRO 2018, section II-A, Figure 6) count the forward one among what is multiplications and additions
 // throughout, its gradients among what has other phases around them.
 TensorOperation operation_of(const TrainingGraph& graph, std::size_t vertex);

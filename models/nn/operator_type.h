@@ -65,7 +65,7 @@ inline constexpr int operator_types = static_cast<int>(OperatorType::scatter_sub
 
 std::string_view to_string(OperatorType type);  // "Conv2DBackpropFilter"
 
-// What an operator does, and how often.
+// An operator does this work, so often.
 struct UnitWork {
   enum class Per {
     product,         // one term of the sums of products

@@ -91,7 +91,7 @@ TrainingGraph build_training_graph(const Net& net, std::int64_t batch);
 // Sums over the step.
 std::map<OperatorType, int> count_by_type(const TrainingGraph& graph);
 Arithmetic arithmetic_of(const TrainingGraph& graph);
-// Of convolutions, their gradients and matrix products alone: a multiply-add is two.
+// Convolutions, their gradients and matrix products alone are counted: a multiply-add is two.
 Flops matrix_flops(const TrainingGraph& graph);
 double patch_elements_of_gradients(const TrainingGraph& graph);
 Bytes bytes_moved(const TrainingGraph& graph);  // read and written

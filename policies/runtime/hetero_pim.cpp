@@ -6,8 +6,7 @@
 //
 // Taken at its word principle 2 makes overlapping steps slower than no overlap, against the paper's own
 // Figures 13 and 15: operators pile up at a CPU that takes several times as long as all pairs. So an operator
-// goes to whichever would have done it sooner, by the profile's times, unless `when_busy` says otherwise
-// (docs/decisions.md 146).
+// waits for its place in the memory, unless `when_busy` says otherwise (docs/decisions.md 146).
 #include "policies/runtime/pair_work.h"
 #include "policies/runtime/runtime.h"
 
@@ -81,7 +80,7 @@ std::shared_ptr<const RuntimePolicy> make_hetero_pim_runtime(Params& params) {
       {"when_busy",
        "Where an operator goes whose place in the memory is busy: to the CPU, as the paper's words "
        "have it, to that place, to wait there, or to whichever would have done it sooner."},
-      {{"cpu", WhenBusy::cpu}, {"wait", WhenBusy::wait}, {"sooner", WhenBusy::sooner}}, "sooner");
+      {{"cpu", WhenBusy::cpu}, {"wait", WhenBusy::wait}, {"sooner", WhenBusy::sooner}}, "wait");
   return std::make_shared<HeteroPim>(share, when_busy, recursive_kernels, operation_pipeline);
 }
 

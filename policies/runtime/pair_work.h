@@ -1,5 +1,5 @@
 #pragma once
-// What of an operator the fixed-function pairs of a memory can do, which are multipliers and adders and
+// The fixed-function pairs of a memory can do a part of an operator: they are multipliers and adders and
 // nothing else (Liu et al., MICRO 2018, Sections II-A and III-B). It follows from the operator's arithmetic;
 // no list of types says it.
 #include "models/machine/tensor_operation.h"

@@ -24,11 +24,11 @@ struct RuntimeSnapshot {
 // One of the places that the operator may go to.
 struct PlaceOption {
   OperatorPlace place = OperatorPlace::cpu;
-  Seconds alone = {};  // the operator's there, with the place to itself
-  // Of one that uses pairs: what it cannot start without. That is one window's, or all pairs where operators
+  Seconds alone = {};  // until the host knows that it is done, with the place to itself
+  // A place on the pairs cannot start without so many: one window's, or all pairs where operators
   // have them one at a time.
   double least_pairs = 0;
-  // Of a split one: who does the rest.
+  // A split operator's rest is done here.
   OperatorPlace rest = OperatorPlace::cpu;
 };
 

@@ -8,6 +8,7 @@ std::shared_ptr<const RuntimePolicy> make_gpu_only_runtime(Params& params);
 std::shared_ptr<const RuntimePolicy> make_progr_pim_runtime(Params& params);
 std::shared_ptr<const RuntimePolicy> make_fixed_pim_runtime(Params& params);
 std::shared_ptr<const RuntimePolicy> make_hetero_pim_runtime(Params& params);
+std::shared_ptr<const RuntimePolicy> make_spare_cores_runtime(Params& params);
 
 const Catalog<RuntimePolicy>& runtime_policies() {
   static const Catalog<RuntimePolicy> table = {
@@ -19,6 +20,8 @@ const Catalog<RuntimePolicy>& runtime_policies() {
       {"hetero_pim",
        "types that weigh most in a profile go to pairs and cores in the memory while these are idle",
        make_hetero_pim_runtime},
+      {"spare_cores", "whichever of the CPU and cores in the memory is done sooner; the pairs are another's",
+       make_spare_cores_runtime},
   };
   return table;
 }

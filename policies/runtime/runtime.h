@@ -1,8 +1,8 @@
 #pragma once
-// Who runs the operators of a training step: the CPU, a GPU, or a memory that computes. Called by whoever
-// plays training steps: for the candidates once a run, for the places once an operator, and for the choice
-// whenever an operator that has several places becomes ready. Pure: functions of what they are given. The
-// graph keeps the dependencies, the machine knows the times; no policy adds them up.
+// A runtime says who runs the operators of a training step: the CPU, a GPU, or a memory that computes. Called
+// by whoever plays training steps: for the candidates once a run, for the places once an operator, and for
+// the choice whenever an operator that has several places becomes ready. Pure: functions of what they are
+// given. The graph keeps the dependencies, the machine knows the times; no policy adds them up.
 #include <span>
 #include <vector>
 
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// What a machine must have beside its CPU.
+// A machine must have these beside its CPU.
 struct RuntimeUnits {
   bool gpu = false, programmable = false, fixed_function = false;
   bool operator==(const RuntimeUnits&) const = default;
@@ -31,7 +31,7 @@ class RuntimePolicy {
 
   // Where the operator may run, the preferred place first; at least one. `candidate`: its type is one.
   virtual std::vector<OperatorPlace> places(const TensorOperation& operation, bool candidate) const = 0;
-  // Who does the rest of a split operator.
+  // The rest of a split operator is done here.
   virtual OperatorPlace rest_of_split() const { return OperatorPlace::cpu; }
   // The index of one of its places, at least one, which come in the order of places().
   virtual int choose(const RuntimeSnapshot&, std::span<const PlaceOption>) const { return 0; }

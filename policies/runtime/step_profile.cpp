@@ -31,7 +31,7 @@ struct RankedType {
   std::ptrdiff_t sum;  // of its indices
 };
 
-// Who has the other's sum and time has its accesses too.
+// Rows with one sum and one time have one count of accesses too.
 bool goes_first(const RankedType& a, const RankedType& b) {
   if (a.sum != b.sum) return a.sum < b.sum;
   if (a.row->time != b.row->time) return a.row->time > b.row->time;

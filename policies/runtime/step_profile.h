@@ -1,7 +1,7 @@
 #pragma once
-// What a runtime learns from a step that the CPU ran operator by operator, and the types of operators that it
-// then offers to memory that computes (Liu et al., MICRO 2018, Section III-C, step 1). Called once a training
-// run, before the first step that is placed. Pure arithmetic.
+// A runtime profiles one step, which the CPU runs operator by operator, and chooses the types of operators to
+// offer to memory that computes (Liu et al., MICRO 2018, Section III-C, step 1). Called once a training run,
+// before the first step that is placed. Pure arithmetic.
 #include <vector>
 
 #include "models/nn/operator_type.h"

@@ -1,6 +1,7 @@
 // weir check: is this file right? Every problem is listed, and nothing runs but a few points of a sweep, to
 // say how long it will take. `--schema` prints what editors can check by.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "sim/app/document.h"
 #include "sim/app/sweep/time_estimate.h"
 #include "sim/plan/plan.h"
+#include "sim/step/training/training_step.h"
 
 namespace weir {
 namespace {
@@ -18,10 +20,38 @@ void tell(std::span<const std::string> notes) {
   for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
 }
 
+std::string machine_of(const TrainingJob& job) {
+  std::string words;
+  for (const auto& device : {job.machine.cpu, job.machine.gpu, job.machine.memory})
+    if (device) words += (words.empty() ? "" : " + ") + device->spec().kind;
+  return words;
+}
+
+// A job's operators and bytes are a step's; which types the runtime offers to the memory, a profile said.
+int check_training(const Plan& plan, const std::string& file) {
+  fmt::print("{}: ok ({} training job{})\n", file, plan.training.size(),
+             plan.training.size() == 1 ? "" : "s");
+  for (const TrainingJob& job : plan.training) {
+    fmt::print(
+        "{}: {} steps of {}, batch {}, on {}; {} operators, {:.2f} GB at once, {:.2f} GB moved a step\n",
+        job.spec.name, job.spec.steps, job.graph.net, job.graph.batch, machine_of(job),
+        boost::num_vertices(job.graph.operators), peak_bytes(job.graph).value() / 1e9,
+        bytes_moved(job.graph).value() / 1e9);
+    const TrainingStep step = job.first_steps(1);
+    std::vector<std::string> candidates;
+    for (const OperatorType type : step.candidates()) candidates.emplace_back(to_string(type));
+    if (!candidates.empty()) fmt::print("  candidates: {}\n", fmt::join(candidates, ", "));
+  }
+  std::fflush(stdout);
+  fmt::print("{}\n", in_words(estimate_time(plan)));
+  return exit_done;
+}
+
 int check_scenario(const Json& document, const std::string& file) {
   const Plan plan = read_plan(document, file);
   const Scenario& scenario = plan.scenario;
   tell(scenario.notes);
+  if (!scenario.serves()) return check_training(plan, file);
   tell(scenario.workload.notes);
   int replicas = 0;
   for (const ReplicaSpec& spec : scenario.replicas) replicas += spec.count;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "models/memory/memory_spec.h"
+#include "models/nn/net_catalog.h"
 #include "sim/app/command_line.h"
 #include "sim/app/key_help.h"
 #include "sim/app/wrap.h"
@@ -30,6 +31,8 @@ std::string place_of(const std::string& family) {
   static const std::map<std::string, std::string> places = {
       {"devices", "/cluster/nodes/0/devices/0/kind"},
       {"model", "/model"},
+      {"net", "/training/0/model"},
+      {"runtime", "/training/0/runtime/kind"},
       {"batching", "/serving/replicas/0/batching/kind"},
       {"partitioning", "/serving/replicas/0/partitioning/kind"},
       {"neurons", "/serving/replicas/0/partitioning/neurons/kind, of kind hot_cold"},
@@ -79,6 +82,7 @@ std::vector<Entry> models() {
                            m.query_heads, m.kv_heads);
     entries.push_back({"model", name, summary});
   }
+  for (const auto& [name, summary] : net_summaries()) entries.push_back({"net", name, summary});
   return entries;
 }
 
@@ -91,6 +95,7 @@ std::vector<Entry> policies() {
   append(entries, "prefetch", prefetch_policies());
   append(entries, "routing", routing_policies());
   append(entries, "engine", engines());
+  append(entries, "runtime", runtime_policies());
   return entries;
 }
 
@@ -141,7 +146,7 @@ struct Subject {
 };
 const Subject subjects[] = {
     {"devices", devices, &device_catalog},
-    {"models", models, &model_catalog},
+    {"models", models, &model_catalog, "model"},
     {"policies", policies},
     {"workloads", workloads, &named_length_files, "name"},
     {"interconnects", interconnects, &interconnect_catalog},

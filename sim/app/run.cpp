@@ -13,11 +13,12 @@
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
+#include "sim/app/output/training/training_writers.h"
 #include "sim/app/output/writers.h"
+#include "sim/app/play.h"
 #include "sim/app/progress_bar.h"
 #include "sim/app/sweep/sweep.h"
 #include "sim/app/sweep/time_estimate.h"
-#include "sim/serving/simulation.h"
 
 namespace weir {
 namespace {
@@ -67,10 +68,14 @@ void write_results(ResultDirectory& directory, const FinishedRun& run, const Run
                    std::chrono::steady_clock::time_point started) {
   write_requests_csv(directory.file("requests.csv"), run.result);
   write_timeseries_csv(directory.file("timeseries.csv"), run.result);
+  if (run.training) write_training_steps_csv(directory.file("training_steps.csv"), *run.training);
   if (arguments.timeline) write_timeline_json(directory.file("timeline.json"), run.result);
+  if (arguments.timeline && run.training)
+    write_training_timeline(directory.file("training_timeline.json"), *run.training);
   if (arguments.detailed) write_detailed_json(directory.file("detailed.json"), run.result);
   write_file(directory.file("summary.json"), summary_json(run).dump(2) + "\n");
   if (arguments.figures) draw_figures(directory, run);
+  if (arguments.figures && run.training) draw_training_figures(directory, *run.training);
   write_file(directory.file("performance.json"), performance_json(started, run.result).dump(2) + "\n");
 }
 
@@ -85,9 +90,36 @@ void tell_none_completed(const Metrics& metrics) {
              metrics.rejected, metrics.unfinished);
 }
 
+int run_training(const Plan& plan, const RunArguments& arguments,
+                 std::chrono::steady_clock::time_point started) {
+  if (arguments.detailed)
+    throw ConfigError("--save-detailed", "", "expected a scenario that serves requests");
+  const Interruption interruption;
+  const std::filesystem::path stem = std::filesystem::path(plan.scenario.file).stem();
+  ResultDirectory directory(arguments.out ? std::filesystem::path(*arguments.out) : "out" / stem);
+  if (arguments.figures) require_gnuplot();
+  if (!arguments.quiet) tell(plan.scenario.notes);
+  const Played played = play(plan, {});
+  Interruption::check();
+  const FinishedTraining finished{plan, played.trained};
+  write_training_steps_csv(directory.file("training_steps.csv"), finished);
+  if (arguments.timeline) write_training_timeline(directory.file("timeline.json"), finished);
+  write_file(directory.file("summary.json"), training_summary_json(finished).dump(2) + "\n");
+  if (arguments.figures) draw_training_figures(directory, finished);
+  write_file(directory.file("performance.json"), performance_json(started, RunResult{}).dump(2) + "\n");
+  Interruption::check();
+  directory.commit();
+  if (arguments.quiet) return exit_done;
+  tell_removed(directory.removed());
+  fmt::print("{}", training_table(finished, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
+  fmt::print(stderr, "results in {}\n", directory.place().string());
+  return exit_done;
+}
+
 int run(const RunArguments& arguments) {
   const auto started = std::chrono::steady_clock::now();
   const Plan plan = plan_of(arguments);
+  if (!plan.scenario.serves()) return run_training(plan, arguments, started);
   const Scenario& scenario = plan.scenario;
   if (arguments.detailed) check_detailed(scenario);
   const Interruption interruption;  // from here on there is something to tidy up
@@ -98,17 +130,19 @@ int run(const RunArguments& arguments) {
   if (scenario.collective_flows && !arguments.quiet) tell(flows_warning(estimate_time(plan)));
   Interruption::check();
 
-  const RunResult result = [&] {
+  const Played played = [&] {
     ProgressBar bar(!arguments.quiet);
     const RunOptions options{.timeline = arguments.timeline,
                              .token_gaps = arguments.detailed,
                              .progress = [&](const Progress& p) { show(bar, p); },
                              .interrupted = &interruption.flag()};
-    return simulate(plan, options);
+    return play(plan, options);
   }();
   Interruption::check();
+  const RunResult& result = *played.served;
   const Metrics metrics = measure(result, scenario.slo);
-  const FinishedRun finished{plan, result, metrics};
+  const FinishedTraining training{plan, played.trained, &played.alone};
+  const FinishedRun finished{plan, result, metrics, plan.training.empty() ? nullptr : &training};
   write_results(directory, finished, arguments, started);
   Interruption::check();
   directory.commit();
@@ -124,6 +158,8 @@ int run(const RunArguments& arguments) {
   if (arguments.timeline) tell(left_out_of_timeline(result));
   if (result.out_of_time && !result.stopped) tell({"stopped at simulated_time_limit_s"});
   fmt::print("{}", summary_table(finished, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
+  if (finished.training)
+    fmt::print("{}", training_table(training, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
   fmt::print(stderr, "results in {}\n", directory.place().string());
   return code;
 }

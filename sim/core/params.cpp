@@ -49,7 +49,7 @@ Params::Params(Reading& reading, const Json* object, std::string pointer, std::s
     Json& node = schema_node();
     node["type"] = "object";
     node["properties"]["about"] = {{"type", "string"}, {"description", "A comment for people; not used."}};
-    if (schema_path_.empty())
+    if (pointer_.empty())
       node["properties"]["$schema"] = {{"type", "string"}, {"description", "For editors; not used."}};
     node["additionalProperties"] = false;
   } else {

@@ -117,7 +117,8 @@ std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions
     node.interconnect = read_interconnect(params);
     note_far_links(params, node.interconnect.bandwidth, node.interconnect.latency, "interconnect/");
     params.close();
-    const std::int64_t in_node = node.device_count();
+    std::int64_t in_node = 0;
+    for (const DeviceGroup& group : node.devices) in_node += group.count;
     if (in_node > most_in_a_node)
       params.fail("devices", fmt::format("expected at most {} in a node, got {}", most_in_a_node, in_node));
     total_nodes += node.count;
@@ -131,9 +132,12 @@ std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions
 }
 
 int NodeSpec::device_count() const {
-  int count = 0;
-  for (const DeviceGroup& group : devices) count += group.count;
-  return count;
+  int all = 0, of_models = 0;
+  for (const DeviceGroup& group : devices) {
+    all += group.count;
+    if (group.device && group.device->spec().runs_models()) of_models += group.count;
+  }
+  return of_models > 0 ? of_models : all;
 }
 
 NetworkSpec read_network(Params params, const std::vector<NodeSpec>& nodes) {

@@ -12,34 +12,6 @@
 namespace weir {
 namespace {
 
-struct Slot {
-  DevicePlace place;
-  const DeviceGroup* group;
-  const NodeSpec* node;
-  Json::json_pointer described;  // the group in the resolved scenario
-  bool taken = false;
-};
-
-std::vector<Slot> slots_of(const std::vector<NodeSpec>& nodes) {
-  std::vector<Slot> slots;
-  int node = 0;
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const NodeSpec& spec = nodes[n];
-    for (int i = 0; i < spec.count; ++i, ++node) {
-      int slot = 0;
-      for (std::size_t g = 0; g < spec.devices.size(); ++g)
-        for (int d = 0; d < spec.devices[g].count; ++d)
-          slots.push_back(
-              {{node, slot++},
-               &spec.devices[g],
-               &spec,
-               Json::json_pointer(fmt::format("/cluster/nodes/{}/devices/{}", n, spec.devices[g].index)),
-               false});
-    }
-  }
-  return slots;
-}
-
 // The first free devices of the wanted kind, all of one group. A replica no larger than a node stays inside
 // one: the first node with enough of them left.
 std::vector<Slot*> find_devices(std::vector<Slot>& slots, const std::optional<std::string>& kind,
@@ -290,7 +262,7 @@ void place_replicas(Plan& plan, Reading& reading) {
                     "\"{}\"}} puts it there) and no weights ({}); it is neither powered nor paid for",
                     partitioning_into_host_memory(&HostMemoryUse::kv_caches),
                     partitioning_into_host_memory(&HostMemoryUse::weights)));
-  if (const std::size_t idle = placer.free_devices({}); idle > 0)
+  if (const std::size_t idle = placer.free_devices({}); idle > 0 && scenario.training.empty())
     scenario.notes.push_back(fmt::format(
         "{} devices of the cluster serve no replica; they are neither powered nor paid for", idle));
 }

@@ -27,16 +27,17 @@ void check_roles(const Scenario& s, Reading& reading) {
 
 Plan read_plan(const Json& document, const std::string& file) {
   Reading reading(file);
-  Plan plan{read_scenario(Params(reading, document)), {}};
+  Plan plan{read_scenario(Params(reading, document)), {}, {}};
   Scenario& s = plan.scenario;
-  if (!reading.failed()) {
+  if (s.serves() && !reading.failed()) {
     check_roles(s, reading);
     place_replicas(plan, reading);
   }
+  if (!s.training.empty()) place_training(plan, reading);
   if (!reading.failed()) note_what_has_no_effect(plan, reading);
   reading.finish();
   s.notes.insert(s.notes.end(), reading.notes().begin(), reading.notes().end());
-  if (const auto why = why_none_is_served(plan)) s.notes.push_back(*why);
+  if (const auto why = s.serves() ? why_none_is_served(plan) : std::nullopt) s.notes.push_back(*why);
   s.resolved = std::move(reading.resolved);
   s.files = reading.files();
   return plan;

@@ -2,15 +2,11 @@
 // A plan is what follows from a scenario before anything runs: replicas on devices, links found, stages
 // placed, KV pools sized. Steps are asked of it without SimGrid (StepModel of a stage on its rank); serving
 // plays it (simulation.h).
+#include "sim/plan/device_place.h"
 #include "sim/plan/neurons/neuron_plan.h"
 #include "sim/plan/scenario.h"
 
 namespace weir {
-
-struct DevicePlace {
-  int node = 0, slot = 0;  // nodes counted one by one, slots within a node
-};
-using ReplicaPlace = std::vector<std::vector<DevicePlace>>;  // [stage][tensor-parallel rank]
 
 // ESTIMATE: one way through a PCIe switch and root port; Neugebauer et al., "Understanding PCIe performance
 // for end host networking", SIGCOMM 2018, measure 0.5-1 us a round trip on several hosts.
@@ -43,6 +39,7 @@ struct ReplicaPlan {
 struct Plan {
   Scenario scenario;
   std::vector<ReplicaPlan> replicas;  // in the scenario's order
+  std::vector<TrainingJob> training;  // likewise
 };
 
 // Reads a scenario and plans it. Throws ConfigError with every problem there is.

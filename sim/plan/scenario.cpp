@@ -23,26 +23,16 @@ std::string title_of(const std::string& file) {
   return Json::parse(dumped(stem)).get<std::string>();
 }
 
-}  // namespace
-
-Scenario read_scenario(Params params) {
-  Scenario s;
-  Reading& reading = params.reading();
-  s.file = reading.file();
+// The parts that both kinds of scenario have, in the order in which results show them.
+void read_names(Params& params, Scenario& s) {
+  s.file = params.reading().file();
   s.name = params.text({"name", "Title of tables and figures."}, title_of(s.file));
   s.seed = static_cast<std::uint64_t>(
-      params.integer({"seed", "Of every random draw; same scenario and seed, same output."}, {0}, 1));
-  const Json* model =
-      params.value({"model",
-                    "A name of `weir list models`, the path of a Hugging Face config.json, or "
-                    "keys of one over a base, a name or a path."},
-                   params.describing() ? model_schema() : Json());
-  if (model || reading.describing()) s.model = read_model(model ? *model : Json(""), reading, "/model");
-  s.notes = s.model.notes;
-  Params precision = params.object({"precision", "Number formats."});
-  s.precision = Precision::from(precision);
-  precision.close();
+      params.integer({"seed", "Of every random draw; same scenario and seed, same output."}, {0},
+                     std::int64_t{Scenario::usual_seed}));
+}
 
+void read_cluster(Params& params, Scenario& s) {
   s.assumptions =
       params.choice({"assumptions",
                      "A named set of constants: physical has none fitted to a paper, paper has "
@@ -54,7 +44,23 @@ Scenario read_scenario(Params params) {
   s.nodes = read_nodes(cluster, s.assumptions);
   s.network = read_network(cluster.object({"network", "Between nodes."}), s.nodes);
   cluster.close();
+}
 
+void read_model_and_precision(Params& params, Scenario& s) {
+  Reading& reading = params.reading();
+  const Json* model =
+      params.value({"model",
+                    "A name of `weir list models`, the path of a Hugging Face config.json, or "
+                    "keys of one over a base, a name or a path."},
+                   params.describing() ? model_schema() : Json());
+  if (model || reading.describing()) s.model = read_model(model ? *model : Json(""), reading, "/model");
+  s.notes = s.model.notes;
+  Params precision = params.object({"precision", "Number formats."});
+  s.precision = Precision::from(precision);
+  precision.close();
+}
+
+void read_serving(Params& params, Scenario& s) {
   Params serving = params.object({"serving", "How the model is served."});
   s.replicas = read_replicas(serving);
   s.routing = make_from(routing_policies(), serving.object({"routing", "Which replica a request goes to."}),
@@ -80,8 +86,45 @@ Scenario read_scenario(Params params) {
       {"simulated_time_limit_s", "Stop there; requests not finished stay unfinished."});
   s.sample_period = params.quantity_or_null<Seconds>(
       {"timeseries_period_s", "Of timeseries.csv; null: 200 to 400 samples, whatever the run's length."});
+}
+
+Scenario read_serving_scenario(Params params) {
+  Scenario s;
+  read_names(params, s);
+  read_model_and_precision(params, s);
+  read_cluster(params, s);
+  read_serving(params, s);
+  if (params.describing() || params.has("training"))  // beside it
+    s.training = read_training(params, Params::Presence::optional);
   params.close();
   return s;
+}
+
+Scenario read_training_scenario(Params params) {
+  Scenario s;
+  read_names(params, s);
+  read_cluster(params, s);
+  s.training = read_training(params, Params::Presence::required);
+  s.fast_forward = params.flag(
+      {"fast_forward", "Sum steps that repeat instead of playing each; times are the same to 1e-9."}, true);
+  params.close();
+  return s;
+}
+
+}  // namespace
+
+// Without a `kind` a scenario serves.
+Scenario read_scenario(Params params) {
+  if (params.describing()) {
+    Scenario served = read_serving_scenario(params.alternative(std::string("serving"), true));
+    read_training_scenario(params.alternative(std::string("training"), false));
+    return served;
+  }
+  const bool given = params.has("kind");
+  const std::string kind =
+      given ? params.choice({"kind", "What it simulates."}, {"serving", "training"}) : "serving";
+  return kind == "training" ? read_training_scenario(std::move(params))
+                            : read_serving_scenario(std::move(params));
 }
 
 Json scenario_schema() {

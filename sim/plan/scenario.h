@@ -12,6 +12,7 @@
 #include "models/machine/availability.h"
 #include "policies/batching/batching.h"
 #include "policies/routing/routing.h"
+#include "sim/plan/training_spec.h"
 #include "sim/step/rank.h"
 #include "workloads/workload.h"
 
@@ -37,7 +38,8 @@ struct NodeSpec {
   Availability host_availability = {};            // of host_memory
   LinkSpec interconnect;
 
-  int device_count() const;  // that run models
+  // That run models, which a host's memory and links are dealt out to; of all where none does.
+  int device_count() const;
 };
 
 struct NetworkSpec {
@@ -90,16 +92,20 @@ struct Slo {
 };
 
 struct Scenario {
+  static constexpr std::uint64_t usual_seed = 1;
+
   std::string file, name;
   std::uint64_t seed = 0;
   Architecture model;
   Precision precision;
   std::vector<NodeSpec> nodes;
   NetworkSpec network;
-  std::vector<ReplicaSpec> replicas;
+  std::vector<ReplicaSpec> replicas;  // none: it trains alone
+  bool serves() const { return !replicas.empty(); }
   std::shared_ptr<const RoutingPolicy> routing;
   Workload workload;
   Slo slo;
+  std::vector<TrainingSpec> training;  // of a scenario that trains; it has no replicas then
   std::string assumptions;
   bool collective_flows = false;
   bool actor_a_device = true;  // otherwise one for the alike devices of a group in lockstep

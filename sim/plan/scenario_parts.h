@@ -9,12 +9,13 @@ namespace weir {
 
 inline constexpr Key policy_kind{"kind", "See `weir list policies`."};
 
-Scenario read_scenario(Params params);                                              // scenario.cpp
-std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions);  // cluster_spec.cpp
-void read_availability(Params& device, DeviceGroup& group);                         // availability.cpp
-NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);       // cluster_spec.cpp
-std::vector<ReplicaSpec> read_replicas(Params& serving);                            // serving_spec.cpp
-EngineOverhead read_engine(Params engine);                                          // engine_presets.cpp
+Scenario read_scenario(Params params);                                               // scenario.cpp
+std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions);   // cluster_spec.cpp
+void read_availability(Params& device, DeviceGroup& group);                          // availability.cpp
+NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);        // cluster_spec.cpp
+std::vector<ReplicaSpec> read_replicas(Params& serving);                             // serving_spec.cpp
+std::vector<TrainingSpec> read_training(Params& params, Params::Presence presence);  // training_spec.cpp
+EngineOverhead read_engine(Params engine);                                           // engine_presets.cpp
 
 Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica);  // activation_reserve.cpp
 
@@ -33,9 +34,27 @@ GroupLinks links_between(const ReplicaPlace& place, const NodeSpec& node, const 
 // By stage: how many devices it has in each node, counted from its first.
 std::vector<std::map<int, int>> spread_of(const ReplicaPlace& place);
 
+// A device of the cluster, for those that put replicas and training jobs on it (slots.cpp).
+struct Slot {
+  DevicePlace place;
+  const DeviceGroup* group;
+  const NodeSpec* node;
+  Json::json_pointer described;  // the group in the resolved scenario
+  int number = 0;                // in the group
+  bool taken = false;
+};
+std::vector<Slot> slots_of(const std::vector<NodeSpec>& nodes);
+
 // Puts every replica on devices, in order, and works out what depends on them (placement.cpp). Reports what
 // does not fit at /serving/replicas/N.
 void place_replicas(Plan& plan, Reading& reading);
+
+// Puts every training job on devices that no replica and no job before has (training_placement.cpp). Reports
+// what does not fit at /training/N.
+void place_training(Plan& plan, Reading& reading);
+// Weights, gradients, the optimiser's state and saved activations fit where the job has them
+// (training_room.cpp). Reports bytes by layer at /training/N/batch where not.
+void check_training_room(const TrainingJob& job, const std::string& pointer, Reading& reading);
 
 // For messages: partitioning policies that keep KV caches or weights in a host's memory, placement policies
 // by which layers go round the channels, and devices that are a host's memory (alternatives.cpp).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "sim/plan/scenario_parts.h"
@@ -18,6 +19,7 @@ class Notes {
   void tell() {
     for (std::size_t i = 0; i < plan_.replicas.size(); ++i)
       of_replica(plan_.replicas[i], fmt::format("/serving/replicas/{}", i));
+    if (!plan_.training.empty()) training();
     network();
     assumptions();
     context();
@@ -93,6 +95,74 @@ class Notes {
     std::set<int> units;
     for_each_operator(stage, [&](const Operator& op, double) { units.insert(op.unit); });
     return units.size() <= 1;
+  }
+
+  void training() {
+    std::set<std::pair<int, int>> taken;
+    const auto take = [&](const std::vector<DevicePlace>& places) {
+      for (const DevicePlace& at : places) taken.emplace(at.node, at.slot);
+    };
+    for (const ReplicaPlan& replica : plan_.replicas)
+      for (const ReplicaPlace& place : replica.places) std::ranges::for_each(place, take);
+    bool copies = false;
+    for (std::size_t i = 0; i < plan_.training.size(); ++i) {
+      const TrainingJob& job = plan_.training[i];
+      of_job(job, fmt::format("/training/{}", i));
+      std::ranges::for_each(job.places, take);
+      copies = copies || job.places.size() > 1;
+    }
+    idle_devices(taken);
+    if (s_.serves()) return;
+    for (std::size_t n = 0; n < s_.nodes.size(); ++n) {
+      const NodeSpec& node = s_.nodes[n];
+      const std::string at = fmt::format("/cluster/nodes/{}/", n);
+      if (node.host_memory)
+        note(at + "devices", node.host_memory->spec().kind + " is not used: no job trains on it");
+      if (node.interconnect.bandwidth > BytesPerSecond(0) && !copies)
+        note(at + "interconnect", "is not used: no job has two devices that it joins");
+    }
+    if (s_.seed != Scenario::usual_seed) note("/seed", "changes nothing: training draws nothing at random");
+  }
+
+  void idle_devices(const std::set<std::pair<int, int>>& taken) {
+    struct Use {
+      int used = 0, there = 0;
+    };
+    std::map<std::string, std::pair<std::string, Use>> groups;
+    for (const Slot& slot : slots_of(s_.nodes)) {
+      auto& [kind, use] = groups[slot.described.to_string()];
+      kind = slot.group->device->spec().kind;
+      ++use.there;
+      use.used += taken.contains({slot.place.node, slot.place.slot});
+    }
+    const char* nobody = s_.serves() ? "nothing serves or trains on it" : "no job trains on it";
+    for (const auto& [at, group] : groups) {
+      const auto& [kind, use] = group;
+      if (use.used == 0)
+        note(at, fmt::format("{} is not used: {}", kind, nobody));
+      else if (use.used < use.there)
+        note(at, fmt::format("{} of {} {} are not used", use.there - use.used, use.there, kind));
+    }
+  }
+
+  void of_job(const TrainingJob& job, const std::string& at) {
+    const RuntimeUnits needs = job.spec.runtime->needs();
+    const TrainingMachine& machine = job.machine;
+    const bool in_memory = machine.memory && (needs.programmable || needs.fixed_function);
+    const auto no_memory = [&](const char* key, double value) {
+      note(at + key, fmt::format("{} changes nothing: the job has nothing computed in memory", value));
+    };
+    if (job.spec.clock_multiple != 1 && !in_memory) no_memory("/clock_multiple", job.spec.clock_multiple);
+    if (job.spec.host_waiting > Watts(0) && !in_memory)
+      no_memory("/host_waiting_w", job.spec.host_waiting.value());
+    std::vector<std::shared_ptr<const Device>> idle = {machine.gpu};
+    if (needs.gpu) idle = {machine.cpu, machine.memory};
+    for (const auto& device : idle)
+      if (device)
+        note(at + "/devices",
+             fmt::format("{} idles, and counts in energy and cost: the runtime places nothing "
+                         "on it",
+                         device->spec().kind));
   }
 
   void network() {

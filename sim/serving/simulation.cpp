@@ -74,7 +74,7 @@ class Simulation {
 Simulation::Simulation(const Plan& plan, const RunOptions& options)
     : scenario_(plan.scenario),
       options_(options),
-      cluster_(scenario_),
+      cluster_(scenario_, options.others != nullptr),
       end_(end_of(plan, cluster_)),
       recorder_(scenario_.workload, scenario_.sample_period, options.timeline),
       couriers_(cluster_.node(0), traffic_, [this] { fail(); }),
@@ -114,6 +114,7 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
           .move = [this](const KvMove& m, std::function<void()> arrived) { move(m, std::move(arrived)); },
           .traffic = &traffic_,
           .flows_cross_links = cluster_.has_links(),
+          .shared = options_.others != nullptr,
           .layerwise = plan.spec.hands_over_layerwise() ? &handovers_ : nullptr}));
   router_.add(*servers_.back());
 }
@@ -234,6 +235,7 @@ void Simulation::clients() {
   result.out_of_time = timed_out;
   result.interrupted = stopping_;
   over_ = now();
+  traffic_.stop_recording();
   if (timed_out)
     for (const auto& server : servers_) server->commit_until(now());
   if (timed_out && end_.stopped) {
@@ -257,6 +259,7 @@ RunResult Simulation::run(sg4::Engine& engine) {
     }
   });
   for (const auto& server : servers_) server->start();
+  if (options_.others) options_.others(cluster_, traffic_);
   engine.run();
   if (failure_) rethrow();
   RunResult& result = recorder_.result();

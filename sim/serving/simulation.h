@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "sim/plan/plan.h"
+#include "sim/serving/platform/link_traffic.h"
 #include "sim/serving/record/results.h"
 
 namespace weir {
@@ -19,6 +20,9 @@ struct RunOptions {
   bool token_gaps = false;                         // fill RunResult::token_gaps
   std::function<void(const Progress&)> progress;   // about ten times a wall second
   const std::atomic<bool>* interrupted = nullptr;  // set by a signal handler: stop soon, result.interrupted
+  // Starts the actors of others on the cluster, before the clock runs. The run lasts until these end too,
+  // unless it was stopped: a result counts links until the last request.
+  std::function<void(const Cluster&, LinkTraffic&)> others = {};
 };
 
 RunResult simulate(const Plan& plan, const RunOptions& options);

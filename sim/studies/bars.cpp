@@ -30,6 +30,17 @@ void write_panel(ResultDirectory& directory, const std::string& file, const Bars
   data.close();
 }
 
+double cell(const Table& table, std::size_t row, const std::string& column) {
+  return column.empty() || table.text(row, column).empty() ? no_bar : table.number(row, column);
+}
+
+std::size_t place_of(std::vector<std::string>& names, const std::string& name) {
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  names.push_back(name);
+  return names.size() - 1;
+}
+
 // A column of one of the sets; gnuplot warns of one without numbers.
 bool any(const std::vector<std::vector<double>>& set, int series) {
   return std::ranges::any_of(set, [&](const std::vector<double>& group) {
@@ -82,6 +93,23 @@ std::string legend_of(const BarFigure& figure) {
 }
 
 }  // namespace
+
+Bars bars_of(const Table& table, const Columns& columns, const std::vector<Series>& series,
+             const std::function<bool(std::size_t)>& shown) {
+  Bars bars{.title = ""};
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (!shown(row)) continue;
+    const auto named = std::ranges::find(series, table.text(row, columns.series), &Series::title);
+    if (named == series.end()) continue;
+    const std::size_t group = place_of(bars.groups, table.text(row, columns.group)),
+                      at = static_cast<std::size_t>(named - series.begin());
+    bars.judged.resize(bars.groups.size(), std::vector<double>(series.size(), no_bar));
+    bars.physical.resize(bars.groups.size(), std::vector<double>(series.size(), no_bar));
+    bars.judged[group][at] = cell(table, row, columns.judged);
+    bars.physical[group][at] = cell(table, row, columns.physical);
+  }
+  return bars;
+}
 
 void draw_bars(ResultDirectory& directory, const BarFigure& figure) {
   const int panels = static_cast<int>(figure.panels.size()),

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "sim/app/child_process.h"
 #include "sim/app/output/metrics.h"
 #include "sim/serving/simulation.h"
+#include "sim/studies/matched_pair.h"
+#include "sim/studies/steady_step.h"
 
 namespace weir {
 namespace {
-
-constexpr std::size_t figures = 14;
 
 struct Utilisation {
   double flops = 0, memory = 0, pim = 0, watts = 0;
@@ -43,28 +44,51 @@ double mean_running(const RunResult& result) {
   return before > result.start ? requests / (before - result.start).value() : 0;
 }
 
-std::string simulate_case(const Case& c) {
-  const Plan plan = read_plan(c.scenario, c.name);
+CaseFigures serve_case(const Plan& plan) {
   RunResult result = simulate(plan, {});
   const Metrics m = measure(result, plan.scenario.slo);
   const Utilisation used = utilisation(result);
   double dollars = 0;
   for (const DeviceUsage& device : result.devices) dollars += device.dollars_per_hour;
-  const double values[figures] = {m.ttft_ms.mean,
-                                  m.ttft_ms.p50,
-                                  m.tpot_ms.mean,
-                                  m.tpot_ms.p50,
-                                  m.e2el_ms.mean,
-                                  m.e2el_ms.p50,
-                                  m.output_throughput,
-                                  mean_running(result),
-                                  static_cast<double>(m.rejected),
-                                  used.flops,
-                                  used.memory,
-                                  used.pim,
-                                  used.watts,
-                                  dollars};
-  return std::string(reinterpret_cast<const char*>(values), sizeof values);
+  return {.ttft_mean_ms = m.ttft_ms.mean,
+          .ttft_p50_ms = m.ttft_ms.p50,
+          .tpot_mean_ms = m.tpot_ms.mean,
+          .tpot_p50_ms = m.tpot_ms.p50,
+          .e2e_mean_ms = m.e2el_ms.mean,
+          .e2e_p50_ms = m.e2el_ms.p50,
+          .output_throughput = m.output_throughput,
+          .running = mean_running(result),
+          .rejected = static_cast<double>(m.rejected),
+          .flops_utilisation = used.flops,
+          .memory_utilisation = used.memory,
+          .pim_utilisation = used.pim,
+          .device_watts = used.watts,
+          .dollars_per_hour = dollars};
+}
+
+CaseFigures train_case(const Plan& plan) {
+  if (const TrainingJob& job = plan.training.front(); job.beside) {
+    const MatchedPair pair = matched_pair(job);
+    return {.apart_s = (pair.first + pair.beside).value(),
+            .together_s = pair.together.value(),
+            .beside_steps = pair.beside_steps};
+  }
+  const SteadyStep step = steady_step(plan);
+  return {.step_s = step.time.value(),
+          .step_joules = step.energy.value(),
+          .operation_s = step.split.operation.value(),
+          .movement_s = step.split.movement.value(),
+          .synchronisation_s = step.split.synchronisation.value(),
+          .pairs_busy = step.busy_of("pairs"),
+          .arm_busy = step.busy_of("arm"),
+          .cpu_busy = step.busy_of("cpu")};
+}
+
+std::string simulate_case(const Case& c) {
+  static_assert(std::is_trivially_copyable_v<CaseFigures>);
+  const Plan plan = read_plan(c.scenario, c.name);
+  const CaseFigures figures = plan.training.empty() ? serve_case(plan) : train_case(plan);
+  return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
 }
 
 }  // namespace
@@ -83,11 +107,8 @@ std::vector<CaseResult> run_cases(std::size_t count, const std::function<Case(st
       [&](std::size_t i, ChildResult child) {
         CaseResult& r = results[i];
         r.error = child.error;
-        if (r.error.empty()) {
-          double v[figures];
-          std::memcpy(v, child.output.data(), sizeof v);
-          r = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13], ""};
-        }
+        if (r.error.empty())
+          std::memcpy(static_cast<CaseFigures*>(&r), child.output.data(), sizeof(CaseFigures));
         if (options.progress) options.progress(fmt::format("{}/{} runs", ++ended, count));
         return true;
       });

@@ -9,7 +9,8 @@
 
 namespace weir {
 
-struct CaseResult {
+// Plain numbers, so that they cross from a child to its parent as they are.
+struct CaseFigures {
   double ttft_mean_ms = 0, ttft_p50_ms = 0, tpot_mean_ms = 0, tpot_p50_ms = 0, e2e_mean_ms = 0,
          e2e_p50_ms = 0;
   double output_throughput = 0;
@@ -19,7 +20,17 @@ struct CaseResult {
   double flops_utilisation = 0, memory_utilisation = 0, pim_utilisation = 0;
   double device_watts = 0;      // of a device
   double dollars_per_hour = 0;  // of all devices
-  std::string error;            // why there are no figures
+  // Of a training job's steps once they are alike (steady_step.h).
+  double step_s = 0, step_joules = 0;                             // joules above idle
+  double operation_s = 0, movement_s = 0, synchronisation_s = 0;  // of one step
+  double pairs_busy = 0, arm_busy = 0, cpu_busy = 0;              // shares of the step's time
+  // Of a training job with a net beside it, in place of those above (matched_pair.h).
+  double apart_s = 0, together_s = 0;  // one after the other, and at once
+  double beside_steps = 0;             // of the net beside, for one of the job's own
+};
+
+struct CaseResult : CaseFigures {
+  std::string error;  // why there are no figures
 };
 
 struct Case {

@@ -1,6 +1,7 @@
 #include "sim/studies/studies.h"
 
 #include "sim/studies/hermes/study.h"
+#include "sim/studies/hetero_pim/study.h"
 #include "sim/studies/l3/study.h"
 #include "sim/studies/neupims/study.h"
 #include "sim/studies/preserve/study.h"
@@ -19,6 +20,8 @@ const std::vector<Study>& studies() {
       {"l3", "GPU + DIMM-PIM: Figures 2 and 8 to 11, Table 5", reproduce_l3, draw_l3},
       {"hermes", "GPU + NDP-DIMM, hot and cold neurons: Figures 4 and 9 to 17", reproduce_hermes,
        draw_hermes},
+      {"hetero_pim", "training on CPU + PIM of pairs and cores: Table I, Figures 8, 9 and 11 to 17",
+       reproduce_hetero_pim, draw_hetero_pim},
   };
   return table;
 }

@@ -1,5 +1,5 @@
 // `fast_forward` promises times to 1e-9: every shipped scenario that has runs of steps to sum, with and
-// without.
+// without. Scenarios that train have theirs by step.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -18,9 +18,18 @@ const std::set<std::string> slow = {"l3/hbm_pim", "l3/neo", "l3/quick", "l3/spar
 const std::set<std::string> never = {"cluster/collective_flows", "neupims/gpt3-175b_tp8_pp4",
                                      "neupims/gpt3-30b_tp4_pp2"};
 
+struct Times {
+  const char* file;
+  std::vector<const char*> columns;
+};
+const Times of_requests = {"requests.csv", {"scheduled_s", "first_token_s", "finished_s"}};
+const Times of_steps = {"training_steps.csv", {"start_s", "end_s"}};
+
 void check_alike(const std::string& scenario) {
   INFO(scenario);
   const ScratchDirectory scratch;
+  const bool trains = read_json_file(shipped(scenario + ".json")).value("kind", "") == "training";
+  const auto& [file, columns] = trains ? of_steps : of_requests;
   Table played[2];
   for (const bool fast : {false, true}) {
     const std::filesystem::path out = scratch / (fast ? "fast" : "stepped");
@@ -28,14 +37,14 @@ void check_alike(const std::string& scenario) {
                                   "--set", std::string("/fast_forward=") + (fast ? "true" : "false")});
     INFO(ended.err);
     REQUIRE(ended.code == 0);
-    played[fast] = Table::read(out / "requests.csv");
+    played[fast] = Table::read(out / file);
   }
   const auto& [stepped, fast] = played;
   REQUIRE(fast.rows() == stepped.rows());
   constexpr double nanoseconds = 2e-9;  // what the columns are rounded to, twice
   for (std::size_t i = 0; i < stepped.rows(); ++i)
-    for (const char* time : {"scheduled_s", "first_token_s", "finished_s"}) {
-      INFO("request " << i << " " << time);
+    for (const char* time : columns) {
+      INFO("row " << i << " " << time);
       REQUIRE(fast.text(i, time).empty() == stepped.text(i, time).empty());
       if (!stepped.text(i, time).empty())
         CHECK(fast.number(i, time) == Approx(stepped.number(i, time)).epsilon(1e-9).margin(nanoseconds));
@@ -44,12 +53,13 @@ void check_alike(const std::string& scenario) {
 
 }  // namespace
 
-TEST_CASE("fast-forward: requests of every shipped scenario end when they do step by step, to 1e-9") {
+TEST_CASE("fast-forward: requests and steps of every shipped scenario end when they do one by one, to 1e-9") {
   int checked = 0;
   for (const std::filesystem::path& file : shipped_scenarios()) {
     const std::string folder = file.parent_path().filename().string();
     const std::string name = (folder == "scenarios" ? "" : folder + "/") + file.stem().string();
-    if (slow.contains(name) || never.contains(name) || folder == "bench" || name == "reference") continue;
+    if (slow.contains(name) || never.contains(name) || folder == "bench" || name.ends_with("reference"))
+      continue;
     check_alike(name);
     ++checked;
   }

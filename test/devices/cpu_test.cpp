@@ -16,7 +16,7 @@ std::shared_ptr<const Device> xeon(const std::string& set, const Json& keys = Js
   return device;
 }
 
-// Of 335 GFLOP, from 1 GB to 1 GB.
+// A product of 335 GFLOP, from 1 GB to 1 GB.
 TensorOperation product() {
   return {
       .work = {167.5e9, 167.5e9, 0}, .read = Bytes(1e9), .written = Bytes(1e9), .product = {1e6, 167.5e3, 1}};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int on_pairs = 0, on_arm = 1;
 
-// Of so many multiplications and additions, on no bytes.
+// So many multiplications and additions, on no bytes.
 TensorOperation steps(double each, std::int64_t side = 0) {
   return {.work = {each, each, 0}, .window = side * side};
 }
@@ -111,8 +111,7 @@ TEST_CASE("hetero pim: the ARM cores multiply and add at 16 GFLOP/s, and move 4 
 }
 
 TEST_CASE("hetero pim: a clock multiple speeds up pairs and ARM cores, and not the stack") {
-  const auto base = catalog_device("hetero_pim"),
-             fast = catalog_device("hetero_pim", {{"clock_multiple", 4}});
+  const auto base = catalog_device("hetero_pim"), fast = base->at_clock(4);
   TensorOperation stream;
   stream.read = stream.written = Bytes(1e9);
   for (const int unit : {on_pairs, on_arm}) {
@@ -143,7 +142,7 @@ TEST_CASE("hetero pim: ARM cores beyond the row's take the place of pairs") {
   const std::map<int, double> pairs = {{1, 454}, {4, 444}, {5, 440}, {16, 403}, {32, 348}};  // 3.4 a core
   for (const auto& [cores, left] : pairs) {
     INFO(cores);
-    const auto stack = catalog_device("hetero_pim", {{"arm_cores", cores}});
+    const auto stack = catalog_device("hetero_pim", {{"arm_cores", cores}, {"pairs_per_arm_core", 3.4}});
     CHECK(stack->spec().units[on_pairs].amount == left);
     CHECK(stack->spec().peak(DataType::fp32).value() == Approx(2 * left * 312.5e6));
     CHECK(seconds(*stack, elements(1e9), on_arm) == Approx(1. / cores));
@@ -174,15 +173,15 @@ TEST_CASE("hetero pim: bad keys are problems at their pointers, all at once") {
   const std::string found = stack_problems({{"vaults", 30},
                                             {"pairs", 0},
                                             {"lanes_per_pair", 1.5},
-                                            {"clock_multiple", 0},
+                                            {"arm_clock_ghz", 0},
                                             {"arm_core_w", -1},
                                             {"memory", "hmc3_vault"},
                                             {"pair_clock_mhz", 312}});
-  for (const char* pointer : {"/pairs: ", "/lanes_per_pair: ", "/clock_multiple: ", "/arm_core_w: ",
+  for (const char* pointer : {"/pairs: ", "/lanes_per_pair: ", "/arm_clock_ghz: ", "/arm_core_w: ",
                               "/memory: ", "/pair_clock_mhz: unknown key"})
     CHECK_THAT(found, Catch::Contains(pointer));
   CHECK_THAT(stack_problems({{"vaults", 30}}), Catch::Contains("/vaults: is not whole rows"));
-  CHECK(stack_problems({{"vaults", 16}, {"clock_multiple", 2}}).empty());
+  CHECK(stack_problems({{"vaults", 16}, {"arm_clock_ghz", 2}}).empty());
 }
 
 }  // namespace weir::test

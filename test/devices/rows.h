@@ -1,6 +1,8 @@
 #pragma once
 // The rows of the catalog by what they are: those that run models, those that are memory of a host, and those
 // that run training operators alone.
+#include <catch2/catch.hpp>
+
 #include "devices/host_memory/host_memory.h"
 #include "sim/studies/validation/kernels.h"
 
@@ -30,6 +32,22 @@ inline std::vector<std::string> rows_that_only_train() {
     const auto& units = device.spec().units;
     return !device.spec().runs_models() && unit_running(units, KernelKind::multiply_add) >= 0;
   });
+}
+// Numbers that no machine can do without.
+inline void check_plausible(const Device& device, const std::string& kind) {
+  const DeviceSpec& spec = device.spec();
+  CHECK(spec.kind == kind);
+  CHECK(spec.notes.title.size() > 5);
+  CHECK(device_summary(kind) == spec.notes.title);
+  CHECK(spec.own().capacity > Bytes(1e9));
+  CHECK(spec.dollars_per_hour > 0);
+  CHECK(spec.power.idle < spec.power.tdp);
+}
+// Every multiplier and every byte of bandwidth for a second.
+inline Joules at_full_load(const DeviceSpec& spec, DataType type) {
+  const Flops flops(spec.peak(type).value());
+  return spec.power.idle * Seconds(1) +
+         spec.power.dynamic(flops, spec.own().bandwidth * Seconds(1), Bytes(0));
 }
 // Without those that compute neurons.
 inline std::vector<std::string> dimms() {

@@ -1,4 +1,4 @@
-// What the vaults of the stack leave of streams, and of patches that are gathered and written.
+// The vaults of the stack slow streams, and patches that are gathered and written.
 #include "devices/hetero_pim/stack_streams.h"
 
 #include <catch2/catch.hpp>
@@ -18,7 +18,7 @@ const StackStreams& stack_of_32() {
   return streams;
 }
 
-// Of a window of side x side over a map so wide; in 32 vaults a second's worth of one vault's peak each.
+// The window is side x side, over a map so wide; in 32 vaults a second's worth of one vault's peak each.
 TensorOperation gathered(std::int64_t side, std::int64_t map_width, std::int64_t channels,
                          std::int64_t stride = 1) {
   TensorOperation operation;
@@ -76,7 +76,7 @@ TEST_CASE("stack streams: a window beyond its map, patches beyond a vault and un
 // Four cores move 16 GB/s each way; what vaults give of gathers is more, even of runs of 20 B.
 TEST_CASE("stack streams: four ARM cores move patches slower than the vaults give them, 32 need not") {
   const auto binding = [](int cores, const char* net) {
-    const auto stack = catalog_device("hetero_pim", {{"arm_cores", cores}});
+    const auto stack = catalog_device("hetero_pim", {{"arm_cores", cores}, {"pairs_per_arm_core", 3.4}});
     const TrainingGraph graph = build_training_graph(catalog_net(net));
     std::vector<std::string> bound;
     for (std::size_t v = 0; v < boost::num_vertices(graph.operators); ++v) {

@@ -1,4 +1,4 @@
-// What holds of every row of the catalog that runs whole operators of training steps, on each of its units.
+// Laws of every row of the catalog that runs whole operators of training steps, on each of its units.
 #include <catch2/catch.hpp>
 
 #include "sim/studies/validation/kernels.h"
@@ -84,17 +84,10 @@ TEST_CASE("training rows: those that only train are plausible machines, and run 
     INFO(kind);
     const auto device = catalog_device(kind);
     const DeviceSpec& spec = device->spec();
-    CHECK(spec.kind == kind);
-    CHECK(spec.notes.title.size() > 5);
-    CHECK(device_summary(kind) == spec.notes.title);
-    CHECK(spec.own().capacity > Bytes(1e9));
+    check_plausible(*device, kind);
     CHECK(spec.own().reached() < spec.own().bandwidth);
     CHECK(spec.host_bandwidth <= spec.own().bandwidth);
-    CHECK(spec.dollars_per_hour > 0);
-    CHECK(spec.power.idle < spec.power.tdp);
-    const Flops flops(spec.peak(DataType::fp32).value());
-    const Joules full =
-        spec.power.idle * Seconds(1) + spec.power.dynamic(flops, spec.own().bandwidth * Seconds(1), Bytes(0));
+    const Joules full = at_full_load(spec, DataType::fp32);
     CHECK(full.value() <= spec.power.tdp.value() * 1.01);
     CHECK(full.value() >= 0.5 * spec.power.tdp.value());
     CHECK_THAT(cannot_run(*device, stage), Catch::Contains(kind) && Catch::Contains("training operators"));

@@ -1,6 +1,6 @@
 // The JSON reader and the scenario reader on any bytes whatever: a Scenario or a ConfigError. What begins
 // like an object is a scenario as it stands; other bytes are edits of a good one, two bytes each, for no
-// search through random bytes finds one.
+// search through random bytes finds one. Where a byte is left over, it is one that trains.
 #include <string>
 #include <vector>
 
@@ -25,6 +25,19 @@ const Json good = parse_json(R"({
   "slo": {"ttft_ms": 1000, "tpot_ms": 50}
 })",
                              "good");
+
+const Json good_training = parse_json(R"({
+  "kind": "training", "name": "fuzz", "seed": 1, "assumptions": "paper", "fast_forward": true,
+  "cluster": {"nodes": [{"count": 1, "devices": [{"kind": "xeon_e5_2630v3"}, {"kind": "hetero_pim"}, {"kind": "gtx1080ti"}],
+                         "interconnect": "none"}]},
+  "training": [{"name": "a", "model": "alexnet", "batch": 32, "steps": 10, "devices": ["xeon_e5_2630v3", "hetero_pim"],
+                "data_parallel": 1, "clock_multiple": 2, "host_waiting_w": 10,
+                "runtime": {"kind": "hetero_pim", "candidates_share": 0.9, "recursive_kernels": true,
+                            "operation_pipeline": true, "when_busy": "sooner"},
+                "beside": {"model": "word2vec", "batch": 128, "steps": 10, "runtime": {"kind": "spare_cores"}}},
+               {"model": "word2vec", "devices": ["gtx1080ti"], "runtime": {"kind": "gpu_only"}}]
+})",
+                                      "good");
 
 const std::vector<Json> values = {nullptr,
                                   true,
@@ -58,6 +71,11 @@ const std::vector<Json> values = {nullptr,
                                   "prefill",
                                   "decode",
                                   "fp8",
+                                  "training",
+                                  "hetero_pim",
+                                  "xeon_e5_2630v3",
+                                  "cpu_only",
+                                  "lstm",
                                   Json::array(),
                                   Json::object(),
                                   Json::array({Json::object()})};
@@ -96,7 +114,7 @@ void shorten(Json& document) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    Json document = good;
+    Json document = size % 2 == 0 ? good : good_training;
     if (size > 0 && (data[0] == '{' || data[0] == '[' || data[0] == ' '))
       document = parse_json(std::string(data, data + size), "fuzz.json");
     else

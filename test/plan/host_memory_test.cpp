@@ -72,6 +72,15 @@ TEST_CASE("host memory: it stands anywhere among a node's devices, and joins who
   }
 }
 
+TEST_CASE("host memory: CPUs that train have none of its channels", "[engine]") {
+  Json beside = with_devices({two_gpus, {{"kind", "host_dimm"}}});
+  beside["serving"]["replicas"][0]["placement"]["kind"] = "round_robin";
+  const std::int64_t blocks = blocks_of(beside);
+  beside["cluster"]["nodes"][0]["devices"].push_back({{"kind", "xeon_e5_2630v3"}});
+  beside["training"] = {{{"model", "alexnet"}, {"runtime", {{"kind", "cpu_only"}}}}};
+  CHECK(blocks_of(beside) == blocks);
+}
+
 TEST_CASE("host memory: a node has one at most, and devices that run models", "[engine]") {
   const std::string devices = "/cluster/nodes/0/devices";
   const Json dimm = {{"kind", "dimm_pim"}};

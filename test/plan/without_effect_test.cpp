@@ -169,6 +169,7 @@ TEST_CASE("notes: shipped scenarios have those that are right, and no other") {
       "host memory among",
       "kernel efficiencies of",
       "desynchronised",
+      "are GEMMs with its GEMMs' efficiencies: an ESTIMATE",
       "warm batches",
       "moved by a uniform",
       "dropped",

@@ -77,6 +77,9 @@ TEST_CASE("reproduce: the rows of l3 that every test run checks are as known") {
 TEST_CASE("reproduce: the rows of hermes that every test run checks are as known") {
   check_some("hermes");
 }
+TEST_CASE("reproduce: the rows of hetero_pim that every test run checks are as known") {
+  check_some("hetero_pim");
+}
 
 TEST_CASE("reproduce: every study has rows that every test run checks, every row outside its reason") {
   for (const Study& study : studies()) {

@@ -1,7 +1,7 @@
 #pragma once
-// What a training step does, in the order in which it is recorded: forward first, then the rules of
-// gradients.h append the backward pass, then optimizer.h the updates. (Automatic differentiation calls this
-// a tape.) For build_training_graph alone.
+// The tape lists all that a training step does, in the order in which it is recorded: forward first, then the
+// rules of gradients.h append the backward pass, then optimizer.h the updates. (Automatic differentiation
+// calls this a tape.) For build_training_graph alone.
 #include <map>
 #include <optional>
 #include <string>
@@ -31,7 +31,7 @@ class Tape {
     double products = 0;
   };
 
-  // What follows belongs to this phase and layer; its operators are called scope/Type.
+  // Entries from here on belong to this phase and layer; their operators are called scope/Type.
   void enter(TrainingPhase phase, const std::string& layer, const std::string& scope);
 
   int fed(const std::string& name, TensorShape shape);

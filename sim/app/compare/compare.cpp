@@ -7,6 +7,7 @@
 
 #include "sim/app/command_line.h"
 #include "sim/app/compare/comparison.h"
+#include "sim/app/results/metric.h"
 #include "sim/app/wrap.h"
 #include "sim/core/errors.h"
 
@@ -29,6 +30,11 @@ void check_metrics(const std::vector<ResultSet>& sets, const std::vector<std::st
       throw ConfigError("--metric " + metric, "", no_such("metric", metric, known));
 }
 
+std::vector<std::string> usual_metrics(const ResultSet& results) {
+  if (trains(results)) return {"training_0_samples_per_s", "training_0_mean_step_ms", "training_0_energy_j"};
+  return {"output_throughput", "p99_ttft_ms", "mean_tpot_ms"};
+}
+
 int compare_directories(const CompareArguments& a) {
   if (a.directories.size() < 2)
     throw ConfigError("weir compare", "",
@@ -41,9 +47,7 @@ int compare_directories(const CompareArguments& a) {
     throw ConfigError("weir compare", "",
                       "they have no point in common: no values of the varied keys are in every one of " +
                           fmt::format("{}", fmt::join(a.directories, ", ")));
-  const std::vector<std::string> shown =
-      a.metrics.empty() ? std::vector<std::string>{"output_throughput", "p99_ttft_ms", "mean_tpot_ms"}
-                        : a.metrics;
+  const std::vector<std::string> shown = a.metrics.empty() ? usual_metrics(comparison.sets[0]) : a.metrics;
   constexpr std::size_t in_a_file = 100;  // columns
   const std::size_t terminal = terminal_width(STDOUT_FILENO);
   fmt::print("{}", a.json
@@ -61,7 +65,7 @@ std::function<int()> declare_compare(CLI::App& app) {
       ->required();
   app.add_option("--metric", a->metrics,
                  "of sweeps: show this metric point by point (repeatable; default: output_throughput, "
-                 "p99_ttft_ms, mean_tpot_ms)")
+                 "p99_ttft_ms, mean_tpot_ms; of training samples/s, step time, energy)")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->take_all();

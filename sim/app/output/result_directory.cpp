@@ -14,7 +14,6 @@
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/place/swap_within.h"
 #include "sim/core/errors.h"
-#include "sim/core/params.h"
 
 namespace weir {
 namespace fs = std::filesystem;
@@ -29,8 +28,7 @@ bool is_result(const fs::path& directory) {
     if (is_store(directory / "results.sqlite")) return true;
     if (fs::exists(directory / "reproduce.json"))
       return read_json_file(directory / "reproduce.json").is_array();
-    const Json summary = read_json_file(directory / "summary.json");
-    return summary.is_object() && summary.contains("scenario") && summary.contains("request_throughput");
+    return is_summary(read_json_file(directory / "summary.json"));
   } catch (const ConfigError&) {
     return false;
   }
@@ -61,6 +59,11 @@ std::string staging_beside(const fs::path& target) {
 }
 
 }  // namespace
+
+bool is_summary(const Json& json) {
+  return json.is_object() && json.contains("scenario") &&
+         (json.contains("request_throughput") || json.contains("training"));
+}
 
 ResultDirectory::ResultDirectory(const fs::path& place) : place_(place) {
   if (place.empty()) refuse(place, "expected a directory");

@@ -11,8 +11,12 @@
 
 #include "sim/app/output/place/place_lock.h"
 #include "sim/app/output/place/staging.h"
+#include "sim/core/params.h"
 
 namespace weir {
+
+// A summary.json of weir run, as opposed to any other file of that name.
+bool is_summary(const Json& json);
 
 class ResultDirectory {
  public:

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "sim/app/output/bottleneck.h"
+#include "sim/app/output/training/training_writers.h"
 #include "sim/app/output/writers.h"
 
 namespace weir {
@@ -185,6 +186,10 @@ Json summary_json(const FinishedRun& run) {
   s["beyond_context"] = {{"requests", beyond.requests},
                          {"longest", beyond.requests > 0 ? Json(beyond.longest) : Json(nullptr)},
                          {"positions", run.plan.scenario.model.positions}};
+  if (run.training) {
+    s["training"] = training_jobs_json(*run.training);
+    s["lost_to_training_s"] = run.result.lost_to_others.value();
+  }
   s["iterations"] = run.result.iterations;
   s["simulated_s"] = run.result.end.value();
   const Bottleneck bottleneck = find_bottleneck(run.plan.scenario, run.result, m);

@@ -14,9 +14,9 @@ std::string quoted(const std::string& text) {
   return Json(text).dump();
 }
 
-class Timeline {
+class TimelineFile {
  public:
-  Timeline(OutputFile& file, const RunResult& result) : file_(file), result_(result) {}
+  TimelineFile(OutputFile& file, const RunResult& result) : file_(file), result_(result) {}
 
   void write_names() {
     name("process", cluster_process, 0, "cluster", 0);
@@ -117,7 +117,7 @@ std::vector<std::string> left_out_of_timeline(const RunResult& result) {
 
 void write_timeline_json(const std::filesystem::path& path, const RunResult& result) {
   OutputFile file(path);
-  Timeline timeline(file, result);
+  TimelineFile timeline(file, result);
   file.print("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"left_out\":{}}},\"traceEvents\":[\n",
              Json(left_out_of_timeline(result)).dump());
   timeline.write_names();

@@ -12,10 +12,13 @@
 
 namespace weir {
 
+struct FinishedTraining;  // training/training_writers.h
+
 struct FinishedRun {
   const Plan& plan;
   const RunResult& result;
   const Metrics& metrics;
+  const FinishedTraining* training = nullptr;  // beside it
 };
 
 Json summary_json(const FinishedRun& run);

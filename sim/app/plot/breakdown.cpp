@@ -132,6 +132,7 @@ std::string names(const std::vector<Bar>& bars, const Frame& frame, double bar) 
 }  // namespace
 
 std::string why_no_breakdown(const PlotRequest& request) {
+  if (trains(request.results)) return "weir run --figures draws the steps of a run that trains";
   if (request.results.sweep) return lines_of(request).lines.empty() ? "no point is done" : "";
   return bars_of_run(request.results.points[0].summary).empty() ? "the summary has no devices" : "";
 }

@@ -12,6 +12,7 @@
 #include "sim/app/plot/slo_line.h"
 #include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
+#include "sim/app/results/metric.h"
 
 namespace weir {
 namespace {
@@ -132,6 +133,7 @@ std::string tail_tics(bool labels) {
 }  // namespace
 
 std::string why_no_cdf(const PlotRequest& request) {
+  if (trains(request.results)) return "what trains serves no requests";
   if (request.results.sweep) return lines_of(request).lines.empty() ? "no point is done" : "";
   if (!std::filesystem::exists(request.results.directory / "requests.csv")) return "there is no requests.csv";
   return request.results.points[0].summary.value("completed", 0.0) > 0 ? "" : "no request was completed";

@@ -162,7 +162,8 @@ double widest(const std::vector<std::string>& labels, double size) {
 }
 
 std::string metric_of(const PlotRequest& request) {
-  return request.metric.empty() ? "output_throughput" : request.metric;
+  if (!request.metric.empty()) return request.metric;
+  return trains(request.results) ? "training_0_samples_per_s" : "output_throughput";
 }
 
 struct Written {

@@ -87,6 +87,8 @@ bool repeated(const PlotRequest& request) {
 
 std::string why_no_throughput_latency(const PlotRequest& request) {
   if (!request.results.sweep) return "a run is one point; it takes a sweep";
+  if (trains(request.results) && (request.x.empty() || request.y.empty()))
+    return "points that train need --x and --y";
   std::size_t done = 0;
   for (const Repeated& r : request.points) done += !r.done().empty();
   return done < 2 ? "fewer than two points are done" : "";

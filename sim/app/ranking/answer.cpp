@@ -17,7 +17,7 @@ namespace {
 class Judge {
  public:
   Judge(const ResultSet& results, const Ranking& ranking, const std::vector<Repeated>& rows)
-      : results_(results), ranking_(ranking), rows_(rows), slo_(slo_of(results)) {}
+      : results_(results), ranking_(ranking), rows_(rows), slo_(slo_of(results)), trains_(trains(results)) {}
 
   SweepAnswer verdict() const {
     if (given("cheapest")) return {least(), cheapest()};
@@ -28,6 +28,8 @@ class Judge {
     if (ranking_.metric == "request_goodput")
       return {"By goodput (" + in_words(slo_) + "), as the sweep has no search:",
               first_and_next("no request is")};
+    if (trains_)
+      return {"By samples/s of the first job, as the sweep has no search:", first_and_next("there are none")};
     return {"By output tokens/s, as the sweep has neither a search nor an SLO:",
             first_and_next("there are none")};
   }
@@ -138,6 +140,8 @@ class Judge {
 
   // Names the latencies that an SLO bounds; both where it bounds nothing.
   std::string latencies(const Repeated& row) const {
+    if (trains_)
+      return fmt::format("{} ms a step", shown_number(row.metric("training_0_mean_step_ms").mean, 4));
     const int p = slo_.percentile > 0 ? slo_.percentile : 99;
     std::string text;
     for (const auto& [key, title] : {std::pair("ttft_ms", "TTFT"), {"tpot_ms", "TPOT"}})
@@ -151,6 +155,7 @@ class Judge {
   const Ranking& ranking_;
   const std::vector<Repeated>& rows_;
   const SloBounds slo_;
+  const bool trains_;
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ Ranking ranking_of(const ResultSet& results) {
   const std::vector<std::string> marks(front.is_object() ? 1 : 0, "pareto");
   if (any_has(results, "request_goodput")) return {marks, "request_goodput", "{} good requests/s"};
   if (front.is_object()) return {marks, front.at("metrics").at(0), "{}"};
+  if (trains(results)) return {{}, "training_0_samples_per_s", "{} samples/s"};
   return {{}, "output_throughput", "{} output tokens/s"};
 }
 
@@ -56,9 +57,16 @@ std::vector<Repeated> ranked(const ResultSet& results, const Ranking& ranking) {
 }
 
 std::vector<std::string> metrics_of_rankings() {
-  std::vector<std::string> metrics = {"cheapest", "meets_slo",       "capacity_rate_per_s",
-                                      "pareto",   "request_goodput", "output_throughput",
-                                      tie_metric};
+  std::vector<std::string> metrics = {"cheapest",
+                                      "meets_slo",
+                                      "capacity_rate_per_s",
+                                      "pareto",
+                                      "request_goodput",
+                                      "output_throughput",
+                                      tie_metric,
+                                      "training_0_samples_per_s",
+                                      "training_0_mean_step_ms",
+                                      "training_0_energy_j"};
   for (const Objective& objective : objectives()) metrics.push_back(objective.metric);
   return metrics;
 }

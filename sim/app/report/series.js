@@ -176,7 +176,8 @@ function defaultFigures() {
   if (load)
     add(first(['output_throughput']), first(['p99_ttft_ms', 'median_ttft_ms']), {logY: true});
   else
-    add((other || keys[0] || byId.get('index')).id, first(['capacity_rate_per_s', 'output_throughput']),
+    add((other || keys[0] || byId.get('index')).id,
+        first(['capacity_rate_per_s', 'output_throughput', 'training_0_samples_per_s']),
         {join: other ? other.id : ''});
   if (!figures.length && metrics.length > 0) add('index', metrics[0].id, {});
   return figures;

@@ -33,6 +33,10 @@ double plain(const Json& summary, const std::string& name) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+bool serves(const Json& summary) {
+  return summary.contains("output_throughput");
+}
+
 struct Derived {
   const char* name;
   double (*of)(const Json& summary);
@@ -81,13 +85,20 @@ double metric_of(const Json& summary, const std::string& name) {
   return plain(summary, name);
 }
 
+bool trains(const ResultSet& results) {
+  return std::ranges::any_of(results.points, [](const PointResult& point) {
+    return point.status == "done" && !serves(point.summary) &&
+           std::isfinite(plain(point.summary, "training_0_samples_per_s"));
+  });
+}
+
 std::vector<std::string> metric_names(const ResultSet& results) {
   std::vector<std::string> names;
   for (const PointResult& point : results.points) {
     if (point.status != "done") continue;
     for (const auto& [name, value] : scalar_metrics(point.summary)) names.push_back(name);
     for (const Derived& d : derived)
-      if (!point.summary.contains(d.name)) names.emplace_back(d.name);
+      if (serves(point.summary) && !point.summary.contains(d.name)) names.emplace_back(d.name);
     break;
   }
   return names;
@@ -110,8 +121,8 @@ std::string with_dollars(const std::string& name, const std::string& number) {
 
 bool less_is_better(const std::string& name) {
   for (const char* word :
-       {"_ms", "duration", "device_count", "energy_j", "joules_per", "dollars", "device_hours", "preemptions",
-        "failed", "rejected", "unfinished", "limited_s", "simulated_s"})
+       {"_ms", "duration", "device_count", "energy_j", "edp_js", "joules_per", "dollars", "device_hours",
+        "preemptions", "failed", "rejected", "unfinished", "limited_s", "simulated_s"})
     if (name.find(word) != std::string::npos) return true;
   return false;
 }
@@ -137,6 +148,9 @@ const std::vector<std::string>& ranked_metrics() {
     for (const char* metric : {"ttft_ms", "tpot_ms", "itl_ms", "e2el_ms"})
       for (const char* statistic : {"mean", "median", "p90", "p95", "p99"})
         all.push_back(fmt::format("{}_{}", statistic, metric));
+    for (const char* metric : {"samples_per_s", "mean_step_ms", "p50_step_ms", "p99_step_ms",
+                               "steady_step_ms", "energy_j", "dynamic_energy_j", "edp_js", "cost_dollars"})
+      all.push_back(fmt::format("training_0_{}", metric));
     return all;
   }();
   return names;

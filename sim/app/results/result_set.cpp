@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "sim/app/output/place/swap_within.h"
+#include "sim/app/output/result_directory.h"
 #include "sim/app/results/store.h"
 
 namespace weir {
@@ -16,7 +17,7 @@ namespace {
 ResultSet read_run(const fs::path& directory) {
   const fs::path file = directory / "summary.json";
   Json summary = read_json_file(file);
-  if (!summary.is_object() || !summary.contains("scenario") || !summary.contains("request_throughput"))
+  if (!is_summary(summary))
     throw ConfigError(file.string(), "", "is not the summary of a run (weir run writes one)");
   ResultSet run;
   const auto name = summary.find("name");
@@ -41,7 +42,8 @@ ResultSet read_sweep_results(const fs::path& file) try {
 // Keys of the summary that repeat the input are no metrics. request_rate could not be one: an endless rate is
 // the text "inf".
 bool is_given(const std::string& key) {
-  constexpr std::array given = {"scenario", "num_prompts", "request_rate", "burstiness", "max_concurrency"};
+  constexpr std::array given = {"scenario",   "num_prompts",     "request_rate",
+                                "burstiness", "max_concurrency", "training"};
   return std::find(given.begin(), given.end(), key) != given.end();
 }
 
@@ -55,6 +57,15 @@ void append_scalars(const Json& object, const std::string& prefix,
       metrics.emplace_back(prefix + key, std::numeric_limits<double>::quiet_NaN());
     else if (value.is_object())
       append_scalars(value, prefix + key + "_", metrics);
+  }
+}
+
+// Jobs are told apart by their place: training_0_mean_step_ms, ...
+void append_jobs(const Json& jobs, std::vector<std::pair<std::string, double>>& metrics) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    Json job = jobs[i];
+    for (const char* given : {"batch", "steps"}) job.erase(given);
+    append_scalars(job, fmt::format("training_{}_", i), metrics);
   }
 }
 
@@ -92,7 +103,10 @@ std::string what_is_missing(const ResultSet& results) {
 
 std::vector<std::pair<std::string, double>> scalar_metrics(const Json& summary) {
   std::vector<std::pair<std::string, double>> metrics;
-  if (summary.is_object()) append_scalars(summary, "", metrics);
+  if (!summary.is_object()) return metrics;
+  append_scalars(summary, "", metrics);
+  if (const auto jobs = summary.find("training"); jobs != summary.end() && jobs->is_array())
+    append_jobs(*jobs, metrics);
   return metrics;
 }
 

@@ -35,7 +35,8 @@ void require_results(const std::filesystem::path& directory);
 ResultSet read_results(const std::filesystem::path& directory);
 
 // The numbers of a summary by their names, in its order: duration, mean_ttft_ms, ... and of nested objects
-// cost_dollars, kv_cache_peak, ...; lists, texts and the scenario are left out, null is NaN.
+// cost_dollars, kv_cache_peak, ...; of training jobs training_0_mean_step_ms, ... Other lists, texts and the
+// scenario are left out, null is NaN.
 std::vector<std::pair<std::string, double>> scalar_metrics(const Json& summary);
 
 }  // namespace weir

@@ -9,7 +9,9 @@
 
 #include "sim/app/child_process.h"
 #include "sim/app/output/metrics.h"
+#include "sim/app/output/training/training_writers.h"
 #include "sim/app/output/writers.h"
+#include "sim/app/play.h"
 #include "sim/app/sweep/search/capacity.h"
 #include "sim/app/sweep/search/offered_load.h"
 #include "sim/serving/simulation.h"
@@ -54,10 +56,13 @@ void add_ratios(Json& summary, const RunResult& result) {
 
 Json simulate_point(const Json& document, const std::string& file, const SloTarget* slo) {
   const Plan plan = read_plan(document, file);
-  const RunResult result = simulate(plan, {});
+  const Played played = play(plan, {});
+  if (!played.served) return training_summary_json({plan, played.trained});
+  const RunResult& result = *played.served;
   if (result.stopped) throw std::runtime_error(words_of_stop(result));
   const Metrics metrics = measure(result, plan.scenario.slo);
-  Json summary = summary_json({plan, result, metrics});
+  const FinishedTraining training{plan, played.trained, &played.alone};
+  Json summary = summary_json({plan, result, metrics, plan.training.empty() ? nullptr : &training});
   add_ratios(summary, result);
   if (slo) {
     summary["keeps_up"] = keeps_up(result) ? 1 : 0;

@@ -164,6 +164,18 @@ void check_capacity(const Sweep& sweep, Reading& reading) {
   }
 }
 
+// Both look for what meets an SLO, which is of requests.
+void check_that_points_serve(const Sweep& sweep, Reading& reading) {
+  const auto trains = [&](const Point& point) {
+    return scenario_of(sweep, point).value("kind", "") == "training";
+  };
+  if (!(sweep.searches.capacity || sweep.searches.cheapest) || std::ranges::none_of(sweep.points, trains))
+    return;
+  for (const auto& [given, name] : {std::pair(sweep.searches.capacity.has_value(), "/capacity"),
+                                    {sweep.searches.cheapest.has_value(), "/cheapest"}})
+    if (given) reading.problem(name, "looks for what meets an SLO of requests; the scenario trains");
+}
+
 }  // namespace
 
 SweepSpec read_sweep_spec(Params& params) {
@@ -184,12 +196,14 @@ Sweep read_sweep(const std::filesystem::path& file) {
 }
 
 Sweep read_sweep_document(const Json& document, const std::filesystem::path& file) {
-  if (!is_sweep(document) && document.is_object() && document.contains("model"))
+  if (!is_sweep(document) && document.is_object() &&
+      (document.contains("model") || document.contains("training")))
     throw ConfigError(file.string(), "", fmt::format("this is a scenario: weir run {}", file.string()));
   Reading reading(file.string());
   Params params(reading, document);
   SweepSpec spec = read_sweep_spec(params);
   if (!reading.failed()) expand(spec, reading);
+  if (!reading.failed()) check_that_points_serve(spec.sweep, reading);
   if (!reading.failed()) check_capacity(spec.sweep, reading);
   reading.finish();
   spec.sweep.resolved = std::move(reading.resolved);

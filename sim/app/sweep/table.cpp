@@ -22,6 +22,10 @@ struct Column {
 const Column always[] = {
     {"output tok/s", "output_throughput"}, {"TTFT p99 ms", "p99_ttft_ms"}, {"TPOT p99 ms", "p99_tpot_ms"}};
 
+const Column of_training[] = {{"samples/s", "training_0_samples_per_s"},
+                              {"step ms", "training_0_mean_step_ms"},
+                              {"energy J", "training_0_energy_j"}};
+
 // The title of what rows are ranked by is short, as the numbers have their dollars.
 std::string title_of(const std::string& metric) {
   const Column titles[] = {
@@ -42,12 +46,12 @@ std::string shown(const Json& value) {
 
 class Table {
  public:
-  Table(const Ranking& ranking, const std::vector<Repeated>& rows, const std::vector<std::string>& varied)
+  Table(const Ranking& ranking, const std::vector<Repeated>& rows, const ResultSet& results)
       : ranking_(ranking), rows_(rows) {
-    for (const std::string& pointer : varied)
+    for (const std::string& pointer : results.varied)
       if (pointer != "/seed") pointers_.push_back(pointer);
     columns_.push_back({title_of(ranking.metric), ranking.metric});
-    for (const Column& column : always)
+    for (const Column& column : trains(results) ? of_training : always)
       if (column.metric == ranking.metric)
         columns_[0] = column;
       else
@@ -123,7 +127,7 @@ std::string sweep_table(const ResultSet& results, const std::string& csv, bool s
   text += fmt::format(": {} points done", std::ssize(results.points) - failed);
   if (failed > 0) text += fmt::format(", {} failed", failed);
   text += "\n" + in_lines(answer_of(results, ranking, rows)) + "\n";
-  text += Table(ranking, rows, results.varied).text(width);
+  text += Table(ranking, rows, results).text(width);
   if (rows.size() > most_rows) text += fmt::format("  and {} more in {}\n", rows.size() - most_rows, csv);
   if (std::find(results.varied.begin(), results.varied.end(), "/seed") != results.varied.end())
     text += "Means over seeds, ± their 95 % confidence intervals\n";

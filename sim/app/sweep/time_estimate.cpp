@@ -12,6 +12,7 @@
 #include "sim/app/child_process.h"
 #include "sim/app/sweep/point_run.h"
 #include "sim/serving/simulation.h"
+#include "sim/training/train.h"
 
 namespace weir {
 namespace {
@@ -87,6 +88,7 @@ TimeEstimate estimate_time(const Sweep& sweep) {
 TimeEstimate estimate_time(const Plan& plan) {
   return time_points(1,
                      [&](std::size_t) {
+                       if (!plan.training.empty()) return train(plan), 1.0;
                        const auto started = Clock::now();
                        std::atomic<bool> stop = false;
                        double share = 0;

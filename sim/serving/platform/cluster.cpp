@@ -37,7 +37,7 @@ std::vector<unsigned long> torus_dimensions(unsigned long nodes) {
 
 }  // namespace
 
-Cluster::Cluster(const Scenario& scenario) {
+Cluster::Cluster(const Scenario& scenario, bool shared) {
   std::vector<const NodeSpec*> specs;
   for (const NodeSpec& spec : scenario.nodes)
     specs.insert(specs.end(), static_cast<std::size_t>(spec.count), &spec);
@@ -48,7 +48,7 @@ Cluster::Cluster(const Scenario& scenario) {
   const BytesPerSecond of_a_node = static_cast<double>(links) * network.link_bandwidth;
   const double bandwidth = of_a_node.value(), latency = network.link_latency.value();
   const std::string& topology = count > 1 ? network.topology : "star";
-  const Senders senders = senders_of(scenario);
+  const Senders senders = shared ? Senders{true, true} : senders_of(scenario);
   has_links_ = senders.any;
 
   const auto keep = [&](const BuiltNode& built, unsigned long i) {

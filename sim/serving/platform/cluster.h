@@ -12,7 +12,8 @@ namespace weir {
 
 class Cluster {
  public:
-  explicit Cluster(const Scenario& scenario);  // after make_engine()
+  // After make_engine(). `shared`: others than its replicas send over links, and draw from hosts' memories.
+  explicit Cluster(const Scenario& scenario, bool shared = false);
   simgrid::s4u::Host* device(DevicePlace place) const;
   simgrid::s4u::Host* node(int node) const;         // its CPU and memory
   simgrid::s4u::Host* host_memory(int node) const;  // that computes, if the node has some

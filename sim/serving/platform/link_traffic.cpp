@@ -15,6 +15,7 @@ void LinkTraffic::for_each_link(const std::vector<LinkFlow>& flows, const Do& wh
 }
 
 void LinkTraffic::carried(const std::vector<LinkFlow>& flows, Seconds from, Seconds to) {
+  if (!recording_) return;
   for_each_link(flows, [&](std::size_t link, Bytes bytes) { recorder_.carried(link, from, to, bytes); });
 }
 
@@ -30,9 +31,10 @@ Seconds LinkTraffic::alone(const std::vector<LinkFlow>& flows) {
   return longest;
 }
 
-LinkTraffic::Group LinkTraffic::add_group(const std::vector<LinkFlow>& flows, std::function<void()> joined) {
+LinkTraffic::Group LinkTraffic::add_group(const std::vector<LinkFlow>& flows, std::function<void()> joined,
+                                          Of of) {
   const Group group = groups_.size();
-  groups_.push_back({std::move(joined), 0, {}});
+  groups_.push_back({std::move(joined), of, 0, 0, {}});
   for_each_link(flows, [&](std::size_t link, Bytes) {
     std::vector<Group>& on = groups_on_[link];
     if (std::ranges::find(on, group) == on.end()) on.push_back(group);
@@ -40,11 +42,14 @@ LinkTraffic::Group LinkTraffic::add_group(const std::vector<LinkFlow>& flows, st
   return group;
 }
 
-void LinkTraffic::transfer_begins(const std::vector<LinkFlow>& flows, Seconds now) {
+void LinkTraffic::transfer_begins(const std::vector<LinkFlow>& flows, Seconds now, By by) {
   std::vector<Group> joined;
   for_each_link(flows, [&](std::size_t link, Bytes) {
-    for (const Group group : groups_on_[link])
+    for (const Group group : groups_on_[link]) {
+      if (!heard(group, by)) continue;
+      groups_[group].by_others += by == By::others;
       if (groups_[group].transfers++ == 0) joined.push_back(group);
+    }
   });
   for (const Group group : joined) {
     groups_[group].shared_since = now;
@@ -52,10 +57,13 @@ void LinkTraffic::transfer_begins(const std::vector<LinkFlow>& flows, Seconds no
   }
 }
 
-void LinkTraffic::transfer_ends(const std::vector<LinkFlow>& flows) {
+void LinkTraffic::transfer_ends(const std::vector<LinkFlow>& flows, By by) {
   for_each_link(flows, [&](std::size_t link, Bytes) {
-    for (const Group group : groups_on_[link])
+    for (const Group group : groups_on_[link]) {
+      if (!heard(group, by)) continue;
+      groups_[group].by_others -= by == By::others;
       if (--groups_[group].transfers == 0) groups_[group].shared_since.reset();
+    }
   });
 }
 

@@ -20,14 +20,19 @@ class LinkTraffic {
   // Until all of them have arrived, over links that nobody else uses.
   Seconds alone(const std::vector<LinkFlow>& flows);
 
-  // Devices whose collectives go over the links of these flows. `joined` is called when the first transfer
-  // comes to them.
+  // Devices whose collectives, or whose steps, go over the links of these flows. `joined` is called when the
+  // first transfer comes to them; to a group of steps only those of others than replicas do, which say
+  // themselves when they send.
   using Group = std::size_t;
-  Group add_group(const std::vector<LinkFlow>& flows, std::function<void()> joined);
+  enum class Of { collectives, steps };
+  enum class By { replicas, others };
+  Group add_group(const std::vector<LinkFlow>& flows, std::function<void()> joined, Of of = Of::collectives);
   // Since when a transfer has been on one of its links; null: none is.
   std::optional<Seconds> shared_since(Group group) const { return groups_[group].shared_since; }
-  void transfer_begins(const std::vector<LinkFlow>& flows, Seconds now);
-  void transfer_ends(const std::vector<LinkFlow>& flows);
+  bool beside_others(Group group) const { return groups_[group].by_others > 0; }
+  void transfer_begins(const std::vector<LinkFlow>& flows, Seconds now, By by = By::replicas);
+  void transfer_ends(const std::vector<LinkFlow>& flows, By by = By::replicas);
+  void stop_recording() { recording_ = false; }  // requests are over
 
  private:
   struct Way {
@@ -36,14 +41,18 @@ class LinkTraffic {
   };
   struct Watched {
     std::function<void()> joined;
+    Of of;
     std::int64_t transfers = 0;  // on its links; one that crosses several counts for each
+    std::int64_t by_others = 0;  // of them
     std::optional<Seconds> shared_since;
   };
   const Way& way(const LinkFlow& flow);
+  bool heard(Group group, By by) const { return by == By::others || groups_[group].of == Of::collectives; }
   template <class Do>
   void for_each_link(const std::vector<LinkFlow>& flows, const Do& what);
 
   Recorder& recorder_;
+  bool recording_ = true;
   std::map<std::pair<simgrid::s4u::Host*, simgrid::s4u::Host*>, Way> ways_;
   std::map<std::string, std::size_t> links_;  // by name: the recorder's number
   std::vector<Watched> groups_;

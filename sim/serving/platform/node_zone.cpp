@@ -69,24 +69,29 @@ Wires wires_of(sg4::NetZone* zone, const std::string& device, const LinkSpec& pe
   return w;
 }
 
-// The links of a node to the network, dealt out to its devices in order; several of one device are one link.
+// The links of a node to the network, dealt out in order to its devices that run models, or to all where none
+// does; several of one device are one link. Who runs none shares the first.
 void add_nics(sg4::NetZone* zone, const std::string& node, const NetworkSpec& network,
-              std::vector<Wires>& wires) {
+              const std::vector<Wires*>& wires, const std::vector<Wires*>& others) {
   const int devices = static_cast<int>(wires.size());
   const int links = static_cast<int>(network.links_of(devices)), nics = std::min(links, devices);
   const BytesPerSecond bandwidth = static_cast<double>(links) / nics * network.link_bandwidth;
   int made = -1;
   for (int device = 0; device < devices; ++device) {
-    Wires& w = wires[static_cast<std::size_t>(device)];
+    Wires& w = *wires[static_cast<std::size_t>(device)];
     const int nic = device * nics / devices;
     if (nic == made) {
-      w.nic_out = wires[static_cast<std::size_t>(device - 1)].nic_out;
-      w.nic_in = wires[static_cast<std::size_t>(device - 1)].nic_in;
+      w.nic_out = wires[static_cast<std::size_t>(device - 1)]->nic_out;
+      w.nic_in = wires[static_cast<std::size_t>(device - 1)]->nic_in;
       continue;
     }
     made = nic;
     w.nic_out = link(zone, fmt::format("{}.nic{}_out", node, nic), bandwidth, Seconds(0));
     w.nic_in = link(zone, fmt::format("{}.nic{}_in", node, nic), bandwidth, Seconds(0));
+  }
+  for (Wires* other : others) {
+    other->nic_out = wires[0]->nic_out;
+    other->nic_in = wires[0]->nic_in;
   }
 }
 
@@ -124,16 +129,24 @@ Route route(std::initializer_list<sg4::Link*> links) {
 
 NodeWires wire_node(const NodeSpec& spec, int index, const NetworkSpec& network, sg4::NetZone* root) {
   const std::string name = node_name(index);
-  NodeWires wires;
+  NodeWires wires{};
   for (const DeviceGroup& group : spec.devices)
     for (int i = 0; i < group.count; ++i) {
       const DeviceSpec& kind = group.device->spec();
       wires.devices.push_back(wires_of(root, device_name(name, kind, wires.devices.size()), spec.interconnect,
                                        kind.host_bandwidth));
     }
-  add_nics(root, name, network, wires.devices);
+  std::vector<Wires*> of_models, others;
+  std::size_t device = 0;
+  for (const DeviceGroup& group : spec.devices)
+    for (int i = 0; i < group.count; ++i)
+      (group.device->spec().runs_models() ? of_models : others).push_back(&wires.devices[device++]);
+  if (of_models.empty()) std::swap(of_models, others);
+  add_nics(root, name, network, of_models, others);
   // The host reaches the network over a slot like its devices'.
   wires.nic = link(root, name + ".nic", spec.devices.front().device->spec().host_bandwidth, pcie_latency);
+  if (spec.host_memory)
+    wires.memory = link(root, name + ".memory", spec.host_memory->spec().own().bandwidth, Seconds(0));
   return wires;
 }
 
@@ -159,6 +172,9 @@ BuiltNode build_node(const NodeSpec& spec, int index, const NodeWires& wires, sg
   node.gateway = gateway;
   add_routes(node, name, spec.interconnect, wires.devices, peers);
   zone->add_route(node.host->get_netpoint(), gateway, nullptr, nullptr, route({wires.nic}), true);
+  if (node.memory)
+    zone->add_route(node.host->get_netpoint(), node.memory->get_netpoint(), nullptr, nullptr,
+                    route({wires.memory}), true);
   zone->seal();
   return node;
 }

@@ -34,7 +34,8 @@ struct Wires {                                                 // of one device
 };
 struct NodeWires {
   std::vector<Wires> devices;
-  simgrid::s4u::Link* nic;  // of the host
+  simgrid::s4u::Link* nic;     // of the host
+  simgrid::s4u::Link* memory;  // of the host, to the one that computes; null: there is none
 };
 
 // Links are made in the root zone, and before it has children: SimGrid 3.32 looks for each new name in every

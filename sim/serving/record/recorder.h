@@ -70,6 +70,7 @@ class Recorder {
              bool kv_limited);
   void tokens(Seconds from, Seconds to, double count);
   void busy(std::size_t device, Seconds from, Seconds to, const StepCost& cost);
+  void lost_to_others(Seconds time) { result_.lost_to_others += time; }
   void carried(std::size_t link, Seconds from, Seconds to, Bytes bytes);
   void span(Span span);
   bool wants_spans() const { return request_tracks_.has_value(); }

@@ -162,9 +162,10 @@ struct RunResult {
   std::int64_t iterations = 0;
   std::int64_t preemptions = 0;
   std::int64_t kv_blocks_total = 0, kv_blocks_peak = 0, kv_block_tokens = 0;  // of the fullest replica
-  Seconds kv_limited;  // replica-seconds in which a request waited for KV blocks
-  Seconds start;       // of what is measured: arrival of the first request kept
-  Seconds end;         // last token
+  Seconds kv_limited;      // replica-seconds in which a request waited for KV blocks
+  Seconds lost_to_others;  // by steps of all stages, on links and memories that not only replicas use
+  Seconds start;           // of what is measured: arrival of the first request kept
+  Seconds end;             // last token
   bool interrupted = false, out_of_time = false;
   std::optional<StoppedDevice> stopped = {};
   std::vector<PredictionErrors> predictions;  // one a replica with a learned predictor

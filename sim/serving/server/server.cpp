@@ -14,6 +14,15 @@ namespace weir {
 namespace sg4 = simgrid::s4u;
 namespace {
 
+constexpr Seconds clock_noise(1e-9);  // of sums of times
+
+// Over every link that its steps may draw from.
+std::vector<LinkFlow> any_step_flows(const Server::Stage& stage) {
+  StepCost cost;
+  for (const auto& [resource, link] : stage.links) cost.moved[resource] = Bytes(1);
+  return step_flows(stage, cost);
+}
+
 Lockstep::Share share_of(const Server::Stage& stage, const StepCost& cost) {
   const int unit = stage.attending_unit;
   return {cost.time, unit < 0 ? Seconds(0) : cost.busy[static_cast<std::size_t>(unit)]};
@@ -33,6 +42,17 @@ Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool
       pipe_(stages_.size()),
       inboxes_(stages_.size()),
       drawn_(stages_.size()) {
+  for (Stage& stage : stages_) {
+    if (!cluster_.shared)
+      std::erase_if(stage.links, [](const auto& link) { return link.second == ClusterLink::host_memory; });
+    else if (!stage.links.empty())
+      stage.beside = cluster_.traffic->add_group(
+          any_step_flows(stage),
+          [this] {
+            if (in_run_) wake();
+          },
+          LinkTraffic::Of::steps);
+  }
   if (collective_flows_ || !cluster_.flows_cross_links) return;
   for (Stage& stage : stages_)
     if (stage.ranks.size() > 1)
@@ -121,9 +141,15 @@ void Server::start_moves(const Iteration& iteration) {
   }
 }
 
+bool Server::beside_others(const Stage& stage) const {
+  return (stage.beside && cluster_.traffic->beside_others(*stage.beside)) ||
+         (stage.collectives && stage.collectives->beside_others());
+}
+
 // In a pipeline, moves begin while the other stages compute.
 bool Server::shares_links(std::size_t stage) const {
   if (stages_[stage].links.empty()) return false;
+  if (beside_others(stages_[stage])) return true;
   return moves_under_way_ > 0 || (stages_.size() > 1 && replica_->plan().spec.batching->moves_kv_caches());
 }
 
@@ -200,6 +226,7 @@ void Server::execute(Stage& stage, const BatchShape& batch, StepCost& cost) {
 void Server::occupy(std::size_t stage, const Iteration& iteration) {
   const Seconds start = now();
   StepCost cost = stages_[stage].model->step(iteration.work());
+  const Seconds alone = cost.time;
   if (cluster_.layerwise)
     cluster_.layerwise->step_begins(stage, iteration, cost.time / stages_[stage].devices->pace());
   std::vector<LinkFlow> shared;
@@ -211,45 +238,13 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
     cost.time += late;
     cost.link_bound += late;
   }
+  if (beside_others(stages_[stage]) && cost.time > alone + clock_noise)
+    recorder_.lost_to_others(cost.time - alone);
   if (collective_flows_)
     play_as_flows(replica_->plan().rank, *stages_[stage].model, stages_[stage].ranks, iteration.shape,
                   *cluster_.traffic, cost);
   if (cluster_.layerwise) cluster_.layerwise->step_ends(stage, iteration);
   note(stage, iteration, start, now(), cost, 1);
-}
-
-void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end,
-                  const StepCost& cost, std::int64_t steps) {
-  recorder_.busy(stages_[stage].device, start, end, cost);
-  if (const auto& collectives = stages_[stage].collectives)
-    collectives->carried(iteration.shape, cost, start, end);
-  if (!recorder_.wants_spans()) return;
-  const char* kind = iteration.shape.prefill_tokens == 0 ? "decode"
-                     : iteration.shape.decodes == 0      ? "prefill"
-                                                         : "mixed";
-  recorder_.span({.track = stages_[stage].track,
-                  .start = start,
-                  .duration = end - start,
-                  .name = kind,
-                  .requests = static_cast<std::int64_t>(iteration.members.size()),
-                  .tokens = iteration.shape.tokens(),
-                  .steps = steps});
-  if (stage == 0)
-    for (const auto& member : iteration.members) recorder_.arrow(member.request, stages_[0].track, start);
-  if (!stages_[stage].unit_tracks.empty() && drawn_[stage].insert(kind).second)
-    draw_operators(stage, iteration, start);
-}
-
-// Only the first step of each kind is drawn: all of them would be a thousand boxes a step.
-void Server::draw_operators(std::size_t stage, const Iteration& iteration, Seconds start) {
-  for (const auto& op : stages_[stage].model->operators(iteration.work()))
-    recorder_.span({.track = stages_[stage].unit_tracks[static_cast<std::size_t>(op.unit)],
-                    .start = start + op.start,
-                    .duration = op.finish - op.start,
-                    .name = std::string(op.name),
-                    .requests = static_cast<std::int64_t>(iteration.members.size()),
-                    .tokens = iteration.shape.tokens(),
-                    .category = "operator"});
 }
 
 void Server::forward(std::size_t stage, Iteration* iteration) {

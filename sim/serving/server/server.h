@@ -23,10 +23,12 @@ class Server {
     std::shared_ptr<const StepModel> model;
     std::vector<simgrid::s4u::Host*> ranks;
     std::vector<simgrid::s4u::Host*> memories;  // the node each rank is in: where swapped KV goes
+    std::vector<simgrid::s4u::Host*> dimms;     // that node's memory that computes; null: it has none
     // Resources of a rank that are links of the cluster, which KV transfers and other replicas use as well.
     std::vector<std::pair<std::size_t, ClusterLink>> links;
     std::unique_ptr<Lockstep> devices;
     std::unique_ptr<StageCollectives> collectives;  // null: no flow ever crosses their links
+    std::optional<LinkTraffic::Group> beside;       // of its links; none where nobody else sends over them
     int attending_unit = -1;                        // a host's memory works as long as it; -1: there is none
     Bytes kv_per_token;                             // of one rank
     std::size_t device;                             // in the recorder
@@ -41,6 +43,7 @@ class Server {
     std::function<void(const KvMove&, std::function<void()> arrived)> move;
     LinkTraffic* traffic;
     bool flows_cross_links;          // of devices of a node and beyond
+    bool shared;                     // by others than replicas
     Handovers* layerwise = nullptr;  // which hears of its steps
   };
 
@@ -68,7 +71,8 @@ class Server {
   void run_alone(Iteration& iteration);
   void commit_run(const Iteration& iteration, Seconds end, std::int64_t steps);
   void start_moves(const Iteration& iteration);
-  bool shares_links(std::size_t stage) const;                  // with KV caches that move beside a step
+  bool shares_links(std::size_t stage) const;  // with KV caches that move, or with others
+  bool beside_others(const Stage& stage) const;
   void occupy(std::size_t stage, const Iteration& iteration);  // has its devices execute the step
   void execute(Stage& stage, const BatchShape& batch, StepCost& cost);
   bool may_run() const;  // several steps as one execution

@@ -20,6 +20,7 @@ class StageCollectives {
                    std::function<void()> joined);
 
   bool shared() const { return traffic_.shared_since(group_).has_value(); }
+  bool beside_others() const { return traffic_.beside_others(group_); }
   // Has the devices execute their shares of a step of `cost`, and blocks until its collectives are over too;
   // what they lose to transfers is added to the cost.
   void play(Lockstep& devices, Lockstep::Share share, const BatchShape& batch, StepCost& cost);

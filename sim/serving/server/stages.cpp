@@ -85,17 +85,20 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
     if (!model)
       model = std::make_shared<StepModel>(replica.rank, replica.stages[s], scenario.collective_flows);
     const std::string name = fmt::format("{} stage {}", replica_name, s);
-    std::vector<simgrid::s4u::Host*> ranks, memories;
+    std::vector<simgrid::s4u::Host*> ranks, memories, dimms;
     for (const DevicePlace& at : place[s]) {
       ranks.push_back(cluster.device(at));
       memories.push_back(cluster.node(at.node));
+      dimms.push_back(cluster.host_memory(at.node));
     }
     stages.push_back({.model = model,
                       .ranks = std::move(ranks),
                       .memories = std::move(memories),
+                      .dimms = std::move(dimms),
                       .links = links_of(replica.rank),
                       .devices = lockstep(scenario, replica.rank, place[s], name, cluster),
                       .collectives = nullptr,
+                      .beside = {},
                       .attending_unit = attending_unit(replica.rank),
                       .kv_per_token = kv_bytes_per_token(scenario.model, scenario.precision,
                                                          replica.spec.parallelism, stage),
@@ -143,6 +146,7 @@ std::vector<LinkFlow> step_flows(const Server::Stage& stage, const StepCost& cos
     for (std::size_t i = 0; i < stage.ranks.size(); ++i) {
       LinkFlow flow{stage.ranks[i], stage.memories[i], cost.moved[resource], cost.time};
       if (link == ClusterLink::from_host) std::swap(flow.from, flow.to);
+      if (link == ClusterLink::host_memory) flow = {stage.memories[i], stage.dimms[i], flow.bytes, cost.time};
       flows.push_back(flow);
     }
   return flows;

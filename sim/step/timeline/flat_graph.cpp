@@ -47,6 +47,7 @@ void FlatGraph::add_part(const StepGraph& graph, int index) {
   Part part;
   part.layers = described.layers;
   part.unlike = described.unlike;
+  part.yields = described.yields;
   part.first_operator = part.anchor = size(operators);
   part.first_instance = instances;
   const auto first_time = size(times), first_rate = size(rates);

@@ -40,6 +40,7 @@ struct FlatGraph {
     int first_instance = 0;
     int time_stride = 0, rate_stride = 0;  // from layer to layer; 0 where layers are alike
     bool unlike = false;
+    bool yields = false;
     std::vector<int> staying;  // alternatives that do not turn, of units on which others do
     int anchor = 0;  // first operator that waits for none of its own layer: its readiness marks a new layer
     std::vector<std::int32_t> first_waits,

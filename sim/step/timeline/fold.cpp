@@ -110,15 +110,15 @@ void Timeline::Player::hold_skipped(const Snapshot& from, const Snapshot& to, st
   turned_ += skipped;
 }
 
-// The marked operator ends in every period as it did in the one between the two.
+// Marked operators end in every period as they did in the one between the two.
 void Timeline::Player::mark_skipped(const Snapshot& from, const Snapshot& to, std::int64_t periods) {
   if (marks_ == nullptr) return;
-  std::vector<Seconds> period;
-  for (const Seconds mark : *marks_)
-    if (const double at = mark.value() - skipped_; at > from.time && at <= to.time) period.push_back(mark);
+  std::vector<MarkedEnd> period;
+  for (const MarkedEnd& mark : *marks_)
+    if (const double at = mark.at.value() - skipped_; at > from.time && at <= to.time) period.push_back(mark);
   for (std::int64_t i = 1; i <= periods; ++i)
-    for (const Seconds mark : period)
-      marks_->push_back(mark + Seconds(static_cast<double>(i) * (to.time - from.time)));
+    for (const MarkedEnd& mark : period)
+      marks_->push_back({mark.op, mark.at + Seconds(static_cast<double>(i) * (to.time - from.time))});
 }
 
 void Timeline::Player::skip(const Snapshot& from, const Snapshot& to) {

@@ -165,7 +165,8 @@ void Timeline::Player::complete(const Waiting& finished, double start) {
   if (trace_ != nullptr)
     trace_->push_back({finished.op, finished.layer, finished.alternative - op.first_alternative,
                        Seconds(finished.ready), Seconds(start), Seconds(now_)});
-  if (finished.op == marked_ && marks_ != nullptr) marks_->push_back(Seconds(now_ + skipped_));
+  if (marks_ != nullptr && std::ranges::find(marked_, finished.op) != marked_.end())
+    marks_->push_back({finished.op, Seconds(now_ + skipped_)});
 
   if (graph.chooses) ++result_.runs[static_cast<std::size_t>(finished.alternative)];
   waits_[static_cast<std::size_t>(finished.id)] = done;
@@ -240,7 +241,7 @@ Timeline::Player::Waiting Timeline::Player::placed(const Instance& instance, int
   std::uint64_t* needs = needs_.data() + slot * static_cast<std::size_t>(words_);
   if (prepared.evaluation != evaluation_) prepare(prepared, needs, way, times, instance.layer);
   return {instance, alternative, &way, times, rates, needs, prepared.slowest, times[prepared.slowest].value(),
-          now_};
+          now_,     part.yields};
 }
 
 void Timeline::Player::prepare(Prepared& prepared, std::uint64_t* needs, const FlatGraph::Alternative& way,

@@ -42,6 +42,7 @@ class Timeline::Player {
     int slowest = 0;                 // portion
     double alone = 0;                // seconds with nothing in its way: that portion's
     double ready = 0;                // when
+    bool yields = false;
   };
   struct Running : Waiting {
     Running(const Waiting& waiting, double now, double held)
@@ -123,7 +124,7 @@ class Timeline::Player {
   double frees(const Running& running, const Waiting& waiting) const;
   int choose(const Instance& instance);
   int way_of(const Instance& instance);
-  void describe_units();
+  void describe_units(bool yields);
 
   void fold(int part);
   std::int64_t turn_of(const FlatGraph::Part& part) const;
@@ -181,8 +182,8 @@ class Timeline::Player {
   Snapshot current_, reference_;
   std::int64_t patience_ = 1;  // layers until the reference is replaced
   std::vector<OperatorRecord>* trace_ = nullptr;
-  int marked_ = -1;
-  std::vector<Seconds>* marks_ = nullptr;
+  std::span<const int> marked_;
+  std::vector<MarkedEnd>* marks_ = nullptr;
   StepResult result_;
 };
 

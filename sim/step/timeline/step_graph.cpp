@@ -66,6 +66,7 @@ void check_operators(const StepGraph& graph, Problems& out) {
     if (!has(graph.parts, op.part) || op.part < part) out.push_back(who + " is out of order of the parts");
     part = op.part;
     if (op.alternatives.empty()) out.push_back(who + " has nowhere to run");
+    // The player keeps the chosen one of every instance in a byte.
     if (op.alternatives.size() > 100) out.push_back(who + " has more than 100 alternatives");
     for (const auto& way : op.alternatives) {
       if (!has(graph.units, way.unit)) {
@@ -201,8 +202,8 @@ int StepGraph::add_resource(std::string name, BytesPerSecond capacity) {
   return append(resources, Resource{std::move(name), capacity});
 }
 
-int StepGraph::add_part(std::string name, std::int64_t layers, bool unlike) {
-  return append(parts, Part{std::move(name), layers, unlike});
+int StepGraph::add_part(std::string name, std::int64_t layers, bool unlike, bool yields) {
+  return append(parts, Part{std::move(name), layers, unlike, yields});
 }
 
 int StepGraph::add_operator(std::string name, std::vector<Alternative> alternatives) {

@@ -18,6 +18,9 @@
 // `most`; nobody gives back before the end. A portion's time is with `most` in hand (work = time x most);
 // with an amount a of it, the operator runs at a / most.
 //
+// Yielding: operators of a part that yields wait for a unit behind those of all other parts, whenever these
+// became ready; what runs is not interrupted.
+//
 // Turning: an operator of a serial unit that `turns` needs in layer l, in the place of each member it names,
 // the one l places on, round the unit.
 //
@@ -82,6 +85,7 @@ struct StepGraph {
     std::string name;
     std::int64_t layers = 1;
     bool unlike = false;  // layers have times and rates of their own: run unfolded
+    bool yields = false;
   };
   struct Edge {
     int from = 0, to = 0;  // operators
@@ -98,7 +102,7 @@ struct StepGraph {
   int add_unit(std::string name, int members = 1, Disturbance disturbance = {});
   int add_pool(std::string name, double amount);
   int add_resource(std::string name, BytesPerSecond capacity);
-  int add_part(std::string name, std::int64_t layers = 1, bool unlike = false);
+  int add_part(std::string name, std::int64_t layers = 1, bool unlike = false, bool yields = false);
   int add_operator(std::string name, std::vector<Alternative> alternatives);
 
   void follow(int op, int followed);  // and waits for it

@@ -20,10 +20,12 @@ namespace weir {
 // because layers that start alike must be placed alike. Work left carries rounding: what is equal but for
 // 1e-9 is equal.
 struct UnitState {
-  std::vector<Seconds> left;  // work running and waiting, by member, at full speed; a pool: in amount-seconds
-  double amount = 0;          // of a pool
-  double free = 0;            // of a pool: held by nobody
-  int waiting = 0;            // operators
+  // Work running and waiting, by member, at full speed; a pool: in amount-seconds. What waits and yields to
+  // the operator that is placed is left out.
+  std::vector<Seconds> left;
+  double amount = 0;  // of a pool
+  double free = 0;    // of a pool: held by nobody
+  int waiting = 0;    // operators before the one that is placed
 };
 struct PlacementOption {
   int unit = 0;
@@ -63,12 +65,17 @@ struct StepResult {
   bool slowed = false;  // somebody, by those beside it; like `causes` only where they are asked for
 };
 
+struct MarkedEnd {
+  int op = 0;
+  Seconds at;
+};
+
 struct EvaluateOptions {
   bool fold = true;                              // skip layers that repeat
   bool causes = true;                            // a quarter of the time goes into them
   std::vector<OperatorRecord>* trace = nullptr;  // filled in order of finish; plays every layer
-  int marked = -1;                               // an operator of a part that repeats:
-  std::vector<Seconds>* marks = nullptr;         // when it ended in each layer, those that fold too
+  std::span<const int> marked = {};              // operators of parts that repeat:
+  std::vector<MarkedEnd>* marks = nullptr;       // when they ended in each layer, those that fold too
 };
 
 class Timeline {

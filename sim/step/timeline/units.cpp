@@ -17,9 +17,13 @@ void Timeline::Player::enqueue(const Waiting& arrived) {
   queue.waiting.push_back(arrived);
   // Ready at the same moment: in order of part, layer, index, though an operator of no time may have let it
   // in late.
+  const auto stays_before = [&](const Waiting& earlier) {
+    if (earlier.yields != arrived.yields) return arrived.yields;
+    return earlier.ready < arrived.ready || earlier.id < arrived.id;
+  };
   for (std::size_t i = queue.waiting.size() - 1; i > 0; --i) {
     Waiting& earlier = queue.waiting[i - 1];
-    if (earlier.ready < arrived.ready || earlier.id < arrived.id) break;
+    if (stays_before(earlier)) break;
     std::swap(earlier, queue.waiting[i]);
   }
   aim_at_portions(unit);
@@ -139,12 +143,13 @@ void Timeline::Player::start(const Waiting& waiting, double amount) {
   for (int w = 0; w < words_; ++w) held[w] |= waiting.needs[w];
 }
 
-void Timeline::Player::describe_units() {
+// As an operator sees them that yields, or does not.
+void Timeline::Player::describe_units(bool yields) {
   for (std::size_t u = 0; u < queues_.size(); ++u) {
     UnitState& state = unit_states_[u];
     std::fill(state.left.begin(), state.left.end(), Seconds(0));
     state.free = state.amount > 0 ? amount_free(static_cast<int>(u)) : 0;
-    state.waiting = static_cast<int>(queues_[u].waiting.size());
+    state.waiting = 0;
   }
   const auto add = [&](const Waiting& operation, double progress) {
     const auto& way = *operation.way;
@@ -156,8 +161,12 @@ void Timeline::Player::describe_units() {
     }
   };
   for (const Running& running : running_) add(running, progress_now(running));
-  for (const Queue& queue : queues_)
-    for (const Waiting& waiting : queue.waiting) add(waiting, 0);
+  for (std::size_t u = 0; u < queues_.size(); ++u)
+    for (const Waiting& waiting : queues_[u].waiting) {
+      if (waiting.yields && !yields) break;  // and so do all behind it
+      add(waiting, 0);
+      ++unit_states_[u].waiting;
+    }
 }
 
 // Its alternative: the one there is, the one that it follows, or the policy's.
@@ -175,7 +184,7 @@ int Timeline::Player::way_of(const Instance& instance) {
 
 int Timeline::Player::choose(const Instance& instance) {
   const auto& op = graph.operators[static_cast<std::size_t>(instance.op)];
-  describe_units();
+  describe_units(graph.parts[static_cast<std::size_t>(op.part)].yields);
   options_.clear();
   for (int a = op.first_alternative; a < op.first_alternative + op.alternatives; ++a) {
     const auto& way = graph.alternatives[static_cast<std::size_t>(a)];

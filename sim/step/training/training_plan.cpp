@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <boost/range/iterator_range.hpp>
+#include <limits>
 #include <stdexcept>
 
 #include "models/nn/operations.h"
-#include "sim/step/training/training_step.h"
+#include "sim/step/training/gradient_buckets.h"
+#include "sim/step/training/operator_cost.h"
+#include "sim/step/training/phases.h"
 
 namespace weir {
 namespace {
@@ -22,63 +25,36 @@ struct Spot {
   std::vector<int> resources;  // what it moves, it draws from all of these
 };
 
-struct Phase {
-  Alternative way;
-  Joules energy;
-
-  Seconds time() const { return way.portions[0].time; }
-};
-
-// An operator on the timeline: so many kernels, of each a rest and a middle, and what awaits them all. Every
-// place adds an alternative to each of these; one that is not in kernels has it in the last middle.
-struct Phases {
-  explicit Phases(std::size_t kernels) : kernels_(kernels) {}
-  std::size_t kernels() const { return kernels_; }
-
-  PlacedOperator add(const Phase& whole, const Alternative& nothing, const Alternative& awaits) {
-    rest.push_back(nothing);
-    middle.push_back(nothing);
-    last_middle.push_back(whole.way);
-    after.push_back(awaits);
-    return {{.alone = whole.time(), .least_pairs = whole.way.least}, whole.energy};
-  }
-
-  PlacedOperator add_each(const Phase& first, const Phase& then, const Alternative& awaits) {
-    rest.push_back(first.way);
-    middle.push_back(then.way);
-    last_middle.push_back(then.way);
-    after.push_back(awaits);
-    const auto all = static_cast<double>(kernels_);
-    return {{.alone = first.time() + then.time() + (all - 1) * std::max(first.time(), then.time()),
-             .least_pairs = then.way.least},
-            all * (first.energy + then.energy)};
-  }
-
-  std::vector<Alternative> rest, middle, last_middle, after;
-
- private:
-  std::size_t kernels_;
-};
-
 class Planner {
  public:
-  Planner(const TrainingGraph& training, const TrainingMachine& machine, const RuntimePolicy& policy,
-          const std::vector<OperatorType>& candidates)
-      : training_(training), machine_(machine), policy_(policy), candidates_(candidates) {}
+  explicit Planner(const TrainingMachine& machine) : machine_(machine) { add_units(); }
 
-  TrainingPlan plan(std::int64_t layers) {
-    add_units();
-    plan_.graph.add_part("step", layers);
-    const std::size_t all = boost::num_vertices(training_.operators);
-    feed_ = policy_.needs().gpu ? add_feed() : -1;
+  void add(const TrainedNet& net) {
+    net_ = &net;
+    first_.clear();
+    last_.clear();
+    before_ = plan_.ways.size();
+    plan_.graph.add_part(net.graph->net, net.steps, false, !plan_.ends.empty());
+    const std::size_t all = boost::num_vertices(net.graph->operators);
+    plan_.feeding.emplace_back();
+    plan_.reduced.emplace_back();
+    feed_ = net.policy->needs().gpu ? add_feed() : -1;
     for (std::size_t v = 0; v < all; ++v) add(v);
-    plan_.end = add_instant("end");
-    policy_.operation_pipeline() ? join_as_steps_allow() : join_one_by_one();
+    plan_.ends.push_back(add_instant("end"));
+    plan_.vertices.push_back(plan_.ways.size());
+    net.policy->operation_pipeline() ? join_as_steps_allow() : join_one_by_one();
+    if (machine_.copies > 1) add_all_reduces();
+  }
+
+  TrainingPlan finish() {
     plan_.vertex_of.resize(plan_.graph.operators.size(), -1);
     return std::move(plan_);
   }
 
  private:
+  const TrainingGraph& training() const { return *net_->graph; }
+  const RuntimePolicy& policy() const { return *net_->policy; }
+
   int unit(const char* name) { return plan_.graph.add_unit(name); }
 
   int memory_of(const char* name, const std::shared_ptr<const Device>& device) {
@@ -128,18 +104,17 @@ class Planner {
     if (found == spots_.end())
       throw std::invalid_argument(fmt::format("{}: the machine has no place for it", name));
     const Spot& spot = found->second;
-    const Kernel kernel = operation;
-    const KernelWork work{.name = name, .kernel = kernel, .rows = 1};
-    if (const std::string why = spot.device->cannot_run({&work, 1}); !why.empty())
-      throw std::invalid_argument(why);
-    const KernelCost cost = spot.device->cost(work, spot.device_unit);
-    // Its device knows its own memory, not the link that it may be reached over.
-    Seconds time = cost.time;
-    for (const int r : spot.resources) time = std::max(time, cost.moved[own_memory] / capacity(r));
+    BytesPerSecond reach = BytesPerSecond(std::numeric_limits<double>::infinity());
+    for (const int r : spot.resources) reach = std::min(reach, capacity(r));
+    const KernelCost cost = operator_cost(*spot.device, spot.device_unit, name, operation, reach);
+    const Seconds time = cost.time;
     Phase made{{spot.unit, {{0, time}}, {}}, cost.energy};
+    if (spot.unit == plan_.cpu && time > cost.compute) made.moving = 1 - cost.compute / time;
     if (spot.unit == plan_.pairs) {
-      const Device::PoolShare share = spot.device->pool_share(work, spot.device_unit);
-      made.way.least = policy_.operation_pipeline() ? share.least : share.most;
+      const Kernel kernel = operation;
+      const Device::PoolShare share =
+          spot.device->pool_share({.name = name, .kernel = kernel, .rows = 1}, spot.device_unit);
+      made.way.least = policy().operation_pipeline() ? share.least : share.most;
       made.way.most = share.most;
     }
     for (const int r : spot.resources)  // above it by rounding alone
@@ -153,42 +128,46 @@ class Planner {
 
   int add_feed() {
     Bytes bytes;
-    for (const Tensor& tensor : training_.tensors)
+    for (const Tensor& tensor : training().tensors)
       if (tensor.kind == TensorKind::fed) bytes += tensor.bytes();
     const DeviceSpec& gpu = machine_.gpu->spec();
-    plan_.feeding = gpu.power.per_link_byte * bytes;
+    plan_.feeding.back() = gpu.power.per_link_byte * bytes;
     return plan_.graph.add_operator(
         "feed", {{plan_.copy, {{0, bytes / gpu.host_bandwidth}}, {{gpu_link_, gpu.host_bandwidth}}}});
   }
 
-  // The host starts and awaits an operator in the memory once, or each of its kernels on the pairs: one an
-  // image (ESTIMATE).
-  Alternative awaited(OperatorPlace place) const {
+  // Kernels of an operator on the pairs: one an image (ESTIMATE). An update has no images.
+  std::size_t kernels_of(const TrainingOperator& op) const {
+    return op.phase == TrainingPhase::update ? 1 : static_cast<std::size_t>(training().batch);
+  }
+
+  // The host starts and awaits an operator in the memory once, or each of its kernels on the pairs.
+  Alternative awaited(const TrainingOperator& op, OperatorPlace place) const {
     if (place == OperatorPlace::cpu || place == OperatorPlace::gpu) return instant();
-    const bool kernels = place != OperatorPlace::programmable && !policy_.recursive_kernels();
-    const double times = kernels ? static_cast<double>(training_.batch) : 1;
+    const bool each = place != OperatorPlace::programmable && !policy().recursive_kernels();
+    const double times = each ? static_cast<double>(kernels_of(op)) : 1;
     return {plan_.host, {{0, times * machine_.synchronisation}}, {}};
   }
 
   void add(std::size_t v) {
-    const TrainingOperator& op = training_.operators[v];
-    const TensorOperation whole = operation_of(training_, v);
-    const bool candidate = std::ranges::find(candidates_, op.type) != candidates_.end();
-    std::vector<OperatorPlace> places = policy_.places(whole, candidate);
+    const TrainingOperator& op = training().operators[v];
+    const TensorOperation whole = operation_of(training(), v);
+    const bool candidate = std::ranges::find(net_->candidates, op.type) != net_->candidates.end();
+    std::vector<OperatorPlace> places = policy().places(whole, candidate);
     const bool nothing = whole.work.total() == 0 && whole.read + whole.written == Bytes(0);
     if (nothing) places.resize(1);
     const bool splits = !nothing && std::ranges::find(places, OperatorPlace::split) != places.end();
-    Phases phases(splits && policy_.recursive_kernels() ? static_cast<std::size_t>(training_.batch) : 1);
+    Phases phases(splits && policy().recursive_kernels() ? kernels_of(op) : 1);
     std::vector<PlacedOperator> ways;
     for (const OperatorPlace place : places) {
       if (nothing)
         ways.push_back(phases.add({instant(), Joules(0)}, instant(), instant()));
       else if (place == OperatorPlace::split)
-        ways.push_back(add_split(phases, to_string(op.type), whole));
+        ways.push_back(add_split(phases, op, whole));
       else
-        ways.push_back(phases.add(phase(to_string(op.type), whole, place), instant(), awaited(place)));
+        ways.push_back(phases.add(phase(to_string(op.type), whole, place), instant(), awaited(op, place)));
       ways.back().option.place = place;
-      ways.back().option.rest = policy_.rest_of_split();
+      ways.back().option.rest = policy().rest_of_split();
     }
     add_phases(v, op.name, phases, splits);
     plan_.ways.push_back(std::move(ways));
@@ -196,18 +175,19 @@ class Planner {
 
   // Cores in the memory call the pairs for an image and prepare the next one meanwhile. A host does that for
   // one kernel after the other.
-  PlacedOperator add_split(Phases& phases, std::string_view type, const TensorOperation& whole) {
+  PlacedOperator add_split(Phases& phases, const TrainingOperator& op, const TensorOperation& whole) {
+    const std::string_view type = to_string(op.type);
     const double share = 1 / static_cast<double>(phases.kernels());
     const SplitOperation parts = split(share * whole);
-    return phases.add_each(phase(type, parts.rest, policy_.rest_of_split()),
+    return phases.add_each(phase(type, parts.rest, policy().rest_of_split()),
                            phase(type, parts.middle, OperatorPlace::fixed_function),
-                           awaited(OperatorPlace::split));
+                           awaited(op, OperatorPlace::split));
   }
 
   int add_operator(std::size_t v, std::string name, std::vector<Alternative> ways) {
     const int op = plan_.graph.add_operator(std::move(name), std::move(ways));
     plan_.vertex_of.resize(static_cast<std::size_t>(op) + 1, -1);
-    plan_.vertex_of.back() = static_cast<int>(v);
+    plan_.vertex_of.back() = static_cast<int>(before_ + v);
     return op;
   }
 
@@ -246,9 +226,26 @@ class Planner {
     for (std::size_t k = 0; k + 1 < middles.size(); ++k) plan_.graph.add_edge(middles[k], last_.back());
   }
 
+  // Updates wait for them, and nothing else does, so that they go beside the rest of the backward pass.
+  void add_all_reduces() {
+    StepGraph& graph = plan_.graph;
+    if (plan_.network < 0) plan_.network = unit("network");
+    const auto op = Collective::all_reduce;
+    for (const GradientBucket& bucket : gradient_buckets(training())) {
+      const Seconds time = machine_.links->time(op, bucket.bytes, machine_.copies);
+      const Bytes sent = machine_.links->sent(op, bucket.bytes, machine_.copies);
+      const int reduce = graph.add_operator("all-reduce", {{plan_.network, {{0, time}}, {}}});
+      for (const std::size_t v : bucket.makers) graph.add_edge(last_[v], reduce);
+      for (const std::size_t v : bucket.readers) graph.add_edge(reduce, first_[v]);
+      plan_.reduced.back() += sent;
+      const DeviceSpec& sender = (machine_.gpu ? machine_.gpu : machine_.cpu)->spec();
+      plan_.feeding.back() += sender.power.per_link_byte * sent;
+    }
+  }
+
   bool reads_fed(std::size_t v) const {
-    return std::ranges::any_of(training_.operators[v].reads, [&](int t) {
-      return training_.tensors[static_cast<std::size_t>(t)].kind == TensorKind::fed;
+    return std::ranges::any_of(training().operators[v].reads, [&](int t) {
+      return training().tensors[static_cast<std::size_t>(t)].kind == TensorKind::fed;
     });
   }
 
@@ -257,44 +254,43 @@ class Planner {
     StepGraph& graph = plan_.graph;
     for (std::size_t v = 1; v < first_.size(); ++v) graph.add_edge(last_[v - 1], first_[v]);
     if (feed_ >= 0) graph.add_edge(feed_, first_[0]);
-    graph.add_edge(last_.back(), plan_.end);
-    graph.add_carry(plan_.end, feed_ >= 0 ? feed_ : first_[0]);
+    graph.add_edge(last_.back(), plan_.ends.back());
+    graph.add_carry(plan_.ends.back(), feed_ >= 0 ? feed_ : first_[0]);
   }
 
   // A step starts nothing before the one before the last has ended.
   void join_as_steps_allow() {
     StepGraph& graph = plan_.graph;
     const int gate = add_instant("gate");
-    graph.add_carry(plan_.end, gate);
+    graph.add_carry(plan_.ends.back(), gate);
     if (feed_ >= 0) graph.add_carry(gate, feed_);
     for (std::size_t v = 0; v < first_.size(); ++v) {
-      if (boost::in_degree(v, training_.operators) == 0) graph.add_carry(gate, first_[v]);
-      if (boost::out_degree(v, training_.operators) == 0) graph.add_edge(last_[v], plan_.end);
+      if (boost::in_degree(v, training().operators) == 0) graph.add_carry(gate, first_[v]);
+      if (boost::out_degree(v, training().operators) == 0) graph.add_edge(last_[v], plan_.ends.back());
       if (feed_ >= 0 && reads_fed(v)) graph.add_edge(feed_, first_[v]);
     }
-    for (const auto edge : boost::make_iterator_range(boost::edges(training_.operators)))
-      graph.add_edge(last_[boost::source(edge, training_.operators)],
-                     first_[boost::target(edge, training_.operators)]);
-    for (const CarriedDependence& carried : training_.carried)
+    for (const auto edge : boost::make_iterator_range(boost::edges(training().operators)))
+      graph.add_edge(last_[boost::source(edge, training().operators)],
+                     first_[boost::target(edge, training().operators)]);
+    for (const CarriedDependence& carried : training().carried)
       graph.add_carry(last_[carried.from], first_[carried.to]);
   }
 
-  const TrainingGraph& training_;
   const TrainingMachine& machine_;
-  const RuntimePolicy& policy_;
-  const std::vector<OperatorType>& candidates_;
   std::map<OperatorPlace, Spot> spots_;
-  std::vector<int> first_, last_;  // operators, by vertex
+  const TrainedNet* net_ = nullptr;  // that is added, and its
+  std::vector<int> first_, last_;    // operators, by vertex
+  std::size_t before_ = 0;           // vertices of nets added before
   int feed_ = -1, gpu_link_ = -1;
   TrainingPlan plan_;
 };
 
 }  // namespace
 
-TrainingPlan plan_training(const TrainingGraph& training, const TrainingMachine& machine,
-                           const RuntimePolicy& policy, const std::vector<OperatorType>& candidates,
-                           std::int64_t layers) {
-  return Planner(training, machine, policy, candidates).plan(layers);
+TrainingPlan plan_training(const TrainingMachine& machine, std::span<const TrainedNet> nets) {
+  Planner planner(machine);
+  for (const TrainedNet& net : nets) planner.add(net);
+  return planner.finish();
 }
 
 }  // namespace weir

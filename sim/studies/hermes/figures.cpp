@@ -3,11 +3,9 @@
 // multipliers.svg (16), servers.svg (17). With --only those whose CSV is there.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
-#include "sim/app/results/csv.h"
 #include "sim/studies/bars.h"
 #include "sim/studies/hermes/study.h"
 
@@ -15,49 +13,12 @@ namespace weir {
 namespace hermes {
 namespace {
 
-constexpr double no_bar = std::numeric_limits<double>::quiet_NaN();
 // Okabe and Ito's colours (sim/app/plot/canvas).
 const std::vector<Series> offload_series = {{"Accelerate", "#999999"},  {"FlexGen", "#E69F00"},
                                             {"Deja Vu", "#56B4E9"},     {"Hermes-host", "#009E73"},
                                             {"Hermes-base", "#CC79A7"}, {"Hermes", "#0072B2"}};
 // From light to dark of a scale.
 const char* const scale_colours[] = {"#DEEBF7", "#9ECAE1", "#6BAED6", "#2171B5", "#08306B"};
-
-double cell(const Table& table, std::size_t row, const std::string& column) {
-  return column.empty() || table.text(row, column).empty() ? no_bar : table.number(row, column);
-}
-
-std::size_t place_of(std::vector<std::string>& names, const std::string& name) {
-  const auto found = std::ranges::find(names, name);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  names.push_back(name);
-  return names.size() - 1;
-}
-
-// One panel of a table with a row a group and series.
-struct Columns {
-  std::string group, series, judged, physical = {};
-};
-Bars bars_of(const Table& table, const Columns& columns, const std::vector<Series>& series,
-             const std::function<bool(std::size_t)>& shown) {
-  Bars bars{.title = ""};
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    if (!shown(row)) continue;
-    const auto named = std::ranges::find(series, table.text(row, columns.series), &Series::title);
-    if (named == series.end()) continue;
-    const std::size_t group = place_of(bars.groups, table.text(row, columns.group)),
-                      at = static_cast<std::size_t>(named - series.begin());
-    bars.judged.resize(bars.groups.size(), std::vector<double>(series.size(), no_bar));
-    bars.physical.resize(bars.groups.size(), std::vector<double>(series.size(), no_bar));
-    bars.judged[group][at] = cell(table, row, columns.judged);
-    bars.physical[group][at] = cell(table, row, columns.physical);
-  }
-  return bars;
-}
-
-bool always(std::size_t) {
-  return true;
-}
 
 // A published number of the last series of a group.
 void publish(Bars& bars, const std::string& group, double value) {
@@ -84,7 +45,7 @@ void draw_end_to_end(ResultDirectory& directory) {
                         .log_from = 0.1});
   std::vector<Series> of_hosts = offload_series;
   of_hosts.erase(of_hosts.begin() + 1, of_hosts.begin() + 3);
-  Bars hosts = bars_of(rates, columns, of_hosts, always);
+  Bars hosts = bars_of(rates, columns, of_hosts);
   hosts.title = opt.title;
   publish(hosts, "LLaMA2-70B", 13.75);
   draw_bars(directory, {.name = "systems",
@@ -124,7 +85,7 @@ void draw_ablation(ResultDirectory& directory) {
                               {"Hermes", "#0072B2"}},
                    .columns = 1,
                    .panel_height = 240};
-  figure.panels = {bars_of(times, {"model", "scheduling", "over_random"}, figure.series, always)};
+  figure.panels = {bars_of(times, {"model", "scheduling", "over_random"}, figure.series)};
   figure.panels[0].title = "batch 1, drift 0.3";
   draw_bars(directory, figure);
 }
@@ -142,8 +103,7 @@ void draw_scale(ResultDirectory& directory, const Scale& scale) {
   for (std::size_t i = 0; i < scale.values.size(); ++i)
     figure.series.push_back(
         {scale.values[i], scale_colours[i + std::size(scale_colours) - scale.values.size()]});
-  figure.panels = {
-      bars_of(table, {scale.group, scale.column, scale.judged, scale.physical}, figure.series, always)};
+  figure.panels = {bars_of(table, {scale.group, scale.column, scale.judged, scale.physical}, figure.series)};
   figure.panels[0].title = scale.title;
   for (Series& series : figure.series) series.title += scale.unit;
   draw_bars(directory, figure);
@@ -189,7 +149,7 @@ void draw_servers(ResultDirectory& directory) {
       .columns = 1,
       .panel_height = 240,
       .xlabel = "Requests at once"};
-  figure.panels = {bars_of(rates, {"batch", "system", "tokens_per_s"}, figure.series, always)};
+  figure.panels = {bars_of(rates, {"batch", "system", "tokens_per_s"}, figure.series)};
   figure.panels[0].title = "LLaMA2-70B, A100s with TensorRT-LLM";
   draw_bars(directory, figure);
 }

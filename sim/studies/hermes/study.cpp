@@ -1,50 +1,13 @@
 #include "sim/studies/hermes/study.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace weir {
 namespace hermes {
 
-InSets operator/(const InSets& a, const InSets& b) {
-  InSets quotient{{}, {}, a.error.empty() ? b.error : a.error};
-  for (const auto set : {&InSets::paper, &InSets::physical})
-    if (a.*set && b.*set) quotient.*set = *(a.*set) / *(b.*set);
-  return quotient;
-}
-
-InSets paper_alone(InSets all) {
-  all.physical.reset();
-  return all;
-}
-
-InSets mean(const std::vector<InSets>& all) {
-  InSets found;
-  for (const auto set : {&InSets::paper, &InSets::physical}) {
-    double sum = 0, count = 0;
-    for (const InSets& one : all)
-      if (one.*set) sum += *(one.*set), count += 1;
-    if (count > 0) found.*set = sum / count;
-  }
-  for (const InSets& one : all)
-    if (found.error.empty()) found.error = one.error;
-  return found;
-}
-
 InSets figure(const Runs& runs, const HermesRun& run, double CaseResult::*what) {
   const Measured& m = runs.found(run);
-  InSets found;
-  const auto add = [&](const CaseResult& result, std::optional<double>& value) {
-    if (!result.error.empty())
-      found.error = fmt::format("{}: {}", name_of(run), result.error);
-    else if (result.rejected > 0)
-      found.error = fmt::format("{}: {:g} requests never fit", name_of(run), result.rejected);
-    else
-      value = result.*what;
-  };
-  add(m.paper, found.paper);
-  if (!run.paper_only) add(m.physical, found.physical);
-  return found;
+  return in_sets(m.paper, run.paper_only ? nullptr : &m.physical, what, name_of(run));
 }
 
 InSets rate(const Runs& runs, const HermesRun& run) {
@@ -53,26 +16,6 @@ InSets rate(const Runs& runs, const HermesRun& run) {
 
 HermesRun run_of(const OffloadSystem& system, const char* model, int batch) {
   return {.system = &system, .model = model, .batch = batch, .paper_only = batch > 1};
-}
-
-ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
-                       const InSets& simulated, Bounds paper, Bounds physical) {
-  ReproducedRow row;
-  row.id = std::move(id);
-  row.metric = std::move(metric);
-  row.paper = published;
-  row.simulated = simulated.paper;
-  row.physical = simulated.physical;
-  row.accept_min = paper.low;
-  row.accept_max = paper.high;
-  row.physical_accept_min = physical.low;
-  row.physical_accept_max = physical.high;
-  row.note = simulated.error;
-  return rows.emplace_back(std::move(row));
-}
-
-std::string csv(const std::optional<double>& value) {
-  return value ? fmt::format("{:.5g}", *value) : "";
 }
 
 std::vector<const char*> all_models() {

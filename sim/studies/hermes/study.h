@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/studies/hermes/runs.h"
+#include "sim/studies/in_sets.h"
 
 namespace weir {
 
@@ -16,17 +17,9 @@ void draw_hermes(ResultDirectory& directory, const std::vector<ReproducedRow>& r
 
 namespace hermes {
 
-using Rows = std::vector<ReproducedRow>;
+using Rows = ReproducedRows;
 using Folder = std::filesystem::path;
 
-// A number in both sets; none where a run of it failed, and why.
-struct InSets {
-  std::optional<double> paper, physical;
-  std::string error = {};
-};
-InSets operator/(const InSets& a, const InSets& b);
-InSets paper_alone(InSets all);
-InSets mean(const std::vector<InSets>& all);  // of those that there are
 InSets figure(const Runs& runs, const HermesRun& run, double CaseResult::*what);
 InSets rate(const Runs& runs, const HermesRun& run);  // tokens/s end to end, prompt included
 inline InSets rate(const Runs& runs, const OffloadSystem& system, const char* model, int batch = 1) {
@@ -34,14 +27,6 @@ inline InSets rate(const Runs& runs, const OffloadSystem& system, const char* mo
 }
 // Runs beyond a batch of 1 are of the paper set alone.
 HermesRun run_of(const OffloadSystem& system, const char* model, int batch = 1);
-
-struct Bounds {
-  std::optional<double> low = {}, high = {};
-};
-// Judged within these; neither: reported.
-ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::optional<double> published,
-                       const InSets& simulated, Bounds paper = {}, Bounds physical = {});
-std::string csv(const std::optional<double>& value);  // empty where there is none
 
 inline const std::vector<const char*> opt_models = {"opt13b", "opt30b", "opt66b"},
                                       large_models = {"opt30b", "opt66b", "falcon40b", "llama2_70b"};

@@ -67,7 +67,7 @@ TEST_CASE("nets: convolutions and multiply-adds of a step are those of the publi
 }
 
 TEST_CASE("nets: matrix products, biases, activations and pools are as many as the layers say") {
-  // What Table I says of these differs (MatMul 6 and 12, BiasAddGrad 16 and 3, Relu 19 and 8, MaxPoolGrad
+  // Table I differs in these (MatMul 6 and 12, BiasAddGrad 16 and 3, Relu 19 and 8, MaxPoolGrad
   // 16), and from the nets themselves: VGG-19 has five pools.
   auto vgg = count_by_type(catalog_graph("vgg19"));
   CHECK(vgg[Type::mat_mul] == 9);

@@ -1,4 +1,4 @@
-// What machines are told of the operators of nets: products, and patches with the map that they come from.
+// Machines are told of the operators of nets: products, and patches with the map that they come from.
 #include "models/nn/operations.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of models/nn run over: random lists of layers, each with its sums in closed form.
+// The tests of models/nn run over these: random lists of layers, each with its sums in closed form.
 #include <cstdint>
 #include <random>
 #include <string>
@@ -13,7 +13,7 @@ namespace weir {
 struct RandomNet {
   Net net;
   std::int64_t batch = 1;
-  // Of one example: multiply-adds of the forward pass and of the two gradients, counted by hand.
+  // One example takes so many multiply-adds of the forward pass and of the two gradients, counted by hand.
   double forward = 0, backward = 0;
   std::int64_t trained = 0;          // parameters
   int matrices = 0, frozen = 0;      // convolutions and dense layers; the ones that are not trained

@@ -1,5 +1,5 @@
-// What multipliers and adders can do of an operator follows from its arithmetic; here the types by name, as
-// Liu et al. (MICRO 2018, Section II-A) have them where they speak of one.
+// The part of an operator that multipliers and adders can do follows from its arithmetic; here the types by
+// name, as Liu et al. (MICRO 2018, Section II-A) have them where they speak of one.
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
@@ -14,7 +14,7 @@ namespace {
 
 using Type = OperatorType;
 
-// Of a graph of nothing else, between maps of one element.
+// The operator is a graph of its own, between maps of one element.
 TensorOperation operation(Type type, double elements, std::int64_t patch_elements = 0) {
   TrainingGraph graph;
   graph.tensors = {{.name = "map", .shape = {1, 1, 1, 1}}};

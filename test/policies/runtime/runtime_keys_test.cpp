@@ -15,7 +15,7 @@ TEST_CASE("runtime: the paper's values are the defaults, and each key is heard",
                                   {"candidates_share", 0.9},
                                   {"recursive_kernels", true},
                                   {"operation_pipeline", true},
-                                  {"when_busy", "sooner"}}));
+                                  {"when_busy", "wait"}}));
   CHECK((runtime->profiles() && runtime->recursive_kernels() && runtime->operation_pipeline()));
   const StepProfile profile = {{OperatorType::conv2d, 1, Seconds(9), 2},
                                {OperatorType::relu, 1, Seconds(1), 1}};
@@ -61,7 +61,7 @@ TEST_CASE("runtime: the schema has every kind, and the keys of those that have s
   std::vector<std::string> kinds;
   for (const Json& kind : reading.schema["oneOf"]) {
     kinds.push_back(kind["properties"]["kind"]["const"]);
-    CHECK(kind["properties"].size() == (kinds.back() == "hetero_pim" ? 6 : 2));  // "about" and "kind"
+    CHECK(kind["properties"].size() == (kinds.back() == "hetero_pim" ? 7 : 3));  // "about", "$schema", "kind"
   }
   CHECK(kinds == names_of(runtime_policies()));
 }

@@ -50,6 +50,7 @@ class World {
   const StepGraph::Alternative& way_of(const Task& t) const {
     return op_of(t).alternatives[static_cast<size_t>(t.way)];
   }
+  bool yields(const Task& t) const { return graph_.parts[static_cast<size_t>(op_of(t).part)].yields; }
   bool on(const Task& t, size_t unit) const { return way_of(t).unit == static_cast<int>(unit); }
 
   void write_out() {
@@ -111,6 +112,7 @@ class World {
                       graph_.units[u].amount, graph_.units[u].amount, 0};
       for (const Task& t : tasks_) {
         if ((t.state != Task::waiting && t.state != Task::running) || !on(t, u)) continue;
+        if (t.state == Task::waiting && yields(t) && !yields(chooser)) continue;
         state.waiting += t.state == Task::waiting;
         state.free -= t.state == Task::running ? t.amount : 0;
         for (size_t i = 0; i < t.left.size(); ++i)
@@ -146,7 +148,9 @@ class World {
     std::vector<Task*> waiting;
     for (Task& t : tasks_)
       if (t.state == Task::waiting && on(t, unit)) waiting.push_back(&t);
-    std::stable_sort(waiting.begin(), waiting.end(), [](Task* a, Task* b) { return a->ready < b->ready; });
+    std::stable_sort(waiting.begin(), waiting.end(), [&](Task* a, Task* b) {
+      return std::pair(yields(*a), a->ready) < std::pair(yields(*b), b->ready);
+    });
     return waiting;
   }
 

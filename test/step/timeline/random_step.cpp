@@ -54,7 +54,8 @@ StepGraph::Alternative random_way(std::mt19937_64& random, const StepGraph& grap
 
 void add_random_part(std::mt19937_64& random, StepGraph& graph, const RandomStep& kind, std::int64_t layers) {
   const bool unlike = kind.unlike && layers > 1 && chance(random, 0.3);
-  graph.add_part("part " + std::to_string(graph.parts.size()), layers, unlike);
+  const bool yields = kind.yields && chance(random, 0.4);
+  graph.add_part("part " + std::to_string(graph.parts.size()), layers, unlike, yields);
   const int first = static_cast<int>(graph.operators.size());
   const int chains = uniform_int(random, 1, kind.most_chains);
   std::vector<std::pair<int, int>> ends;  // of the chains: first and last operator

@@ -14,6 +14,7 @@ struct RandomStep {
   std::int64_t layers = 0;  // of the repeated part; 0: few, and random
   bool ties = false;        // times and rates in quarters, so that much happens at once
   bool followers = false;   // an operator behind one with a choice may take the same
+  bool yields = false;      // some parts do
   int most_chains = 3, most_operators = 4;  // independent chains (sub-batches), operators in each
 };
 

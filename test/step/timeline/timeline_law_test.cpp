@@ -146,7 +146,8 @@ TEST_CASE("timeline: any graph is played as by brute force", "[timeline]") {
   Seen seen;
   for (int round = 0; round < 1000; ++round) {
     CAPTURE(round);
-    const StepGraph graph = random_step(random, {.ties = round % 5 == 0, .followers = round % 3 == 0});
+    const StepGraph graph =
+        random_step(random, {.ties = round % 5 == 0, .followers = round % 3 == 0, .yields = round % 4 == 0});
     const PlacementPolicy& policy = policies[round % 2];
     Timeline timeline(graph, policy);
     refill(random, graph, timeline);
@@ -215,15 +216,15 @@ TEST_CASE("timeline: folded layers take as long as all layers unrolled", "[timel
                                                  .followers = round % 6 == 0});
     Timeline timeline(graph);
     const int marked = uniform_int(random, 0, static_cast<int>(graph.operators.size()) - 1);
-    std::vector<Seconds> unrolled_marks, marks;
+    std::vector<MarkedEnd> unrolled_marks, marks;
     const StepResult unrolled =
-        timeline.evaluate({.fold = false, .marked = marked, .marks = &unrolled_marks});
+        timeline.evaluate({.fold = false, .marked = {&marked, 1}, .marks = &unrolled_marks});
     CHECK(unrolled.skipped_layers == 0);
     const std::vector<std::int64_t> unrolled_runs = unrolled.runs;
-    const StepResult folded = timeline.evaluate({.marked = marked, .marks = &marks});
+    const StepResult folded = timeline.evaluate({.marked = {&marked, 1}, .marks = &marks});
     REQUIRE(marks.size() == unrolled_marks.size());
     for (std::size_t i = 0; i < marks.size(); ++i)
-      CHECK(marks[i].value() == Approx(unrolled_marks[i].value()).epsilon(1e-10));
+      CHECK(marks[i].at.value() == Approx(unrolled_marks[i].at.value()).epsilon(1e-10));
     folded_blocks += folded.skipped_layers > 0;
     CHECK(folded.total.value() == Approx(unrolled.total.value()).epsilon(1e-10));
     CHECK(folded.runs == unrolled_runs);

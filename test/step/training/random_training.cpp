@@ -37,7 +37,7 @@ std::shared_ptr<const Device> stack_with(const StackProcessors& processors, Byte
 TrainingMachine catalog_machine(int lanes, double clock_multiple) {
   TrainingMachine made;
   made.cpu = device_with("xeon_e5_2630v3", Json::object());
-  made.memory = device_with("hetero_pim", {{"lanes_per_pair", lanes}, {"clock_multiple", clock_multiple}});
+  made.memory = device_with("hetero_pim", {{"lanes_per_pair", lanes}})->at_clock(clock_multiple);
   return made;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the laws of training steps run over: random nets on random machines, under every runtime policy.
+// The laws of training steps run over these: random nets on random machines, under every runtime policy.
 #include <random>
 #include <string>
 #include <vector>
@@ -48,6 +48,8 @@ struct TrainingCase {
   const TrainingGraph& graph;
   const RandomMachine& random;
   const NamedRuntime& runtime;
+
+  TrainingStep run(std::int64_t steps) const { return {graph, random.machine, runtime.policy, steps}; }
 };
 
 // Calls `law(case)` for so many nets and machines, each under all runtimes; returns how many that were.
@@ -66,7 +68,7 @@ int for_random_trainings(unsigned seed, int rounds, const Law& law) {
   return cases;
 }
 
-// What an operator's record ran as.
+// The alternative that an operator's record ran as.
 const StepGraph::Alternative& way_of(const TrainingPlan& plan, const OperatorRecord& record);
 // With nothing in its way.
 Seconds alone(const TrainingPlan& plan, const OperatorRecord& record);

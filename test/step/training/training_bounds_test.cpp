@@ -1,4 +1,4 @@
-// What no training run can beat: arithmetic over peaks, bytes over bandwidth, the longest path.
+// No training run can beat these: arithmetic over peaks, bytes over bandwidth, the longest path.
 #include <catch2/catch.hpp>
 
 #include "test/step/training/random_training.h"
@@ -9,7 +9,7 @@ using namespace weir::test;
 
 namespace {
 
-// Of all units that may do products.
+// All units that may do products reach this together.
 FlopsPerSecond peak_of(const TrainingCase& it) {
   const RuntimeUnits needs = it.runtime.policy->needs();
   const TrainingMachine& machine = it.random.machine;
@@ -27,7 +27,7 @@ TEST_CASE("training: no run does more than all units at their peaks, or moves mo
   const int cases = for_random_trainings(5, 60, [&](const TrainingCase& it) {
     CAPTURE(it.round, it.runtime.name, it.random.described);
     const std::int64_t steps = 10;
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, steps);
+    const TrainingStep step = it.run(steps);
     const TrainingRun run = step.play();
     const Seconds least = static_cast<double>(steps) * (matrix_flops(it.graph) / peak_of(it));
     CHECK(run.ends.back() >= least * (1 - 1e-9));
@@ -44,7 +44,7 @@ TEST_CASE("training: every tensor is moved once a step, and of split operators t
   const std::int64_t steps = 3;
   const int cases = for_random_trainings(6, 60, [&](const TrainingCase& it) {
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingRun run = TrainingStep(it.graph, it.random.machine, it.runtime.policy, steps).play();
+    const TrainingRun run = it.run(steps).play();
     const double once = static_cast<double>(steps) * bytes_moved(it.graph).value();
     const double patches = static_cast<double>(steps) * 8 * patch_elements_of_gradients(it.graph);
     const bool splits = it.runtime.policy->needs().fixed_function;
@@ -61,7 +61,7 @@ TEST_CASE("training: no step is shorter than the longest path of its operators",
   int paths = 0;
   const int cases = for_random_trainings(7, 60, [&](const TrainingCase& it) {
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, 4);
+    const TrainingStep step = it.run(4);
     const std::vector<OperatorRecord> trace = step.trace();
     const std::vector<Seconds> least = ends_on_longest_paths(step.plan(), trace);
     const std::vector<Seconds> ends = ends_of_steps(step.plan(), trace);

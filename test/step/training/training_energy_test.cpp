@@ -20,7 +20,7 @@ TEST_CASE("training: a longer run begins with the shorter one, and its energy an
     CAPTURE(it.round, it.runtime.name, it.random.described);
     TrainingRun before;
     for (std::int64_t steps = 1; steps <= 5; ++steps) {
-      const TrainingRun run = TrainingStep(it.graph, it.random.machine, it.runtime.policy, steps).play(false);
+      const TrainingRun run = it.run(steps).play(false);
       REQUIRE(std::ssize(run.ends) == steps);
       // A step can only hold up the one before it, whose operators it shares units with.
       for (std::int64_t i = 0; i + 1 < std::ssize(before.ends); ++i)
@@ -46,9 +46,7 @@ TEST_CASE("training: steps one by one cost as much each", "[training]") {
   for_random_trainings(18, 60, [&](const TrainingCase& it) {
     if (it.runtime.policy->operation_pipeline()) return;
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const auto run = [&](std::int64_t steps) {
-      return TrainingStep(it.graph, it.random.machine, it.runtime.policy, steps).play();
-    };
+    const auto run = [&](std::int64_t steps) { return it.run(steps).play(); };
     const TrainingRun two = run(2), three = run(3), nine = run(9);
     CHECK(nine.energy.value() ==
           Approx((two.energy + 7. * (three.energy - two.energy)).value()).epsilon(1e-9));
@@ -77,4 +75,22 @@ TEST_CASE("training: faster clocks never make steps one by one slower", "[traini
   });
   CHECK(compared > 300);
   CHECK(faster > 300);
+}
+
+TEST_CASE("training: a host that waits draws its power for the time in which it runs no operator",
+          "[training]") {
+  int waited = 0;
+  for_random_trainings(23, 30, [&](const TrainingCase& it) {
+    CAPTURE(it.round, it.runtime.name, it.random.described);
+    TrainingMachine machine = it.random.machine;
+    machine.host_waiting = Watts(7);
+    const TrainingRun run = it.run(4).play();
+    const Joules more = TrainingStep(it.graph, machine, it.runtime.policy, 4).play().energy - run.energy;
+    const RuntimeUnits units = it.runtime.policy->needs();
+    const bool waits = units.fixed_function || units.programmable;
+    const Seconds idle = waits ? run.ends.back() - run.busy.at("cpu")[0] : Seconds(0);
+    CHECK(more.value() == Approx((Watts(7) * idle).value()).epsilon(1e-6).margin(1e-9 * run.energy.value()));
+    waited += more > Joules(0);
+  });
+  CHECK(waited > 100);
 }

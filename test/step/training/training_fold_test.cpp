@@ -47,7 +47,7 @@ std::int64_t skipped_steps(const TrainingStep& step) {
 TEST_CASE("training: folded runs are runs with every step played", "[training]") {
   const int cases = for_random_trainings(11, 60, [&](const TrainingCase& it) {
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, 30);
+    const TrainingStep step = it.run(30);
     check_same(step.play(true), step.play(false));
   });
   CHECK(cases > 900);
@@ -58,7 +58,7 @@ TEST_CASE("training: a thousand folded steps are a thousand steps", "[training]"
   int without_choice = 0;
   for_random_trainings(12, 3, [&](const TrainingCase& it) {
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, 1000);
+    const TrainingStep step = it.run(1000);
     check_same(step.play(true), step.play(false));
     if (it.runtime.policy->profiles()) return;
     skipped += skipped_steps(step);

@@ -102,7 +102,7 @@ TEST_CASE("training: a split operator without recursive kernels or the pipeline 
     if (it.runtime.policy->operation_pipeline() || it.runtime.policy->recursive_kernels()) return;
     if (it.runtime.policy->needs().gpu) return;
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, 3);
+    const TrainingStep step = it.run(3);
     Seconds sum;
     for (const OperatorRecord& record : step.trace()) sum += alone(step.plan(), record);
     for (const auto& ways : step.plan().ways)

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t steps = 5;
 
-// Of one step; of all its operators but those that take no time and belong to none.
+// One step, all its operators but those that take no time and belong to none.
 struct PlayedSpan {
   Seconds start = Seconds(1e300), end;
 };
@@ -34,7 +34,7 @@ TEST_CASE("training: without the operation pipeline operators never overlap, and
   for_random_trainings(13, 60, [&](const TrainingCase& it) {
     if (it.runtime.policy->operation_pipeline()) return;
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, steps);
+    const TrainingStep step = it.run(steps);
     std::vector<OperatorRecord> trace = step.trace();
     const std::vector<PlayedSpan> spans = spans_of_steps(step.plan(), trace);
     std::ranges::stable_sort(trace, [](const auto& a, const auto& b) { return a.start < b.start; });
@@ -67,7 +67,7 @@ TEST_CASE("training: with the operation pipeline no step begins before the one b
   for_random_trainings(14, 100, [&](const TrainingCase& it) {
     if (!it.runtime.policy->operation_pipeline()) return;
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, steps);
+    const TrainingStep step = it.run(steps);
     const std::vector<PlayedSpan> spans = spans_of_steps(step.plan(), step.trace());
     for (std::size_t i = 1; i < spans.size(); ++i) {
       CHECK((i < 2 || spans[i].start >= spans[i - 2].end));

@@ -37,7 +37,7 @@ TEST_CASE("training: no operator starts before its inputs are there, in its step
   int overlaps = 0;
   const int cases = for_random_trainings(1, 60, [&](const TrainingCase& it) {
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, steps);
+    const TrainingStep step = it.run(steps);
     const std::int64_t placed = steps - (it.runtime.policy->profiles() ? 1 : 0);
     const std::size_t vertices = boost::num_vertices(it.graph.operators);
     const auto at = played(step, vertices, placed);

@@ -37,7 +37,7 @@ std::vector<Seconds> ends_on_longest_paths(const TrainingPlan& plan,
       }
       end[i][op] = begin + takes[i][op];
     }
-    steps.push_back(end[i][static_cast<std::size_t>(plan.end)]);
+    steps.push_back(end[i][static_cast<std::size_t>(plan.ends[0])]);
   }
   return steps;
 }
@@ -45,7 +45,7 @@ std::vector<Seconds> ends_on_longest_paths(const TrainingPlan& plan,
 std::vector<Seconds> ends_of_steps(const TrainingPlan& plan, const std::vector<OperatorRecord>& trace) {
   std::vector<Seconds> ends;
   for (const OperatorRecord& record : trace)
-    if (record.op == plan.end) ends.push_back(record.finish);
+    if (record.op == plan.ends[0]) ends.push_back(record.finish);
   return ends;
 }
 

@@ -13,7 +13,7 @@ TEST_CASE("training: every operator of every step runs in one place, which its p
   const int cases = for_random_trainings(15, 60, [&](const TrainingCase& it) {
     CAPTURE(it.round, it.runtime.name, it.random.described);
     const std::int64_t steps = 1 + it.round % 7;
-    const TrainingRun run = TrainingStep(it.graph, it.random.machine, it.runtime.policy, steps).play();
+    const TrainingRun run = it.run(steps).play();
     const auto vertices = static_cast<std::int64_t>(boost::num_vertices(it.graph.operators));
     std::int64_t sum = 0;
     for (const auto& [place, operators] : run.operators) {
@@ -37,7 +37,7 @@ TEST_CASE("training: a profiled step is all operators on the CPU, one by one", "
   int profiled = 0;
   for_random_trainings(16, 40, [&](const TrainingCase& it) {
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, 1);
+    const TrainingStep step = it.run(1);
     if (!it.runtime.policy->profiles()) {
       CHECK(step.profile().empty());
       return;
@@ -67,22 +67,38 @@ TEST_CASE("training: a profiled step is all operators on the CPU, one by one", "
   CHECK(profiled == 480);
 }
 
-TEST_CASE("training: without recursive kernels the host awaits each image of what the pairs do",
+TEST_CASE("training: without recursive kernels the host awaits each image of what the pairs do, or an update",
           "[training]") {
-  const std::int64_t steps = 3;
-  int awaited = 0;
+  int awaited = 0, updates = 0;
   for_random_trainings(22, 40, [&](const TrainingCase& it) {
     if (it.runtime.policy->recursive_kernels() || !it.runtime.policy->needs().fixed_function) return;
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    TrainingRun run = TrainingStep(it.graph, it.random.machine, it.runtime.policy, steps).play();
-    const auto on_pairs = static_cast<double>(run.operators[OperatorPlace::fixed_function] +
-                                              run.operators[OperatorPlace::split]);
-    const auto on_cores = static_cast<double>(run.operators[OperatorPlace::programmable]);
-    const Seconds each = it.random.machine.synchronisation;
-    const Seconds images = on_pairs * static_cast<double>(it.graph.batch) * each;
-    CHECK(run.busy.at("host")[0] >= images * (1 - 1e-9));
-    CHECK(run.busy.at("host")[0] <= (images + on_cores * each) * (1 + 1e-9));  // reshapes take nothing
-    awaited += images > Seconds(0) && it.graph.batch > 1;
+    const TrainingStep step = it.run(3);
+    const TrainingPlan& plan = step.plan();
+    double kernels = 0, on_cores = 0;
+    for (const OperatorRecord& record : step.trace()) {
+      const int v = plan.vertex_of[static_cast<std::size_t>(record.op)];
+      if (v < 0 || plan.chooser[static_cast<std::size_t>(v)] != record.op) continue;
+      const bool update = it.graph.operators[static_cast<std::size_t>(v)].phase == TrainingPhase::update;
+      switch (
+          plan.ways[static_cast<std::size_t>(v)][static_cast<std::size_t>(record.alternative)].option.place) {
+        case OperatorPlace::programmable:
+          ++on_cores;
+          break;
+        case OperatorPlace::fixed_function:
+        case OperatorPlace::split:
+          kernels += update ? 1 : static_cast<double>(it.graph.batch);
+          updates += update && it.graph.batch > 1;
+          break;
+        default:
+          break;
+      }
+    }
+    const Seconds each = it.random.machine.synchronisation, host = step.play().busy.at("host")[0];
+    CHECK(host >= kernels * each * (1 - 1e-9));
+    CHECK(host <= (kernels + on_cores) * each * (1 + 1e-9));  // reshapes take nothing
+    awaited += kernels > 0 && it.graph.batch > 1;
   });
   CHECK(awaited > 100);
+  CHECK(updates > 100);
 }

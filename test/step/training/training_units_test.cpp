@@ -32,7 +32,7 @@ TEST_CASE("training: a unit runs one operator at a time, and the pairs that oper
   int shared = 0;
   const int cases = for_random_trainings(2, 60, [&](const TrainingCase& it) {
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, steps);
+    const TrainingStep step = it.run(steps);
     const TrainingPlan& plan = step.plan();
     std::vector<std::vector<HeldChange>> held(plan.graph.units.size());
     for (const OperatorRecord& record : step.trace()) {
@@ -58,7 +58,7 @@ TEST_CASE("training: an operator on the pairs holds between what it needs and wh
   int alone_throughout = 0;
   const int cases = for_random_trainings(3, 40, [&](const TrainingCase& it) {
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, steps);
+    const TrainingStep step = it.run(steps);
     const TrainingPlan& plan = step.plan();
     if (plan.pairs < 0) return;
     double least = 0, most = 0, work = 0;
@@ -95,7 +95,7 @@ TEST_CASE("training: no unit is busy for longer than the run takes", "[training]
   int full = 0;
   const int cases = for_random_trainings(4, 40, [&](const TrainingCase& it) {
     CAPTURE(it.round, it.runtime.name, it.random.described);
-    const TrainingStep step(it.graph, it.random.machine, it.runtime.policy, 12);
+    const TrainingStep step = it.run(12);
     const TrainingRun run = step.play();
     for (const StepGraph::Unit& unit : step.plan().graph.units) {
       CAPTURE(unit.name);
