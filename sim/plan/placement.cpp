@@ -56,11 +56,13 @@ class Placer {
     for (int i = 0; i < spec.count; ++i) {
       const std::vector<Slot*> devices = find_devices(slots_, spec.device, per_replica);
       if (devices.empty()) {
+        const std::size_t left = free_devices(spec.device);
         reading_.problem(
             pointer, fmt::format("no room for replica {} of {}: it needs {} {} (tensor {} x "
-                                 "pipeline {}), the cluster has {} left",
+                                 "pipeline {}), the cluster has {} left{}",
                                  i + 1, spec.count, per_replica, spec.device.value_or("devices of one kind"),
-                                 cut.tensor, cut.pipeline, free_devices(spec.device)));
+                                 cut.tensor, cut.pipeline, left,
+                                 left < per_replica ? "" : ", and no entry of nodes as many that are alike"));
         return;
       }
       if (first.empty()) first = devices;

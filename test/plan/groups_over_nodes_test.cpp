@@ -29,7 +29,9 @@ constexpr Collective all_reduce = Collective::all_reduce;
 }  // namespace
 
 TEST_CASE("groups over nodes: as many devices in each go by level, over a rail a device") {
-  const Plan plan = read_plan(over_nodes({4, 4}, {8}), "test.json");
+  Json scenario = over_nodes({4}, {8});
+  scenario["cluster"]["nodes"][0]["count"] = 2;
+  const Plan plan = read_plan(scenario, "test.json");
   const Rank& rank = plan.replicas[0].rank;
   REQUIRE(rank.levels);
   CHECK(rank.levels->nodes == 2);
@@ -51,6 +53,17 @@ TEST_CASE("groups over nodes: an uneven one is a ring over the network, which no
   for (const double bytes : {1e3, 1e5, 1e7})
     CHECK(rank.collectives->time(all_reduce, Bytes(bytes), 4).value() ==
           Approx(make_collectives(idle, "")->time(all_reduce, Bytes(bytes), 4).value()));
+}
+
+TEST_CASE("groups over nodes: devices of two entries are no group, and the refusal says so") {
+  try {
+    read_plan(over_nodes({4, 4}, {8}), "test.json");
+    FAIL("was read");
+  } catch (const ConfigError& e) {
+    REQUIRE(e.problems().size() == 1);
+    CHECK_THAT(e.problems()[0].what,
+               Catch::EndsWith("the cluster has 8 left, and no entry of nodes as many that are alike"));
+  }
 }
 
 TEST_CASE("groups over nodes: replicas of one entry have the same share of each node, or are refused") {
