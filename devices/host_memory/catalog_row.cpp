@@ -100,7 +100,7 @@ void attend_at_peak(DimmShape& shape, const MemorySpec& memory, int ranks) {
   const auto one = RankAttention::shared(memory, {.level = shape.level});
   const DimmLevel level = shape.level;
   const BytesPerSecond peak = level == DimmLevel::channel ? memory.peak() / ranks : one->peak();
-  shape.stored = memory.peak();
+  shape.stored = shape.read = memory.peak();
   shape.head = [peak, level](std::int64_t query_heads, std::int64_t head_dim) {
     const Bytes token(static_cast<double>(2 * 2 * head_dim) * reads_of(level, query_heads));
     return RankAttention::Affine{Seconds(0), token / peak, Joules(0), Joules(0)};
@@ -110,6 +110,7 @@ void attend_at_peak(DimmShape& shape, const MemorySpec& memory, int ranks) {
 void attend_by_commands(DimmShape& shape, const MemorySpec& memory, const DimmPimOptions& options) {
   const auto one = RankAttention::shared(memory, options);
   shape.stored = one->store_bandwidth();
+  shape.read = one->bus_bandwidth();
   shape.head = [one](std::int64_t query_heads, std::int64_t head_dim) {
     return one->attention(query_heads, head_dim);
   };
@@ -140,6 +141,7 @@ std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& jso
   spec.peak = [](DataType) { return FlopsPerSecond(0); };
   spec.own().capacity = Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"));
   spec.own().bandwidth = static_cast<double>(shape.channels) * memory.peak();
+  spec.own().sustained = static_cast<double>(shape.channels) * shape.read;
   spec.units = {{shape.level == DimmLevel::channel ? "host_cpu" : "ranksets",
                  {KernelKind::decode_attention, KernelKind::copy},
                  {},

@@ -17,6 +17,7 @@ struct DimmShape {
   int ranks_in_channel = 1;          // of one rankset: a request's tokens go round them
   BytesPerSecond channel_bandwidth;  // of a channel's bus, nominal
   BytesPerSecond stored;             // keys and values into a channel, re-layout included
+  BytesPerSecond read;               // by the host's processor, from a channel
   // One KV head of a request, with the query heads that share it, on one rank.
   std::function<RankAttention::Affine(std::int64_t query_heads, std::int64_t head_dim)> head;
 };

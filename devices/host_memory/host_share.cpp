@@ -26,6 +26,7 @@ HostShare share_of_host(const Device& device, const DeviceSpec& memory, int devi
   Memory& share = spec.memories.back();
   share.capacity = memory.own().capacity / devices;
   share.bandwidth = bus;
+  if (share.sustained) share.sustained = *share.sustained / devices;
   share.kept_for = kept_for;
   share.of_host = true;
   spec.power.idle += memory.power.idle / devices;

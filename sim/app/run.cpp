@@ -141,7 +141,7 @@ int run(const RunArguments& arguments) {
   Interruption::check();
   const RunResult& result = *played.served;
   const Metrics metrics = measure(result, scenario.slo);
-  const FinishedTraining training{plan, played.trained, &played.alone};
+  const FinishedTraining training{plan, played.trained, &played.alone, &played.served_alone};
   const FinishedRun finished{plan, result, metrics, plan.training.empty() ? nullptr : &training};
   write_results(directory, finished, arguments, started);
   Interruption::check();

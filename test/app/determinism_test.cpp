@@ -26,7 +26,8 @@ TEST_CASE("weir run: every shipped scenario gives the same bytes twice, with an 
   const ScratchDirectory scratch;
   int ran = 0;
   for (const fs::path& scenario : test::shipped_scenarios()) {
-    if (scenario.parent_path().filename() == "bench") continue;  // long
+    if (scenario.parent_path().filename() == "bench" || scenario.string().ends_with("hermes/openr1.json"))
+      continue;  // long; and the latter is hermes/sharegpt with longer answers
     INFO(scenario.string());
     const bool trains = read_json_file(scenario).value("kind", "") == "training";
     for (const char* actors : {"devices", "groups"}) {

@@ -1,54 +1,13 @@
 // Laws of training jobs beside replicas: with nothing in common each is what it is alone; with links or a
 // memory in common bytes are conserved, neither is faster than alone, and nothing carries more than it can.
 #include <catch2/catch.hpp>
-#include <map>
 
-#include "sim/app/child_process.h"
-#include "sim/app/play.h"
+#include "test/training/mixed_run.h"
 
 using namespace weir;
+using namespace weir::test;
 
 namespace {
-
-struct Ended {                          // what a child tells
-  std::vector<double> requests, steps;  // seconds: finished, by request; ended, by step of the first job
-  double lost_by_steps = 0;             // of replicas
-  double measured_from = 0;             // what links carry is counted from then on
-  std::map<std::string, std::pair<double, double>> links;  // carried bytes, and what they could have
-};
-
-std::string play_in_child(const Json& scenario) {
-  const Plan plan = read_plan(scenario, "test.json");
-  const Played played = play(plan, {});
-  Json told = {{"requests", Json::array()}, {"steps", Json::array()}, {"links", Json::object()}};
-  for (const RequestRecord& record : played.served->requests)
-    told["requests"].push_back(record.finished.value());
-  if (!played.trained.empty())
-    for (const Seconds end : played.trained[0].run.ends) told["steps"].push_back(end.value());
-  told["start"] = played.served->start.value();
-  told["lost"] = played.served->lost_to_others.value();
-  for (const LinkUsage& link : played.served->links)
-    told["links"][link.name] = {link.carried.value(), (link.bandwidth * played.served->end).value()};
-  return told.dump();
-}
-
-Ended played(const Json& scenario) {
-  Ended ended;
-  in_children(
-      1, 1, [&](std::size_t) { return play_in_child(scenario); },
-      [&](std::size_t, ChildResult child) {
-        INFO(scenario.dump());
-        REQUIRE(child.error == "");
-        const Json told = parse_json(child.output, "a child");
-        ended.requests = told["requests"].get<std::vector<double>>();
-        ended.steps = told["steps"].get<std::vector<double>>();
-        ended.lost_by_steps = told["lost"];
-        ended.measured_from = told["start"];
-        for (const auto& [name, link] : told["links"].items()) ended.links[name] = {link[0], link[1]};
-        return true;
-      });
-  return ended;
-}
 
 // Two nodes of four H100, a CPU and DIMMs that hold KV caches.
 Json chat(const Json& replicas, double requests_per_s) {
@@ -88,34 +47,6 @@ Json with_job(Json scenario, const char* job) {
   return scenario;
 }
 
-Json without_job(Json scenario) {
-  scenario.erase("training");
-  return scenario;
-}
-
-double furthest(const std::vector<double>& a, const std::vector<double>& b) {
-  REQUIRE(a.size() == b.size());
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
-}
-
-std::vector<double> alone(const Json& scenario) {
-  std::vector<double> ends;
-  const Plan plan = read_plan(scenario, "test.json");
-  const std::vector<TrainingResult> trained = train(plan);
-  for (const Seconds end : trained.at(0).run.ends) ends.push_back(end.value());
-  return ends;
-}
-
-double sum(const std::vector<double>& values) {
-  double all = 0;
-  for (const double value : values) all += value;
-  return all;
-}
-
-constexpr double two_ns = 2e-9;
-
 }  // namespace
 
 TEST_CASE("beside replicas: with nothing in common both are what they are alone, within 2 ns", "[engine]") {
@@ -129,13 +60,13 @@ TEST_CASE("beside replicas: with nothing in common both are what they are alone,
         R"({"model": "dcgan", "steps": 2000, "runtime": {"kind": "gpu_only"}})"}) {
     CAPTURE(job);
     const Json scenario = with_job(inside, job);
-    const Ended both = played(scenario), served = played(without_job(scenario));
+    const MixedRun both = mixed_run(scenario), served = mixed_run(without_jobs(scenario));
     CHECK(furthest(both.requests, served.requests) <= two_ns);
-    const std::vector<double> trained = alone(scenario);
-    REQUIRE(both.steps.size() == trained.size());
+    const std::vector<double> trained = steps_alone(scenario).at(0), steps = both.steps.at(0);
+    REQUIRE(steps.size() == trained.size());
     for (std::size_t i = 0; i < trained.size(); ++i) {
-      const double before = i > 0 ? trained[i - 1] : 0, began = i > 0 ? both.steps[i - 1] : 0;
-      CHECK(std::abs((both.steps[i] - began) - (trained[i] - before)) <= two_ns);
+      const double before = i > 0 ? trained[i - 1] : 0, began = i > 0 ? steps[i - 1] : 0;
+      CHECK(std::abs((steps[i] - began) - (trained[i] - before)) <= two_ns);
     }
     CHECK(both.lost_by_steps == 0);
   }
@@ -149,18 +80,16 @@ TEST_CASE("beside replicas: a network in common slows both, and carries the byte
   spread["serving"]["replicas"][0]["parallelism"]["tensor"] = 2;
   spread["serving"]["replicas"][1]["parallelism"]["tensor"] = 2;
   spread["cluster"]["nodes"][0]["devices"][0]["count"] = 3;
-  const Ended both = played(spread), served = played(without_job(spread));
-  const std::vector<double> trained = alone(spread);
-  REQUIRE(both.steps.size() == trained.size());
-  for (std::size_t i = 0; i < trained.size(); ++i) CHECK(both.steps[i] >= trained[i] - two_ns);
+  const MixedRun both = mixed_run(spread), served = mixed_run(without_jobs(spread));
+  const std::vector<double> trained = steps_alone(spread).at(0), steps = both.steps.at(0);
+  REQUIRE(steps.size() == trained.size());
+  for (std::size_t i = 0; i < trained.size(); ++i) CHECK(steps[i] >= trained[i] - two_ns);
   CHECK(sum(both.requests) > sum(served.requests));
-  CHECK(both.steps.back() > trained.back() + 1e-3);
-  CHECK(both.steps.back() < both.requests.back());
+  CHECK(steps.back() > trained.back() + 1e-3);
+  CHECK(steps.back() < both.requests.back());
   // Over a link between the nodes: what hand-overs send alone, and the steps' gradients.
   const TrainingJob job = read_plan(spread, "test.json").training.at(0);
-  REQUIRE(both.measured_from < both.steps[0]);
-  const double steps = 150 - both.measured_from / both.steps[0];  // each sends evenly
-  const double gradients = steps * job.all_steps().plan().reduced[0].value();
+  const double gradients = steps_counted(both, 0) * job.all_steps().plan().reduced[0].value();
   int compared = 0;
   for (const auto& [name, link] : both.links) {
     CAPTURE(name);
@@ -188,15 +117,15 @@ TEST_CASE("beside replicas: a host's memory in common slows both", "[engine]") {
         parse_json(R"([{"kind": "h100_sxm"}, {"kind": "host_dimm", "memory_channels": 2},
                        {"kind": "xeon_e5_2630v3"}])",
                    "devices");
-    const Ended both = played(scenario), served = played(without_job(scenario));
-    const std::vector<double> trained = alone(scenario);
-    REQUIRE(both.steps.size() == trained.size());
+    const MixedRun both = mixed_run(scenario), served = mixed_run(without_jobs(scenario));
+    const std::vector<double> trained = steps_alone(scenario).at(0), steps = both.steps.at(0);
+    REQUIRE(steps.size() == trained.size());
     for (std::size_t i = 0; i < trained.size(); ++i)
-      CHECK(both.steps[i] >= trained[i] - two_ns * static_cast<double>(i + 1));
+      CHECK(steps[i] >= trained[i] - two_ns * static_cast<double>(i + 1));
     CHECK(sum(both.requests) > sum(served.requests));
     CHECK(both.lost_by_steps > 0.1);
     CHECK(served.lost_by_steps == 0);
-    lost_by_jobs += both.steps.back() - trained.back();
+    lost_by_jobs += steps.back() - trained.back();
     const auto& [carried, capacity] = both.links.at("node0.memory");
     CHECK(carried <= capacity);
   }

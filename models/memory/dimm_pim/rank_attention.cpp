@@ -155,6 +155,10 @@ JoulesPerByte RankAttention::store_energy() const {
   return JoulesPerByte(2 * write.energy.value() + stream(StreamKind::read).energy.value());
 }
 
+BytesPerSecond RankAttention::bus_bandwidth() const {
+  return options_.level == DimmLevel::channel ? sharing() * reached(1) : stream(StreamKind::read).rate;
+}
+
 BytesPerSecond RankAttention::peak() const {
   if (options_.level != DimmLevel::bank) return memory_.peak() / sharing();
   const DramOrganisation& o = memory_.organisation;

@@ -49,6 +49,9 @@ class RankAttention {
   BytesPerSecond store_bandwidth() const;
   JoulesPerByte store_energy() const;
 
+  // The host's processor streams over the channel's bus so fast.
+  BytesPerSecond bus_bandwidth() const;
+
   // The level reads so fast if only bursts take time, and K and V so fast in long contexts.
   BytesPerSecond peak() const;
   BytesPerSecond reached(std::int64_t head_dim) const;

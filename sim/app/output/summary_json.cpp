@@ -146,6 +146,13 @@ void add_benchmark(Json& s, const Scenario& scenario, const Metrics& m) {
 
 }  // namespace
 
+Json headline(const Json& summary) {
+  Json chosen = Json::object();
+  for (const auto& [name, value] : summary.items())
+    if (name == "duration" || name.ends_with("_throughput") || name.ends_with("_ms")) chosen[name] = value;
+  return chosen;
+}
+
 Json summary_json(const FinishedRun& run) {
   const Metrics& m = run.metrics;
   Json s;
@@ -187,7 +194,9 @@ Json summary_json(const FinishedRun& run) {
                          {"longest", beyond.requests > 0 ? Json(beyond.longest) : Json(nullptr)},
                          {"positions", run.plan.scenario.model.positions}};
   if (run.training) {
+    const Json* alone = run.training->served_alone;
     s["training"] = training_jobs_json(*run.training);
+    s["without_training"] = alone && !alone->is_null() ? *alone : headline(s);
     s["lost_to_training_s"] = run.result.lost_to_others.value();
   }
   s["iterations"] = run.result.iterations;

@@ -5,6 +5,7 @@
 
 #include "sim/app/output/bottleneck.h"
 #include "sim/app/output/text_grid.h"
+#include "sim/app/output/training/training_writers.h"
 #include "sim/app/output/writers.h"
 
 namespace weir {
@@ -75,6 +76,19 @@ void latencies(Table& table, const Metrics& m) {
     table.line(fmt::format("  {:<12}{:>13}{:>13}{:>13}{:>13}", name, shown(d->mean), shown(d->p50),
                            shown(d->p90), shown(d->p99)));
   table.line("");
+}
+
+// The worst of a hundred, which a job beside the replicas moves first.
+void without_training(Table& table, const FinishedRun& run) {
+  const Json* alone = run.training ? run.training->served_alone : nullptr;
+  if (!alone || alone->is_null()) return;
+  const auto value = [&](const char* name) {
+    const Json& number = (*alone)[name];
+    return number.is_number() ? shown(number.get<double>()) : "-";
+  };
+  table.row("No training",
+            fmt::format("p99 TTFT {} ms, TPOT {} ms, ITL {} ms; {} output tok/s", value("p99_ttft_ms"),
+                        value("p99_tpot_ms"), value("p99_itl_ms"), value("output_throughput")));
 }
 
 struct KindTotals {  // of all devices of one kind
@@ -171,6 +185,7 @@ std::string summary_table(const FinishedRun& run, bool styled, std::size_t width
   table.title(run.plan.scenario.name);
   requests(table, run);
   latencies(table, run.metrics);
+  without_training(table, run);
   devices(table, run);
   prefetches(table, run.result);
   neurons(table, run.result);

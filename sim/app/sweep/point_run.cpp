@@ -61,7 +61,7 @@ Json simulate_point(const Json& document, const std::string& file, const SloTarg
   const RunResult& result = *played.served;
   if (result.stopped) throw std::runtime_error(words_of_stop(result));
   const Metrics metrics = measure(result, plan.scenario.slo);
-  const FinishedTraining training{plan, played.trained, &played.alone};
+  const FinishedTraining training{plan, played.trained, &played.alone, &played.served_alone};
   Json summary = summary_json({plan, result, metrics, plan.training.empty() ? nullptr : &training});
   add_ratios(summary, result);
   if (slo) {

@@ -146,7 +146,7 @@ NodeWires wire_node(const NodeSpec& spec, int index, const NetworkSpec& network,
   // The host reaches the network over a slot like its devices'.
   wires.nic = link(root, name + ".nic", spec.devices.front().device->spec().host_bandwidth, pcie_latency);
   if (spec.host_memory)
-    wires.memory = link(root, name + ".memory", spec.host_memory->spec().own().bandwidth, Seconds(0));
+    wires.memory = link(root, name + ".memory", spec.host_memory->spec().own().reached(), Seconds(0));
   return wires;
 }
 

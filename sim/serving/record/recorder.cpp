@@ -59,7 +59,6 @@ Recorder::Recorder(const Workload& workload, std::optional<Seconds> sample_perio
     result_.requests[i].request = workload.requests[i];
   result_.warmup_requests = workload.warmup_requests;
   result_.notes = workload.notes;
-  if (warmup_ == 0) start_ = Seconds(0);
   if (spans) request_tracks_.emplace(result_);
 }
 

@@ -1,5 +1,6 @@
 // What the recorder hears of a server's steps: busy devices, bytes of collectives, boxes on tracks.
 #include "sim/serving/server/server.h"
+#include "sim/serving/server/stages.h"
 
 namespace weir {
 
@@ -8,6 +9,8 @@ void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, 
   recorder_.busy(stages_[stage].device, start, end, cost);
   if (const auto& collectives = stages_[stage].collectives)
     collectives->carried(iteration.shape, cost, start, end);
+  if (cluster_.shared && !stages_[stage].links.empty())
+    cluster_.traffic->carried(step_flows(stages_[stage], cost), start, end);
   if (!recorder_.wants_spans()) return;
   const char* kind = iteration.shape.prefill_tokens == 0 ? "decode"
                      : iteration.shape.decodes == 0      ? "prefill"

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <numeric>
 #include <span>
 
@@ -102,6 +103,11 @@ Json job_json(const TrainingJob& job, const TrainingResult& result) {
 
 }  // namespace
 
+Seconds lost_to_replicas(const TrainingResult& result, Seconds alone) {
+  constexpr double nanosecond = 1e-9;  // what files are rounded to; below is rounding
+  return Seconds(std::round((result.run.ends.back() - alone).value() / nanosecond) * nanosecond + 0.0);
+}
+
 std::vector<BusyUnit> busy_units(const TrainingResult& result) {
   const Seconds duration = result.run.ends.back();
   std::vector<BusyUnit> units;
@@ -131,7 +137,7 @@ Json training_jobs_json(const FinishedTraining& training) {
     if (!training.alone) continue;
     const Seconds alone = (*training.alone)[i];
     jobs.back()["alone_duration"] = alone.value();
-    jobs.back()["lost_s"] = (training.jobs[i].run.ends.back() - alone).value();
+    jobs.back()["lost_s"] = lost_to_replicas(training.jobs[i], alone).value();
   }
   return jobs;
 }

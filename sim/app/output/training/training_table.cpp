@@ -51,8 +51,9 @@ std::string training_table(const FinishedTraining& training, bool styled, std::s
     row("Busy", utilisations(result));
     row("Energy", fmt::format("{} J above idle", shown(job.machine.copies * result.run.energy.value())));
     if (!training.alone) continue;
-    const double alone = (*training.alone)[i].value();
-    row("Lost", fmt::format("{} s to replicas, of {} s alone", shown(seconds - alone), shown(alone)));
+    const Seconds alone = (*training.alone)[i];
+    row("Lost", fmt::format("{} s to replicas, of {} s alone", shown(lost_to_replicas(result, alone).value()),
+                            shown(alone.value())));
   }
   return text;
 }

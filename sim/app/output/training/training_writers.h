@@ -15,6 +15,7 @@ struct FinishedTraining {
   const Plan& plan;
   const std::vector<TrainingResult>& jobs;
   const std::vector<Seconds>* alone = nullptr;  // beside replicas: each job's time with the cluster to itself
+  const Json* served_alone = nullptr;           // and headline() of theirs without the jobs, or null
 };
 
 struct BusyUnit {
@@ -23,6 +24,9 @@ struct BusyUnit {
   double utilisation = 0;
 };
 std::vector<BusyUnit> busy_units(const TrainingResult& result);
+
+// By how much later its last step ended than with the cluster to itself.
+Seconds lost_to_replicas(const TrainingResult& result, Seconds alone);
 
 // The times of the steps of a job, in ms; the profiled one among them. Where steps overlap, a step takes from
 // the end of the one before to its own.
