@@ -73,6 +73,16 @@ TEST_CASE("weir run: who serves and trains leaves the files of both, and what ea
     CHECK(job["lost_s"].get<double>() > 0.1);
     CHECK(job["duration"].get<double>() ==
           Approx(job["alone_duration"].get<double>() + job["lost_s"].get<double>()));
+    Json without = read_json_file(shipped(std::string("training/") + name + "_beside_training.json"));
+    without.erase("training");
+    write_file(scratch / "without.json", without.dump());
+    REQUIRE(run_weir({"run", "without.json", "--out", "without"}, {.folder = scratch.path()}).code == 0);
+    const Json alone = read_json_file(scratch / "without/summary.json");
+    CHECK(summary["without_training"]["p99_tpot_ms"] < summary["p99_tpot_ms"]);
+    for (const auto& [metric, value] : summary["without_training"].items()) {
+      INFO(metric);
+      CHECK(value == alone[metric]);
+    }
   }
 }
 
