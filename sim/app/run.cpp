@@ -42,6 +42,8 @@ Plan plan_of(const RunArguments& arguments) {
 }
 
 void check_detailed(const Scenario& scenario) {
+  if (!scenario.serves())
+    throw ConfigError("--save-detailed", "", "expected a scenario that serves requests");
   std::int64_t tokens = 0;
   for (const Request& request : scenario.workload.requests) tokens += request.output_tokens;
   if (tokens > most_detailed_tokens)
@@ -90,36 +92,42 @@ void tell_none_completed(const Metrics& metrics) {
              metrics.rejected, metrics.unfinished);
 }
 
-int run_training(const Plan& plan, const RunArguments& arguments,
-                 std::chrono::steady_clock::time_point started) {
-  if (arguments.detailed)
-    throw ConfigError("--save-detailed", "", "expected a scenario that serves requests");
-  const Interruption interruption;
-  const std::filesystem::path stem = std::filesystem::path(plan.scenario.file).stem();
-  ResultDirectory directory(arguments.out ? std::filesystem::path(*arguments.out) : "out" / stem);
-  if (arguments.figures) require_gnuplot();
-  if (!arguments.quiet) tell(plan.scenario.notes);
-  const Played played = play(plan, {});
-  Interruption::check();
-  const FinishedTraining finished{plan, played.trained};
+void write_results(ResultDirectory& directory, const FinishedTraining& finished,
+                   const RunArguments& arguments, std::chrono::steady_clock::time_point started) {
   write_training_steps_csv(directory.file("training_steps.csv"), finished);
   if (arguments.timeline) write_training_timeline(directory.file("timeline.json"), finished);
   write_file(directory.file("summary.json"), training_summary_json(finished).dump(2) + "\n");
   if (arguments.figures) draw_training_figures(directory, finished);
   write_file(directory.file("performance.json"), performance_json(started, RunResult{}).dump(2) + "\n");
-  Interruption::check();
-  directory.commit();
-  if (arguments.quiet) return exit_done;
-  tell_removed(directory.removed());
-  fmt::print("{}", training_table(finished, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
-  fmt::print(stderr, "results in {}\n", directory.place().string());
-  return exit_done;
+}
+
+Played play_with_progress(const Plan& plan, const RunArguments& arguments, const Interruption& interruption) {
+  ProgressBar bar(!arguments.quiet && plan.scenario.serves());
+  return play(plan, {.timeline = arguments.timeline,
+                     .token_gaps = arguments.detailed,
+                     .progress = [&](const Progress& p) { show(bar, p); },
+                     .interrupted = &interruption.flag()});
+}
+
+int tell_result(const FinishedRun& run, const RunArguments& arguments) {
+  const RunResult& result = run.result;
+  const int code = run.metrics.completed > 0 && !result.stopped ? exit_done : exit_incomplete;
+  if (result.stopped)
+    fmt::print(stderr, "weir: {}\n", words_of_stop(result));
+  else if (code == exit_incomplete)
+    tell_none_completed(run.metrics);
+  if (arguments.quiet) return code;
+  tell(result.notes);
+  tell(placement_warning(result));
+  if (arguments.timeline) tell(left_out_of_timeline(result));
+  if (result.out_of_time && !result.stopped) tell({"stopped at simulated_time_limit_s"});
+  fmt::print("{}", summary_table(run, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
+  return code;
 }
 
 int run(const RunArguments& arguments) {
   const auto started = std::chrono::steady_clock::now();
   const Plan plan = plan_of(arguments);
-  if (!plan.scenario.serves()) return run_training(plan, arguments, started);
   const Scenario& scenario = plan.scenario;
   if (arguments.detailed) check_detailed(scenario);
   const Interruption interruption;  // from here on there is something to tidy up
@@ -129,36 +137,24 @@ int run(const RunArguments& arguments) {
   if (!arguments.quiet) tell(scenario.notes);
   if (scenario.collective_flows && !arguments.quiet) tell(flows_warning(estimate_time(plan)));
   Interruption::check();
-
-  const Played played = [&] {
-    ProgressBar bar(!arguments.quiet);
-    const RunOptions options{.timeline = arguments.timeline,
-                             .token_gaps = arguments.detailed,
-                             .progress = [&](const Progress& p) { show(bar, p); },
-                             .interrupted = &interruption.flag()};
-    return play(plan, options);
-  }();
+  const Played played = play_with_progress(plan, arguments, interruption);
   Interruption::check();
-  const RunResult& result = *played.served;
-  const Metrics metrics = measure(result, scenario.slo);
-  const FinishedTraining training{plan, played.trained, &played.alone, &played.served_alone};
-  const FinishedRun finished{plan, result, metrics, plan.training.empty() ? nullptr : &training};
-  write_results(directory, finished, arguments, started);
+  const FinishedTraining training{plan, played.trained, scenario.serves() ? &played.alone : nullptr,
+                                  &played.served_alone};
+  const FinishedTraining* const trained = plan.training.empty() ? nullptr : &training;
+  std::optional<Metrics> metrics;
+  if (played.served) metrics = measure(*played.served, scenario.slo);
+  if (metrics)
+    write_results(directory, FinishedRun{plan, *played.served, *metrics, trained}, arguments, started);
+  else
+    write_results(directory, training, arguments, started);
   Interruption::check();
   directory.commit();
-  const int code = metrics.completed > 0 && !result.stopped ? exit_done : exit_incomplete;
-  if (result.stopped)
-    fmt::print(stderr, "weir: {}\n", words_of_stop(result));
-  else if (code == exit_incomplete)
-    tell_none_completed(metrics);
+  if (!arguments.quiet) tell_removed(directory.removed());
+  const int code = metrics ? tell_result({plan, *played.served, *metrics, trained}, arguments)
+                           : static_cast<int>(exit_done);
   if (arguments.quiet) return code;
-  tell_removed(directory.removed());
-  tell(result.notes);
-  tell(placement_warning(result));
-  if (arguments.timeline) tell(left_out_of_timeline(result));
-  if (result.out_of_time && !result.stopped) tell({"stopped at simulated_time_limit_s"});
-  fmt::print("{}", summary_table(finished, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
-  if (finished.training)
+  if (trained)
     fmt::print("{}", training_table(training, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
   fmt::print(stderr, "results in {}\n", directory.place().string());
   return code;
