@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Fits GEMMs of engines' kernel libraries to the tables in WEIR_REFERENCE/kernels/engines and prints the constants
+"""Fits GEMMs and all-reduces of engines' kernel libraries to the tables in WEIR_REFERENCE/kernels/engines and prints the constants
 with their errors, bin by bin of tokens. Every second shape of weights is fitted, the others judge. Analysis only; see
 README.md beside this file.
 
-    WEIR_REFERENCE=DIR python3 docs/calibration/engines.py [GPU_ENGINE ...]
+    WEIR_REFERENCE=DIR python3 docs/calibration/engines.py [GPU_ENGINE ...] [all_reduce]
 """
 import csv
 import glob
@@ -63,7 +63,30 @@ def by_tokens(model, m, t):
     return ", ".join(parts)
 
 
+# Below these sizes, in MiB, an engine's one-shot and its two-shot kernels, NCCL above: where the tables have their steps.
+OWN = {("trtllm", 2): (16, 16), ("trtllm", 4): (0.0625, 16), ("trtllm", 8): (0.5, 16),
+       ("sglang", 2): (8, 8), ("sglang", 4): (0.5, 16), ("sglang", 8): (0.25, 16)}
+
+
+def all_reduces(gpu):
+    for (engine, devices), (one, two) in OWN.items():
+        name = glob.glob(os.path.join(TABLES, "%s__comm_%s_*_custom_allreduce.csv.gz" % (gpu, engine)))[-1]
+        with gzip.open(name, "rt") as file:
+            rows = [r for r in csv.DictReader(file) if int(r["num_gpus"]) == devices and "eager" not in r["kernel_source"]]
+        size, t = np.array([[2 * float(r["message_size"]), 1e-3 * float(r["latency"])] for r in rows]).T
+        for kind, low, high in [("one_shot", 1 / 256, one), ("two_shot", one, two)]:
+            i = (size >= low * 2**20) & (size < high * 2**20)
+            if i.sum() < 2:
+                continue
+            model = lambda p: p[0] * 1e-6 + size[i] / (p[1] * 1e9)
+            p = fit(model, [[5, 100]], [1, 1], [30, 1000], t[i])
+            print('%s %s {"library": "%s", "devices": %d, "alpha_us": %.2f, "gb_per_s": %.1f, "below_mib": %g}  %s' % (
+                gpu, kind, engine, devices, p[0], p[1], high, error(model(p), t[i])))
+
+
 def main(wanted):
+    if "all_reduce" in wanted:
+        return all_reduces("h100_sxm")
     for gpu in ("h100_sxm", "h200_sxm"):
         for engine in ("vllm", "trtllm", "sglang"):
             if wanted and "%s_%s" % (gpu, engine) not in wanted:
