@@ -81,11 +81,11 @@ void override_cpu(Json& row, Params& params) {
 
 class Cpu final : public Device {
  public:
-  Cpu(DeviceSpec spec, FlopsPerSecond products, RatesByType product_rates, RatesByType input_rates)
+  Cpu(DeviceSpec spec, FlopsPerSecond products, RatesByType of_products, RatesByType of_inputs)
       : spec_(std::move(spec)),
         products_(products),
-        product_rates_(std::move(product_rates)),
-        input_rates_(std::move(input_rates)) {}
+        product_rates_(std::move(of_products)),
+        input_rates_(std::move(of_inputs)) {}
 
   const DeviceSpec& spec() const override { return spec_; }
 

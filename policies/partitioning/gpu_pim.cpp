@@ -102,7 +102,7 @@ class GpuPim final : public PartitioningPolicy {
                        copy("onload", {Copy::Way::back, query}, Rows::decodes, transfer_unit(host)),
                        copy("store", {Copy::Way::out, token}, Rows::prompt_tokens, host.memory)};
     for (const int in_host : {offload, decodes, onload, store})
-      parts.operators[in_host].channels.last = host.channels;
+      parts.operators[static_cast<std::size_t>(in_host)].channels.last = host.channels;
     parts.operators[decodes].each_member = true;
     parts.operators[store].each_member = transfers_.concurrent;
     if (transfers_.concurrent) parts.operators[offload].member = 0, parts.operators[onload].member = 1;

@@ -26,8 +26,8 @@ struct DeviceGroup {  // devices of one kind in one node
   std::optional<int> only = {};  // the one of the group that it is of; otherwise of all
 
   // Null: that one of them is always there, at its own speed.
-  const Availability* availability_of(int device) const {
-    return availability.always() || (only && *only != device) ? nullptr : &availability;
+  const Availability* availability_of(int member) const {
+    return availability.always() || (only && *only != member) ? nullptr : &availability;
   }
 };
 

@@ -49,7 +49,7 @@ void PlayedStep::place(const StageStep& step, const StageGraph& placed) {
     for (const auto v : boost::make_iterator_range(boost::vertices(part.operators))) {
       if (elsewhere[v]) continue;
       if (differs_by_layer(part.operators[v])) {
-        Layered& layered = by_layer_.emplace_back(part.operators[v], part.times);
+        Layered& layered = by_layer_.emplace_back(Layered{part.operators[v], part.times, {}});
         for (const StageStep::Chain& chain : step.chains)
           layered.index.push_back(chain[p] + static_cast<int>(v));
         continue;

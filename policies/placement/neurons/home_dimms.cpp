@@ -7,7 +7,7 @@ namespace weir {
 
 void HomeDimms::deal(Bytes neuron, std::span<const std::uint32_t> hottest_first, NeuronSites& sites) {
   std::vector<std::uint32_t> order(hottest_first.begin(), hottest_first.end());
-  std::ranges::stable_partition(order, [&](std::uint32_t i) { return !sites.on_gpu[i]; });
+  std::stable_partition(order.begin(), order.end(), [&](std::uint32_t i) { return !sites.on_gpu[i]; });
   std::vector<std::uint8_t> emptiest_first(filled_.size());
   std::iota(emptiest_first.begin(), emptiest_first.end(), std::uint8_t{0});
   std::ranges::stable_sort(emptiest_first, [&](auto a, auto b) { return filled_[a] < filled_[b]; });
