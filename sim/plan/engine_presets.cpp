@@ -30,7 +30,8 @@ struct Preset {
 // two and four A100s its decode of OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0, whatever the
 // batch (simdistserve/estimators/profile_data/profiler-a100-80g.vllm.json): 50 to 53 us a kernel. The others
 // are fitted to its two published runs of OPT-13B (sim/studies/validation/distserve.cpp), request by request.
-// sglang: ESTIMATE, as trtllm, which hides its scheduling likewise.
+// sglang: ESTIMATE, as trtllm, which hides its scheduling likewise; prompts are launched as of vllm_v0,
+// PyTorch's modules being what they were.
 const std::vector<Preset> presets = {
     {"vllm_v1", "vLLM 0.8 and later: CUDA graphs, scheduler in a process of its own", 500, 20, "vllm"},
     {.name = "vllm_v0",
@@ -43,7 +44,14 @@ const std::vector<Preset> presets = {
      .graphs = "none",
      .launch_us = 51},
     {"trtllm", "TensorRT-LLM: C++ runtime, overlapped scheduling", 300, 15, "trtllm"},
-    {"sglang", "SGLang: overlapped scheduling, CUDA graphs of decodes", 300, 15, "sglang"},
+    {.name = "sglang",
+     .summary = "SGLang: overlapped scheduling, CUDA graphs of decodes",
+     .per_step_us = 300,
+     .per_sequence_us = 15,
+     .library = "sglang",
+     .graphs = "padded",
+     .graphs_of_prompts = false,
+     .launch_us = 50},
     {"ideal", "no host time at all, plain ring collectives", 0, 0, ""},
 };
 
@@ -61,7 +69,17 @@ CudaGraphs read_graphs(Params& params, const Preset& preset) {
                                     {1}, preset.most_rows);
   graphs.prompts = params.flag({"cuda_graph_prompts", "Steps with prompts run as graphs as well."},
                                preset.graphs_of_prompts);
+  if (params.has("cuda_graph_max_rows") && graphs.sizes != CudaGraphs::Sizes::padded)
+    params.note("cuda_graph_max_rows", "is not used: with \"cuda_graphs\": \"padded\" it would be");
+  if (params.has("cuda_graph_prompts") && graphs.sizes == CudaGraphs::Sizes::none)
+    params.note("cuda_graph_prompts", "is not used: no step runs as a CUDA graph");
   return graphs;
+}
+
+void note_unused_launches(Params& params, const CudaGraphs& graphs) {
+  if (graphs.sizes != CudaGraphs::Sizes::every || !graphs.prompts) return;
+  for (const char* key : {"launch_us", "eager_step_us"})
+    if (params.has(key)) params.note(key, "is not used: every step runs as a CUDA graph");
 }
 
 }  // namespace
@@ -111,6 +129,7 @@ EngineOverhead read_engine(Params params) {
       not_negative, preset.eager_step_us);
   engine.launch = params.quantity<Seconds>({"launch_us", "The same for each of its kernels."}, not_negative,
                                            preset.launch_us);
+  note_unused_launches(params, engine.graphs);
   engine.small_kernels = params.quantity<Seconds>(
       {"small_kernels_us",
        "Time a layer of kernels that no operator stands for: writing keys and values "
