@@ -37,7 +37,7 @@ TEST_CASE("engine keys: each stands in for what the preset has, and for nothing 
   CHECK(preset.per_prompt > Seconds(0));
   CHECK(preset.graphs.sizes == CudaGraphs::Sizes::none);
   const EngineOverhead prompts = engine_of({{"kind", "vllm_v0"}, {"prompt_overhead_us", 7}});
-  CHECK(prompts.per_prompt == Seconds(7e-6));
+  CHECK(prompts.per_prompt.value() == Approx(7e-6));
   CHECK(prompts.per_step == preset.per_step);
   CHECK(prompts.per_sequence == preset.per_sequence);
   CHECK(prompts.launch == preset.launch);
@@ -45,7 +45,7 @@ TEST_CASE("engine keys: each stands in for what the preset has, and for nothing 
 
 TEST_CASE("engine keys: the time of a step alone stands for all of the host's time between steps") {
   const EngineOverhead engine = engine_of({{"kind", "vllm_v0"}, {"step_overhead_us", 100}});
-  CHECK(engine.per_step == Seconds(1e-4));
+  CHECK(engine.per_step.value() == Approx(1e-4));
   CHECK(engine.per_sequence == Seconds(0));
   CHECK(engine.per_prompt == Seconds(0));
   CHECK(engine.workers_per_step == Seconds(0));

@@ -161,6 +161,38 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("engine: a run of steps that the timeline plays is those steps, on both sides of the floor",
+          "[engine]") {
+  Rank rank = replica_on("l2_npu", "hccs_mesh", "");
+  const Json preserve = {{"kind", "preserve"}};
+  Reading reading("test");
+  rank.prefetch = make_from(prefetch_policies(), Params(reading, preserve), {"kind", "which"});
+  const std::int64_t steps = 2000;
+  const auto at = [](std::int64_t step) { return decodes(16, 1000 + step); };
+  const auto model_with = [&](Seconds floor) {
+    rank.engine = eager(floor, Seconds(0));
+    const StageGraph stage = build_stage(catalog_model("llama3-8b"), {}, {8, 1, 1}, 0);
+    return std::make_unique<StepModel>(rank, place(rank, stage), false);
+  };
+  const auto bare = model_with(Seconds(0));
+  REQUIRE_FALSE(bare->serial());
+  const Seconds host = Seconds(1e-4) + 16. * Seconds(1e-6);
+  const Seconds first = bare->step({at(0)}).time - host, last = bare->step({at(steps)}).time - host;
+  for (const double where : {-0.5, 0.4, 2.}) {
+    const auto model = model_with(first + where * (last - first));
+    std::vector<StepRun> runs;
+    for (std::int64_t covered = 0; covered < steps;)
+      covered += model->decode_run({at(covered)}, steps - covered, runs);
+    StepCost lines, one_by_one;
+    for (const StepRun& run : runs) lines += run.total(run.steps);
+    for (std::int64_t step = 0; step < steps; ++step) one_by_one += model->step({at(step)});
+    CAPTURE(where, runs.size());
+    check_near(lines.time, one_by_one.time);
+    check_near(lines.host_bound, one_by_one.host_bound);
+    check_near(lines.energy, one_by_one.energy);
+  }
+}
+
 TEST_CASE("engine: each chunk of a prompt costs its host time once", "[engine]") {
   EngineOverhead engine = without_launches();
   const Prompt prompt(64);
