@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "sim/plan/scenario_parts.h"
 
@@ -41,7 +42,7 @@ const std::vector<Preset> presets = {
      .library = "vllm",
      .pipelined_chunks = false,
      .per_prompt_us = 27000,
-     .graphs = "none",
+     .graphs = "off",
      .launch_us = 51},
     {"trtllm", "TensorRT-LLM: C++ runtime, overlapped scheduling", 300, 15, "trtllm"},
     {.name = "sglang",
@@ -57,29 +58,31 @@ const std::vector<Preset> presets = {
 
 const Choices<CudaGraphs::Sizes> graph_sizes = {{"every_size", CudaGraphs::Sizes::every},
                                                 {"padded", CudaGraphs::Sizes::padded},
-                                                {"none", CudaGraphs::Sizes::none}};
+                                                {"off", CudaGraphs::Sizes::none}};
 
 CudaGraphs read_graphs(Params& params, const Preset& preset) {
   CudaGraphs graphs;
   graphs.sizes = params.choice({"cuda_graphs",
                                 "Which steps run as CUDA graphs: of every_size; padded up to 1, 2, 4 or a "
-                                "multiple of 8 rows; none. The others launch kernel after kernel."},
+                                "multiple of 8 rows; off: none does. The others launch kernel after kernel."},
                                graph_sizes, preset.graphs);
   graphs.most_rows = params.integer({"cuda_graph_max_rows", "Tokens of the largest batch that is padded."},
                                     {1}, preset.most_rows);
   graphs.prompts = params.flag({"cuda_graph_prompts", "Steps with prompts run as graphs as well."},
                                preset.graphs_of_prompts);
-  if (params.has("cuda_graph_max_rows") && graphs.sizes != CudaGraphs::Sizes::padded)
+  // What a resolved scenario says of a preset is no news.
+  if (graphs.most_rows != preset.most_rows && graphs.sizes != CudaGraphs::Sizes::padded)
     params.note("cuda_graph_max_rows", "is not used: with \"cuda_graphs\": \"padded\" it would be");
-  if (params.has("cuda_graph_prompts") && graphs.sizes == CudaGraphs::Sizes::none)
+  if (graphs.prompts != preset.graphs_of_prompts && graphs.sizes == CudaGraphs::Sizes::none)
     params.note("cuda_graph_prompts", "is not used: no step runs as a CUDA graph");
   return graphs;
 }
 
-void note_unused_launches(Params& params, const CudaGraphs& graphs) {
-  if (graphs.sizes != CudaGraphs::Sizes::every || !graphs.prompts) return;
-  for (const char* key : {"launch_us", "eager_step_us"})
-    if (params.has(key)) params.note(key, "is not used: every step runs as a CUDA graph");
+void note_unused_launches(Params& params, const EngineOverhead& engine, const Preset& preset) {
+  if (engine.graphs.sizes != CudaGraphs::Sizes::every || !engine.graphs.prompts) return;
+  for (const auto& [key, time, preset_us] : {std::tuple{"launch_us", engine.launch, preset.launch_us},
+                                             {"eager_step_us", engine.eager_step, preset.eager_step_us}})
+    if (time != Seconds(1e-6 * preset_us)) params.note(key, "is not used: every step runs as a CUDA graph");
 }
 
 }  // namespace
@@ -129,7 +132,7 @@ EngineOverhead read_engine(Params params) {
       not_negative, preset.eager_step_us);
   engine.launch = params.quantity<Seconds>({"launch_us", "The same for each of its kernels."}, not_negative,
                                            preset.launch_us);
-  note_unused_launches(params, engine.graphs);
+  note_unused_launches(params, engine, preset);
   engine.small_kernels = params.quantity<Seconds>(
       {"small_kernels_us",
        "Time a layer of kernels that no operator stands for: writing keys and values "

@@ -35,7 +35,7 @@ Json random_arrivals(Random& random) {
 // Of its own dice, so that what else a seed stands for stays.
 Json random_graphs(unsigned seed) {
   Random random(seed + 1000);
-  return {{"cuda_graphs", pick<std::string>(random, {"every_size", "padded", "none"})},
+  return {{"cuda_graphs", pick<std::string>(random, {"every_size", "padded", "off"})},
           {"cuda_graph_max_rows", pick(random, {16, 512})},
           {"cuda_graph_prompts", pick(random, {true, false})},
           {"eager_step_us", pick(random, {0, 2000})},
