@@ -161,7 +161,7 @@ std::shared_ptr<const CollectiveModel> make_collectives(const LinkSpec& links, c
   if (library == "tree") return std::make_shared<Tree>(links);
   if (library == "one_shot") return std::make_shared<OneShot>(links);
   if (library == "two_shot") return std::make_shared<TwoShot>(links);
-  if (library != "" && library != "nccl" && library != "vllm" && library != "trtllm")
+  if (library != "" && library != "nccl" && library != "vllm" && library != "trtllm" && library != "sglang")
     throw std::out_of_range("no collective library " + library);
   if (library.empty() || !links.measured) return plain(links);
   return std::make_shared<MeasuredCollectives>(links.measured, library != "nccl", plain(links));

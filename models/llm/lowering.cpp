@@ -52,7 +52,7 @@ std::int64_t rows_of(const Operator& op, const BatchShape& batch) {
       return tokens;
     }
     default:
-      return batch.tokens();
+      return batch.rows();
   }
 }
 

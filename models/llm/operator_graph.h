@@ -120,6 +120,7 @@ struct StageGraph {
   };
   std::vector<Early> early = {};
   std::vector<Operator> windows = {};  // the collectives that prefetches run beside
+  std::int64_t layers = 0;             // of the model, however parts run them
 };
 
 // All of its operators, as long as it lives.

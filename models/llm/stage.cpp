@@ -147,6 +147,7 @@ StageGraph build_stage(const Architecture& model, const Precision& precision, co
   const auto make = [&](const LayerKind& layer) { return OperatorMaker{model, layer, precision, sharding}; };
   const std::span<const LayerKind> layers = layers_of_stage(model, sharding, stage);
   StageGraph graph;
+  graph.layers = static_cast<std::int64_t>(layers.size());
   if (stage == 0) graph.parts.push_back({"prologue", prologue(make(layers.front()))});
   for (const LayerRun& run : runs_of(layers)) {
     OperatorGraph block;

@@ -30,8 +30,10 @@ struct BatchShape {
   std::span<const DecodeContext> contexts;  // one a decode; empty unless there are several channels
   const NeuronLoads* neurons = nullptr;     // where activations are sparse
   std::int64_t sequences = 0;  // rows of the LM head: decodes plus prompts that end in this iteration
+  std::int64_t padding = 0;    // rows of no request, which fill up what the engine runs
 
-  std::int64_t tokens() const { return prefill_tokens + decodes; }  // rows of every GEMM of a block
+  std::int64_t tokens() const { return prefill_tokens + decodes; }
+  std::int64_t rows() const { return tokens() + padding; }  // of every GEMM of a block
 };
 
 }  // namespace weir

@@ -51,6 +51,7 @@ class WeightsInHost final : public PartitioningPolicy {
   StageGraph fetched(const StageGraph& placed, Bytes room, int link) const {
     StageGraph stage;
     stage.weights = placed.weights;
+    stage.layers = placed.layers;
     Bytes layers{}, most{};
     for (const Part& part : placed.parts)
       if (is_layer(part)) layers += static_cast<double>(part.times) * weights_of(part.operators);

@@ -11,7 +11,13 @@ struct Preset {
   const char *name, *summary;
   double per_step_us, per_sequence_us;
   const char* library;
-  bool pipelined_chunks;  // vLLM v0 binds a sequence to one micro-batch (virtual engine) of the pipeline
+  bool pipelined_chunks = true;  // vLLM v0 binds a sequence to one micro-batch of the pipeline
+  double per_prompt_us = 0;
+  double workers_per_step_us = 0, workers_per_sequence_us = 0;
+  const char* graphs = "every_size";
+  int most_rows = 512;  // vLLM's largest (vllm/config.py)
+  bool graphs_of_prompts = true;
+  double eager_step_us = 0, launch_us = 0, small_kernels_us = 0;
 };
 
 // per_step: what shows of scheduler, input preparation and launches beside the kernels. per_sequence: what
@@ -19,14 +25,62 @@ struct Preset {
 // trtllm: the least mean TPOT error over every second of its servers in AIConfigurator's silicon_sample.csv.
 // vllm_v1: ESTIMATE. 500 us is near what its vLLM servers there fit (600); 20 us a sequence lies between them
 // (50 to 80 us: they sort logits for top-p and stream over HTTP) and the RTX servers whose clients call the
-// engine in its own process (about none). vllm_v0: ESTIMATE, its scheduler runs between steps (1.4-4 ms a
-// step at batch 8-64 on A100, Vidur's CPU overhead profiles).
+// engine in its own process (about none).
+// vllm_v0: vLLM 0.2 to 0.4 with engine and worker in Ray actors, as DistServe ran it. A kernel's launch: on
+// two and four A100s its decode of OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0, whatever the
+// batch (simdistserve/estimators/profile_data/profiler-a100-80g.vllm.json): 50 to 53 us a kernel. The others
+// are fitted to its two published runs of OPT-13B (sim/studies/validation/distserve.cpp), request by request.
+// sglang: ESTIMATE, as trtllm, which hides its scheduling likewise; prompts are launched as of vllm_v0,
+// PyTorch's modules being what they were.
 const std::vector<Preset> presets = {
-    {"vllm_v1", "vLLM 0.8 and later: CUDA graphs, scheduler in a process of its own", 500, 20, "vllm", true},
-    {"vllm_v0", "vLLM up to 0.7: the scheduler runs between steps", 1500, 20, "vllm", false},
-    {"trtllm", "TensorRT-LLM: C++ runtime, overlapped scheduling", 300, 15, "trtllm", true},
-    {"ideal", "no host time at all, plain ring collectives", 0, 0, "", true},
+    {"vllm_v1", "vLLM 0.8 and later: CUDA graphs, scheduler in a process of its own", 500, 20, "vllm"},
+    {.name = "vllm_v0",
+     .summary = "vLLM 0.2 to 0.4: no CUDA graphs, Python and Ray between steps",
+     .per_step_us = 4500,
+     .per_sequence_us = 370,
+     .library = "vllm",
+     .pipelined_chunks = false,
+     .per_prompt_us = 27000,
+     .graphs = "none",
+     .launch_us = 51},
+    {"trtllm", "TensorRT-LLM: C++ runtime, overlapped scheduling", 300, 15, "trtllm"},
+    {.name = "sglang",
+     .summary = "SGLang: overlapped scheduling, CUDA graphs of decodes",
+     .per_step_us = 300,
+     .per_sequence_us = 15,
+     .library = "sglang",
+     .graphs = "padded",
+     .graphs_of_prompts = false,
+     .launch_us = 50},
+    {"ideal", "no host time at all, plain ring collectives", 0, 0, ""},
 };
+
+const Choices<CudaGraphs::Sizes> graph_sizes = {{"every_size", CudaGraphs::Sizes::every},
+                                                {"padded", CudaGraphs::Sizes::padded},
+                                                {"none", CudaGraphs::Sizes::none}};
+
+CudaGraphs read_graphs(Params& params, const Preset& preset) {
+  CudaGraphs graphs;
+  graphs.sizes = params.choice({"cuda_graphs",
+                                "Which steps run as CUDA graphs: of every_size; padded up to 1, 2, 4 or a "
+                                "multiple of 8 rows; none. The others launch kernel after kernel."},
+                               graph_sizes, preset.graphs);
+  graphs.most_rows = params.integer({"cuda_graph_max_rows", "Tokens of the largest batch that is padded."},
+                                    {1}, preset.most_rows);
+  graphs.prompts = params.flag({"cuda_graph_prompts", "Steps with prompts run as graphs as well."},
+                               preset.graphs_of_prompts);
+  if (params.has("cuda_graph_max_rows") && graphs.sizes != CudaGraphs::Sizes::padded)
+    params.note("cuda_graph_max_rows", "is not used: with \"cuda_graphs\": \"padded\" it would be");
+  if (params.has("cuda_graph_prompts") && graphs.sizes == CudaGraphs::Sizes::none)
+    params.note("cuda_graph_prompts", "is not used: no step runs as a CUDA graph");
+  return graphs;
+}
+
+void note_unused_launches(Params& params, const CudaGraphs& graphs) {
+  if (graphs.sizes != CudaGraphs::Sizes::every || !graphs.prompts) return;
+  for (const char* key : {"launch_us", "eager_step_us"})
+    if (params.has(key)) params.note(key, "is not used: every step runs as a CUDA graph");
+}
 
 }  // namespace
 
@@ -49,10 +103,38 @@ EngineOverhead read_engine(Params params) {
       {"sequence_overhead_us",
        "The same for each sequence of the batch; by default the preset's, none beside step_overhead_us."},
       not_negative);
+  const auto prompt = params.quantity_or_null<Seconds>(
+      {"prompt_overhead_us", "The same for each prompt, or chunk of one, that the step computes."},
+      not_negative);
+  const auto workers_step = params.quantity_or_null<Seconds>(
+      {"worker_step_overhead_us",
+       "More a step where the replica has several devices, and a worker process each; by default the "
+       "preset's, none beside step_overhead_us."},
+      not_negative);
+  const auto workers_sequence = params.quantity_or_null<Seconds>(
+      {"worker_sequence_overhead_us", "Likewise more for each sequence of the batch."}, not_negative);
+  const auto us = [&](double preset_us) { return Seconds(step ? 0 : preset_us * 1e-6); };
   EngineOverhead engine{.kind = kind,
-                        .per_step = step.value_or(Seconds(preset.per_step_us * 1e-6)),
-                        .per_sequence = sequence.value_or(Seconds(step ? 0 : preset.per_sequence_us * 1e-6)),
+                        .per_step = step.value_or(us(preset.per_step_us)),
+                        .per_sequence = sequence.value_or(us(preset.per_sequence_us)),
+                        .per_prompt = prompt.value_or(us(preset.per_prompt_us)),
+                        .workers_per_step = workers_step.value_or(us(preset.workers_per_step_us)),
+                        .workers_per_sequence = workers_sequence.value_or(us(preset.workers_per_sequence_us)),
                         .library = preset.library};
+  engine.graphs = read_graphs(params, preset);
+  engine.eager_step = params.quantity<Seconds>(
+      {"eager_step_us",
+       "Host time of a step that runs as no CUDA graph; its kernels run meanwhile, and the "
+       "longer of the two counts."},
+      not_negative, preset.eager_step_us);
+  engine.launch = params.quantity<Seconds>({"launch_us", "The same for each of its kernels."}, not_negative,
+                                           preset.launch_us);
+  note_unused_launches(params, engine.graphs);
+  engine.small_kernels = params.quantity<Seconds>(
+      {"small_kernels_us",
+       "Time a layer of kernels that no operator stands for: writing keys and values "
+       "into the cache, quantising."},
+      not_negative, preset.small_kernels_us);
   engine.pipelined_chunks = params.flag(
       {"pipelined_chunks",
        "With several stages: a prompt's next chunk may enter the pipeline before the one before has left it; "

@@ -133,7 +133,7 @@ class Placer {
             .partitioning = spec.partitioning,
             .placement = spec.placement,
             .prefetch = spec.prefetch,
-            .engine = spec.engine};
+            .engine = spec.engine.on(spec.parallelism.tensor * spec.parallelism.pipeline)};
   }
 
   bool join_host_memory(ReplicaPlan& replica, const NodeSpec& node, const std::string& pointer) {

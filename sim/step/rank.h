@@ -12,16 +12,9 @@
 #include "policies/partitioning/partitioning.h"
 #include "policies/placement/placement.h"
 #include "policies/prefetch/prefetch.h"
+#include "sim/step/engine_cost.h"
 
 namespace weir {
-
-struct EngineOverhead {  // host time of one step beside the kernels
-  std::string kind;
-  Seconds per_step;
-  Seconds per_sequence;          // not paid on a profiled device, whose tables time the sampler
-  std::string library;           // of its kernels and collectives; "": the device's own, and plain rings
-  bool pipelined_chunks = true;  // a prompt's next chunk may follow the one before into the pipeline
-};
 
 struct Rank {
   std::shared_ptr<const Device> on;

@@ -16,6 +16,11 @@ StepCost& StepCost::operator+=(const StepCost& o) {
   return *this;
 }
 
+void StepCost::wait_for_host(Seconds late) {
+  host_bound += late;
+  time += late;
+}
+
 StepCost& StepCost::stretch(double factor) {
   for (Seconds* part : {&time, &compute_bound, &memory_bound, &link_bound, &host_bound})
     *part = factor * *part;

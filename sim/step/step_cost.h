@@ -22,6 +22,7 @@ struct StepCost {
   std::array<Seconds, most_units> busy{};  // by unit of the device; the mean of its members
 
   StepCost& operator+=(const StepCost& other);
+  void wait_for_host(Seconds time);
   // The same work in `factor` times the time.
   StepCost& stretch(double factor);
   friend StepCost operator*(double k, const StepCost& cost);

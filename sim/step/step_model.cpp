@@ -66,6 +66,17 @@ class GrowingWork {
   bool whole_if_faster_;
 };
 
+// Steps take no less than `floor`; the run ends where they begin to take longer, or no longer do.
+StepRun no_sooner(StepRun run, Seconds floor) {
+  const Seconds late = floor - run.first.time, slope = run.slope.time;
+  const double until = slope == Seconds(0) ? 0 : std::ceil(late / slope);
+  if (until > 0 && until < static_cast<double>(run.steps)) run.steps = static_cast<std::int64_t>(until);
+  if (late < Seconds(0) || (late == Seconds(0) && slope >= Seconds(0))) return run;
+  run.first.wait_for_host(late);
+  run.slope.wait_for_host(-1. * slope);
+  return run;
+}
+
 // The longer one's causes count too: once they change, it may be the shorter one.
 PlayedCost shorter(const PlayedCost& a, const PlayedCost& b) {
   const bool first = a.cost.time <= b.cost.time;
@@ -88,10 +99,14 @@ StepModel::StepModel(const Rank& rank, const StageGraph& placed, bool collective
                 : op.rows == Rows::sequences ? sequence_ops_
                                              : token_ops_;
     ops.push_back({op, times});
+    launches_ += times;
     serial_ =
         serial_ && !differs_by_layer(op) && (!follows_contexts(op) || op.kind() == KernelKind::attention);
   });
   serial_ = serial_ && !placed.of_decodes;
+  const Seconds small = static_cast<double>(placed.layers) * engine_.small_kernels;
+  small_kernels_.time = small_kernels_.memory_bound = small;
+  if (!token_ops_.empty()) small_kernels_.busy[static_cast<std::size_t>(token_ops_.front().op.unit)] = small;
   if (collectives_elsewhere_ && !serial_)
     throw std::invalid_argument("collectives cannot be played as flows where operators overlap");
 }
@@ -117,16 +132,25 @@ const StepCost& StepModel::by_rows(std::vector<StepCost>& memo, const PlacedOps&
 }
 
 StepCost StepModel::without_attention(const BatchShape& batch) const {
-  StepCost cost = by_rows(token_memo_, token_ops_, batch.tokens(), batch);
+  StepCost cost = by_rows(token_memo_, token_ops_, batch.rows(), batch);
   cost += by_rows(sequence_memo_, sequence_ops_, batch.sequences, batch);
-  const Seconds host = host_time(batch);
-  cost.host_bound += host;
-  cost.time += host;
+  cost += small_kernels_;
+  cost.wait_for_host(host_time(batch));
   return cost;
 }
 
 Seconds StepModel::host_time(const BatchShape& batch) const {
-  return engine_.per_step + static_cast<double>(batch.sequences) * engine_.per_sequence;
+  return engine_.host_time(batch);
+}
+
+// Before the host's own time. Each of several chains launches its kernels.
+PlayedCost StepModel::no_sooner_than_host(PlayedCost played, const BatchShape& batch, double chains) const {
+  const Seconds floor = engine_.floor(batch, chains * launches_);
+  if (floor <= Seconds(0)) return played;
+  const Seconds late = floor - played.cost.time;
+  played.causes = 2 * played.causes + (late > Seconds(0));
+  if (late > Seconds(0)) played.cost.wait_for_host(late);
+  return played;
 }
 
 StepCost StepModel::step(const StepWork& work) const {
@@ -134,6 +158,8 @@ StepCost StepModel::step(const StepWork& work) const {
   StepCost cost = without_attention(work.whole);
   for (const Placed& placed : attention_ops_)
     cost += attributed(kernel(placed.op, work.whole), placed.op, placed.times);
+  if (const Seconds floor = engine_.floor(work.whole, launches_); floor > Seconds(0))
+    cost.wait_for_host(std::max(Seconds(0), floor + host_time(work.whole) - cost.time));
   return cost;
 }
 
@@ -163,16 +189,17 @@ PlayedStep& StepModel::interleaved(const StepWork& work) const {
 
 PlayedCost StepModel::played(const StepWork& work, bool causes) const {
   PlayedCost played;
-  if (!work.sub_batches.empty()) played = interleaved(work).cost(work.sub_batches, causes);
+  if (!work.sub_batches.empty())
+    played = no_sooner_than_host(interleaved(work).cost(work.sub_batches, causes), work.whole, 2);
   if (work.sub_batches.empty() || work.whole_if_faster) {
-    const PlayedCost one = whole(work).cost({&work.whole, 1}, causes);
+    const PlayedCost one = no_sooner_than_host(whole(work).cost({&work.whole, 1}, causes), work.whole, 1);
     if (work.sub_batches.empty())
       played = one;
     else
       played = shorter(played, one);
   }
-  played.cost.host_bound = host_time(work.whole);
-  played.cost.time += played.cost.host_bound;
+  played.cost += small_kernels_;
+  played.cost.wait_for_host(host_time(work.whole));
   return played;
 }
 
@@ -238,7 +265,8 @@ StepRun StepModel::affine_run(const BatchShape& batch, std::int64_t steps) const
     run.slope += attributed(slope, placed.op, placed.times);
     run.steps = std::min(run.steps, attention.steps);
   }
-  return run;
+  const Seconds floor = engine_.floor(batch, launches_);
+  return floor > Seconds(0) ? no_sooner(run, floor + host_time(batch)) : run;
 }
 
 std::vector<StepModel::CollectiveCall> StepModel::collectives(const BatchShape& batch) const {

@@ -54,6 +54,7 @@ class StepModel {
                           const BatchShape& batch) const;
   StepCost without_attention(const BatchShape& batch) const;
   Seconds host_time(const BatchShape& batch) const;
+  PlayedCost no_sooner_than_host(PlayedCost played, const BatchShape& batch, double chains) const;
   StepRun affine_run(const BatchShape& batch, std::int64_t steps) const;
   PlayedCost played(const StepWork& work, bool causes) const;
   std::int64_t play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
@@ -68,6 +69,8 @@ class StepModel {
   std::shared_ptr<const Device> device_;
   EngineOverhead engine_;
   bool collectives_elsewhere_;
+  double launches_ = 0;  // of a step
+  StepCost small_kernels_;
   struct Played {  // one batch, and two side by side: made when the first of them come
     std::unique_ptr<PlayedStep> whole, interleaved;
   };

@@ -41,6 +41,7 @@ class ActiveWeightsInHost final : public PartitioningPolicy {
     const StageGraph placed = rest_->place(std::move(stage), units);
     StageGraph prompts;
     prompts.weights = weights_of(placed, neurons);
+    prompts.layers = placed.layers;
     Bytes load{};
     for (const NeuronBlock block : neuron_blocks)
       load += static_cast<double>(neurons.count[block]) * bytes_per_neuron(neurons.kernels[block]);

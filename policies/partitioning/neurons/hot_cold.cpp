@@ -40,6 +40,7 @@ class HotCold final : public PartitioningPolicy {
   // Every layer a layer ahead; once all have run, what was on the device before comes back.
   static StageGraph streamed(const StageGraph& placed, int link, const StageGraph::Weights& weights) {
     StageGraph stage;
+    stage.layers = placed.layers;
     for (const Part& part : placed.parts) {
       const Bytes load = weights_of(part.operators);
       if (load > Bytes(0))

@@ -241,6 +241,7 @@ void Replica::carry_out(Seconds now, Iteration& iteration) {
   if (batch_.interleaving != Interleaving::none) iteration.sub_batches.resize(2);
   compute(batch_.slices, iteration);
   if (!batch_.preempted.empty()) remove_marked();
+  iteration.shape.padding = spec_->engine.graphs.padding(iteration.shape);
   point(iteration.shape, iteration.parts);
   for (std::size_t half = 0; half < iteration.sub_batches.size(); ++half)
     point(iteration.sub_batches[half], iteration.sub_batch_parts[half]);

@@ -70,6 +70,25 @@ Json server_scenario(const MeasuredServer& s) {
               {"warmup_requests", s.concurrency}}}}}};
 }
 
+// What was simulated, a line a server, for whoever wants one of them again or fits what engines cost
+// (docs/calibration/servers.py).
+void write_scenarios(const ReproduceOptions& options, const std::vector<MeasuredServer>& servers,
+                     const std::vector<Case>& cases) {
+  OutputFile file(options.files / "servers.jsonl");
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    const MeasuredServer& s = servers[i];
+    file.text(Json{{"group", s.group()},
+                   {"engine", s.engine},
+                   {"model", s.model},
+                   {"ttft_ms", s.ttft_ms},
+                   {"tpot_ms", s.tpot_ms},
+                   {"scenario", cases[i].scenario}}
+                  .dump() +
+              "\n");
+  }
+  file.close();
+}
+
 void write_points(const ReproduceOptions& options, const std::vector<MeasuredServer>& servers,
                   const std::vector<CaseResult>& results) {
   OutputFile points(options.files / "servers.csv");
@@ -94,6 +113,7 @@ void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& ro
   for (const MeasuredServer& s : servers)
     cases.push_back({fmt::format("{} {}+{} x{}", s.group(), s.input_tokens, s.output_tokens, s.concurrency),
                      server_scenario(s)});
+  write_scenarios(options, servers, cases);
   const std::vector<CaseResult> results = run_cases(cases, options);
   std::map<std::string, MeanError> tpot, ttft;
   std::string failures;
@@ -140,6 +160,7 @@ std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options)
   add_servers(options, rows);
   add_kernels(options, rows);
   add_traces(options, rows);
+  add_distserve(options, rows);
   add_peers(options, rows);
   add_dram(options, rows);
   add_pim(options, rows);
