@@ -233,7 +233,8 @@ TEST_CASE("attention in waves: a tile too many costs a wave, and a long decode b
 
 TEST_CASE("attention: exponents of a pair cost as elements of its head, whatever the head") {
   const Roof roof{FlopsPerSecond(1e15), BytesPerSecond(3e12), 132};
-  AttentionEfficiency plain{.grid = AttentionGrid::persistent};
+  AttentionEfficiency plain;
+  plain.grid = AttentionGrid::persistent;
   plain.prefill.packed_heads = true;
   AttentionEfficiency exponents = plain;
   exponents.prefill.softmax_elements = 64;
