@@ -91,6 +91,8 @@ class Device {
   // tensor-parallel degree or without one of its layers), or "" if it can. Ask before anything runs: cost()
   // assumes that it can. Communication is among them; rows and batches do not count.
   virtual std::string cannot_run(std::span<const KernelWork> /*all*/) const { return ""; }
+  // Which of these were not measured under the device's library, and what stands in for them; "" if none.
+  virtual std::string stand_ins(std::span<const KernelWork> /*all*/) const { return ""; }
 };
 
 // The kinds a scenario may name, each an embedded catalog JSON, or the path of a file like those; reads
