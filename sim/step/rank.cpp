@@ -40,6 +40,12 @@ std::string Rank::cannot_run(const StageGraph& placed) const {
   return why.empty() && placed.of_decodes ? cannot_run(*placed.of_decodes) : why;
 }
 
+std::vector<std::string> Rank::analytic_layers(const StageGraph& placed) const {
+  std::vector<KernelWork> all;
+  for (const Operator* op : operators_of(placed)) all.push_back(lowered(*op, {}));
+  return on->analytic_layers(all);
+}
+
 std::vector<int> kv_memories_of(const DeviceSpec& device, bool spare) {
   std::vector<int> found;
   for (std::size_t m = 0; m < device.memories.size(); ++m)
