@@ -42,6 +42,14 @@ class Gpu final : public Device {
     return nullptr;
   }
 
+  std::shared_ptr<const Device> in_bursts() const override {
+    if (shape_.sustained_compute == 1) return nullptr;
+    GpuShape burst = shape_;
+    burst.sustained_compute = 1;
+    return std::make_shared<Gpu>(spec_, burst, libraries_,
+                                 static_cast<std::size_t>(&kernels_ - libraries_->data()));
+  }
+
   KernelCost cost(const KernelWork& work, int) const override {
     if (const auto* attention = whole_attention(work))
       return with_energy(spec_,

@@ -37,4 +37,16 @@ std::string to_string(DataType type) {
   return entry(type).name;
 }
 
+std::optional<DataType> data_type_named(std::string_view name) {
+  for (const TypeEntry& known : types)
+    if (name == known.name) return known.type;
+  return {};
+}
+
+std::string data_type_names() {
+  std::string names;
+  for (const TypeEntry& known : types) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  return names;
+}
+
 }  // namespace weir

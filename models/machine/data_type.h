@@ -2,7 +2,9 @@
 // Types of numbers that machines calculate in and memories hold.
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace weir {
 
@@ -16,6 +18,8 @@ inline constexpr std::array<DataType, data_types> all_data_types = {
     DataType::int4, DataType::fp4,  DataType::mxfp4, DataType::fp8_block};
 double bytes_per_element(DataType type);  // scales of blocks included
 std::string to_string(DataType type);
+std::optional<DataType> data_type_named(std::string_view name);
+std::string data_type_names();  // of all, for messages
 
 // bf16 and fp16: what PIM calculates in.
 inline bool sixteen_bits(DataType type) {

@@ -48,6 +48,10 @@ std::string Rank::stand_ins(const StageGraph& placed) const {
   return on->stand_ins(works_of(placed));
 }
 
+std::vector<std::string> Rank::analytic_layers(const StageGraph& placed) const {
+  return on->analytic_layers(works_of(placed));
+}
+
 std::vector<int> kv_memories_of(const DeviceSpec& device, bool spare) {
   std::vector<int> found;
   for (std::size_t m = 0; m < device.memories.size(); ++m)
