@@ -41,10 +41,8 @@ class Gpu final : public Device {
 
   KernelCost cost(const KernelWork& work, int) const override {
     if (const auto* attention = whole_attention(work))
-      return with_energy(
-          spec_,
-          attention_cost(kernels_.attention, half_roof(), shape_.l2, attention_shape(*attention), work.batch),
-          DataType::bf16);
+      return with_attention_energy(spec_, attention_cost(kernels_.attention, half_roof(), shape_.l2,
+                                                         attention_shape(*attention), work.batch));
     if (work.rows == 0 && !work.as<Attention>()) return {};
     if (const auto* neurons = work.as<Neurons>())
       return work.neurons.empty() ? KernelCost{} : active(*neurons, work);
@@ -67,8 +65,7 @@ class Gpu final : public Device {
   AffineKernelCost decode_attention(const KernelWork& work, int) const override {
     const AttentionShape shape = attention_shape(std::get<Attention>(work.kernel));
     AffineKernelCost affine = decode_attention_cost(kernels_.attention, half_roof(), shape, work.batch);
-    affine.first = with_energy(spec_, affine.first, DataType::bf16);
-    affine.slope = with_energy(spec_, affine.slope, DataType::bf16);
+    for (KernelCost* cost : {&affine.first, &affine.slope}) *cost = with_attention_energy(spec_, *cost);
     return affine;
   }
 

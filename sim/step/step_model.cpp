@@ -79,6 +79,7 @@ StepModel::StepModel(const Rank& rank, const StageGraph& placed, bool collective
       placed_(placed),
       device_(rank.on),
       engine_(rank.engine),
+      limit_(rank.on->spec()),
       collectives_elsewhere_(collectives_elsewhere),
       with_prompts_{std::make_unique<PlayedStep>(rank, placed, 1), nullptr},
       serial_(with_prompts_.whole->serial()) {
@@ -134,7 +135,7 @@ StepCost StepModel::step(const StepWork& work) const {
   StepCost cost = without_attention(work.whole);
   for (const Placed& placed : attention_ops_)
     cost += attributed(kernel(placed.op, work.whole), placed.op, placed.times);
-  return cost;
+  return limit_.kept(cost);
 }
 
 // Half of the operators of a stage beside host memory are for prompts, which few steps have.
@@ -161,7 +162,16 @@ PlayedStep& StepModel::interleaved(const StepWork& work) const {
   return *step;
 }
 
+// Clocks are a cause like any other.
 PlayedCost StepModel::played(const StepWork& work, bool causes) const {
+  PlayedCost played = played_at_full_clocks(work, causes);
+  const int level = limit_.level(played.cost);
+  played.cost = limit_.at(level, played.cost);
+  played.causes = (lowest_clock_level + 1) * played.causes + static_cast<std::uint64_t>(level);
+  return played;
+}
+
+PlayedCost StepModel::played_at_full_clocks(const StepWork& work, bool causes) const {
   PlayedCost played;
   if (!work.sub_batches.empty()) played = interleaved(work).cost(work.sub_batches, causes);
   if (work.sub_batches.empty() || work.whole_if_faster) {
@@ -184,9 +194,11 @@ std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
   std::vector<OperatorSpan> spans =
       split ? interleaved(work).operators(work.sub_batches) : whole(work).operators({&work.whole, 1});
   const Seconds host = host_time(work.whole);
+  const StepCost full = played_at_full_clocks(work, false).cost;
+  const double slower = full.time > host ? (limit_.kept(full).time - host) / (full.time - host) : 1;
   for (OperatorSpan& span : spans) {
-    span.start += host;
-    span.finish += host;
+    span.start = host + slower * span.start;
+    span.finish = host + slower * span.finish;
   }
   return spans;
 }
@@ -238,7 +250,7 @@ StepRun StepModel::affine_run(const BatchShape& batch, std::int64_t steps) const
     run.slope += attributed(slope, placed.op, placed.times);
     run.steps = std::min(run.steps, attention.steps);
   }
-  return run;
+  return limit_.kept(run);
 }
 
 std::vector<StepModel::CollectiveCall> StepModel::collectives(const BatchShape& batch) const {

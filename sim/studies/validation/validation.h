@@ -10,6 +10,7 @@ void add_kernels(const ReproduceOptions& options,
                  std::vector<ReproducedRow>& rows);  // analytic kernels against measured ones
 void add_traces(const ReproduceOptions& options,
                 std::vector<ReproducedRow>& rows);  // real vLLM runs, by request
+void add_power(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // watts of servers
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // Vidur's runs
 void add_dram(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);   // DRAMsim3's cases
 void add_pim(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);    // NewtonSim's cases
