@@ -52,10 +52,9 @@ class Gpu final : public Device {
 
   KernelCost cost(const KernelWork& work, int) const override {
     if (const auto* attention = whole_attention(work))
-      return with_energy(spec_,
-                         attention_cost(attention_of(*attention), half_roof(), shape_.l2,
-                                        attention_shape(*attention), work.batch),
-                         DataType::bf16);
+      return with_attention_energy(
+          spec_, attention_cost(attention_of(*attention), half_roof(), shape_.l2, attention_shape(*attention),
+                                work.batch));
     if (work.rows == 0 && !work.as<Attention>()) return {};
     if (const auto* neurons = work.as<Neurons>())
       return work.neurons.empty() ? KernelCost{} : active(*neurons, work);
@@ -80,8 +79,7 @@ class Gpu final : public Device {
     const auto& attention = std::get<Attention>(work.kernel);
     AffineKernelCost affine =
         decode_attention_cost(attention_of(attention), half_roof(), attention_shape(attention), work.batch);
-    affine.first = with_energy(spec_, affine.first, DataType::bf16);
-    affine.slope = with_energy(spec_, affine.slope, DataType::bf16);
+    for (KernelCost* cost : {&affine.first, &affine.slope}) *cost = with_attention_energy(spec_, *cost);
     return affine;
   }
 

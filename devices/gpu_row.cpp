@@ -24,6 +24,16 @@ const CatalogNumbers& numbers() {
   return all;
 }
 
+const CatalogNumbers& power_numbers() {
+  static const CatalogNumbers all = {
+      {{"active_w", "Power above idle while a step runs, at full clocks, beside flops and bytes."},
+       not_negative},
+      {{"chip_pj_per_byte", "Energy of a byte on its way between memory and multiprocessors."}, not_negative},
+      {{"attention_pj_per_byte", "The same of attention's kernels, beside that."}, not_negative},
+  };
+  return all;
+}
+
 const CatalogNumbers& pim_numbers() {
   static const CatalogNumbers all = {
       {{"pim_bandwidth_gb_per_s", "Of a GPU with HBM-PIM: of all banks, at their peak."}, positive, true},
@@ -47,6 +57,17 @@ std::optional<GpuPimShape> read_pim(Params& row) {
       commands ? std::make_shared<PimCosts>(banks) : nullptr};
 }
 
+void read_power(PowerSpec& power, Params& row, double sustained) {
+  const std::map<std::string, double> value = read_numbers(row, power_numbers());
+  power.active = Watts(Params::unit("active_w") * value.at("active_w"));
+  power.per_chip_byte = JoulesPerByte(Params::unit("chip_pj_per_byte") * value.at("chip_pj_per_byte"));
+  power.per_attention_byte =
+      JoulesPerByte(Params::unit("attention_pj_per_byte") * value.at("attention_pj_per_byte"));
+  power.sustained = sustained;
+  power.clocked = true;
+  power.note = row.text({"power_note", ""}, std::string(unmeasured_power_note));
+}
+
 std::string name_of_kernels(const Json& name_or_row) {
   return name_or_row.is_string() ? name_or_row.get<std::string>() : "given";
 }
@@ -58,7 +79,7 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   value.merge(read_numbers(row, cache_numbers()));
   const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
   DeviceSpec spec = common_spec(kind, row);
-  spec.power.note = gpu_energy_note;
+  read_power(spec.power, row, value.at("sustained_compute"));
   read_memory_and_peaks(spec, row);
   const Json* kernels = row.value({"kernels", ""}, {}, {});
   const std::string generation = row.text({"generation", ""}, "unknown");
@@ -109,6 +130,7 @@ void override_gpu(Json& row, Params& params) {
   override_numbers(row, memory_and_peak_numbers(), params);
   override_numbers(row, cache_numbers(), params);
   override_numbers(row, numbers(), params);
+  override_numbers(row, power_numbers(), params);
   override_numbers(row, pim_numbers(), params);
   if (row.is_object() && !params.describing()) note_kernels(before, row, params);
 }

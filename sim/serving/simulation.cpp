@@ -249,8 +249,8 @@ void Simulation::charge(RunResult& result) const {
   for (std::size_t i = 0; i < charged_.size(); ++i) {
     DeviceUsage& usage = result.devices[i];
     const DeviceSpec& spec = *charged_[i];
-    usage.energy +=
-        usage.devices * (spec.power.idle * window);  // what the kernels drew above idle is there already
+    // What the kernels drew above these is there already.
+    usage.energy += usage.devices * (spec.power.idle * window + spec.power.active * usage.busy);
     usage.dollars_per_hour = usage.devices * spec.dollars_per_hour;
     usage.cost_dollars = usage.dollars_per_hour * window.value() / 3600;
   }

@@ -161,6 +161,7 @@ void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& ro
 std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options) {
   std::vector<ReproducedRow> rows;
   add_servers(options, rows);
+  add_power(options, rows);
   add_kernels(options, rows);
   add_traces(options, rows);
   add_distserve(options, rows);
