@@ -175,8 +175,9 @@ std::shared_ptr<const Device> make_device(const std::string& kind, Params& param
   for (const DeviceClass* one : of) one->override(row, params);
   override_numbers(row, common_numbers(), params);
   const bool makes = row.is_object() && other && !params.describing();
-  const bool idles_below = !makes || row["idle_w"].get<double>() <= row["tdp_w"].get<double>();
-  if (!idles_below) params.fail("idle_w", "more than tdp_w");
+  const double active = row.is_object() ? row.value("active_w", 0.0) : 0;
+  const bool idles_below = !makes || row["idle_w"].get<double>() + active <= row["tdp_w"].get<double>();
+  if (!idles_below) params.fail("idle_w", active > 0 ? "more than tdp_w, with active_w" : "more than tdp_w");
   std::shared_ptr<const Device> device;
   if (makes && idles_below)
     gather(reading, params.pointer(), [&] { device = class_of(row).read(found.name, row); });

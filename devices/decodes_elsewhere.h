@@ -17,6 +17,10 @@ class DecodesElsewhere : public Device {
   AffineKernelCost decode_attention(const KernelWork& work, int unit) const override;
   bool measures_sampler() const override { return device_->measures_sampler(); }
   std::string cannot_run(std::span<const KernelWork> all) const override;
+  std::string stand_ins(std::span<const KernelWork> all) const override { return device_->stand_ins(all); }
+  std::vector<std::string> analytic_layers(std::span<const KernelWork> all) const override {
+    return device_->analytic_layers(all);
+  }
 
  protected:
   virtual const Memory& attending_memory() const { return spec_.own(); }

@@ -17,14 +17,22 @@
 
 namespace weir {
 
+// Whose kernels a folder of measured tables (devices/profile_bundle.h) is of.
+struct ProfileSource {
+  std::string engine, gpu;  // vllm, h100_sxm
+  int tp = 1;
+  std::string source;  // of the numbers, for people
+};
+
 // Results and notes say this of a device's row; no step depends on it.
 struct DeviceNotes {
-  std::string title;              // NVIDIA H100 SXM 80GB
-  bool assumed = false;           // it has the scenario's named set of constants
-  std::string kernels;            // whose efficiencies its kernels have, "" where it has none
-  std::string kernel_library;     // "vllm": that they were measured with; "" of none
-  std::string foreign_kernels;    // how far these are another machine's; "" if they are not
-  std::optional<double> die_mm2;  // where the catalog says what it is made of
+  std::string title;                          // NVIDIA H100 SXM 80GB
+  bool assumed = false;                       // it has the scenario's named set of constants
+  std::string kernels;                        // whose efficiencies its kernels have, "" where it has none
+  std::string kernel_library;                 // "vllm": that they were measured with; "" of none
+  std::string foreign_kernels;                // how far these are another machine's; "" if they are not
+  std::optional<double> die_mm2;              // where the catalog says what it is made of
+  std::optional<ProfileSource> profile = {};  // of measured tables that say so
 };
 
 struct DeviceSpec {
@@ -56,6 +64,8 @@ class Device {
   // The device under an engine whose kernels are of this library; null: as it is, having none of that
   // library.
   virtual std::shared_ptr<const Device> with_library(const std::string& /*library*/) const { return nullptr; }
+  // The device as benchmarks of short bursts see it, before a power limit slows it; null: that is no other.
+  virtual std::shared_ptr<const Device> in_bursts() const { return nullptr; }
   // The device with what computes in it at so many times its clock; null: it has no such clock.
   virtual std::shared_ptr<const Device> at_clock(double /*multiple*/) const { return nullptr; }
   // Any kernel but communication costs this on `unit`, an index into spec().units. Throws std::logic_error
@@ -91,6 +101,11 @@ class Device {
   // tensor-parallel degree or without one of its layers), or "" if it can. Ask before anything runs: cost()
   // assumes that it can. Communication is among them; rows and batches do not count.
   virtual std::string cannot_run(std::span<const KernelWork> /*all*/) const { return ""; }
+  // Which of these were not measured under the device's library, and what stands in for them; "" if none.
+  virtual std::string stand_ins(std::span<const KernelWork> /*all*/) const { return ""; }
+  // Layers of these that measured tables lack and that cost as on the analytic device; none of a device that
+  // has no such tables.
+  virtual std::vector<std::string> analytic_layers(std::span<const KernelWork> /*all*/) const { return {}; }
 };
 
 // The kinds a scenario may name, each an embedded catalog JSON, or the path of a file like those; reads

@@ -17,6 +17,19 @@ const CatalogNumbers& numbers() {
       {{"sustained_compute",
         "Share of the tensor-core rate of short benchmarks that a server sustains under its power limit."},
        {0.01, 1}},
+      {{"sustained_compute_8bit", "The same in types of 8 bits or fewer; by default as sustained_compute."},
+       {0.01, 1},
+       true},
+  };
+  return all;
+}
+
+const CatalogNumbers& power_numbers() {
+  static const CatalogNumbers all = {
+      {{"active_w", "Power above idle while a step runs, at full clocks, beside flops and bytes."},
+       not_negative},
+      {{"chip_pj_per_byte", "Energy of a byte on its way between memory and multiprocessors."}, not_negative},
+      {{"attention_pj_per_byte", "The same of attention's kernels, beside that."}, not_negative},
   };
   return all;
 }
@@ -44,6 +57,17 @@ std::optional<GpuPimShape> read_pim(Params& row) {
       commands ? std::make_shared<PimCosts>(banks) : nullptr};
 }
 
+void read_power(PowerSpec& power, Params& row, double sustained) {
+  const std::map<std::string, double> value = read_numbers(row, power_numbers());
+  power.active = Watts(Params::unit("active_w") * value.at("active_w"));
+  power.per_chip_byte = JoulesPerByte(Params::unit("chip_pj_per_byte") * value.at("chip_pj_per_byte"));
+  power.per_attention_byte =
+      JoulesPerByte(Params::unit("attention_pj_per_byte") * value.at("attention_pj_per_byte"));
+  power.sustained = sustained;
+  power.clocked = true;
+  power.note = row.text({"power_note", ""}, std::string(unmeasured_power_note));
+}
+
 std::string name_of_kernels(const Json& name_or_row) {
   return name_or_row.is_string() ? name_or_row.get<std::string>() : "given";
 }
@@ -55,7 +79,7 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   value.merge(read_numbers(row, cache_numbers()));
   const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
   DeviceSpec spec = common_spec(kind, row);
-  spec.power.note = gpu_energy_note;
+  read_power(spec.power, row, value.at("sustained_compute"));
   read_memory_and_peaks(spec, row);
   const Json* kernels = row.value({"kernels", ""}, {}, {});
   const std::string generation = row.text({"generation", ""}, "unknown");
@@ -66,8 +90,10 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
                  {KernelKind::gemm, KernelKind::grouped_gemm, KernelKind::attention, KernelKind::elementwise,
                   KernelKind::neurons, KernelKind::tensor_operation, KernelKind::multiply_add}},
                 link_unit()};
-  const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mb")),
-                       value.at("sustained_compute")};
+  const double sustained = value.at("sustained_compute");
+  const GpuShape shape{
+      value.at("streaming_multiprocessors"), Bytes(si("l2_mb")), sustained,
+      value.contains("sustained_compute_8bit") ? value.at("sustained_compute_8bit") : sustained};
   std::vector<KernelEfficiencies> libraries = kernels_of(*kernels, shape);
   const std::string& measured = libraries[0].generation;
   if (!measured.empty() && measured != generation)
@@ -104,6 +130,7 @@ void override_gpu(Json& row, Params& params) {
   override_numbers(row, memory_and_peak_numbers(), params);
   override_numbers(row, cache_numbers(), params);
   override_numbers(row, numbers(), params);
+  override_numbers(row, power_numbers(), params);
   override_numbers(row, pim_numbers(), params);
   if (row.is_object() && !params.describing()) note_kernels(before, row, params);
 }

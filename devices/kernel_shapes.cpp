@@ -10,7 +10,7 @@ namespace {
 
 std::vector<std::string> types_with_a_peak(const DeviceSpec& device) {
   std::vector<std::string> known;
-  for (const DataType t : {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8})
+  for (const DataType t : all_data_types)
     if (device.peak(t) > FlopsPerSecond(0)) known.push_back(to_string(t));
   return known;
 }
@@ -97,7 +97,18 @@ KernelCost with_energy(const DeviceSpec& device, KernelCost cost, DataType type)
   const FlopsPerSecond peak = device.peak(type),
                        peak_16bit = std::max(device.peak(DataType::bf16), device.peak(DataType::fp16));
   const double half = peak > FlopsPerSecond(0) ? peak_16bit / peak : 1;
-  cost.energy = device.power.dynamic(half * cost.flops, cost.moved[own_memory], cost.moved[interconnect]);
+  const PowerSpec& power = device.power;
+  const Bytes memory = cost.moved[own_memory];
+  cost.clocked = power.per_flop * (half * cost.flops) + power.per_chip_byte * memory;
+  cost.energy = cost.clocked + power.per_byte * memory + power.per_link_byte * cost.moved[interconnect];
+  return cost;
+}
+
+KernelCost with_attention_energy(const DeviceSpec& device, KernelCost cost) {
+  cost = with_energy(device, cost, DataType::bf16);
+  const Joules beside = device.power.per_attention_byte * cost.moved[own_memory];
+  cost.clocked += beside;
+  cost.energy += beside;
   return cost;
 }
 

@@ -30,6 +30,8 @@ KernelCost collective_cost(const KernelWork& work, const CollectiveModel& links,
 
 // Arithmetic in a type of twice the 16-bit rate costs half the energy.
 KernelCost with_energy(const DeviceSpec& device, KernelCost cost, DataType type);
+// A GPU's attention: the same, and what its bytes take beside.
+KernelCost with_attention_energy(const DeviceSpec& device, KernelCost cost);
 
 // The matrix of a GEMM or of each expert; null of other kernels.
 const Gemm* matrix_of(const KernelWork& work);

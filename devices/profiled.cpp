@@ -5,22 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "devices/kernel_shapes.h"
 #include "devices/profile_bundle.h"
+#include "devices/profiled_attention.h"
 
 namespace weir {
 namespace {
-
-// Decodes of unequal length cost their mean plus a share of the way to the longest. LLMServingSim measured
-// that share (github.com/casys-kaist/LLMServingSim, skew_fit.csv in
-// profiler/perf/{RTX4090,RTXPRO6000}/meta-llama/Llama-3.1-8B/bf16/tp1): alone mostly 0.01-0.06 (median
-// 0.025) at any number of decodes; beside a prefill, where a long request is one long tile of the last wave,
-// 0.7-1 of 2 decodes, 0.3-0.5 of 8, 0.1-0.2 of 16, 0.05-0.1 of 32, 0.02-0.05 of 64 and 128.
-constexpr double skew_alone = 0.025;
-double skew_beside_prefill(double decodes) {
-  return std::min(1.0, 2.6 / decodes);
-}
 
 // The tensor-parallel degree a folder's name ends in, .../tp2 or ..._tp2; 0 if it says none.
 int named_degree(const std::filesystem::path& folder) {
@@ -46,54 +38,78 @@ bool of_sequences(const KernelWork& work) {
   return work.name == "lm_head" || work.name == "sampler";
 }
 
+// 8-bit matrices and narrower ones leave 16-bit numbers behind.
+Gemm gemm_of(const GemmTypes& types, std::int64_t in, std::int64_t out) {
+  const bool narrow = bytes_per_element(types.activations) < 2;
+  return {in, out, types.weights, types.activations, narrow ? DataType::bf16 : types.activations};
+}
+
+GroupedGemm up_projection(const ExpertBlock& block) {
+  return {gemm_of(block.types, block.hidden, 2 * block.inter), block.total / block.ep, block.active,
+          block.total};
+}
+
+ExpertBlock block_of(const GroupedGemm& op, bool up) {
+  const GemmTypes types{op.each.weights, op.each.activations};
+  return {types,
+          up ? op.each.in : op.each.out,
+          up ? op.each.out / 2 : op.each.in,
+          op.active,
+          op.total,
+          op.total / op.here};
+}
+
+// Measured over analytic times of GEMMs in these types, by n, k and m.
+struct GemmFactors {
+  GemmTypes types;
+  LogGrid logs;
+  double least_rows = 0;
+};
+
 class Profiled final : public Device {
  public:
-  Profiled(std::shared_ptr<const Device> analytic, std::filesystem::path folder, ProfileBundle tables)
+  Profiled(std::shared_ptr<const Device> analytic, std::filesystem::path folder,
+           std::shared_ptr<const ProfileBundle> bundle)
       : analytic_(std::move(analytic)),
+        burst_(analytic_->in_bursts()),
         folder_(std::move(folder)),
-        tables_(std::move(tables)),
+        bundle_(std::move(bundle)),
+        tables_(*bundle_),
         spec_(analytic_->spec()) {
+    if (!burst_) burst_ = analytic_;
     spec_.notes.title += ", profiled";
-    spec_.notes.kernel_library.clear();  // the tables are of the engine that they were measured on
+    // The tables are of the engine that they were measured on.
+    spec_.notes.kernel_library = tables_.source ? tables_.source->engine : "";
+    spec_.notes.profile = tables_.source;
+    for (const AttentionTimes& times : tables_.attention) attention_.emplace_back(times, analytic_, *burst_);
+    for (const GemmTimes& times : tables_.gemms) add_gemms(times);
+    for (const ExpertTimes& times : tables_.expert_blocks) add_elementwise_of(times.block);
   }
 
-  bool measures_sampler() const override { return true; }
+  std::shared_ptr<const Device> with_library(const std::string& library) const override {
+    std::shared_ptr<const Device> own = tables_.source ? analytic_->with_library(library) : nullptr;
+    return own ? std::make_shared<Profiled>(std::move(own), folder_, bundle_) : nullptr;
+  }
+
+  bool measures_sampler() const override {
+    return !tables_.analytic_where_missing || tables_.per_sequence.contains("sampler");
+  }
   const DeviceSpec& spec() const override { return spec_; }
 
   KernelCost cost(const KernelWork& work, int unit) const override {
     KernelCost cost = analytic_->cost(work, unit);
-    if (work.as<Attention>())
-      cost.time = Seconds(attention_seconds(work, unit, cost.time));
-    else if (work.rows > 0)
+    if (work.as<Attention>()) {
+      if (const ProfiledAttention* measured = attention_of(work))
+        cost.time = Seconds(measured->seconds(work, unit, cost.time));
+    } else if (work.rows > 0) {
       cost.time = Seconds(layer_seconds(work, unit, cost.time));
+    }
     return cost;
   }
 
   AffineKernelCost decode_attention(const KernelWork& work, int unit) const override {
-    AffineKernelCost affine = analytic_->decode_attention(work, unit);
-    const Decodes d = decodes(work.batch);
-    if (d.number > tables_.decode.knots.back() || d.longest > tables_.longest_decode) {
-      affine.first.time = Seconds(attention_seconds(work, unit, affine.first.time));
-      affine.slope.time = Seconds(0);
-      affine.steps = 1;
-      return affine;
-    }
-    const auto [low, high, share] = bracket(tables_.decode.knots, d.number);
-    double first = 0, slope = 0, next = std::numeric_limits<double>::infinity();
-    for (const auto& [knot, weight] : {std::pair{low, 1 - share}, std::pair{high, share}}) {
-      if (weight == 0) continue;
-      const Curve& curve = tables_.decode.below[knot];
-      const Curve::Point mean = curve.at(d.mean), longest = curve.at(d.longest);
-      first += weight * (mean.value + skew_alone * (longest.value - mean.value));
-      slope += weight * (mean.slope + skew_alone * (longest.slope - mean.slope));
-      next = std::min({next, mean.next - d.mean, longest.next - d.longest});
-    }
-    affine.first.time = Seconds(first);
-    affine.slope.time = Seconds(slope);
-    // A knot that rounding blurs is left to the next call.
-    next = std::min({next, tables_.longest_decode - d.longest, 1e12});
-    affine.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(next - 1e-6)) + 1);
-    return affine;
+    const ProfiledAttention* measured = attention_of(work);
+    return measured ? measured->decodes(work, unit) : analytic_->decode_attention(work, unit);
   }
 
   std::string cannot_run(std::span<const KernelWork> all) const override {
@@ -107,48 +123,136 @@ class Profiled final : public Device {
       if (const auto* group = work.as<Communication>()) degree = std::max(degree, group->devices);
     }
     for (const KernelWork& work : all) {
+      if (tables_.analytic_where_missing) break;
       const bool chunk = work.end - work.begin < 1;
       if (const std::string file = lacks(work); !file.empty())
         return fmt::format("{} has no layer {}{}", (folder_ / file).string(), work.name,
                            chunk ? ": whole ones were measured, which fused_all_reduce_chunks cuts" : "");
     }
-    if (const int named = named_degree(folder_); named > 0 && named != degree)
+    const int named = tables_.source ? tables_.source->tp : named_degree(folder_);
+    if (named > 0 && named != degree)
       return fmt::format("{} was measured at tensor parallelism {}, not {}", folder_.string(), named, degree);
-    return "";
+    return tables_.analytic_where_missing ? analytic_->cannot_run(all) : "";
+  }
+
+  std::vector<std::string> analytic_layers(std::span<const KernelWork> all) const override {
+    std::vector<std::string> found;
+    const auto add = [&](const std::string& layer) {
+      if (std::ranges::find(found, layer) == found.end()) found.push_back(layer);
+    };
+    for (const KernelWork& work : all) {
+      if (work.as<Communication>() || work.as<Copy>() || !tables_.analytic_where_missing) continue;
+      const std::string name(work.name);
+      const ProfiledAttention* attention = attention_of(work);
+      if (!lacks(work).empty())
+        add(name);
+      else if (attention && !attention->has_prompts())
+        add(name + " of prompts");
+      else if (attention && !attention->has_decodes())
+        add(name + " of decodes");
+      else if (const GemmFactors* factors = by_shape(work); factors && factors->least_rows > 1)
+        add(fmt::format("{} below {} rows", name, factors->least_rows));
+    }
+    return found;
   }
 
  private:
-  struct Decodes {
-    double number, mean, longest;  // KV lengths before the step's own token, as the profiler counts them
-  };
-  static Decodes decodes(const BatchShape& b) {
-    if (b.decodes == 0) return {0, 0, 0};
-    const auto n = static_cast<double>(b.decodes);
-    return {n, static_cast<double>(b.decode_context_sum) / n - 1,
-            static_cast<double>(b.decode_context_max) - 1};
+  void add_gemms(const GemmTimes& times) {
+    GemmFactors& factors = gemms_.emplace_back();
+    factors.types = times.types;
+    factors.least_rows = std::numeric_limits<double>::infinity();
+    const int unit = unit_running(burst_->spec().units, KernelKind::gemm);
+    for (const MeasuredGemm& g : times.rows) {
+      const Kernel kernel =
+          gemm_of(times.types, static_cast<std::int64_t>(g.k), static_cast<std::int64_t>(g.n));
+      const KernelWork work{.name = "gemm", .kernel = kernel, .rows = g.m};
+      factors.logs.add(g.n, g.k, g.m, std::log(g.seconds / burst_->cost(work, unit).time.value()));
+      factors.least_rows = std::min(factors.least_rows, g.m);
+    }
+    factors.logs.sort();
+  }
+
+  // What is between and behind a block's matrices is part of its time: known by the bytes that models/llm
+  // gives it a token, with and without a shared expert beside the block.
+  void add_elementwise_of(const ExpertBlock& block) {
+    const double active = static_cast<double>(block.active) / static_cast<double>(block.ep);
+    for (const double bytes : {2.0, 1.0, 4.0}) {
+      in_block_.insert(bytes * active * 3 * static_cast<double>(block.inter));
+      for (const double read : {1.0, 2.0})
+        in_block_.insert(bytes * (active + read) * static_cast<double>(block.hidden));
+    }
+  }
+
+  const ProfiledAttention* attention_of(const KernelWork& work) const {
+    const auto* op = work.as<Attention>();
+    if (!op) return nullptr;
+    for (const ProfiledAttention& one : attention_) {
+      const auto& of = one.of();
+      if (!of || (whole_attention(work) &&
+                  *of == MeasuredHeads{op->query_heads, op->kv_heads, op->head_dim, op->kv_cache}))
+        return &one;
+    }
+    return nullptr;
+  }
+
+  // Null where the operator is no GEMM of a type that gemm.csv has.
+  const GemmFactors* by_shape(const KernelWork& work) const {
+    const auto* gemm = work.as<Gemm>();
+    if (!gemm) return nullptr;
+    const auto of =
+        std::ranges::find(gemms_, GemmTypes{gemm->weights, gemm->activations}, &GemmFactors::types);
+    return of == gemms_.end() ? nullptr : &*of;
+  }
+
+  const ExpertTimes* block_with(const KernelWork& work) const {
+    const auto* op = work.as<GroupedGemm>();
+    if (!op) return nullptr;
+    const auto of =
+        std::ranges::find(tables_.expert_blocks, block_of(*op, whole_moe(work)), &ExpertTimes::block);
+    return of == tables_.expert_blocks.end() ? nullptr : &*of;
+  }
+
+  bool in_block(const KernelWork& work) const {
+    const auto* op = work.as<Elementwise>();
+    return op && part_of_moe(work) && in_block_.contains(op->per_row.value());
+  }
+
+  const Curve* layer(const KernelWork& work) const {
+    const LayerTimes& all = of_sequences(work) ? tables_.per_sequence : tables_.dense;
+    const auto it = all.find(work.name);
+    return it == all.end() ? nullptr : &it->second;
+  }
+
+  bool by_activated_experts(const KernelWork& work) const {
+    return part_of_moe(work) && !tables_.experts.knots.empty();
   }
 
   // The file without the operator's layer, or "".
   std::string lacks(const KernelWork& work) const {
-    if (work.as<Communication>() || work.as<Attention>()) return "";
-    if (part_of_moe(work)) return tables_.experts.knots.empty() ? "moe.csv" : "";
-    const bool found = layers_with(work).contains(std::string(work.name));
-    return found ? "" : of_sequences(work) ? "per_sequence.csv" : "dense.csv";
+    if (work.as<Communication>()) return "";
+    if (work.as<Attention>()) return attention_of(work) ? "" : "attention.csv";
+    if (by_activated_experts(work) || block_with(work) || in_block(work)) return "";
+    if (layer(work) || by_shape(work)) return "";
+    return part_of_moe(work) ? "moe.csv" : of_sequences(work) ? "per_sequence.csv" : "dense.csv";
   }
 
-  const LayerTimes& layers_with(const KernelWork& work) const {
-    return of_sequences(work) ? tables_.per_sequence : tables_.dense;
-  }
-
-  // Outside its measured range a curve's end is scaled as the analytic model scales from there.
   double layer_seconds(const KernelWork& work, int unit, Seconds here) const {
-    if (part_of_moe(work)) return whole_moe(work) ? moe_seconds(work, unit, here) : 0;
-    const auto it = layers_with(work).find(std::string(work.name));
-    if (it == layers_with(work).end())
-      throw ConfigError((folder_ / lacks(work)).string(), "", fmt::format("no layer {}", work.name));
-    const Curve& curve = it->second;
-    const double end = std::clamp(work.rows, curve.x.front(), curve.x.back());
-    return curve.at(end).value * (end == work.rows ? 1 : here / analytic_seconds(work, unit, end));
+    if (by_activated_experts(work)) return whole_moe(work) ? moe_seconds(work, unit, here) : 0;
+    if (const ExpertTimes* block = block_with(work))
+      return whole_moe(work) ? block_seconds(*block, work.rows, unit, here) : 0;
+    if (in_block(work)) return 0;
+    if (const Curve* curve = layer(work)) {
+      // Outside its measured range a curve's end is scaled as the analytic model scales from there.
+      const double end = std::clamp(work.rows, curve->x.front(), curve->x.back());
+      return curve->at(end).value * (end == work.rows ? 1 : here / analytic_seconds(work, unit, end));
+    }
+    if (const GemmFactors* factors = by_shape(work)) {
+      const auto& gemm = std::get<Gemm>(work.kernel);
+      return here.value() * std::exp(factors->logs.at(static_cast<double>(gemm.out),
+                                                      static_cast<double>(gemm.in), work.rows));
+    }
+    if (tables_.analytic_where_missing) return here.value();
+    throw ConfigError((folder_ / lacks(work)).string(), "", fmt::format("no layer {}", work.name));
   }
 
   double moe_seconds(const KernelWork& work, int unit, Seconds here) const {
@@ -158,61 +262,28 @@ class Profiled final : public Device {
     return time * (end == work.rows ? 1 : here / analytic_seconds(work, unit, end));
   }
 
+  // A block is as far from its burst's time as its first matrix.
+  double block_seconds(const ExpertTimes& block, double tokens, int unit, Seconds here) const {
+    const Curve& times = block.times;
+    const double end = std::clamp(std::log(tokens), times.x.front(), times.x.back());
+    const Kernel up = up_projection(block.block);
+    const KernelWork work{.name = "moe_gate_up", .kernel = up, .rows = std::exp(end)};
+    return std::exp(times.at(end).value) * (here / burst_->cost(work, unit).time);
+  }
+
   Seconds analytic_seconds(KernelWork work, int unit, double rows) const {
     work.rows = static_cast<double>(static_cast<std::int64_t>(rows));
     return analytic_->cost(work, unit).time;
   }
 
-  // The table knows one prompt beside equal decodes. Several prompts are looked up as one of as many tokens
-  // that attends to as many keys; what lies outside the tables (or has fewer keys than one prompt of that
-  // length) is scaled from the nearest point inside as the analytic model scales. A chunk shorter than the
-  // shortest measured one costs as much: kernels calculate whole tiles.
-  double attention_seconds(const KernelWork& work, int unit, Seconds here) const {
-    const Decodes d = decodes(work.batch);
-    double chunk = 0, pairs = 0;
-    for (const PrefillChunk& p : work.batch.prefill) {
-      const auto c = static_cast<double>(p.tokens);
-      chunk += c;
-      pairs += c * (static_cast<double>(p.context) + c / 2);
-    }
-    if (chunk == 0 && d.number == 0) return 0;
-    const double longest = std::min(d.longest, tables_.longest_decode),
-                 mean = std::min(d.mean, tables_.longest_decode);
-    if (chunk == 0) {
-      const double n = std::min(d.number, tables_.decode.knots.back());
-      const TimePair t = interpolate(tables_.decode, n, mean, longest);
-      return (t.mean + skew_alone * (t.longest - t.mean)) *
-             scale(work, unit, here, {}, {n, mean, longest}, n != d.number || longest != d.longest);
-    }
-    const double context = pairs / chunk - chunk / 2;
-    const double c = std::clamp(chunk, tables_.mixed.knots.front(), tables_.mixed.knots.back());
-    const double k = std::clamp(context, 0.0, tables_.longest_context);
-    const double n = std::min(d.number, tables_.mixed.below.back().below.back().knots.back());
-    const TimePair t = interpolate(tables_.mixed, c, k, n, mean, longest);
-    const double skew = n > 0 ? skew_beside_prefill(n) : 0;
-    const PrefillChunk one{static_cast<std::int64_t>(c), static_cast<std::int64_t>(std::llround(k))};
-    const bool outside = c < chunk || std::abs(k - context) > 0.5 || n != d.number || longest != d.longest;
-    return (t.mean + skew * (t.longest - t.mean)) *
-           scale(work, unit, here, std::span(&one, 1), {n, mean, longest}, outside);
-  }
-
-  double scale(KernelWork work, int unit, Seconds here, std::span<const PrefillChunk> prefill,
-               const Decodes& d, bool outside) const {
-    if (!outside) return 1;
-    BatchShape& inside = work.batch;
-    inside = {};
-    inside.prefill = prefill;
-    for (const PrefillChunk& p : prefill) inside.prefill_tokens += p.tokens;
-    inside.decodes = static_cast<std::int64_t>(d.number);
-    inside.decode_context_sum = static_cast<std::int64_t>(std::llround(d.number * (d.mean + 1)));
-    inside.decode_context_max = static_cast<std::int64_t>(std::llround(d.longest + 1));
-    return here / analytic_->cost(work, unit).time;
-  }
-
-  std::shared_ptr<const Device> analytic_;
+  std::shared_ptr<const Device> analytic_, burst_;
   std::filesystem::path folder_;
-  ProfileBundle tables_;
+  std::shared_ptr<const ProfileBundle> bundle_;
+  const ProfileBundle& tables_;
   DeviceSpec spec_;
+  std::vector<ProfiledAttention> attention_;
+  std::vector<GemmFactors> gemms_;
+  std::set<double> in_block_;  // bytes a token
 };
 
 }  // namespace
@@ -225,9 +296,15 @@ std::shared_ptr<const Device> make_profiled(std::shared_ptr<const Device> analyt
     return nullptr;
   }
   std::vector<Problem> problems;
-  ProfileBundle tables = read_bundle(folder, problems);
+  auto tables = std::make_shared<ProfileBundle>(read_bundle(folder, problems));
   for (const Problem& p : problems) params.fail("profile", p.what);
   if (!problems.empty()) return nullptr;
+  const std::string& kind = analytic->spec().kind;
+  if (tables->source && tables->source->gpu != kind)
+    params.note("profile",
+                fmt::format("was measured on {}, not on {}", shortened(tables->source->gpu, 40), kind));
+  if (tables->latent_attention_rows > 0)
+    params.note("profile", "mla.csv is not used: no operator of a model is latent attention");
   return std::make_shared<Profiled>(std::move(analytic), folder, std::move(tables));
 }
 

@@ -105,11 +105,28 @@ class Loop : public AllAtOnce {
             params.flag({"desynchronise",
                          "true: the first wave's output lengths are spread evenly over 1..output_tokens, so "
                          "that requests do not end in step and the steady state is there at once"},
-                        false)) {}
+                        false)),
+        restart_after_warmup_(
+            params.flag({"restart_after_warmup",
+                         "true: the requests that are measured start anew, all at once, when the last of "
+                         "warmup_requests has ended, as load generators do that warm a server up first"},
+                        false)),
+        round_trip_(params.quantity<Seconds>({"round_trip_ms",
+                                              "of client and server: half passes before the server sees a "
+                                              "request, half before the client sees "
+                                              "a token; the next request leaves only then"},
+                                             {0, 60'000}, 0)) {
+    if (!restart_after_warmup_) return;
+    if (warmup_requests() == 0)
+      params.fail("restart_after_warmup", "needs warmup_requests: without one there is nothing to end");
+    if (desynchronise_)
+      params.fail("restart_after_warmup",
+                  "cannot stand beside desynchronise, whose first wave would be gone by then");
+  }
 
   void schedule(Workload& workload, Rng& rng) const override {
     AllAtOnce::schedule(workload, rng);
-    workload.closed_loop = ClosedLoop{concurrency_};
+    workload.closed_loop = ClosedLoop{concurrency_, restart_after_warmup_, round_trip_};
     if (!desynchronise_) return;
     auto& requests = workload.requests;
     const std::int64_t wave = std::min<std::int64_t>(concurrency_, std::ssize(requests));
@@ -124,7 +141,8 @@ class Loop : public AllAtOnce {
 
  private:
   std::int64_t concurrency_;
-  bool desynchronise_;
+  bool desynchronise_, restart_after_warmup_;
+  Seconds round_trip_;
 };
 
 template <class Process>

@@ -96,6 +96,9 @@ std::shared_ptr<const RequestSource> make_fixed(Params& params) {
   return std::make_shared<Generated>(count, input, output);
 }
 
+std::shared_ptr<const RequestSource> make_uniform(Params& params) {
+  return drawn<read_uniform>(params);
+}
 std::shared_ptr<const RequestSource> make_lognormal(Params& params) {
   return drawn<read_lognormal>(params);
 }

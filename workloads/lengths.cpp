@@ -6,6 +6,7 @@
 #include <boost/random/gamma_distribution.hpp>
 #include <boost/random/normal_distribution.hpp>
 #include <boost/random/uniform_01.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
 #include <cmath>
 
 #include "sim/core/catalog.h"
@@ -20,6 +21,20 @@ class Fixed : public LengthLaw {
 
  protected:
   double sample(Rng&) const override { return max_; }
+};
+
+class Uniform : public LengthLaw {
+ public:
+  Uniform(std::int64_t min, std::int64_t max) : LengthLaw(static_cast<double>(max)), tokens_(min, max) {}
+
+ protected:
+  double sample(Rng& rng) const override {
+    boost::random::uniform_int_distribution<std::int64_t> tokens = tokens_;
+    return static_cast<double>(tokens(rng));
+  }
+
+ private:
+  boost::random::uniform_int_distribution<std::int64_t> tokens_;
 };
 
 struct Moments {
@@ -158,6 +173,15 @@ std::int64_t LengthLaw::draw(Rng& rng) const {
 
 std::shared_ptr<const LengthLaw> fixed_length(std::int64_t tokens) {
   return std::make_shared<Fixed>(static_cast<double>(tokens));
+}
+
+std::shared_ptr<const LengthLaw> read_uniform(Params& params) {
+  const Range<std::int64_t> tokens{1, max_tokens};
+  const std::int64_t min = params.integer({"min", "tokens of the shortest"}, tokens);
+  const std::int64_t max = params.integer({"max", "tokens of the longest"}, tokens);
+  if (min <= max) return std::make_shared<Uniform>(min, max);
+  params.fail("max", fmt::format("expected at least min, {}, got {}", min, max));
+  return nullptr;
 }
 
 std::shared_ptr<const LengthLaw> read_lognormal(Params& params) {

@@ -1,6 +1,6 @@
 #pragma once
-// The laws that lengths are drawn from: those a scenario gives (fixed, lognormal, gamma) and those of the
-// named distributions in workloads/lengths/*.json (quantile tables and mixtures too).
+// The laws that lengths are drawn from: those a scenario gives (fixed, uniform, lognormal, gamma) and those
+// of the named distributions in workloads/lengths/*.json (quantile tables and mixtures too).
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +23,8 @@ class LengthLaw {
 };
 
 std::shared_ptr<const LengthLaw> fixed_length(std::int64_t tokens);
+// `min` and `max` of the object; null if that reported a problem.
+std::shared_ptr<const LengthLaw> read_uniform(Params& params);
 // `mean`, `std` (both before the redraw) and `max` of the object; null if that reported a problem.
 std::shared_ptr<const LengthLaw> read_lognormal(Params& params);
 std::shared_ptr<const LengthLaw> read_gamma(Params& params);

@@ -60,6 +60,8 @@ const Catalog<RequestSource>& request_sources() {
       {"distserve", "DistServe's workloads", lengths<read_distserve>},
       {"splitwise", "splitwise-sim's traces", lengths<read_splitwise>},
       {"fixed", "the same lengths for all", make_fixed},
+      {"uniform", "lengths anywhere between two, all alike likely, as load generators draw them",
+       make_uniform},
       {"lognormal", "lengths of lognormal laws, by mean and standard deviation", make_lognormal},
       {"gamma", "lengths of gamma laws, by mean and standard deviation", make_gamma},
       {"named", "lengths of a published data set, shipped as quantiles or a fit", make_named},

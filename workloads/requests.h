@@ -24,6 +24,7 @@ std::shared_ptr<const RequestSource> trace_file(Params& params, TraceReader read
 
 // Requests that are drawn, `count` of them.
 std::shared_ptr<const RequestSource> make_fixed(Params& params);
+std::shared_ptr<const RequestSource> make_uniform(Params& params);
 std::shared_ptr<const RequestSource> make_lognormal(Params& params);
 std::shared_ptr<const RequestSource> make_gamma(Params& params);
 std::shared_ptr<const RequestSource> make_named(Params& params);

@@ -15,7 +15,9 @@ namespace weir {
 class NeuronActivity;  // workloads/activity/activity.h
 
 struct ClosedLoop {
-  std::int64_t concurrency = 0;  // requests in flight at all times
+  std::int64_t concurrency = 0;       // requests in flight at all times
+  bool restart_after_warmup = false;  // nobody is sent beyond the warm-up before all of it has ended
+  Seconds round_trip{0};              // from the client to the server and back
 };
 
 // How requests come, in the words of vLLM's benchmark: its --request-rate, infinite where they come all at

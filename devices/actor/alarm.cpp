@@ -2,10 +2,17 @@
 
 #include <simgrid/kernel/Timer.hpp>
 
+#include <utility>
+
 #include "devices/actor/clock.h"
 
 namespace weir {
 using simgrid::kernel::timer::Timer;
+
+void call_at(Seconds time, std::function<void()> what) {
+  if (time <= now()) return what();
+  Timer::set(time.value(), std::move(what));
+}
 
 void Alarm::set(Seconds time) {
   timer_ = Timer::set(time.value(), [this] {

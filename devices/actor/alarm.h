@@ -2,6 +2,7 @@
 // Wakes an actor at a time, or sooner: a timer of SimGrid's kernel, which costs a third of a sleep.
 #include <simgrid/forward.h>
 
+#include <functional>
 #include <simgrid/s4u/Semaphore.hpp>
 
 #include "sim/core/units.h"
@@ -11,6 +12,9 @@ class Timer;
 }
 
 namespace weir {
+
+// Calls it then, from SimGrid's kernel; at once if that is now. No exception may leave it.
+void call_at(Seconds time, std::function<void()> what);
 
 class Alarm {
  public:

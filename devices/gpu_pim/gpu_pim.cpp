@@ -19,6 +19,10 @@ class GpuPim final : public DecodesElsewhere {
     std::shared_ptr<const Device> gpu = gpu_->with_library(library);
     return gpu ? with_hbm_pim(std::move(gpu), pim_) : nullptr;
   }
+  std::shared_ptr<const Device> in_bursts() const override {
+    std::shared_ptr<const Device> gpu = gpu_->in_bursts();
+    return gpu ? with_hbm_pim(std::move(gpu), pim_) : nullptr;
+  }
 
  private:
   // As many heads as a page of queries holds are worked on together (models/memory/pim/gemv.h).

@@ -20,6 +20,7 @@ KernelCost& operator+=(KernelCost& sum, const KernelCost& next) {
   sum.compute += next.compute;
   sum.traffic += next.traffic;
   sum.energy += next.energy;
+  sum.clocked += next.clocked;
   return sum;
 }
 

@@ -18,9 +18,10 @@ struct KernelCost {
   Moved moved{};    // drawn from the resources that its unit has a port to
   Seconds compute;  // part of `time` when only arithmetic would count ...
   Seconds traffic;  // ... and only memory traffic: the larger says what bounds the kernel
-  Joules energy;    // above idle
+  Joules energy;    // above idle and PowerSpec::active
   // How well the two overlap: as smooth_maximum has it. What `time` has beyond that depends on neither.
   double knee = std::numeric_limits<double>::infinity();
+  Joules clocked{};  // part of `energy` that falls with a GPU's clocks
 };
 
 // One kernel after the other; the knee of the first that is one.

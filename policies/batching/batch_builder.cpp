@@ -43,7 +43,7 @@ BatchBuilder::BatchBuilder(const ServingView& view, const BatchLimits& limits, A
       sequences_left_(view.pipeline_stages == 1
                           ? limits.max_batch_requests
                           : blocks_for(limits.max_batch_requests, view.pipeline_stages)),
-      seats_(limits.max_batch_requests - std::ssize(view.running)),
+      seats_(limits.max_batch_requests - std::ssize(view.running) - view.leaving),
       free_blocks_(view.free_blocks.begin(), view.free_blocks.end()) {}
 
 void BatchBuilder::run() {

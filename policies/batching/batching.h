@@ -65,6 +65,7 @@ struct ServingView {
   const StepTimes* times = nullptr;  // for policies with a predictor
   std::span<const int> pools = {};  // of each memory channel, its index into free_blocks; empty: the same one
   int spare_channel = -1;           // that of the memory to spare (KvMemory); -1: there is none
+  std::int64_t leaving = 0;         // ended, and hold their seats in this step yet
 };
 
 // Index into free_blocks.

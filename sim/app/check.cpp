@@ -9,6 +9,7 @@
 
 #include "sim/app/command_line.h"
 #include "sim/app/document.h"
+#include "sim/app/evidence/evidence.h"
 #include "sim/app/sweep/time_estimate.h"
 #include "sim/plan/plan.h"
 #include "sim/step/training/training_step.h"
@@ -18,6 +19,12 @@ namespace {
 
 void tell(std::span<const std::string> notes) {
   for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+}
+
+void tell_without_measurement(const Plan& plan) {
+  const std::vector<std::string> lines = without_measurement(plan);
+  if (!lines.empty()) fmt::print("no measurement behind:\n");
+  for (const std::string& line : lines) fmt::print("  {}\n", line);
 }
 
 std::string machine_of(const TrainingJob& job) {
@@ -42,6 +49,7 @@ int check_training(const Plan& plan, const std::string& file) {
     for (const OperatorType type : step.candidates()) candidates.emplace_back(to_string(type));
     if (!candidates.empty()) fmt::print("  candidates: {}\n", fmt::join(candidates, ", "));
   }
+  tell_without_measurement(plan);
   std::fflush(stdout);
   fmt::print("{}\n", in_words(estimate_time(plan)));
   return exit_done;
@@ -57,6 +65,7 @@ int check_scenario(const Json& document, const std::string& file) {
   for (const ReplicaSpec& spec : scenario.replicas) replicas += spec.count;
   fmt::print("{}: ok ({}, {} replica{}, {} requests)\n", file, scenario.model.name, replicas,
              replicas == 1 ? "" : "s", scenario.workload.requests.size());
+  tell_without_measurement(plan);
   std::fflush(stdout);
   const TimeEstimate estimate = estimate_time(plan);
   fmt::print("{}\n", in_words(estimate));

@@ -95,7 +95,7 @@ std::vector<NamedSummary> engines() {
   return list;
 }
 
-EngineOverhead read_engine(Params params) {
+EngineOverhead read_engine(Params& params) {
   const std::string kind = params.choice({"kind", "Its host time a step, its kernels and its collectives."},
                                          names_of(engines()), "vllm_v1");
   const auto known = std::find_if(presets.begin(), presets.end(), [&](auto& p) { return kind == p.name; });
@@ -143,7 +143,6 @@ EngineOverhead read_engine(Params params) {
        "With several stages: a prompt's next chunk may enter the pipeline before the one before has left it; "
        "by default as the engine does (vLLM v1: yes, v0: no)."},
       preset.pipelined_chunks);
-  params.close();
   return engine;
 }
 

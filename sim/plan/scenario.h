@@ -69,6 +69,14 @@ struct KvCacheSpec {
   Handover handover = Handover::whole;
 };
 
+// What stands between a replica's clients and its scheduler: HTTP, tokeniser, detokeniser.
+struct FrontEndSpec {
+  Seconds per_request{0}, per_prompt_token{0};         // of each by itself, however many come
+  std::optional<double> requests_per_s, tokens_per_s;  // one after another; empty: any number
+
+  bool takes_time() const { return per_request + per_prompt_token > Seconds(0) || requests_per_s; }
+};
+
 struct ReplicaSpec {
   int count = 1;
   Role role = Role::both;
@@ -80,6 +88,8 @@ struct ReplicaSpec {
   std::shared_ptr<const PrefetchPolicy> prefetch;
   KvCacheSpec kv_cache;
   EngineOverhead engine;
+  FrontEndSpec front_end;
+  int scheduled_ahead = 0;  // steps that are decided when one begins
   std::optional<std::int64_t> max_model_len;
 
   bool hands_over_layerwise() const {

@@ -15,7 +15,8 @@ void read_availability(Params& device, DeviceGroup& group);                     
 NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);        // cluster_spec.cpp
 std::vector<ReplicaSpec> read_replicas(Params& serving);                             // serving_spec.cpp
 std::vector<TrainingSpec> read_training(Params& params, Params::Presence presence);  // training_spec.cpp
-EngineOverhead read_engine(Params engine);                                           // engine_presets.cpp
+EngineOverhead read_engine(Params& engine);                                          // engine_presets.cpp
+void read_front_end(Params& engine, ReplicaSpec& replica);                           // front_end_spec.cpp
 
 Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica);  // activation_reserve.cpp
 

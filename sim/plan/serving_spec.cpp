@@ -87,7 +87,10 @@ ReplicaSpec read_replica(Params params) {
       policy_kind);
   spec.prefetch = make_from(prefetch_policies(),
                             params.object({"prefetch", "What is fetched before it is needed."}), policy_kind);
-  spec.engine = read_engine(params.object({"engine", "The serving engine around the kernels."}));
+  Params engine = params.object({"engine", "The serving engine around the kernels."});
+  spec.engine = read_engine(engine);
+  read_front_end(engine, spec);
+  engine.close();
   spec.max_model_len = params.integer_or_null(
       {"max_model_len", "Longest prompt and output together; longer requests are rejected."},
       {1, std::int64_t{1} << 40});

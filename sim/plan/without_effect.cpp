@@ -1,6 +1,7 @@
 // Notes on what a scenario asks for in vain. By values, never by whether a key is there: a resolved scenario,
 // which has every default, gets the same ones.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -56,12 +57,29 @@ class Notes {
            "swapped or moved");
     if (spec.kv_cache.handover != KvCacheSpec().handover && spec.role != Role::prefill)
       note(at + "/kv_cache/handover", "is not used: with \"role\": \"prefill\" it would be");
+    analytic_layers(replica, at);
     const DeviceNotes& device = replica.rank.on->spec().notes;
     const std::string& library = spec.engine.library;
     if (!library.empty() && !device.kernel_library.empty() && library != device.kernel_library)
       note(at + "/engine", fmt::format("kernels of {} were not measured on this device: those of {} stand in "
                                        "for them ({})",
                                        library, device.kernel_library, device.kernels));
+    std::set<std::string> told;
+    for (const StageGraph& stage : replica.stages)
+      if (const std::string what = replica.rank.stand_ins(stage); !what.empty() && told.insert(what).second)
+        note(at + "/engine",
+             fmt::format("kernels that nobody measured under {} on this device ({}): {} stand in",
+                         device.kernel_library, device.kernels, what));
+  }
+
+  void analytic_layers(const ReplicaPlan& replica, const std::string& at) {
+    std::vector<std::string> names;
+    for (const StageGraph& stage : replica.stages)
+      for (const std::string& name : replica.rank.analytic_layers(stage))
+        if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (!names.empty())
+      note(at, fmt::format("the profile's tables lack {}: they cost as on the device without a profile",
+                           fmt::join(names, ", ")));
   }
 
   void of_kv_cache(const KvCacheSpec& cache, const std::string& at) {

@@ -8,6 +8,7 @@
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 
+#include "devices/actor/alarm.h"
 #include "devices/actor/clock.h"
 #include "sim/serving/handovers.h"
 #include "sim/serving/neurons/neuron_starts.h"
@@ -30,9 +31,14 @@ class Simulation {
   void build_replica(const ReplicaPlan& plan, const ReplicaPlace& place);
   void clients();
   void open_loop();
+  void send(std::int32_t request);
   void submit(std::int32_t request);
+  bool may_send() const;
   void submit_next();
+  void answer(Seconds seen);
   void finished();
+  void forget_answers_under_way();
+  void when(Seconds time, std::function<void()> what);
   void move(const KvMove& move, std::function<void()> arrived);
   bool stopping();
   void stop();
@@ -62,7 +68,7 @@ class Simulation {
   Seconds over_{0};        // when the clients left
   std::int32_t next_ = 0;  // the next request to send
   std::int64_t owed_ = 0;  // closed loop: how many places are free
-  bool submitting_ = false;
+  bool submitting_ = false, have_left_ = false;
   std::int64_t done_ = 0;
   double all_tokens_ = 0, rejected_tokens_ = 0;  // of output
   bool stopping_ = false;
@@ -95,7 +101,11 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
   auto replica = std::make_unique<Replica>(
       number, plan, plan.spec.role == Role::decode ? positions_after_prompt_ : positions_, recorder_,
       Replica::Events{
-          .finished = [this, number](std::int32_t) { router_.changed(number), finished(); },
+          .finished =
+              [this, number](std::int32_t request) {
+                router_.changed(number);
+                answer(recorder_.record(request).finished);
+              },
           .hand_over = [this, number](std::int32_t request) { handovers_.prompt_ends(request, number); },
           .prompt_begins = [this,
                             number](std::int32_t request) { handovers_.prompt_begins(request, number); },
@@ -126,15 +136,32 @@ void Simulation::mark_lost() {
       record.status = RequestStatus::lost;
 }
 
+// Of clients, unless they have left.
+void Simulation::when(Seconds time, std::function<void()> what) {
+  if (time <= now()) return what();
+  call_at(time, [this, what = std::move(what)] {
+    if (stopping_ || have_left_) return;
+    try {
+      what();
+    } catch (const std::exception&) {
+      fail();
+    }
+  });
+}
+
+void Simulation::send(std::int32_t request) {
+  if (scenario_.workload.closed_loop) recorder_.record(request).request.arrival = now();
+  if (request == scenario_.workload.warmup_requests) recorder_.measure_from(now());
+  when(now() + recorder_.reply(), [this, request] { submit(request); });
+}
+
 void Simulation::submit(std::int32_t request) {
   RequestRecord& record = recorder_.record(request);
-  if (scenario_.workload.closed_loop) record.request.arrival = now();
-  if (request == scenario_.workload.warmup_requests) recorder_.measure_from(now());
   Server* server = router_.for_prompt(record.request);
   if (!server) {
     record.status = RequestStatus::rejected;
     rejected_tokens_ += static_cast<double>(record.request.output_tokens);
-    finished();
+    answer(now() + recorder_.reply());
     return;
   }
   if (scenario_.workload.in_generation)
@@ -144,13 +171,24 @@ void Simulation::submit(std::int32_t request) {
   router_.changed(server->replica().index());
 }
 
-// A rejected request frees its place at once: a loop, not a recursion as deep as the trace.
+bool Simulation::may_send() const {
+  if (next_ == static_cast<std::int32_t>(positions_.size())) return false;
+  const std::int64_t warmup = scenario_.workload.warmup_requests;
+  return !scenario_.workload.closed_loop->restart_after_warmup || next_ != warmup || done_ == warmup;
+}
+
+// A rejected request may free its place at once: a loop, not a recursion as deep as the trace.
 void Simulation::submit_next() {
   ++owed_;
   if (submitting_) return;
   submitting_ = true;
-  for (; owed_ > 0 && next_ < static_cast<std::int32_t>(positions_.size()); --owed_) submit(next_++);
+  for (; owed_ > 0 && may_send(); --owed_) send(next_++);
   submitting_ = false;
+}
+
+// The client has all of it then.
+void Simulation::answer(Seconds seen) {
+  when(seen, [this] { finished(); });
 }
 
 void Simulation::finished() {
@@ -164,6 +202,16 @@ void Simulation::move(const KvMove& m, std::function<void()> arrived) {
   const Server& server = *servers_[static_cast<std::size_t>(m.to.replica)];
   const std::vector<LinkFlow> flows = host_flows(server.stages(), m.tokens, m.to.in_host);
   arrived ? couriers_.send(flows, std::move(arrived)) : transfer_and_wait(flows, traffic_);
+}
+
+// What the clients have not seen when they leave has not been.
+void Simulation::forget_answers_under_way() {
+  for (RequestRecord& record : recorder_.result().requests) {
+    if (record.first_token > now()) record.first_token = Seconds(-1);
+    if (record.finished <= now()) continue;
+    record.finished = Seconds(-1);
+    record.status = RequestStatus::unfinished;
+  }
 }
 
 double Simulation::share_done() const {
@@ -201,8 +249,8 @@ void Simulation::charge(RunResult& result) const {
   for (std::size_t i = 0; i < charged_.size(); ++i) {
     DeviceUsage& usage = result.devices[i];
     const DeviceSpec& spec = *charged_[i];
-    usage.energy +=
-        usage.devices * (spec.power.idle * window);  // what the kernels drew above idle is there already
+    // What the kernels drew above these is there already.
+    usage.energy += usage.devices * (spec.power.idle * window + spec.power.active * usage.busy);
     usage.dollars_per_hour = usage.devices * spec.dollars_per_hour;
     usage.cost_dollars = usage.dollars_per_hour * window.value() / 3600;
   }
@@ -213,7 +261,7 @@ void Simulation::open_loop() try {
   const auto& requests = scenario_.workload.requests;
   const auto count = static_cast<std::int32_t>(requests.size());
   const auto next = [&] { return requests[static_cast<std::size_t>(next_)].arrival; };
-  while (next_ < count && next() <= now() && !stopping()) submit(next_++);
+  while (next_ < count && next() <= now() && !stopping()) send(next_++);
   if (next_ == count || stopping_ || (end_.at && next() > *end_.at)) return;
   simgrid::kernel::timer::Timer::set(next().value(), [this] { open_loop(); });
 } catch (const std::exception&) {
@@ -235,9 +283,11 @@ void Simulation::clients() {
   result.out_of_time = timed_out;
   result.interrupted = stopping_;
   over_ = now();
+  have_left_ = true;
   traffic_.stop_recording();
   if (timed_out)
     for (const auto& server : servers_) server->commit_until(now());
+  if (timed_out || stopping_) forget_answers_under_way();
   if (timed_out && end_.stopped) {
     result.stopped = end_.stopped;
     mark_lost();

@@ -12,6 +12,7 @@ StepCost& StepCost::operator+=(const StepCost& o) {
   for (std::size_t resource = 0; resource < most_resources; ++resource) moved[resource] += o.moved[resource];
   prefetch += o.prefetch;
   energy += o.energy;
+  clocked += o.clocked;
   for (std::size_t unit = 0; unit < most_units; ++unit) busy[unit] += o.busy[unit];
   return *this;
 }
@@ -38,6 +39,7 @@ StepCost operator*(double k, const StepCost& c) {
                   .moved = {},
                   .prefetch = k * c.prefetch,
                   .energy = k * c.energy,
+                  .clocked = k * c.clocked,
                   .busy = {}};
   for (std::size_t resource = 0; resource < most_resources; ++resource)
     scaled.moved[resource] = k * c.moved[resource];
@@ -67,6 +69,7 @@ StepCost attributed(const KernelCost& kernel, const Operator& op, double times) 
   for (std::size_t resource = 0; resource < most_resources; ++resource)
     cost.moved[resource] = times * kernel.moved[resource];
   cost.energy = times * kernel.energy;
+  cost.clocked = times * kernel.clocked;
   cost.busy[static_cast<std::size_t>(op.unit)] = cost.time;
   return cost;
 }

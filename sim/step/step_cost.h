@@ -18,7 +18,8 @@ struct StepCost {
   Flops flops{};  // of one rank, like what is moved
   Moved moved{};
   PrefetchBytes prefetch{};
-  Joules energy{};                         // of one rank, above idle
+  Joules energy{};                         // of one rank, above idle and PowerSpec::active
+  Joules clocked{};                        // part of it that falls with a GPU's clocks
   std::array<Seconds, most_units> busy{};  // by unit of the device; the mean of its members
 
   StepCost& operator+=(const StepCost& other);

@@ -90,6 +90,7 @@ StepModel::StepModel(const Rank& rank, const StageGraph& placed, bool collective
       placed_(placed),
       device_(rank.on),
       engine_(rank.engine),
+      limit_(rank.on->spec()),
       collectives_elsewhere_(collectives_elsewhere),
       with_prompts_{std::make_unique<PlayedStep>(rank, placed, 1), nullptr},
       serial_(with_prompts_.whole->serial()) {
@@ -160,7 +161,7 @@ StepCost StepModel::step(const StepWork& work) const {
     cost += attributed(kernel(placed.op, work.whole), placed.op, placed.times);
   if (const Seconds floor = engine_.floor(work.whole, launches_); floor > Seconds(0))
     cost.wait_for_host(std::max(Seconds(0), floor + host_time(work.whole) - cost.time));
-  return cost;
+  return limit_.kept(cost);
 }
 
 // Half of the operators of a stage beside host memory are for prompts, which few steps have.
@@ -187,7 +188,16 @@ PlayedStep& StepModel::interleaved(const StepWork& work) const {
   return *step;
 }
 
+// Clocks are a cause like any other.
 PlayedCost StepModel::played(const StepWork& work, bool causes) const {
+  PlayedCost played = played_at_full_clocks(work, causes);
+  const int level = limit_.level(played.cost);
+  played.cost = limit_.at(level, played.cost);
+  played.causes = (lowest_clock_level + 1) * played.causes + static_cast<std::uint64_t>(level);
+  return played;
+}
+
+PlayedCost StepModel::played_at_full_clocks(const StepWork& work, bool causes) const {
   PlayedCost played;
   if (!work.sub_batches.empty())
     played = no_sooner_than_host(interleaved(work).cost(work.sub_batches, causes), work.whole, 2);
@@ -211,9 +221,11 @@ std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
   std::vector<OperatorSpan> spans =
       split ? interleaved(work).operators(work.sub_batches) : whole(work).operators({&work.whole, 1});
   const Seconds host = host_time(work.whole);
+  const StepCost full = played_at_full_clocks(work, false).cost;
+  const double slower = full.time > host ? (limit_.kept(full).time - host) / (full.time - host) : 1;
   for (OperatorSpan& span : spans) {
-    span.start += host;
-    span.finish += host;
+    span.start = host + slower * span.start;
+    span.finish = host + slower * span.finish;
   }
   return spans;
 }
@@ -265,8 +277,9 @@ StepRun StepModel::affine_run(const BatchShape& batch, std::int64_t steps) const
     run.slope += attributed(slope, placed.op, placed.times);
     run.steps = std::min(run.steps, attention.steps);
   }
-  const Seconds floor = engine_.floor(batch, launches_);
-  return floor > Seconds(0) ? no_sooner(run, floor + host_time(batch)) : run;
+  if (const Seconds floor = engine_.floor(batch, launches_); floor > Seconds(0))
+    run = no_sooner(run, floor + host_time(batch));
+  return limit_.kept(run);
 }
 
 std::vector<StepModel::CollectiveCall> StepModel::collectives(const BatchShape& batch) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/step/played_step.h"
+#include "sim/step/power_limit.h"
 
 namespace weir {
 
@@ -57,6 +58,7 @@ class StepModel {
   PlayedCost no_sooner_than_host(PlayedCost played, const BatchShape& batch, double chains) const;
   StepRun affine_run(const BatchShape& batch, std::int64_t steps) const;
   PlayedCost played(const StepWork& work, bool causes) const;
+  PlayedCost played_at_full_clocks(const StepWork& work, bool causes) const;
   std::int64_t play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
   std::int64_t steps_of_lines(const BatchShape& batch, std::int64_t steps) const;
   bool differs_without_prompts() const;
@@ -68,6 +70,7 @@ class StepModel {
   const StageGraph placed_;
   std::shared_ptr<const Device> device_;
   EngineOverhead engine_;
+  PowerLimit limit_;
   bool collectives_elsewhere_;
   double launches_ = 0;  // of a step
   StepCost small_kernels_;

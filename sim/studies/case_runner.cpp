@@ -56,6 +56,7 @@ CaseFigures serve_case(const Plan& plan) {
           .tpot_p50_ms = m.tpot_ms.p50,
           .e2e_mean_ms = m.e2el_ms.mean,
           .e2e_p50_ms = m.e2el_ms.p50,
+          .itl_p50_ms = m.itl_ms.p50,
           .output_throughput = m.output_throughput,
           .running = mean_running(result),
           .rejected = static_cast<double>(m.rejected),

@@ -13,6 +13,7 @@ namespace weir {
 struct CaseFigures {
   double ttft_mean_ms = 0, ttft_p50_ms = 0, tpot_mean_ms = 0, tpot_p50_ms = 0, e2e_mean_ms = 0,
          e2e_p50_ms = 0;
+  double itl_p50_ms = 0;
   double output_throughput = 0;
   double running = 0, rejected = 0;  // requests: the mean over the time; those that can never fit
   // Means over the devices and their time: of the peak rate, of the memory's bandwidth, of the unit that

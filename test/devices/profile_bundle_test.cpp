@@ -91,7 +91,7 @@ TEST_CASE("profile folder: points in any order are the same table") {
     CHECK(problems.empty());
     return bundle;
   };
-  const ProfileBundle a = read(up), b = read(down);
+  const AttentionTimes a = read(up).attention.at(0), b = read(down).attention.at(0);
   CHECK(a.decode.knots == b.decode.knots);
   CHECK(a.mixed.knots == b.mixed.knots);
   CHECK(a.mixed.below[0].knots == b.mixed.below[0].knots);

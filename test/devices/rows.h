@@ -49,6 +49,14 @@ inline Joules at_full_load(const DeviceSpec& spec, DataType type) {
   return spec.power.idle * Seconds(1) +
          spec.power.dynamic(flops, spec.own().bandwidth * Seconds(1), Bytes(0));
 }
+// The joules of a kernel by itself under the device's limit, of the device, and the seconds.
+inline ClockedDraw under_limit(const DeviceSpec& spec, const KernelCost& cost) {
+  const Seconds bound = cost.compute > cost.traffic ? cost.time : Seconds(0);
+  const PowerDraw draw{bound, cost.time - bound, cost.clocked, cost.energy - cost.clocked};
+  ClockedDraw kept = at_level(spec.power, draw, clock_level(spec.power, draw));
+  kept.energy += (spec.power.idle + spec.power.active) * kept.time;
+  return kept;
+}
 // Without those that compute neurons.
 inline std::vector<std::string> dimms() {
   std::vector<std::string> rows = host_memories();

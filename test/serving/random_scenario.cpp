@@ -106,6 +106,22 @@ Json random_npu_replica(Random& random, const std::string& device, bool one_stag
   return replica;
 }
 
+// GPUs draw between idle and their limit; of other devices the limit is a figure of the datasheet alone.
+void check_watts(const Plan& plan, const Outcome& o) {
+  Watts idle, limit;
+  for (const ReplicaPlan& replica : plan.replicas) {
+    const PowerSpec& power = replica.rank.on->spec().power;
+    if (!power.clocked) return;
+    for (const ReplicaPlace& place : replica.places)
+      for (const auto& stage : place) {
+        idle += static_cast<double>(stage.size()) * power.idle;
+        limit += static_cast<double>(stage.size()) * power.tdp;
+      }
+  }
+  CHECK(o.energy <= limit.value() * o.end * (1 + 1e-9));
+  if (plan.scenario.workload.warmup_requests == 0) CHECK(o.energy >= idle.value() * o.end * (1 - 1e-9));
+}
+
 }  // namespace
 
 Json random_npu_scenario(unsigned seed, bool one_stage) {
@@ -159,6 +175,7 @@ void check_laws(const Json& scenario, const Outcome& o) {
   CHECK(o.peak_blocks <= o.total_blocks);
   CHECK(o.energy >= 0);  // nothing, where every request was rejected
   CHECK((o.energy > 0) == (tokens > 0));
+  check_watts(read_plan(scenario, "test.json"), o);
 }
 
 void check_same(const Outcome& fast, const Outcome& slow) {

@@ -19,7 +19,7 @@ Operator named(const OperatorGraph& graph, const std::string& name) {
 
 Rank replica_on(const std::string& kind, const std::string& interconnect, const std::string& library) {
   Rank replica;
-  replica.on = catalog_device(kind);
+  replica.on = catalog_device(kind, {{"tdp_w", 1e9}});  // operators alone know no limit
   replica.links = find_interconnect(interconnect);
   replica.collectives = make_collectives(replica.links, library);
   const bool npu = replica.on->spec().units.front().name == "systolic";

@@ -43,6 +43,14 @@ Json prefetch_json(const PrefetchBytes& bytes) {
           {"left_bytes", bytes.left.value()}};
 }
 
+Json profile_json(const ProfileSource& of, const std::vector<std::string>& analytic_layers) {
+  return {{"engine", of.engine},
+          {"gpu", of.gpu},
+          {"tp", of.tp},
+          {"source", of.source},
+          {"analytic_layers", analytic_layers}};
+}
+
 Json device_json(const DeviceUsage& usage, Seconds duration) {
   const double memory_rate = share(usage.memory.value(), duration.value());
   const double link_rate = share(usage.link.value(), duration.value());
@@ -66,6 +74,7 @@ Json device_json(const DeviceUsage& usage, Seconds duration) {
       {"cost_dollars", usage.cost_dollars},
       {"die_mm2", usage.die_mm2 ? Json(*usage.die_mm2) : Json(nullptr)}};
   if (!usage.kernels.empty()) device["kernels"] = usage.kernels;
+  if (usage.profile) device["profile"] = profile_json(*usage.profile, usage.analytic_layers);
   if (!usage.energy_note.empty()) device["energy_note"] = usage.energy_note;
   if (!usage.host_memory.empty()) device["host_memory"] = usage.host_memory;
   if (usage.prefetch.fetched > Bytes(0)) device["prefetch"] = prefetch_json(usage.prefetch);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/app/evidence/evidence.h"
 #include "sim/app/output/bottleneck.h"
 #include "sim/app/output/text_grid.h"
 #include "sim/app/output/training/training_writers.h"
@@ -178,6 +179,17 @@ void totals(Table& table, const FinishedRun& run) {
   table.row("Cost", cost);
 }
 
+// How near the closest measured servers are, once for replicas of which the same is known.
+void accuracy(Table& table, const Plan& plan) {
+  std::vector<std::string> told;
+  for (std::size_t i = 0; i < plan.replicas.size(); ++i) {
+    const std::string words = in_words(evidence_of(plan, i));
+    if (std::ranges::count(told, words) > 0) continue;
+    table.row(told.empty() ? "Accuracy" : "", words);
+    told.push_back(words);
+  }
+}
+
 }  // namespace
 
 std::string summary_table(const FinishedRun& run, bool styled, std::size_t width) {
@@ -192,6 +204,7 @@ std::string summary_table(const FinishedRun& run, bool styled, std::size_t width
   totals(table, run);
   const Bottleneck bottleneck = find_bottleneck(run.plan.scenario, run.result, run.metrics);
   table.row("Bound by", fmt::format("{}: {}", table.bold(bottleneck.by), bottleneck.reason));
+  accuracy(table, run.plan);
   return table.text();
 }
 

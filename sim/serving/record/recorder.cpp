@@ -50,6 +50,7 @@ void TimeBuckets::add(Seconds from, Seconds to, double integral) {
 
 Recorder::Recorder(const Workload& workload, std::optional<Seconds> sample_period, bool spans)
     : warmup_(static_cast<std::int32_t>(workload.warmup_requests)),
+      reply_(workload.closed_loop ? workload.closed_loop->round_trip / 2 : Seconds(0)),
       running_(sample_period.value_or(first_period), !sample_period),
       waiting_(running_),
       blocks_(running_),

@@ -85,6 +85,7 @@ class Recorder {
   bool keeps_token_gaps() const { return !result_.token_gaps.empty(); }
   void token_gap(std::int32_t request, double seconds);
   double generated() const { return generated_; }  // tokens so far
+  Seconds reply() const { return reply_; }         // on the way to the client
   bool kept(std::int32_t request) const { return request >= warmup_; }
   void measure_from(Seconds start);  // arrival of the first request kept: usage before it is not counted
 
@@ -102,6 +103,7 @@ class Recorder {
 
   RunResult result_;
   std::int32_t warmup_;
+  Seconds reply_;
   std::optional<RequestTracks> request_tracks_;  // only when a timeline was asked for
   double generated_ = 0;
   std::optional<Seconds> start_;

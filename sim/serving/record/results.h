@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/device.h"
 #include "models/memory/cache.h"
 #include "policies/batching/predict/step_times.h"
 #include "sim/core/params.h"
@@ -69,9 +70,11 @@ struct DeviceUsage {
   std::string energy_note = {};  // what is known to be wrong with that
   double dollars_per_hour = 0;   // of all `devices`, as what follows
   double cost_dollars = 0;
-  std::string kernels = {};            // whose efficiencies a GPU's are
-  std::string host_memory = {};        // its kind, where the KV cache lies in it
-  std::optional<double> die_mm2 = {};  // of one device, where its catalog row says
+  std::string kernels = {};                       // whose efficiencies a GPU's are
+  std::string host_memory = {};                   // its kind, where the KV cache lies in it
+  std::optional<double> die_mm2 = {};             // of one device, where its catalog row says
+  std::optional<ProfileSource> profile = {};      // whose measured kernel times it has,
+  std::vector<std::string> analytic_layers = {};  // but for these
 };
 
 // How well active neurons of the MLP were predicted, over all tokens.

@@ -12,6 +12,7 @@ Replica::Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& 
       plan_(&plan),
       spec_(&plan.spec),
       cache_(plan.kv_pools.blocks, plan.spec.kv_cache.block_tokens),
+      front_end_(plan.spec.front_end, recorder.reply()),
       positions_(positions),
       recorder_(recorder),
       events_(std::move(events)) {}
@@ -25,15 +26,7 @@ std::int64_t Replica::generated_here(const Request& r) const {
   return spec_->role == Role::prefill ? 1 : r.output_tokens;
 }
 
-bool Replica::enqueue(std::int32_t request, Seconds now) {
-  return enqueue(request, 0, now);
-}
-
-bool Replica::enqueue_in_generation(std::int32_t request, Seconds now) {
-  return enqueue(request, recorder_.record(request).request.input_tokens - 1, now);
-}
-
-bool Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now) {
+bool Replica::accept(std::int32_t request, Seconds now) {
   RequestRecord& record = recorder_.record(request);
   record.replica = index_;
   const Request& r = record.request;
@@ -41,6 +34,45 @@ bool Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now) 
     record.status = RequestStatus::rejected;
     return false;
   }
+  recorder_.phase(request, now, "front end");
+  ++outstanding_requests_;
+  outstanding_tokens_ += r.input_tokens + r.output_tokens;
+  return true;
+}
+
+void Replica::enqueue_accepted(std::int32_t request, Seconds now, std::int64_t steps_over) {
+  enqueue(request, 0, now, steps_over);
+}
+
+bool Replica::enqueue(std::int32_t request, Seconds now) {
+  const bool accepted = accept(request, now);
+  if (accepted) enqueue_accepted(request, now);
+  return accepted;
+}
+
+bool Replica::enqueue_in_generation(std::int32_t request, Seconds now) {
+  const bool accepted = accept(request, now);
+  if (accepted) enqueue(request, recorder_.record(request).request.input_tokens - 1, now, 0);
+  return accepted;
+}
+
+// The steps that are decided already have no place for it.
+void Replica::join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over) {
+  if (spec_->scheduled_ahead == 0 || running_.empty()) return waiting_.push_back(view, live);
+  overlooked_.push_back({view, live, decisions_ + steps_over + 1 + spec_->scheduled_ahead});
+}
+
+// An engine with nothing under way sees all.
+void Replica::catch_up(bool with_all) {
+  const auto due = [&](std::int64_t until) { return with_all || until <= decisions_ + 1; };
+  for (; !overlooked_.empty() && due(overlooked_.front().until); overlooked_.pop_front())
+    waiting_.push_back(overlooked_.front().view, overlooked_.front().live);
+  for (; !leaving_.empty() && due(leaving_.front().until); leaving_.pop_front())
+    cache_.give(leaving_.front().blocks, leaving_.front().pool);
+}
+
+void Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now, std::int64_t steps_over) {
+  const Request& r = recorder_.record(request).request;
   account(now);
   SequenceView view{};
   view.input_tokens = view.known_tokens = view.prefill_target = r.input_tokens;
@@ -48,14 +80,11 @@ bool Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now) 
   view.priority = r.priority;
   if (computed > 0) view.computed_tokens = view.prefill_target = computed;
   view.request = request;
-  waiting_.push_back(view, {});
+  join_queue(view, {}, steps_over);
   recorder_.phase(request, now, "queued");
-  ++outstanding_requests_;
-  outstanding_tokens_ += r.input_tokens + r.output_tokens;
-  return true;
 }
 
-void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds now) {
+void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over) {
   account(now);
   const Request& r = recorder_.record(request).request;
   SequenceView view{};
@@ -65,7 +94,7 @@ void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds n
   view.priority = r.priority;
   view.request = request;
   view.elsewhere = true;
-  waiting_.push_back(view, {.last_token = now, .resident = r.input_tokens, .resident_at = from_replica});
+  join_queue(view, {.last_token = now, .resident = r.input_tokens, .resident_at = from_replica}, steps_over);
   RequestRecord& record = recorder_.record(request);
   if (record.first_token >= Seconds(0)) record.replica = index_;
   show(request, now, "queued");
@@ -76,7 +105,8 @@ void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds n
 void Replica::account(Seconds now) {
   const auto blocks = static_cast<double>(cache_.used());
   recorder_.queue(accounted_, now, static_cast<std::int64_t>(running_.size()),
-                  static_cast<std::int64_t>(waiting_.size()), (blocks_then_ + blocks) / 2, kv_limited_);
+                  static_cast<std::int64_t>(waiting_.size() + overlooked_.size()),
+                  (blocks_then_ + blocks) / 2, kv_limited_);
   accounted_ = std::max(accounted_, now);
   blocks_then_ = blocks;
 }
@@ -92,6 +122,14 @@ void Replica::find_left_blocks() {
 
 bool Replica::schedule(Seconds now, Iteration& iteration) {
   account(now);
+  catch_up(running_.empty());
+  if (decide(now, iteration)) return true;
+  if (overlooked_.empty() && leaving_.empty()) return false;
+  catch_up(true);
+  return decide(now, iteration);
+}
+
+bool Replica::decide(Seconds now, Iteration& iteration) {
   iteration.clear();
   kv_limited_ = false;
   if (empty()) return false;
@@ -107,10 +145,15 @@ bool Replica::schedule(Seconds now, Iteration& iteration) {
                          .pipeline_stages = spec_->parallelism.pipeline,
                          .times = times_.get(),
                          .pools = plan_->kv_pools.of_channel,
-                         .spare_channel = spare_channel()},
+                         .spare_channel = spare_channel(),
+                         .leaving = std::ssize(leaving_)},
                         batch_);
   carry_out(now, iteration);
   if (iteration.moves.empty()) iteration.steps = std::min(batch_.valid.steps, placement_.steps);
+  decisions_ += !iteration.members.empty();
+  if (!overlooked_.empty())
+    iteration.steps = std::min(iteration.steps, overlooked_.front().until - decisions_);
+  if (!leaving_.empty()) iteration.steps = std::min(iteration.steps, leaving_.front().until - decisions_);
   // Whoever was refused for his blocks waits for them until he is admitted: in a static batch to its end, as
   // he would be in it.
   const bool lacks_blocks = batch_.valid.wakes_on.free_blocks;

@@ -3,6 +3,7 @@
 // It knows no SimGrid: a serving actor asks schedule() what to compute, lets the time pass, and reports
 // complete(). Requests are int32 indices into the run's records.
 #include <array>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "sim/plan/plan.h"
 #include "sim/serving/neurons/neuron_tables.h"
 #include "sim/serving/record/recorder.h"
+#include "sim/serving/replica/front_end.h"
 #include "sim/serving/replica/kv_cache.h"
 #include "sim/serving/replica/waiting_queue.h"
 
@@ -71,11 +73,15 @@ class Replica {
   Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& positions, Recorder& recorder,
           Events events);
 
-  // False: it can never fit, and was recorded as rejected.
+  // False: it can never fit, and was recorded as rejected. Otherwise it is outstanding, in the front end.
+  bool accept(std::int32_t request, Seconds now);
+  // Those accepted reach the scheduler, when so many steps of a run that goes on are over.
+  void enqueue_accepted(std::int32_t request, Seconds now, std::int64_t steps_over = 0);
+  // Both, of a request that comes to an engine without a front end.
   bool enqueue(std::int32_t request, Seconds now);
   // The same for one whose input is in the KV cache, all but the last token: it decodes from its first step.
   bool enqueue_in_generation(std::int32_t request, Seconds now);
-  void enqueue_handover(std::int32_t request, int from_replica, Seconds now);
+  void enqueue_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over = 0);
   bool fits(const Request& request) const;
 
   // Asks the policy and carries its decision out. False if there is nothing to compute and nothing to
@@ -89,11 +95,14 @@ class Replica {
   void arrived(const KvMove& move, Seconds now);
   void release_held(std::int32_t request, Seconds now);
 
-  bool empty() const { return running_.empty() && waiting_.empty(); }
-  // Whether the request that has just come may change the last decision.
-  bool arrival_matters() const { return waiting_.size() == 1 || batch_.valid.wakes_on.any_arrival; }
+  bool empty() const { return running_.empty() && waiting_.empty() && overlooked_.empty(); }
+  // Whether the request that has just come may change the first decision that sees it.
+  bool arrival_matters() const {
+    return waiting_.size() + overlooked_.size() == 1 || batch_.valid.wakes_on.any_arrival;
+  }
   std::int64_t outstanding_requests() const { return outstanding_requests_; }
   std::int64_t outstanding_tokens() const { return outstanding_tokens_; }
+  FrontEnd& front_end() { return front_end_; }
   const KvCache& cache() const { return cache_; }
   const ReplicaPlan& plan() const { return *plan_; }
   int index() const { return index_; }
@@ -108,7 +117,20 @@ class Replica {
     std::int64_t blocks;
     int pool;
   };
-  bool enqueue(std::int32_t request, std::int64_t computed, Seconds now);
+  struct Overlooked {  // by the decisions before that one
+    SequenceView view;
+    Live live;
+    std::int64_t until;
+  };
+  struct Leaving {  // these blocks and a seat, in the decisions before that one
+    std::int64_t blocks;
+    int pool;
+    std::int64_t until;
+  };
+  void enqueue(std::int32_t request, std::int64_t computed, Seconds now, std::int64_t steps_over);
+  void join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over);
+  void catch_up(bool with_all);
+  bool decide(Seconds now, Iteration& iteration);
   std::int64_t generated_here(const Request& request) const;
   // A request whose prompt is computed elsewhere yet is drawn there.
   void show(std::int32_t request, Seconds now, const char* phase) {
@@ -155,8 +177,11 @@ class Replica {
   void record_token_gaps(const Iteration& iteration, Seconds start, Seconds first,
                          const std::vector<StepRun>& runs, std::int64_t steps);
   double advance(const Iteration& iteration, Seconds start, Seconds end, Seconds first, std::int64_t steps);
-  void first_token(const SequenceView& view, Seconds now);
-  void leave(const SequenceView& view, Seconds now);
+  void advance_in_turn(const Iteration& iteration, std::span<const Seconds> turns, Seconds end);
+  void record_turns(std::int32_t request, Seconds last, std::int64_t before, std::span<const Seconds> turns);
+  void give(std::size_t at, Seconds seen, Seconds end, std::int64_t steps);
+  void first_token(const SequenceView& view, Seconds seen);
+  void leave(const SequenceView& view, Seconds seen, Seconds now);
   std::size_t position(std::int32_t request) {
     if (!indexed_) find_positions();
     return static_cast<std::size_t>(positions_[static_cast<std::size_t>(request)]);
@@ -172,6 +197,7 @@ class Replica {
   const ReplicaPlan* plan_;
   const ReplicaSpec* spec_;  // the plan's
   KvCache cache_;
+  FrontEnd front_end_;
   // Where each request of the run is in its replica's running_. Written only where somebody asks out of
   // order, since these lie far from each other.
   std::vector<std::int32_t>& positions_;
@@ -186,6 +212,10 @@ class Replica {
   std::vector<Live> live_;            // beside running_, but for
   std::vector<Seconds> last_tokens_;  // theirs, which change at every step
   WaitingQueue waiting_;
+  // Of an engine that decides steps ahead.
+  std::deque<Overlooked> overlooked_;
+  std::deque<Leaving> leaving_;
+  std::int64_t decisions_ = 0;  // steps decided so far
   std::vector<Held> held_;
   std::int64_t swapped_ = 0;  // blocks in the host's swap space
   Batch batch_;

@@ -79,19 +79,20 @@ void Replica::record_token_gaps(const Iteration& iteration, Seconds start, Secon
   for (const auto& member : iteration.members) {
     if (!member.yields || !recorder_.kept(member.request)) continue;
     const Seconds last = last_tokens_[position(member.request, next)];
-    if (last >= Seconds(0)) recorder_.token_gap(member.request, (start + first - last).value());
+    if (last >= Seconds(0))
+      recorder_.token_gap(member.request, (front_end_.seen(start) + first - last).value());
     for (std::int64_t i = 1; i < steps; ++i)
       recorder_.token_gap(member.request, times[static_cast<std::size_t>(i)]);
   }
 }
 
-void Replica::first_token(const SequenceView& view, Seconds now) {
-  recorder_.record(view.request).first_token = now;
+void Replica::first_token(const SequenceView& view, Seconds seen) {
+  recorder_.record(view.request).first_token = seen;
   outstanding_tokens_ -= view.input_tokens;
 }
 
 // It has all the tokens that it gets here: it ends, or goes on elsewhere.
-void Replica::leave(const SequenceView& view, Seconds now) {
+void Replica::leave(const SequenceView& view, Seconds seen, Seconds now) {
   RequestRecord& record = recorder_.record(view.request);
   const std::int64_t left = record.request.output_tokens - view.output_tokens;
   --outstanding_requests_;
@@ -100,11 +101,26 @@ void Replica::leave(const SequenceView& view, Seconds now) {
     held_.push_back({view.request, view.blocks, pool(view)});
     return;
   }
-  cache_.give(view.blocks, pool(view));
+  if (spec_->scheduled_ahead == 0)
+    cache_.give(view.blocks, pool(view));
+  else
+    leaving_.push_back({view.blocks, pool(view), decisions_ + 1 + spec_->scheduled_ahead});
   if (neurons_) neurons_->forget(view.request);
-  record.finished = now;
+  record.finished = seen;
   recorder_.phase(view.request, now, nullptr);
   record.status = RequestStatus::completed;
+}
+
+// Its tokens of the iteration, the last of which the client sees at `seen`; marks it if it leaves.
+inline void Replica::give(std::size_t at, Seconds seen, Seconds end, std::int64_t steps) {
+  SequenceView& view = running_[at];
+  recorder_.phase(view.request, end, "decode");
+  if (view.known_tokens == view.input_tokens) first_token(view, seen);
+  view.known_tokens += steps;
+  if (view.known_tokens < view.input_tokens + view.output_tokens) return;
+  leave(view, seen, end);
+  removed_[at] = 1;
+  left_.push_back(view.request);
 }
 
 // Marks those that leave. Returns how many have gaps that are the step's time. Most members have neither
@@ -115,41 +131,75 @@ double Replica::advance(const Iteration& iteration, Seconds start, Seconds end, 
   std::int64_t yielding = 0;
   removed_.assign(running_.size(), 0);
   left_.clear();
+  const Seconds seen_before = front_end_.seen(start), seen = front_end_.seen(end);
   std::size_t next = 0;
   for (const auto& member : iteration.members) {
     if (!member.yields && spec_->engine.pipelined_chunks) continue;
     const std::size_t at = position(member.request, next);
-    SequenceView& view = running_[at];
-    view.in_flight = false;
+    running_[at].in_flight = false;
     if (!member.yields) continue;
     ++yielding;
-    const Seconds last = std::exchange(last_tokens_[at], end);
-    if (recorder_.kept(member.request)) in_step += last == start || other_gap(last, start, first, steps);
-    recorder_.phase(member.request, end, "decode");
-    if (view.known_tokens == view.input_tokens) first_token(view, end);
-    view.known_tokens += steps;
-    if (view.known_tokens < view.input_tokens + view.output_tokens) continue;
-    leave(view, end);
-    removed_[at] = 1;
-    left_.push_back(member.request);
+    const Seconds last = std::exchange(last_tokens_[at], seen);
+    if (recorder_.kept(member.request))
+      in_step += last == seen_before || other_gap(last, seen_before, first, steps);
+    give(at, seen, end, steps);
   }
   outstanding_tokens_ -= yielding * steps;
   return in_step;
 }
 
+// The same where tokens leave one by one: those of a step in the order of its members, at its turn.
+void Replica::advance_in_turn(const Iteration& iteration, std::span<const Seconds> turns, Seconds end) {
+  std::int64_t before = 0;
+  removed_.assign(running_.size(), 0);
+  left_.clear();
+  std::size_t next = 0;
+  for (const auto& member : iteration.members) {
+    const std::size_t at = position(member.request, next);
+    running_[at].in_flight = false;
+    if (!member.yields) continue;
+    const Seconds seen = front_end_.seen(turns.back(), before);
+    const Seconds last = std::exchange(last_tokens_[at], seen);
+    if (recorder_.kept(member.request)) record_turns(member.request, last, before, turns);
+    give(at, seen, end, std::ssize(turns));
+    ++before;
+  }
+  outstanding_tokens_ -= before * std::ssize(turns);
+}
+
+// Gaps between a member's tokens that leave with so many before each, one in each turn.
+void Replica::record_turns(std::int32_t request, Seconds last, std::int64_t before,
+                           std::span<const Seconds> turns) {
+  const auto gap = [&](Seconds length) {
+    recorder_.gaps().add(length, 1);
+    if (recorder_.keeps_token_gaps()) recorder_.token_gap(request, length.value());
+  };
+  if (last >= Seconds(0)) gap(front_end_.seen(turns.front(), before) - last);
+  for (std::size_t i = 1; i < turns.size(); ++i) gap(turns[i] - turns[i - 1]);
+}
+
 void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
                        const std::vector<StepRun>& runs, std::int64_t steps) {
   if (steps > 1) extend_blocks(iteration, steps - 1);
+  decisions_ += steps - 1;
   if (times_ && iteration.shape.prefill_tokens > 0)
     times_->observe(iteration.sub_batches.empty() ? std::span(&iteration.shape, 1) : iteration.sub_batches);
   account(end);
   recorder_.result().iterations += steps;
   recorder_.tokens(start, end, static_cast<double>(iteration.shape.sequences * steps));
   const Seconds first = steps > 1 ? runs.front().first.time : end - start;
-  if (recorder_.keeps_token_gaps()) record_token_gaps(iteration, start, first, runs, steps);
-  record_steps(advance(iteration, start, end, first, steps), first, runs, steps);
+  if (front_end_.one_by_one()) {
+    const Seconds turn = steps > 1 ? Seconds(0) : front_end_.turn(end, iteration.shape.sequences);
+    const std::span one(&turn, 1);
+    advance_in_turn(iteration,
+                    steps > 1 ? front_end_.turns(start, runs, steps, iteration.shape.sequences) : one, end);
+  } else {
+    if (recorder_.keeps_token_gaps()) record_token_gaps(iteration, start, first, runs, steps);
+    record_steps(advance(iteration, start, end, first, steps), first, runs, steps);
+  }
   if (left_.empty()) return;
   remove_marked();
+  if (running_.empty()) catch_up(true);
   blocks_then_ = static_cast<double>(cache_.used());
   for (const std::int32_t request : left_) {
     const bool done = recorder_.record(request).status == RequestStatus::completed;

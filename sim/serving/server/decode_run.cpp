@@ -20,8 +20,8 @@ void DecodeRun::end_by(Seconds time) {
   steps_ = std::min(steps_, steps_by(time));
 }
 
-void DecodeRun::cut_at(Seconds time) {
-  steps_ = std::min(steps_, steps_by(time) + 1);
+void DecodeRun::cut_at(Seconds time, std::int64_t more_steps) {
+  steps_ = std::min(steps_, steps_by(time) + 1 + more_steps);
 }
 
 std::int64_t DecodeRun::steps_by(Seconds time_) const {

@@ -13,8 +13,8 @@ class DecodeRun {
   // At most so many steps of `work`, by devices at that pace.
   void plan(const StepModel& model, const StepWork& work, std::int64_t steps, double pace);
   void end_by(Seconds time);  // without the steps that would be under way then
-  // Ends with the step that is under way then, if it does not end sooner.
-  void cut_at(Seconds time);
+  // Ends with the step that is under way then, or so many later, if it does not end sooner.
+  void cut_at(Seconds time, std::int64_t more_steps);
 
   Seconds began() const { return start_; }
   std::int64_t steps() const { return steps_; }

@@ -6,6 +6,7 @@
 #include <simgrid/s4u.hpp>
 #include <utility>
 
+#include "devices/actor/alarm.h"
 #include "devices/actor/clock.h"
 #include "sim/serving/handovers.h"
 #include "sim/serving/server/stages.h"
@@ -96,20 +97,27 @@ void Server::wait() {
 void Server::wake() {
   if (!std::exchange(sleeping_, false)) return;
   if (in_run_)
-    cut_run();
+    cut_run(0);
   else
     wake_->release();
 }
 
-// It ends with the step that is under way.
-void Server::cut_run() {
+// It ends with the step that is under way, or so many later.
+void Server::cut_run(std::int64_t more_steps) {
   const std::int64_t planned = run_.steps();
-  run_.cut_at(now());
+  run_.cut_at(now(), more_steps);
   if (run_.steps() < planned) stages_[0].devices->end_at(run_.end());
 }
 
 void Server::submit(std::int32_t request) {
-  if (replica_->enqueue(request, now())) wake_for_arrival();
+  if (!replica_->accept(request, now())) return;
+  const Seconds passed = replica_->front_end().passes(now(), recorder_.record(request).request.input_tokens);
+  call_at(passed, [this, request] { guard([this, request] { reach_scheduler(request); }); });
+}
+
+void Server::reach_scheduler(std::int32_t request) {
+  replica_->enqueue_accepted(request, now(), steps_over());
+  wake_for_arrival();
 }
 
 void Server::submit_in_generation(std::int32_t request) {
@@ -117,13 +125,17 @@ void Server::submit_in_generation(std::int32_t request) {
 }
 
 void Server::submit_handover(std::int32_t request, int from_replica) {
-  replica_->enqueue_handover(request, from_replica, now());
+  replica_->enqueue_handover(request, from_replica, now(), steps_over());
   wake_for_arrival();
 }
 
-// A run goes on unless the arrival may end it.
+// A run goes on unless the arrival may end it, and until that is seen.
 void Server::wake_for_arrival() {
-  if (!in_run_ || replica_->arrival_matters()) wake();
+  const int ahead = replica_->plan().spec.scheduled_ahead;
+  if (!in_run_ || (ahead == 0 && replica_->arrival_matters()))
+    wake();
+  else if (sleeping_ && replica_->arrival_matters())
+    cut_run(ahead);
 }
 
 void Server::start_moves(const Iteration& iteration) {
@@ -273,6 +285,10 @@ void Server::serve_stage(std::size_t stage) {
     occupy(stage, in_pipe->iteration);
     forward(stage, &in_pipe->iteration);
   }
+}
+
+std::int64_t Server::steps_over() const {
+  return in_run_ && replica_->plan().spec.scheduled_ahead > 0 ? run_.steps_by(now()) : 0;
 }
 
 std::int64_t Server::outstanding_tokens(Seconds at) const {

@@ -67,7 +67,9 @@ class Server {
   void guard(const std::function<void()>& body) const;
   void wait();
   void wake_for_arrival();
-  void cut_run();
+  void cut_run(std::int64_t more_steps);
+  void reach_scheduler(std::int32_t request);
+  std::int64_t steps_over() const;  // of the run
   void run_alone(Iteration& iteration);
   void commit_run(const Iteration& iteration, Seconds end, std::int64_t steps);
   void start_moves(const Iteration& iteration);

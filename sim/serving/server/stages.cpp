@@ -17,8 +17,8 @@ bool attends_to_decodes(const Unit& unit) {
   return unit.runs(KernelKind::decode_attention) || unit.runs(KernelKind::attend);
 }
 
-DeviceUsage nothing_used_yet(const Scenario& scenario, const Rank& rank, const StepModel& model,
-                             std::string name, std::size_t devices) {
+DeviceUsage nothing_used_yet(const Scenario& scenario, const Rank& rank, const StageGraph& stage,
+                             const StepModel& model, std::string name, std::size_t devices) {
   const DeviceSpec& device = rank.on->spec();
   DeviceUsage usage;
   usage.name = std::move(name);
@@ -27,6 +27,8 @@ DeviceUsage nothing_used_yet(const Scenario& scenario, const Rank& rank, const S
   usage.peak = device.peak(scenario.precision.activations);
   usage.die_mm2 = device.notes.die_mm2;
   usage.kernels = device.notes.kernels;
+  usage.profile = device.notes.profile;
+  usage.analytic_layers = rank.analytic_layers(stage);
   usage.energy_note = device.power.note;
   if (const Memory* memory = rank.host_memory()) usage.host_memory = memory->name;
   usage.memory_bandwidth = device.own().bandwidth;
@@ -102,8 +104,8 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
                       .attending_unit = attending_unit(replica.rank),
                       .kv_per_token = kv_bytes_per_token(scenario.model, scenario.precision,
                                                          replica.spec.parallelism, stage),
-                      .device = recorder.add_device(
-                          nothing_used_yet(scenario, replica.rank, *model, name, place[s].size())),
+                      .device = recorder.add_device(nothing_used_yet(
+                          scenario, replica.rank, replica.stages[s], *model, name, place[s].size())),
                       .track = recorder.add_track(name),
                       .unit_tracks = {},
                       .activation_per_token = activation_per_token(scenario, replica.spec)});

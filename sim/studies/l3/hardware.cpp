@@ -87,10 +87,10 @@ void add_power(const Runs& runs, Rows& rows) {
   };
   add_row(rows, "tab5_energy_per_token", "J a token, GPUs and DIMMs: L3, GPT-175B, OpenR1", {},
           per_seed([](double w, double t, double) { return gpus * w / t; }))
-      .note = gpu_energy_note;
+      .note = unmeasured_power_note;
   add_row(rows, "tab5_units_energy_share", "% of it by the PIM's units, at work while their rankset is", {},
           per_seed([&](double w, double, double b) { return 100 * ranks * rank.value() * b / (gpus * w); }))
-      .note = gpu_energy_note;
+      .note = unmeasured_power_note;
 }
 
 }  // namespace

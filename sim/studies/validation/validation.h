@@ -12,6 +12,7 @@ void add_traces(const ReproduceOptions& options,
                 std::vector<ReproducedRow>& rows);  // real vLLM runs, by request
 void add_distserve(const ReproduceOptions& options,
                    std::vector<ReproducedRow>& rows);  // early vLLM and DistServe, by request
+void add_power(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // watts of servers
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // Vidur's runs
 void add_dram(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);   // DRAMsim3's cases
 void add_pim(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);    // NewtonSim's cases

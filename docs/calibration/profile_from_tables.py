@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Makes a profile folder of one model at one tensor parallelism of measured kernel tables, as AIConfigurator publishes them
+(systems data, Apache-2.0: GPU__FAMILY_ENGINE_VERSION_TABLE.csv.gz, the newest version of each). Needs nothing but Python.
+
+    python3 docs/calibration/profile_from_tables.py TABLES GPU ENGINE MODEL TP OUT [--weights fp8] [--kv-cache fp8]
+        [--table-type fp8_block] [--expert-parallel 1]
+
+MODEL is a name of models/llm/catalog or the path of a config.json. A scenario's device then has "profile": OUT. What is
+written, and what of the tables is not, is said in README.md beside this file ("Profiles of engines' tables").
+"""
+import argparse
+import collections
+import csv
+import glob
+import gzip
+import json
+import os
+import re
+import statistics
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+# Weir's names of the tables' types: weights/activations where these differ.
+TYPES = {"bfloat16": "bf16", "fp8": "fp8", "fp8_block": "fp8_block", "nvfp4": "fp4", "w4a8_mxfp4_mxfp8": "mxfp4/fp8",
+         "w4a16_mxfp4": "mxfp4/bf16", "int4_wo": "int4/bf16", "int8_wo": "int8/bf16", "sq": "int8"}
+KV_TYPES = {"bf16": "bfloat16", "fp16": "bfloat16", "fp8": "fp8"}
+
+
+class Tables:
+    def __init__(self, folder, gpu):
+        self.folder, self.gpu, self.used = folder, gpu, []
+
+    def rows(self, family, engine, table):
+        """Of the newest version; none where there is no such table."""
+        begin, end = f"{self.gpu}__{family}_{engine}_", f"_{table}.csv.gz"
+        found = {}
+        for file in glob.glob(os.path.join(glob.escape(self.folder), glob.escape(begin) + "*" + glob.escape(end))):
+            version = os.path.basename(file)[len(begin):-len(end)]
+            if "_" not in version:  # that of another table, whose name ends alike
+                found[tuple(map(int, re.findall(r"\d+", version)))] = file
+        if not found:
+            return []
+        newest = found[max(found)]
+        self.used.append(os.path.basename(newest))
+        with gzip.open(newest, "rt") as file:
+            return list(csv.DictReader(file))
+
+
+def model_shape(name):
+    path = name if os.path.exists(name) else os.path.join(ROOT, "models", "llm", "catalog", name + ".json")
+    with open(path) as file:
+        config = json.load(file)
+    return config.get("text_config", config)
+
+
+def heads_of(config, tp):
+    query, kv = config["num_attention_heads"], config.get("num_key_value_heads") or config["num_attention_heads"]
+    return query // tp, max(1, kv // tp), config.get("head_dim") or config["hidden_size"] // query
+
+
+def experts_of(config):
+    total = config.get("num_local_experts") or config.get("num_experts") or config.get("n_routed_experts") or 0
+    return total and dict(experts=total, topk=config["num_experts_per_tok"],
+                          inter=config.get("moe_intermediate_size") or config["intermediate_size"])
+
+
+def weight_shapes(config, tp):
+    """n, k of each matrix on a rank."""
+    hidden = config["hidden_size"]
+    shapes = [(config["vocab_size"] // tp, hidden)]
+    if "kv_lora_rank" not in config:
+        query, kv, dim = heads_of(config, tp)
+        shapes += [((query + 2 * kv) * dim, hidden), (hidden, query * dim)]
+    widths = [config["intermediate_size"]] + [config[k] for k in ("shared_expert_intermediate_size",) if config.get(k)]
+    for width in widths:
+        shapes += [(2 * width // tp, hidden), (width // tp, hidden), (hidden, width // tp)]
+    if experts_of(config):
+        shapes.append((experts_of(config)["experts"], hidden))
+    return shapes
+
+
+def around(axis, value):
+    """The two neighbours among the measured ones, or the one that it is."""
+    if value in axis:
+        return [value]
+    return [f(side) for f, side in ((max, [a for a in axis if a < value]), (min, [a for a in axis if a > value])) if side]
+
+
+def gemms_of(tables, engine, wanted):
+    """{table type: {(n, k): {m: us}}}"""
+    found = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for row in tables.rows("gemm", engine, "gemm"):
+        if row["gemm_dtype"] in wanted:
+            at = found[row["gemm_dtype"]][int(row["n"]), int(row["k"])]
+            m, us = int(row["m"]), 1e3 * float(row["latency"])
+            at[m] = min(at.get(m, us), us)
+    return found
+
+
+def without_quantisation(fp8, half):
+    """TensorRT-LLM's fp8 rows hold a kernel of its own that quantises the activations, which its server fuses into the one
+    before. What it takes is in the tables: fp8 beside bf16 where the matrix itself is next to nothing."""
+    narrow = sorted({n for n, k in fp8})[:3]
+    took = {}
+    for k in {k for n, k in fp8}:
+        for m in set().union(*[fp8[n, k] for n in narrow if (n, k) in fp8]):
+            both = [fp8[n, k][m] - half[n, k][m] for n in narrow if m in fp8[n, k] and m in half[n, k]]
+            if both:
+                took[m, k] = max(0, statistics.median(both))
+    return {(n, k): {m: max(us - took.get((m, k), 0), us / 4) for m, us in at.items()} for (n, k), at in fp8.items()}
+
+
+def gemm_rows(tables, engine, config, tp, table_type, as_type, say):
+    tables_types = {table_type, "bfloat16"}
+    found = gemms_of(tables, engine, tables_types)
+    if engine == "trtllm" and table_type == "fp8" and "bfloat16" in found:
+        found["fp8"] = without_quantisation(found["fp8"], found["bfloat16"])
+        say("fp8 GEMMs without the quantisation that the server fuses")
+    for table, shapes in sorted(found.items()):
+        n_axis, k_axis = sorted({n for n, k in shapes}), sorted({k for n, k in shapes})
+        corners = sorted({(n, k) for wanted in weight_shapes(config, tp) for n in around(n_axis, wanted[0])
+                          for k in around(k_axis, wanted[1]) if (n, k) in shapes})
+        for n, k in corners:
+            for m, us in sorted(shapes[n, k].items()):
+                if engine == "vllm" and table == "fp8_block" and m < 4096:
+                    continue  # the host's time: as good as constant, whatever the shape
+                yield [as_type if table == table_type else TYPES[table], m, n, k, f"{us:.4g}"]
+    if engine == "vllm" and table_type == "fp8_block":
+        say("fp8_block GEMMs below 4096 rows are left out: the host's time was measured")
+
+
+def attention_rows(tables, engine, config, tp, kv_type, say):
+    with open(os.path.join(ROOT, "devices", "catalog", tables.gpu + ".json")) as file:
+        device = json.load(file)
+    cache, bandwidth = 1e6 * device["l2_mb"], 1e3 * device["memory_bandwidth_gb_per_s"]  # bytes a us
+    query, kv, dim = heads_of(config, tp)
+    token = 2 * kv * dim * (1 if kv_type == "fp8" else 2)
+
+    def mine(row):
+        return (int(row["num_heads"]), int(row["num_key_value_heads"]), int(row["head_dim"])) == (query, kv, dim) and \
+            row["window_size"] == "0" and row["kv_cache_dtype"] == KV_TYPES[kv_type] and \
+            row.get("attn_dtype", KV_TYPES[kv_type]) == KV_TYPES[kv_type]
+
+    of = [query, kv, dim, kv_type]
+    for row in filter(mine, tables.rows("attention", engine, "context_attention")):
+        yield of + [row["batch_size"], row["isl"], 0, 0, 0, f"{1e3 * float(row['latency']):.5g}"]
+    left_out = 0
+    for row in filter(mine, tables.rows("attention", engine, "generation_attention")):
+        batch, length, us = int(row["batch_size"]), int(row["step"]), 1e3 * float(row["latency"])
+        read = batch * (length + 1) * token
+        # The same keys were read over and over, from the cache where they fit: a model's other layers would have replaced them.
+        if read < cache and read / bandwidth > 0.1 * us:
+            left_out += 1
+            continue
+        yield of + [0, 0, 0, batch, length, f"{us:.5g}"]
+    if left_out:
+        say(f"{left_out} batches of decodes left out whose keys lay in the L2 cache")
+
+
+def expert_rows(tables, engine, config, weights, table_type, say):
+    experts = experts_of(config)
+    if not experts:
+        return
+    if engine == "sglang" and tables.gpu.startswith("b200"):
+        engine = "vllm"
+        say("experts of vLLM's table: SGLang runs the same flashinfer_trtllm kernels on Blackwell, its own table is Triton's")
+    best = {}
+    for row in tables.rows("moe", engine, "moe"):
+        same = (int(row["hidden_size"]), int(row["num_experts"]), int(row["topk"]), int(row["inter_size"])) == \
+            (config["hidden_size"], experts["experts"], experts["topk"], experts["inter"])
+        if same and row["moe_dtype"] == table_type and row["distribution"] != "balanced":
+            key = (row["distribution"], int(row["moe_ep_size"]), int(row["moe_tp_size"]), int(row["num_tokens"]))
+            us = 1e3 * float(row["latency"])
+            best[key] = min(best.get(key, us), us)
+    if not best:
+        return
+    evenest = min(key[0] for key in best)  # power_law_1.01 before power_law_1.2
+    for (distribution, ep, tp, tokens), us in sorted(best.items()):
+        if distribution == evenest:
+            yield [weights, config["hidden_size"], experts["inter"], experts["topk"], experts["experts"], ep, tp, distribution,
+                   tokens, f"{us:.5g}"]
+
+
+def latent_rows(tables, engine, config, tp, kv_type, table_type, say):
+    """Whole attention modules of a layer, projections and all."""
+    if "kv_lora_rank" not in config:
+        return
+    module = "dsa" if "index_topk" in config else "mla"
+    best = {}
+    for phase, wide in (("context", "wideep_context_mla"), ("generation", "wideep_generation_mla")):
+        rows = tables.rows("mla" if module == "mla" else "sparse_attention", engine, f"{module}_{phase}_module")
+        if not rows and module == "mla":
+            rows = tables.rows("mla", engine, wide)
+            if rows and phase == "context" and tables.gpu.startswith("b200"):
+                say("mla of prompts has a floor of 0.53 ms that no server has")
+        for row in rows:
+            if row["kv_cache_dtype"] != KV_TYPES[kv_type] or row["gemm_type"] != table_type or \
+                    int(row["num_heads"]) != config["num_attention_heads"] // tp:
+                continue
+            isl, step = int(row["isl"]), int(row["step"])
+            tokens, context = (isl, step) if phase == "context" else (1, step + isl - 1 if step else isl)
+            key = (phase, int(row["batch_size"]), tokens, context)
+            us = 1e3 * float(row["latency"])
+            best[key] = min(best.get(key, us), us)
+    for (phase, sequences, tokens, context), us in sorted(best.items()):
+        yield [module, phase, config["num_attention_heads"] // tp, sequences, tokens, context, kv_type, f"{us:.5g}"]
+
+
+def write(out, name, header, rows):
+    rows = list(rows)
+    if not rows:
+        return
+    with open(os.path.join(out, name), "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header.split(","))
+        writer.writerows(rows)
+
+
+def make(tables_folder, gpu, engine, model, tp, out, weights="bf16", kv_cache=None, table_type=None, say=lambda what: None):
+    config = model_shape(model)
+    kv_cache = kv_cache or "bf16"
+    table_type = table_type or next((table for table, name in TYPES.items() if name == weights), None)
+    if table_type is None:
+        sys.exit(f"no table type is {weights} (known: {', '.join(TYPES.values())})")
+    tables = Tables(tables_folder, gpu)
+    os.makedirs(out, exist_ok=True)
+    write(out, "gemm.csv", "type,m,n,k,time_us", gemm_rows(tables, engine, config, tp, table_type, weights, say))
+    if "kv_lora_rank" not in config:
+        write(out, "attention.csv", "heads,kv_heads,head_dim,kv_type,prompts,prefill_chunk,kv_prefill,n_decode,kv_decode,time_us",
+              attention_rows(tables, engine, config, tp, kv_cache, say))
+    write(out, "moe.csv", "type,hidden,inter,topk,experts,ep,tp,distribution,tokens,time_us",
+          expert_rows(tables, engine, config, weights, table_type, say))
+    write(out, "mla.csv", "module,phase,heads,sequences,tokens,context,kv_type,time_us",
+          latent_rows(tables, engine, config, tp, kv_cache, table_type, say))
+    if not tables.used:
+        sys.exit(f"{tables_folder} has no tables of {engine} on {gpu}")
+    with open(os.path.join(out, "profile.json"), "w") as file:
+        json.dump({"engine": engine, "gpu": gpu, "tp": tp, "source":
+                   "AIConfigurator systems data (Apache-2.0): " + ", ".join(sorted(set(tables.used))), "missing": "analytic"},
+                  file, indent=2)
+        file.write("\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("tables", "gpu", "engine", "model"):
+        parser.add_argument(name)
+    parser.add_argument("tp", type=int)
+    parser.add_argument("out")
+    parser.add_argument("--weights", default="bf16", help="Weir's type of the linear layers' weights")
+    parser.add_argument("--kv-cache", default="bf16")
+    parser.add_argument("--table-type", help="the tables' name of that type, where it is another: fp8_block")
+    a = parser.parse_args()
+    make(a.tables, a.gpu, a.engine, a.model, a.tp, a.out, a.weights, a.kv_cache, a.table_type,
+         lambda what: print("note:", what, file=sys.stderr))
+
+
+if __name__ == "__main__":
+    main()

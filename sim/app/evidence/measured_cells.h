@@ -1,0 +1,25 @@
+#pragma once
+// Groups of measured servers that Weir was held against: one model, GPU, engine, number format and layout
+// each, with the errors that `weir reproduce validation` found. For what a run or a plan says of its own
+// accuracy. measured/cells.json is what that command writes as cells.json with every measured row, copied
+// here.
+#include <string>
+#include <vector>
+
+#include "sim/core/params.h"
+
+namespace weir {
+
+struct MeasuredCell {
+  std::string device, engine, model, weights;  // as a scenario names them
+  int tensor = 1;
+  std::int64_t points = 0;
+  double tpot_error_percent = 0, ttft_error_percent = 0;  // mean absolute, of means
+
+  std::string words() const;  // qwen3-32b fp8 on h100_sxm, trtllm, TP2
+};
+
+const std::vector<MeasuredCell>& measured_cells();
+Json cells_json(const std::vector<MeasuredCell>& cells, const std::string& source);
+
+}  // namespace weir

@@ -1,0 +1,32 @@
+#include "sim/plan/scenario_parts.h"
+
+namespace weir {
+
+void read_front_end(Params& engine, ReplicaSpec& replica) {
+  FrontEndSpec& front = replica.front_end;
+  front.per_request = engine.quantity<Seconds>(
+      {"front_end_ms",
+       "HTTP, tokeniser and the way to the scheduler: each request's own, a part of its TTFT."},
+      {0, 60'000}, 0);
+  // The longest is a second a token.
+  front.per_prompt_token =
+      Seconds(1e-6 * engine.number({"front_end_us_per_token", "The same for each token of its prompt."},
+                                   {0, 1e6}, 0));
+  front.requests_per_s = engine.number_or_null(
+      {"front_end_requests_per_s",
+       "Requests that the front end takes in at most, one after another; null: any number."},
+      {1e-3, 1e9});
+  front.tokens_per_s = engine.number_or_null(
+      {"front_end_tokens_per_s",
+       "Output tokens that leave the front end (detokeniser, stream) at most, one after another in the "
+       "order in which steps gave them; null: any number."},
+      {1e-3, 1e9});
+  replica.scheduled_ahead =
+      static_cast<int>(engine.integer({"scheduled_ahead_steps",
+                                       "So many steps are decided already when one begins, as asynchronous "
+                                       "scheduling does: whoever comes, or "
+                                       "frees a place, is seen that much later."},
+                                      {0, 16}, 0));
+}
+
+}  // namespace weir
