@@ -384,14 +384,14 @@ def refit(name):
 
 
 # --- All-reduces: below these sizes, in MiB, an engine's own kernels, a line each; NCCL above: where the tables have their steps,
-# --- and where vLLM's own end (custom_all_reduce.py, max_size: 8 MiB).
+# --- and where vLLM's own end (custom_all_reduce.py, max_size: 8 MiB). 8.001: 8 MiB themselves are own.
 
 OWN = {("h100_sxm", "vllm", 2): [8], ("h100_sxm", "vllm", 4): [0.5, 8], ("h100_sxm", "vllm", 8): [0.25, 8],
-       ("h100_sxm", "trtllm", 2): [8], ("h100_sxm", "trtllm", 4): [1 / 16, 1, 16], ("h100_sxm", "trtllm", 8): [1 / 16, 0.5, 8],
-       ("h100_sxm", "sglang", 2): [16], ("h100_sxm", "sglang", 4): [0.5, 16], ("h100_sxm", "sglang", 8): [0.25, 16],
-       ("b200_sxm", "vllm", 2): [0.5, 8], ("b200_sxm", "vllm", 4): [0.5, 8], ("b200_sxm", "vllm", 8): [0.25, 1, 8],
-       ("b200_sxm", "trtllm", 2): [16], ("b200_sxm", "trtllm", 4): [1, 8], ("b200_sxm", "trtllm", 8): [1, 8],
-       ("b200_sxm", "sglang", 2): [16], ("b200_sxm", "sglang", 4): [0.5, 16], ("b200_sxm", "sglang", 8): [0.25, 1, 16]}
+       ("h100_sxm", "trtllm", 2): [8], ("h100_sxm", "trtllm", 4): [1 / 16, 1, 8.001], ("h100_sxm", "trtllm", 8): [1 / 16, 0.5, 8],
+       ("h100_sxm", "sglang", 2): [8.001], ("h100_sxm", "sglang", 4): [0.5, 8.001], ("h100_sxm", "sglang", 8): [0.25, 8.001],
+       ("b200_sxm", "vllm", 2): [0.25, 2, 8], ("b200_sxm", "vllm", 4): [0.5, 8], ("b200_sxm", "vllm", 8): [0.25, 1, 8],
+       ("b200_sxm", "trtllm", 2): [8.001], ("b200_sxm", "trtllm", 4): [1, 8], ("b200_sxm", "trtllm", 8): [1, 8],
+       ("b200_sxm", "sglang", 2): [8.001], ("b200_sxm", "sglang", 4): [0.5, 8.001], ("b200_sxm", "sglang", 8): [0.25, 1, 8.001]}
 
 
 def all_reduces():

@@ -2,6 +2,7 @@
 
 WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir kernels [even|odd] [SUSTAINED ...]
 WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir host [even|odd|all] [LOOPS]
+WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir blackwell
 
 Simulates each closed loop of serving/datacenter_gpus.csv.
 kernels: in its steady state, with 0.5 ms of host time a step and none a sequence; regresses (measured - simulated)
@@ -9,6 +10,8 @@ kernels: in its steady state, with 0.5 ms of host time a step and none a sequenc
   device's sustained_compute is overridden.
 host: over a grid of host times, with LOOPS requests for each in flight (4, as `weir reproduce validation`); prints
   those with the least mean |TPOT error|, a group at a time and an engine at a time, and what the presets give.
+blackwell: TPOT of the dense servers on B200 in serving/frontier_servers.csv, to which nothing is fitted, with the presets' host
+  times; lengths are uniform in 0.8 to 1 of those stated, and simulated at 0.9 of them.
 """
 
 import collections, concurrent.futures, csv, json, os, subprocess, sys, tempfile
@@ -21,7 +24,7 @@ STEADY = 20  # requests for each in flight: the drain at the end is nothing
 
 
 def scenario(row, sustained=None, step_us=500, sequence_us=0, loops=STEADY):
-    number = "bf16" if row["weights"] != "fp8" else "fp8_block" if row["model"].startswith("Qwen/Qwen3") else "fp8"
+    number = "fp8_block" if row["weights"] == "fp8" and row["model"].startswith("Qwen/Qwen3") else row["weights"]
     concurrency = int(row["concurrency"])
     trtllm = row["engine"] == "trtllm"
     device = {"kind": row["system"], "count": 8}
@@ -29,8 +32,8 @@ def scenario(row, sustained=None, step_us=500, sequence_us=0, loops=STEADY):
         device["sustained_compute"] = sustained
     return {
         "model": MODELS[row["model"]],
-        "precision": {"weights": number, "activations": number, "kv_cache": number.split("_")[0]},
-        "cluster": {"nodes": [{"devices": [device], "interconnect": "nvlink4_switch"}]},
+        "precision": {"weights": number, "activations": number, "kv_cache": "fp8" if number != "bf16" else number},
+        "cluster": {"nodes": [{"devices": [device], "interconnect": "nvlink5_switch" if "b200" in row["system"] else "nvlink4_switch"}]},
         "serving": {"replicas": [{"parallelism": {"tensor": int(row["tp"])},
                                   "kv_cache": {"free_memory_fraction": 0.9} if trtllm else {},
                                   "engine": {"kind": "trtllm" if trtllm else "vllm_v1", "step_overhead_us": step_us,
@@ -124,7 +127,22 @@ def host(weir, rows, loops="4"):
         report(engine, engine, [m for group, members in groups.items() if group[1] == engine for m in members])
 
 
+def blackwell(weir):
+    with open(os.environ["WEIR_REFERENCE"] + "/serving/frontier_servers.csv") as file:
+        rows = [r for r in csv.DictReader(file) if r["model"] == "llama3.1-70b" and r["judge_tpot"] == "1" and r["mode"] == "agg"]
+    for row in rows:
+        row.update(model="meta-llama/Llama-3.1-70B", weights={"fp8": "fp8", "nvfp4": "fp4"}[row["gemm"]],
+                   input_tokens=int(0.9 * int(row["input_tokens"])), output_tokens=int(0.9 * int(row["output_tokens"])))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda row: simulate(weir, row, None, None, None, 4), rows))
+    for group, members in grouped(rows, results).items():
+        errors = numpy.array([result["mean_tpot_ms"] / float(row["tpot_ms"]) - 1 for row, result in members])
+        print(f"{' '.join(group):52} {len(members):3} rows  TPOT {100 * abs(errors).mean():5.1f} %, bias {100 * errors.mean():+5.1f} %")
+
+
 def main(weir, what, which="all", *sustained):
+    if what == "blackwell":
+        return blackwell(weir)
     with open(os.environ["WEIR_REFERENCE"] + "/serving/datacenter_gpus.csv") as file:
         rows = list(csv.DictReader(file))[{"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}[which]]
     {"kernels": kernels, "host": host}[what](weir, rows, *sustained)

@@ -73,7 +73,7 @@ const std::vector<KernelGroup>& kernel_groups() {
       {"all_reduce_pcie5_x16_nccl", "all-reduce (NCCL)", "RTX PRO 6000", 3.7, {}, ""},
       {"all_reduce_nvlink3_switch_vllm", "all-reduce (vLLM)", "A100", 3.5, {}, ""},
       {"all_reduce_nvlink4_switch_vllm", "all-reduce (vLLM)", "H100", 1.4, {}, ""},
-      {"all_reduce_pcie4_x16_vllm", "all-reduce (vLLM)", "L40S", 4.0, {}, ""},
+      {"all_reduce_pcie4_x16_vllm", "all-reduce (vLLM)", "L40S", 3.4, {}, ""},
       {"all_gather_nvlink3_switch_nccl", "all-gather", "A100", 3.4, {}, ""},
       {"all_gather_nvlink4_switch_nccl", "all-gather", "H100", 2.8, {}, ""},
       {"all_gather_pcie4_x16_nccl", "all-gather", "L40S", 8.0, {}, ""},
