@@ -113,7 +113,7 @@ def without_quantisation(fp8, half):
 def gemm_rows(tables, engine, config, tp, table_type, as_type, say):
     tables_types = {table_type, "bfloat16"}
     found = gemms_of(tables, engine, tables_types)
-    if engine == "trtllm" and table_type == "fp8" and "bfloat16" in found:
+    if table_type == "fp8" and "bfloat16" in found:
         found["fp8"] = without_quantisation(found["fp8"], found["bfloat16"])
         say("fp8 GEMMs without the quantisation that the server fuses")
     for table, shapes in sorted(found.items()):
