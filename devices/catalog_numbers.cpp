@@ -10,9 +10,19 @@ namespace weir {
 namespace {
 
 std::function<FlopsPerSecond(DataType)> peaks(const std::map<std::string, double>& values) {
-  std::array<FlopsPerSecond, 6> by_type{};  // as DataType counts
-  for (const DataType type : {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8})
-    if (const auto it = values.find(to_string(type) + "_tflops"); it != values.end())
+  static constexpr std::array<std::pair<DataType, const char*>, 8> keys = {{
+      {DataType::fp32, "fp32_tflops"},
+      {DataType::bf16, "bf16_tflops"},
+      {DataType::fp16, "fp16_tflops"},
+      {DataType::fp8, "fp8_tflops"},
+      {DataType::fp8_block, "fp8_tflops"},
+      {DataType::int8, "int8_tflops"},
+      {DataType::fp4, "fp4_tflops"},
+      {DataType::mxfp4, "fp4_tflops"},
+  }};
+  std::array<FlopsPerSecond, data_types> by_type{};  // as DataType counts
+  for (const auto& [type, key] : keys)
+    if (const auto it = values.find(key); it != values.end())
       by_type[static_cast<std::size_t>(type)] = FlopsPerSecond(it->second * 1e12);
   return [by_type](DataType type) { return by_type[static_cast<std::size_t>(type)]; };
 }
@@ -59,6 +69,7 @@ const CatalogNumbers& memory_and_peak_numbers() {
       {{"fp16_tflops", "Dense tensor-core peak in 16-bit floating point."}, positive, true},
       {{"fp8_tflops", "Dense tensor-core peak in 8-bit floating point."}, positive, true},
       {{"int8_tflops", "Dense tensor-core peak in 8-bit integers."}, positive, true},
+      {{"fp4_tflops", "Dense tensor-core peak in 4-bit floating point (NVFP4, MXFP4)."}, positive, true},
   };
   return all;
 }

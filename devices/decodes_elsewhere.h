@@ -20,6 +20,7 @@ class DecodesElsewhere : public Device {
   std::vector<std::string> analytic_layers(std::span<const KernelWork> all) const override {
     return device_->analytic_layers(all);
   }
+  std::string stand_ins(std::span<const KernelWork> all) const override { return device_->stand_ins(all); }
 
  protected:
   virtual const Memory& attending_memory() const { return spec_.own(); }

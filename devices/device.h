@@ -104,6 +104,8 @@ class Device {
   // Layers of these that measured tables lack and that cost as on the analytic device; none of a device that
   // has no such tables.
   virtual std::vector<std::string> analytic_layers(std::span<const KernelWork> /*all*/) const { return {}; }
+  // Which of these were not measured under the device's library, and what stands in for them; "" if none.
+  virtual std::string stand_ins(std::span<const KernelWork> /*all*/) const { return ""; }
 };
 
 // The kinds a scenario may name, each an embedded catalog JSON, or the path of a file like those; reads

@@ -1,5 +1,8 @@
 #include "devices/gpu.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -7,10 +10,6 @@
 
 namespace weir {
 namespace {
-
-bool eight_bit(DataType type) {
-  return type == DataType::fp8 || type == DataType::int8;
-}
 
 using Libraries = std::shared_ptr<const std::vector<KernelEfficiencies>>;
 
@@ -23,12 +22,16 @@ class Gpu final : public Device {
         libraries_(std::move(libraries)),
         kernels_((*libraries_)[chosen]) {
     peak_16bit_ = std::max(spec_.peak(DataType::bf16), spec_.peak(DataType::fp16));
+    for (std::size_t i = 0; i < matrix_kinds; ++i) {
+      gemms_[i] = matrix_choice(kernels_, static_cast<MatrixKind>(i), false).efficiency;
+      experts_[i] = matrix_choice(kernels_, static_cast<MatrixKind>(i), true).efficiency;
+    }
     spec_.notes.kernels = kernels_.name;
     spec_.notes.kernel_library = kernels_.library;
     // ESTIMATE: a stream of prefetches reaches what a matrix's weights reach.
     for (Memory& memory : spec_.memories)
       if (memory.kept_for == Memory::KeptFor::prefetches)
-        memory.sustained = kernels_.gemm_16bit.memory * spec_.own().bandwidth;
+        memory.sustained = gemms_[0]->memory * spec_.own().bandwidth;
   }
 
   const DeviceSpec& spec() const override { return spec_; }
@@ -40,19 +43,19 @@ class Gpu final : public Device {
   }
 
   std::shared_ptr<const Device> in_bursts() const override {
-    if (shape_.sustained_compute == 1) return nullptr;
+    if (shape_.sustained_compute == 1 && shape_.sustained_compute_8bit == 1) return nullptr;
     GpuShape burst = shape_;
-    burst.sustained_compute = 1;
+    burst.sustained_compute = burst.sustained_compute_8bit = 1;
     return std::make_shared<Gpu>(spec_, burst, libraries_,
                                  static_cast<std::size_t>(&kernels_ - libraries_->data()));
   }
 
   KernelCost cost(const KernelWork& work, int) const override {
     if (const auto* attention = whole_attention(work))
-      return with_energy(
-          spec_,
-          attention_cost(kernels_.attention, half_roof(), shape_.l2, attention_shape(*attention), work.batch),
-          DataType::bf16);
+      return with_energy(spec_,
+                         attention_cost(attention_of(*attention), half_roof(), shape_.l2,
+                                        attention_shape(*attention), work.batch),
+                         DataType::bf16);
     if (work.rows == 0 && !work.as<Attention>()) return {};
     if (const auto* neurons = work.as<Neurons>())
       return work.neurons.empty() ? KernelCost{} : active(*neurons, work);
@@ -66,21 +69,48 @@ class Gpu final : public Device {
     const GemmShape shape = gemm_shape(*matrix, work.rows);
     const DataType type = matrix->activations;
     const auto* experts = work.as<GroupedGemm>();
-    return with_energy(spec_,
-                       experts ? grouped_gemm_cost(gemms_in(type), roof(type), shape, expert_shape(*experts))
-                               : gemm_cost(gemms_in(type), roof(type), shape),
-                       type);
+    return with_energy(
+        spec_,
+        experts ? grouped_gemm_cost(*experts_[kind_index(*matrix)], roof(type), shape, expert_shape(*experts))
+                : gemm_cost(*gemms_[kind_index(*matrix)], roof(type), shape),
+        type);
   }
 
   AffineKernelCost decode_attention(const KernelWork& work, int) const override {
-    const AttentionShape shape = attention_shape(std::get<Attention>(work.kernel));
-    AffineKernelCost affine = decode_attention_cost(kernels_.attention, half_roof(), shape, work.batch);
+    const auto& attention = std::get<Attention>(work.kernel);
+    AffineKernelCost affine =
+        decode_attention_cost(attention_of(attention), half_roof(), attention_shape(attention), work.batch);
     affine.first = with_energy(spec_, affine.first, DataType::bf16);
     affine.slope = with_energy(spec_, affine.slope, DataType::bf16);
     return affine;
   }
 
   std::string cannot_run(std::span<const KernelWork> all) const override { return lacks_a_peak(spec_, all); }
+
+  std::string stand_ins(std::span<const KernelWork> all) const override {
+    std::vector<std::string> told;
+    const auto tell = [&](const std::string& one) {
+      if (std::ranges::find(told, one) == told.end()) told.push_back(one);
+    };
+    const auto taken = [&](const std::string& key) {
+      if (const auto from = kernels_.taken_from.find(key); from != kernels_.taken_from.end())
+        tell(fmt::format("{} of {}", key, from->second));
+    };
+    for (const KernelWork& work : all) {
+      if (const Gemm* matrix = matrix_of(work)) {
+        const MatrixKind kind = matrix_kind(*matrix);
+        const MatrixChoice choice = matrix_choice(kernels_, kind, work.as<GroupedGemm>() != nullptr);
+        taken(choice.key);
+        if (!choice.key.ends_with(name_of(kind))) tell(fmt::format("{} for {}", choice.key, name_of(kind)));
+      }
+      if (work.as<Elementwise>()) taken("elementwise");
+      if (const auto* attention = whole_attention(work)) {
+        const char* end = bytes_per_element(attention->kv_cache) <= 1 ? "_8bit_cache" : "";
+        for (const char* key : {"prefill_attention", "decode_attention"}) taken(std::string(key) + end);
+      }
+    }
+    return fmt::format("{}", fmt::join(told, ", "));
+  }
 
  private:
   // ESTIMATE: a convolution and its gradients as implicit GEMMs that reach what GEMMs of 16 bits do of their
@@ -91,7 +121,7 @@ class Gpu final : public Device {
     const auto& [rows, in, out] = operation.product;
     if (operation.is_product())
       return with_energy(spec_,
-                         implicit_gemm_cost(gemms_in(operation.type), roof(operation.type),
+                         implicit_gemm_cost(gemms_in(operation.type, operation.type), roof(operation.type),
                                             {.rows = rows, .in = in, .out = out}, moved),
                          operation.type);
     KernelCost cost = elementwise_cost(layer(name), spec_.own().bandwidth, moved);
@@ -106,18 +136,24 @@ class Gpu final : public Device {
     KernelCost cost;
     for (const GemmShape& matrix : neuron_shapes(neurons, work))
       if (matrix.in * matrix.out > 0)
-        cost += gemm_cost(gemms_in(neurons.activations), roof(neurons.activations), matrix);
+        cost += gemm_cost(gemms_in(neurons.weights, neurons.activations), roof(neurons.activations), matrix);
     return with_energy(spec_, cost, neurons.activations);
   }
 
   Roof roof(DataType type) const {
-    return {shape_.sustained_compute * spec_.peak(type), spec_.own().bandwidth, shape_.multiprocessors};
+    const bool wide = bytes_per_element(type) >= 2;
+    return {(wide ? shape_.sustained_compute : shape_.sustained_compute_8bit) * spec_.peak(type),
+            spec_.own().bandwidth, shape_.multiprocessors};
   }
   Roof half_roof() const {
     return {shape_.sustained_compute * peak_16bit_, spec_.own().bandwidth, shape_.multiprocessors};
   }
-  const GemmEfficiency& gemms_in(DataType activations) const {
-    return eight_bit(activations) ? kernels_.gemm_8bit : kernels_.gemm_16bit;
+  const AttentionEfficiency& attention_of(const Attention& attention) const {
+    return bytes_per_element(attention.kv_cache) <= 1 ? kernels_.attention_8bit_cache : kernels_.attention;
+  }
+  static std::size_t kind_index(const Gemm& matrix) { return static_cast<std::size_t>(matrix_kind(matrix)); }
+  const GemmEfficiency& gemms_in(DataType weights, DataType activations) const {
+    return *gemms_[kind_index({.weights = weights, .activations = activations})];
   }
 
   const ElementwiseEfficiency& layer(std::string_view name) const {
@@ -129,7 +165,8 @@ class Gpu final : public Device {
   DeviceSpec spec_;
   GpuShape shape_;
   Libraries libraries_;
-  const KernelEfficiencies& kernels_;  // one of them
+  const KernelEfficiencies& kernels_;                                // one of them
+  std::array<const GemmEfficiency*, matrix_kinds> gemms_, experts_;  // in it
   FlopsPerSecond peak_16bit_;
 };
 

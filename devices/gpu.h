@@ -2,6 +2,8 @@
 // A GPU as the analytic models of models/latency see it. Its units: gpu, link and, where its L2's bandwidth
 // is known, prefetch (a stream that reads memory into the L2, of no multiprocessor and without launches; only
 // a prefetch policy places operators on it). Made by gpu_row.cpp; profiled.cpp stands on one.
+#include <array>
+#include <map>
 #include <vector>
 
 #include "devices/device.h"
@@ -16,21 +18,43 @@ struct ElementwiseLayer {
   ElementwiseEfficiency efficiency;
 };
 
+// Matrices by the numbers that they multiply, as libraries have kernels for.
+enum class MatrixKind { sixteen_bit, eight_bit, fp8_block, fp4, four_bit_weights, four_by_eight_bit };
+inline constexpr std::size_t matrix_kinds = 6;
+MatrixKind matrix_kind(const Gemm& matrix);
+// Of the keys gemm_NAME and experts_NAME.
+const char* name_of(MatrixKind kind);
+// Whose efficiencies stand in where a library has none of this kind; of the first two their own.
+MatrixKind stands_in_for(MatrixKind kind);
+
+// Of a library; null where it has none of a kind.
+using MatrixEfficiencies = std::array<std::optional<GemmEfficiency>, matrix_kinds>;
+
 // How well an engine's kernel library uses one generation of GPUs: devices/kernels/*.json.
 struct KernelEfficiencies {
-  std::string name;        // "hopper", or "given" by a scenario
-  std::string library;     // "vllm"; "" of an assumption, as generation
-  std::string generation;  // "Hopper"
-  GemmEfficiency gemm_16bit, gemm_8bit;
-  std::vector<ElementwiseLayer> elementwise;  // the last is for any other layer
-  AttentionEfficiency attention;
+  std::string name;                   // "hopper", or "given" by a scenario
+  std::string library;                // "vllm"; "" of an assumption, as generation
+  std::string generation;             // "Hopper"
+  MatrixEfficiencies gemms, experts;  // gemms of the first two kinds always
+  // Keys of what nobody measured under this library, and the name of the set that it is from.
+  std::map<std::string, std::string> taken_from;
+  std::vector<ElementwiseLayer> elementwise;            // the last is for any other layer
+  AttentionEfficiency attention, attention_8bit_cache;  // of KV caches of 16 bits, and of 8
 };
 
 struct GpuShape {
   double multiprocessors = 0;
   Bytes l2;
-  double sustained_compute = 1;  // of the rate that the kernels' efficiencies were measured at
+  // Of the rate that the kernels' efficiencies were measured at, in 16 bits and more, and in fewer.
+  double sustained_compute = 1, sustained_compute_8bit = 1;
 };
+
+// Where a library has no experts of a kind, they reach what its matrices of that kind do.
+struct MatrixChoice {
+  const GemmEfficiency* efficiency = nullptr;
+  std::string key;  // gemm_16bit
+};
+MatrixChoice matrix_choice(const KernelEfficiencies& kernels, MatrixKind kind, bool grouped);
 
 std::vector<std::string> kernel_names();
 const RowFamily& kernel_rows();

@@ -17,6 +17,9 @@ const CatalogNumbers& numbers() {
       {{"sustained_compute",
         "Share of the tensor-core rate of short benchmarks that a server sustains under its power limit."},
        {0.01, 1}},
+      {{"sustained_compute_8bit", "The same in types of 8 bits or fewer; by default as sustained_compute."},
+       {0.01, 1},
+       true},
   };
   return all;
 }
@@ -66,8 +69,10 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
                  {KernelKind::gemm, KernelKind::grouped_gemm, KernelKind::attention, KernelKind::elementwise,
                   KernelKind::neurons, KernelKind::tensor_operation, KernelKind::multiply_add}},
                 link_unit()};
-  const GpuShape shape{value.at("streaming_multiprocessors"), Bytes(si("l2_mb")),
-                       value.at("sustained_compute")};
+  const double sustained = value.at("sustained_compute");
+  const GpuShape shape{
+      value.at("streaming_multiprocessors"), Bytes(si("l2_mb")), sustained,
+      value.contains("sustained_compute_8bit") ? value.at("sustained_compute_8bit") : sustained};
   std::vector<KernelEfficiencies> libraries = kernels_of(*kernels, shape);
   const std::string& measured = libraries[0].generation;
   if (!measured.empty() && measured != generation)

@@ -10,7 +10,7 @@ namespace {
 
 std::vector<std::string> types_with_a_peak(const DeviceSpec& device) {
   std::vector<std::string> known;
-  for (const DataType t : {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8})
+  for (const DataType t : all_data_types)
     if (device.peak(t) > FlopsPerSecond(0)) known.push_back(to_string(t));
   return known;
 }

@@ -21,7 +21,7 @@ STEADY = 20  # requests for each in flight: the drain at the end is nothing
 
 
 def scenario(row, sustained=None, step_us=500, sequence_us=0, loops=STEADY):
-    number = "fp8" if row["weights"] == "fp8" else "bf16"
+    number = "bf16" if row["weights"] != "fp8" else "fp8_block" if row["model"].startswith("Qwen/Qwen3") else "fp8"
     concurrency = int(row["concurrency"])
     trtllm = row["engine"] == "trtllm"
     device = {"kind": row["system"], "count": 8}
@@ -29,7 +29,7 @@ def scenario(row, sustained=None, step_us=500, sequence_us=0, loops=STEADY):
         device["sustained_compute"] = sustained
     return {
         "model": MODELS[row["model"]],
-        "precision": {"weights": number, "activations": number, "kv_cache": number},
+        "precision": {"weights": number, "activations": number, "kv_cache": number.split("_")[0]},
         "cluster": {"nodes": [{"devices": [device], "interconnect": "nvlink4_switch"}]},
         "serving": {"replicas": [{"parallelism": {"tensor": int(row["tp"])},
                                   "kv_cache": {"free_memory_fraction": 0.9} if trtllm else {},

@@ -8,14 +8,35 @@ namespace {
 
 constexpr std::int64_t for_ever = std::int64_t{1} << 40;
 
+// What a pair of a query and a key takes, over what its products do: exponents, whatever the head's size,
+// come on top.
+double with_exponents(const PrefillEfficiency& p, const AttentionShape& s) {
+  return 1 + p.softmax_elements / s.head_dim;
+}
+
+// Of a tile's query rows and one key, on one of the multiprocessors at its peak.
+double seconds_per_tile(const PrefillEfficiency& p, const Roof& roof, const AttentionShape& s) {
+  return 4 * (s.head_dim + p.softmax_elements) * p.tile_rows * roof.multiprocessors / roof.peak.value();
+}
+
 // A batch of decodes as a straight line in the context they attend to.
 struct DecodeLine {
   double context;      // that counts: between mean and longest
   double per_token;    // seconds for one token more in every context
   double fixed, idle;  // launch and combining; the tiles' own time, hidden or not by the traffic
   double hidden;
+  double first, first_most;  // reads cost so many times more, until that is so much
 
-  double time() const { return fixed + std::max(idle, hidden + context * per_token); }
+  double busy() const {
+    const double reads = context * per_token;
+    return hidden + reads + std::min(first_most, first * reads);
+  }
+  double time() const { return fixed + std::max(idle, busy()); }
+  // Of a further token, and how many tokens it holds for.
+  double slope() const { return per_token * (first_left() > 0 ? 1 + first : 1); }
+  double first_left() const {
+    return first > 0 ? std::max(0.0, first_most / (first * per_token) - context) : 0;
+  }
 };
 
 double mean_context(const BatchShape& b) {
@@ -41,12 +62,15 @@ DecodeLine decode_line(const AttentionEfficiency& e, const Roof& roof, const Att
   DecodeLine line;
   line.context = mean + d.skew * (static_cast<double>(b.decode_context_max) - mean);
   const double arithmetic =
-      static_cast<double>(b.decodes) * s.flops_per_pair() / (e.prefill.context * roof.peak.value());
+      with_exponents(e.prefill, s) *
+      (static_cast<double>(b.decodes) * s.flops_per_pair() / (e.prefill.context * roof.peak.value()));
   line.per_token = std::max(arithmetic, seconds_per_token(d, roof, tiles, s.bytes_per_token() / s.kv_heads));
   const bool split = line.context > d.split_tokens && waves < d.split_waves;
   line.fixed = d.launch.value() + (split ? d.split.value() : 0);
   line.idle = d.wave.value() * waves;
   line.hidden = d.overlapped_wave.value() * waves;
+  line.first = d.first_reads;
+  line.first_most = d.first_reads_most.value();
   return line;
 }
 
@@ -62,7 +86,7 @@ KernelCost decode_counts(const AttentionEfficiency& e, const Roof& roof, const A
   KernelCost cost;
   cost.flops = Flops(s.flops_per_pair() * tokens);
   cost.moved[own_memory] = Bytes(s.bytes_per_token() * tokens);
-  cost.compute = cost.flops / (e.prefill.context * roof.peak);
+  cost.compute = with_exponents(e.prefill, s) * (cost.flops / (e.prefill.context * roof.peak));
   cost.traffic = cost.moved[own_memory] / (e.decode.memory * roof.bandwidth);
   return cost;
 }
@@ -86,8 +110,8 @@ PrefillWork prefill_work(const PrefillEfficiency& p, const Roof& roof, const Att
                          std::span<const PrefillChunk> chunks) {
   const double group = s.query_heads / s.kv_heads, pack = p.packed_heads ? group : 1;
   const double heads = p.packed_heads ? s.kv_heads : s.query_heads;
-  const double pair = s.flops_per_pair() / roof.peak.value();
-  const double tile = 4 * s.head_dim * p.tile_rows * roof.multiprocessors / roof.peak.value();
+  const double pair = with_exponents(p, s) * (s.flops_per_pair() / roof.peak.value());
+  const double tile = seconds_per_tile(p, roof, s);
   PrefillWork work;
   for (const PrefillChunk& chunk : chunks) {
     const double c = static_cast<double>(chunk.tokens), k = static_cast<double>(chunk.context);
@@ -157,12 +181,12 @@ KernelCost in_waves(const AttentionEfficiency& e, const Roof& roof, Bytes l2, co
   PrefillWork work = prefill_work(p, roof, s, b.prefill);
   KernelCost cost = prefill_counts(e, roof, s, work);
   const double n = static_cast<double>(b.decodes), keys = static_cast<double>(b.decode_context_sum);
-  const double pair = s.flops_per_pair() / roof.peak.value(), group = s.query_heads / s.kv_heads;
+  const double pair = with_exponents(p, s) * (s.flops_per_pair() / roof.peak.value());
+  const double group = s.query_heads / s.kv_heads;
   work.seconds += pair * p.tile_rows * (keys / p.context + n * p.tile_tokens / p.causal);
   work.tiles += n * s.query_heads;
-  const double tile = 4 * s.head_dim * p.tile_rows * roof.multiprocessors / roof.peak.value();
-  const double longest =
-      tile * (static_cast<double>(b.decode_context_max) / p.context + p.tile_tokens / p.causal);
+  const double longest = seconds_per_tile(p, roof, s) *
+                         (static_cast<double>(b.decode_context_max) / p.context + p.tile_tokens / p.causal);
 
   KernelCost more = decode_counts(e, roof, s, keys);
   const bool lost =
@@ -202,11 +226,13 @@ AffineKernelCost decode_attention_cost(const AttentionEfficiency& e, const Roof&
   affine.steps = for_ever;
   if (line.context <= e.decode.split_tokens)
     affine.steps = steps_within(e.decode.split_tokens - line.context);
-  const double above_traffic = line.idle - (line.hidden + line.context * line.per_token);
+  if (const double left = line.first_left(); left > 0)
+    affine.steps = std::min(affine.steps, steps_within(left));
+  const double above_traffic = line.idle - line.busy();
   if (above_traffic > 0)
-    affine.steps = std::min(affine.steps, steps_within(above_traffic / line.per_token));
+    affine.steps = std::min(affine.steps, steps_within(above_traffic / line.slope()));
   else
-    affine.slope.time = Seconds(line.per_token);
+    affine.slope.time = Seconds(line.slope());
   return affine;
 }
 

@@ -30,6 +30,7 @@ enum class AttentionGrid {
 struct PrefillEfficiency {
   double context = 1, causal = 1;  // of the peak: keys before the chunk, keys of the chunk
   double tile_rows = 128;          // query rows of a tile; a chunk is rounded up to whole tiles
+  double softmax_elements = 0;     // a pair costs as many elements of its head more
   double tile_tokens = 0;          // each query row costs as many keys more (loads, masks, epilogue)
   double padding_tokens = 0;       // each chunk costs as many rows more
   double wave_share = 0;           // `separate`: so much of what a last wave leaves idle is lost
@@ -45,6 +46,9 @@ struct DecodeEfficiency {
   Seconds split;        // combining the parts of a context that is cut in parts ...
   double split_tokens = 128;  // ... longer contexts are, ...
   double split_waves = 0.8;   // ... while there are fewer tiles than this share of the SMs
+  // What is read first costs so many times its traffic more (TensorRT-LLM), up to this much time in all.
+  double first_reads = 0;
+  Seconds first_reads_most;
   // FlashAttention 2 without a split: what one tile can draw, alone on its SM and beside another. 0: enough.
   BytesPerSecond tile_alone, tile_paired;
   double skew = 0;  // unequal contexts cost their mean plus this share of the way to the longest

@@ -91,12 +91,8 @@ class Tree final : public PlainCollectives {
 
 class MeasuredCollectives final : public CollectiveModel {
  public:
-  MeasuredCollectives(std::shared_ptr<const MeasuredLibrary> library, bool own_kernels,
-                      std::shared_ptr<const CollectiveModel> plain)
-      : library_(std::move(library)),
-        measured_(*library_),
-        own_kernels_(own_kernels),
-        plain_(std::move(plain)) {}
+  MeasuredCollectives(MeasuredLibrary library, bool own_kernels, std::shared_ptr<const CollectiveModel> plain)
+      : measured_(std::move(library)), own_kernels_(own_kernels), plain_(std::move(plain)) {}
 
   Seconds time(Collective op, Bytes bytes, int devices) const override {
     if (devices <= 1) return Seconds(0);
@@ -115,7 +111,7 @@ class MeasuredCollectives final : public CollectiveModel {
   }
 
  private:
-  // vLLM has its own all-reduce for 2, 4, 6 and 8 devices; used here where it was measured.
+  // Engines have their own all-reduce for 2, 4, 6 and 8 devices; used here where it was measured.
   const ProtocolTimes* own_kernel(const std::vector<ProtocolTimes>& kernels, Collective op, Bytes bytes,
                                   int devices) const {
     if (!own_kernels_ || op != Collective::all_reduce) return nullptr;
@@ -124,8 +120,7 @@ class MeasuredCollectives final : public CollectiveModel {
     return nullptr;
   }
 
-  std::shared_ptr<const MeasuredLibrary> library_;
-  const MeasuredLibrary& measured_;
+  MeasuredLibrary measured_;
   bool own_kernels_;
   std::shared_ptr<const CollectiveModel> plain_;
 };
@@ -161,10 +156,11 @@ std::shared_ptr<const CollectiveModel> make_collectives(const LinkSpec& links, c
   if (library == "tree") return std::make_shared<Tree>(links);
   if (library == "one_shot") return std::make_shared<OneShot>(links);
   if (library == "two_shot") return std::make_shared<TwoShot>(links);
-  if (library != "" && library != "nccl" && library != "vllm" && library != "trtllm")
+  if (library != "" && library != "nccl" && library != "vllm" && library != "trtllm" && library != "sglang")
     throw std::out_of_range("no collective library " + library);
   if (library.empty() || !links.measured) return plain(links);
-  return std::make_shared<MeasuredCollectives>(links.measured, library != "nccl", plain(links));
+  return std::make_shared<MeasuredCollectives>(links.measured->under(library), library != "nccl",
+                                               plain(links));
 }
 
 }  // namespace weir

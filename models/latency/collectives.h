@@ -44,11 +44,11 @@ LinkSpec find_interconnect(const std::string& name);
 // numbers, over a base or by themselves. Another bandwidth, latency or shape is one that nobody measured.
 LinkSpec read_interconnect(Params& node);
 
-// `library` is how an engine does them: "nccl", "vllm" (its own one-shot and two-shot all-reduce below a
-// size, NCCL above) or "trtllm" (taken as vllm: the same two kernels) as measured under CUDA graphs on that
-// interconnect. On links nobody measured, and for "", it is the plain algorithm: a ring, or on a full mesh
-// everyone to everyone at once. "tree", "one_shot" and "two_shot" name the other plain ones. Throws
-// std::out_of_range on another library.
+// `library` is how an engine does them: "nccl", or "vllm", "trtllm" or "sglang" (its own one-shot and
+// two-shot all-reduce below a size, NCCL above; vLLM's where its own were not measured) as measured under
+// CUDA graphs on that interconnect. On links nobody measured, and for "", it is the plain algorithm: a ring,
+// or on a full mesh everyone to everyone at once. "tree", "one_shot" and "two_shot" name the other plain
+// ones. Throws std::out_of_range on another library.
 std::shared_ptr<const CollectiveModel> make_collectives(const LinkSpec& links, const std::string& library);
 
 // The plain algorithm itself, message by message: those of a round go at once, and the next round starts when

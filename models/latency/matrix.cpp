@@ -6,14 +6,21 @@
 namespace weir {
 namespace {
 
-KernelCost roofline(const GemmEfficiency& e, const Roof& roof, double flops, double computed_flops,
-                    double bytes) {
-  const double compute = computed_flops / (e.compute * roof.peak.value());
-  const double traffic = bytes / (e.memory * roof.bandwidth.value());
+struct Work {
+  double flops, computed_flops;  // that count; with what is padded
+  double bytes;
+  double rows, inputs;  // of a matrix; elements of the input
+};
+
+KernelCost roofline(const GemmEfficiency& e, const Roof& roof, const Work& work) {
+  const double factor = e.factor(work.rows), quantised = work.inputs * e.quantising_bytes;
+  const double compute = factor * work.computed_flops / (e.compute * roof.peak.value());
+  const double traffic = factor * work.bytes / (e.memory * roof.bandwidth.value());
   KernelCost cost;
-  cost.time = Seconds(smooth_maximum(compute, traffic, e.knee)) + e.launch;
-  cost.flops = Flops(flops);
-  cost.moved[own_memory] = Bytes(bytes);
+  cost.time =
+      Seconds(smooth_maximum(compute, traffic, e.knee)) + e.launch + Bytes(quantised) / roof.bandwidth;
+  cost.flops = Flops(work.flops);
+  cost.moved[own_memory] = Bytes(work.bytes + quantised);
   cost.compute = Seconds(compute);
   cost.traffic = Seconds(traffic);
   cost.knee = e.knee;
@@ -26,6 +33,12 @@ double tail(const GemmEfficiency& e, const Roof& roof, double in) {
 
 }  // namespace
 
+double GemmEfficiency::factor(double rows) const {
+  for (const Step& step : steps)
+    if (rows <= step.rows) return step.factor;
+  return 1;
+}
+
 KernelCost gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape& s) {
   return implicit_gemm_cost(
       e, roof, s,
@@ -34,7 +47,7 @@ KernelCost gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape&
 
 KernelCost implicit_gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape& s, Bytes moved) {
   const double flops = 2 * s.rows * s.in * s.out;
-  return roofline(e, roof, flops, flops + tail(e, roof, s.in), moved.value());
+  return roofline(e, roof, {flops, flops + tail(e, roof, s.in), moved.value(), s.rows, s.rows * s.in});
 }
 
 double expected_active_experts(const ExpertShape& experts, double tokens) {
@@ -60,7 +73,7 @@ KernelCost grouped_gemm_cost(const GemmEfficiency& e, const Roof& roof, const Ge
   const double computed = 2 * s.in * s.out * (rows + busy * e.empty_rows_per_expert) + tail(e, roof, s.in);
   const double bytes =
       busy * s.in * s.out * s.weight_bytes + rows * (s.in * s.activation_bytes + s.out * s.output_bytes);
-  return roofline(e, roof, flops, computed, bytes);
+  return roofline(e, roof, {flops, computed, bytes, s.rows, rows * s.in});
 }
 
 KernelCost elementwise_cost(const ElementwiseEfficiency& e, BytesPerSecond bandwidth, Bytes bytes) {

@@ -3,6 +3,7 @@
 // elementwise ones. Called by devices/ for each operator; pure, under 100 ns. Fitted by
 // docs/calibration/fit.py.
 #include <cstdint>
+#include <vector>
 
 #include "models/machine/kernel_cost.h"
 
@@ -16,9 +17,19 @@ struct GemmEfficiency {
   double knee = 2;                 // 1: compute and traffic add up; large: the longer one counts
   double tail_tiles = 0;
   Seconds launch;
+  // Bytes an element of the input that a kernel of its own moves to quantise it before the product starts.
+  double quantising_bytes = 0;
+  // Kernels are chosen by rows, and some are worse than the law: up to so many rows all but launch and
+  // quantising takes so many times as long. Ascending; 1 beyond the last.
+  struct Step {
+    double rows = 0, factor = 1;
+  };
+  std::vector<Step> steps = {};
   // Grouped GEMMs: vLLM's fused MoE kernel deals each expert's rows out in blocks of at least 16
   // (fused_moe.py, BLOCK_SIZE_M): half a block is empty on average.
   double empty_rows_per_expert = 8;
+
+  double factor(double rows) const;
 };
 
 struct GemmShape {

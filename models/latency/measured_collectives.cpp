@@ -50,6 +50,8 @@ std::vector<ProtocolTimes> read_own_kernels(Params& params, const char* name) {
   for (Params& row : params.list({name, ""}, 0)) {
     ProtocolTimes times = read_line(row);
     times.devices = static_cast<int>(row.integer({"devices", ""}, some_devices));
+    times.library =
+        row.choice({"library", "The engine whose kernel it is."}, {"vllm", "trtllm", "sglang"}, "vllm");
     times.below_bytes = row.number({"below_mib", ""}, positive) * 1048576;
     row.close();
     all.push_back(std::move(times));
@@ -164,6 +166,18 @@ double interpolated(const std::vector<ProtocolTimes>& measured, double bytes, in
   const ProtocolTimes &low = *(above - 1), &high = *above;
   const double weight = (n - low.devices) / (high.devices - low.devices);
   return low(bytes) + weight * (high(bytes) - low(bytes));
+}
+
+MeasuredLibrary MeasuredLibrary::under(const std::string& engine) const {
+  const auto its = [&](const std::string& name) {
+    MeasuredLibrary one = *this;
+    const auto other = [&](const ProtocolTimes& times) { return times.library != name; };
+    std::erase_if(one.one_shot, other);
+    std::erase_if(one.two_shot, other);
+    return one;
+  };
+  MeasuredLibrary one = its(engine);
+  return one.one_shot.empty() && one.two_shot.empty() ? its("vllm") : one;
 }
 
 const std::vector<ProtocolTimes>* MeasuredLibrary::of(Collective op) const {

@@ -15,7 +15,9 @@ namespace weir {
 struct ProtocolTimes {
   int devices = 0;
   std::vector<double> alpha, seconds_per_byte;
-  double below_bytes = 0;  // of vLLM's own kernels: used for smaller payloads only
+  // An engine's own kernels: whose they are, used for smaller payloads only.
+  std::string library = {};
+  double below_bytes = 0;
 
   double operator()(double bytes) const;
 };
@@ -26,9 +28,11 @@ double interpolated(const std::vector<ProtocolTimes>& measured, double bytes, in
 
 struct MeasuredLibrary {
   std::vector<ProtocolTimes> all_reduce, all_gather, reduce_scatter, all_to_all;  // NCCL's
-  std::vector<ProtocolTimes> one_shot, two_shot;                                  // all-reduce of vLLM
+  std::vector<ProtocolTimes> one_shot, two_shot;  // all-reduces of engines' libraries
   std::optional<ProtocolTimes> send_receive;
 
+  // Those of one engine; vLLM's where its own were not measured on this interconnect.
+  MeasuredLibrary under(const std::string& engine) const;
   // Null where this library has no such collective measured on this interconnect.
   const std::vector<ProtocolTimes>* of(Collective op) const;
 };

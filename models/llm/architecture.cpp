@@ -12,10 +12,7 @@ bool quantised(DataType type) {
 }
 
 DataType type_named(const std::string& name) {
-  for (const DataType type :
-       {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8, DataType::int4})
-    if (name == to_string(type)) return type;
-  return DataType::bf16;  // the problem was reported
+  return data_type_named(name).value_or(DataType::bf16);  // the problem was reported
 }
 
 std::int64_t attention_parameters(const Architecture& m) {
@@ -50,16 +47,23 @@ std::int64_t parameters_with(const Architecture& m, std::int64_t MixtureOfExpert
 
 Precision Precision::from(Params& params) {
   // int4 is for weights: they are expanded before they are multiplied.
-  static const std::vector<std::string> wide = {"fp32", "bf16", "fp16", "fp8", "int8"};
-  static const std::vector<std::string> all = {"fp32", "bf16", "fp16", "fp8", "int8", "int4"};
+  static const std::vector<std::string> cached = {"fp32", "bf16", "fp16", "fp8", "int8"};
+  static const std::vector<std::string> multiplied = {"fp32", "bf16",      "fp16", "fp8",
+                                                      "int8", "fp8_block", "fp4",  "mxfp4"};
+  static const std::vector<std::string> all = {"fp32", "bf16",      "fp16", "fp8",  "int8",
+                                               "int4", "fp8_block", "fp4",  "mxfp4"};
   Precision p;
   const auto read = [&](Key key, const std::vector<std::string>& known) {
     return type_named(params.choice(key, known, "bf16"));
   };
-  p.weights = read({"weights", "Type of the linear layers' weights; fewer bits read faster."}, all);
-  p.activations =
-      read({"activations", "Type in which GEMMs multiply: decides the tensor-core peak they run at."}, wide);
-  p.kv_cache = read({"kv_cache", "Type of the KV cache; fewer bits hold more requests."}, wide);
+  p.weights = read(
+      {"weights",
+       "Type of the linear layers' weights; fewer bits read faster. fp8 is scaled by tensor, fp8_block by "
+       "blocks of 128; fp4 is NVFP4."},
+      all);
+  p.activations = read(
+      {"activations", "Type in which GEMMs multiply: decides the tensor-core peak they run at."}, multiplied);
+  p.kv_cache = read({"kv_cache", "Type of the KV cache; fewer bits hold more requests."}, cached);
   const std::string between = params.choice(
       {"hidden",
        "Type of what lies between GEMMs: hidden states, payloads of all-reduces, and on an L2 NPU what "

@@ -64,6 +64,12 @@ class Notes {
       note(at + "/engine", fmt::format("kernels of {} were not measured on this device: those of {} stand in "
                                        "for them ({})",
                                        library, device.kernel_library, device.kernels));
+    std::set<std::string> told;
+    for (const StageGraph& stage : replica.stages)
+      if (const std::string what = replica.rank.stand_ins(stage); !what.empty() && told.insert(what).second)
+        note(at + "/engine",
+             fmt::format("kernels that nobody measured under {} on this device ({}): {} stand in",
+                         device.kernel_library, device.kernels, what));
   }
 
   void analytic_layers(const ReplicaPlan& replica, const std::string& at) {

@@ -13,6 +13,12 @@ MemberChannels member_channels(const Rank& rank) {
   return rank.kv_memory().evenly_filled ? MemberChannels::even : MemberChannels::rotating;
 }
 
+std::vector<KernelWork> works_of(const StageGraph& placed) {
+  std::vector<KernelWork> all;
+  for (const Operator* op : operators_of(placed)) all.push_back(lowered(*op, {}));
+  return all;
+}
+
 }  // namespace
 
 KernelCost Rank::cost(const Operator& op, const BatchShape& batch, std::int64_t layer) const {
@@ -34,16 +40,16 @@ const Memory* Rank::host_memory() const {
 }
 
 std::string Rank::cannot_run(const StageGraph& placed) const {
-  std::vector<KernelWork> all;
-  for (const Operator* op : operators_of(placed)) all.push_back(lowered(*op, {}));
-  const std::string why = on->cannot_run(all);
+  const std::string why = on->cannot_run(works_of(placed));
   return why.empty() && placed.of_decodes ? cannot_run(*placed.of_decodes) : why;
 }
 
 std::vector<std::string> Rank::analytic_layers(const StageGraph& placed) const {
-  std::vector<KernelWork> all;
-  for (const Operator* op : operators_of(placed)) all.push_back(lowered(*op, {}));
-  return on->analytic_layers(all);
+  return on->analytic_layers(works_of(placed));
+}
+
+std::string Rank::stand_ins(const StageGraph& placed) const {
+  return on->stand_ins(works_of(placed));
 }
 
 std::vector<int> kv_memories_of(const DeviceSpec& device, bool spare) {

@@ -51,6 +51,8 @@ struct Rank {
   std::string cannot_run(const StageGraph& placed) const;
   // Its layers that the device's measured tables lack (Device::analytic_layers).
   std::vector<std::string> analytic_layers(const StageGraph& placed) const;
+  // Of its kernels, what nobody measured under its engine's library (Device::stand_ins), or "".
+  std::string stand_ins(const StageGraph& placed) const;
   // That of the second memory, the device's own, which has room to spare beside the first; -1: there is none.
   int spare_channel() const { return kv_memories.size() > 1 ? placed_channels() : -1; }
 };

@@ -107,6 +107,11 @@ TEST_CASE("device catalog: a type the device cannot calculate in is an answer, n
   CHECK(cannot_run(*catalog_device("h100_sxm"), quantised) == "");
   CHECK_THAT(cannot_run(*catalog_device("a100_sxm_80gb"), quantised),
              Catch::Contains("fp8") && Catch::Contains("bf16"));
+  Precision fp4;
+  fp4.weights = fp4.activations = DataType::fp4;
+  const StageGraph four = build_stage(model, fp4, {}, 0);
+  CHECK(cannot_run(*catalog_device("b200_sxm"), four) == "");
+  CHECK_THAT(cannot_run(*catalog_device("h100_sxm"), four), Catch::Contains("cannot calculate in fp4"));
   CHECK_THAT(cannot_run(*catalog_device("t4"), plain), Catch::Contains("bf16"));
   CHECK(cannot_run(*catalog_device("a100_sxm_80gb"), plain) == "");
   CHECK(cannot_run(*catalog_device("a100_sxm_80gb", {{"fp8_tflops", 624}}), quantised) == "");

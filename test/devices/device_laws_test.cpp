@@ -74,8 +74,7 @@ struct RandomBatch {
 
 FlopsPerSecond best_peak(const Device& device) {
   FlopsPerSecond best;
-  for (const DataType t : {DataType::fp32, DataType::bf16, DataType::fp16, DataType::fp8, DataType::int8})
-    best = std::max(best, device.spec().peak(t));
+  for (const DataType t : all_data_types) best = std::max(best, device.spec().peak(t));
   return best;
 }
 

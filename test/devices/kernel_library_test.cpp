@@ -1,9 +1,11 @@
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "devices/gpu.h"
 #include "devices/gpu_pim/gpu_pim.h"
 #include "devices/kernel_shapes.h"
 #include "sim/core/embedded.h"
+#include "sim/studies/validation/kernels.h"
 #include "test/devices/priced.h"
 
 namespace weir {
@@ -22,7 +24,7 @@ std::shared_ptr<const Device> two_libraries() {
   KernelEfficiencies first = kernels_of("hopper", shape).front(), second = first;
   second.name = "hopper_other";
   second.library = "other";
-  second.gemm_16bit.memory = first.gemm_16bit.memory / 2;
+  second.gemms[0]->memory = first.gemms[0]->memory / 2;
   DeviceSpec spec;
   spec.kind = "two_libraries";
   spec.own().bandwidth = BytesPerSecond(3e12);
@@ -84,4 +86,99 @@ TEST_CASE("kernel libraries: of the catalog, one stands in for one of its genera
     if (const Json usual = row.value("stands_in_for", Json()); !usual.is_null())
       CHECK(text_of(kernel_catalog, usual.get<std::string>()));
   }
+}
+
+namespace {
+
+// Of every row of the catalog, every kind of matrix, alone and as experts, with the type whose peak it has.
+template <class Check>
+void for_each_efficiency(const Check& check) {
+  for (const auto& [name, text] : kernel_catalog) {
+    const KernelEfficiencies kernels = kernels_of(std::string(name), shape).front();
+    for (std::size_t kind = 0; kind < matrix_kinds; ++kind)
+      for (const bool grouped : {false, true}) {
+        const MatrixChoice choice = matrix_choice(kernels, static_cast<MatrixKind>(kind), grouped);
+        INFO(name << " " << choice.key);
+        REQUIRE(choice.efficiency);
+        check(*choice.efficiency);
+      }
+  }
+}
+
+constexpr Roof roof{FlopsPerSecond(1e15), BytesPerSecond(3e12), 132};
+
+GemmShape of_rows(double rows) {
+  return {.rows = rows, .in = 4096, .out = 2560, .weight_bytes = 0.5625, .activation_bytes = 1};
+}
+
+}  // namespace
+
+TEST_CASE("kernel libraries: of every row, nothing beats its roofline, whatever the rows", "[gpu]") {
+  for_each_efficiency([](const GemmEfficiency& e) {
+    for (double rows = 1; rows < 20000; rows = std::ceil(1.1 * rows)) {
+      for (const KernelCost& cost :
+           {gemm_cost(e, roof, of_rows(rows)), grouped_gemm_cost(e, roof, of_rows(rows), {16, 8, 128})}) {
+        REQUIRE(cost.time >= cost.flops / roof.peak);
+        REQUIRE(cost.time >= cost.moved[own_memory] / roof.bandwidth);
+      }
+    }
+  });
+}
+
+TEST_CASE("kernel libraries: of every row, more rows are faster at most where its steps say so", "[gpu]") {
+  for_each_efficiency([](const GemmEfficiency& e) {
+    GemmEfficiency smooth = e;
+    smooth.steps.clear();
+    Seconds before(0);
+    for (double rows = 1; rows < 9000; ++rows) {
+      const KernelCost law = gemm_cost(smooth, roof, of_rows(rows)), cost = gemm_cost(e, roof, of_rows(rows));
+      REQUIRE(law.time >= before);
+      before = law.time;
+      REQUIRE(cost.compute.value() == Approx(e.factor(rows) * law.compute.value()));
+      REQUIRE(cost.traffic.value() == Approx(e.factor(rows) * law.traffic.value()));
+    }
+    if (!e.steps.empty()) CHECK(e.factor(e.steps.back().rows + 1) == 1);
+  });
+}
+
+TEST_CASE("kernel libraries: every engine has its own on every generation of servers measured", "[gpu]") {
+  for (const std::string kind : {"h100_sxm", "h200_sxm", "b200_sxm"})
+    for (const std::string library : {"vllm", "trtllm", "sglang"}) {
+      const auto gpu = catalog_device(kind)->with_library(library);
+      INFO(kind << " " << library);
+      REQUIRE(gpu);
+      CHECK(gpu->spec().notes.kernel_library == library);
+      CHECK(gpu->spec().notes.foreign_kernels.empty());
+    }
+}
+
+TEST_CASE("kernel libraries: what was not measured under one is said, and whose it is", "[gpu]") {
+  const auto said = [](const std::string& kind, const std::string& library, const Operator& op) {
+    const KernelWork work = lowered(op, {});
+    return catalog_device(kind)->with_library(library)->stand_ins({&work, 1});
+  };
+  const Operator plain = gemm_operator(4096, 4096);
+  const Operator blocks = gemm_operator(4096, 4096, DataType::fp8_block, DataType::fp8_block);
+  CHECK(said("h100_sxm", "vllm", plain) == "");
+  CHECK(said("h100_sxm", "vllm", blocks) == "gemm_fp8_block of hopper_trtllm");
+  CHECK(said("h100_sxm", "trtllm", blocks) == "");
+  CHECK(said("h100_sxm", "trtllm", gemm_operator(4096, 4096, DataType::int4, DataType::bf16)) ==
+        "gemm_16bit for 4bit_weights");
+  CHECK(said("b200_sxm", "sglang", attention_operator(32, 8)) ==
+        "prefill_attention of blackwell_vllm, decode_attention of blackwell_vllm");
+  CHECK(said("b200_sxm", "sglang", {.name = "act_fn", .kernel = Elementwise{Bytes(1)}}) ==
+        "elementwise of hopper");
+}
+
+TEST_CASE("kernel libraries: numbers of four bits are as fast as their peak and their bytes", "[gpu]") {
+  const auto b200 = catalog_device("b200_sxm");
+  const auto time = [&](DataType weights, DataType activations, std::int64_t rows) {
+    const Operator op = gemm_operator(8192, 8192, weights, activations);
+    return priced(*b200, op, decode_batch(rows, 1)).time;
+  };
+  CHECK(time(DataType::fp4, DataType::fp4, 8192) < 0.8 * time(DataType::fp8, DataType::fp8, 8192));
+  CHECK(time(DataType::fp4, DataType::fp4, 1) < time(DataType::fp8, DataType::fp8, 1));
+  CHECK(time(DataType::fp4, DataType::bf16, 1) < time(DataType::bf16, DataType::bf16, 1));
+  // Weights alone calculate at the 16-bit peak.
+  CHECK(time(DataType::fp4, DataType::bf16, 8192) > 2 * time(DataType::fp4, DataType::fp4, 8192));
 }

@@ -109,6 +109,13 @@ TEST_CASE("notes: assumptions and kernels that are of no device here") {
   CHECK(notes_with(device + "/price_per_hour", 1).empty());
   CHECK(notes_with(device + "/memory_capacity_gib", 60).empty());
   check_note(notes_with(replica + "/engine", json(R"({"kind": "trtllm"})")),
+             replica +
+                 "/engine: kernels that nobody measured under trtllm on this device (hopper_trtllm): "
+                 "elementwise of hopper stand in");
+  Json a100 = one_h100();
+  a100["cluster"]["nodes"][0]["devices"][0]["kind"] = "a100_sxm_80gb";
+  a100["serving"]["replicas"][0]["engine"] = json(R"({"kind": "trtllm"})");
+  check_note(notes_of(a100),
              replica + "/engine: kernels of trtllm were not measured on this device: those of vllm stand in");
   CHECK(notes_with(replica + "/engine", json(R"({"kind": "ideal"})")).empty());
   Json t4 = one_h100();

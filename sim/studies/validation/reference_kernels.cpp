@@ -204,7 +204,8 @@ void Reader::collectives() {
     const bool own = table.text(i, "library") == "vllm_one_shot";
     const std::string &link = table.text(i, "link"), &operation = table.text(i, "operation");
     const int devices = static_cast<int>(table.integer(i, "devices"));
-    if (own && link == "l40s_pcie4" && devices > 2) continue;  // vLLM does not use it there
+    if (own && link == "l40s_pcie4" && devices > 2) continue;      // vLLM does not use it there
+    if (own && table.number(i, "bytes") >= 8 * 1048576) continue;  // nor from there on: NCCL (max_size)
     const std::string library = own ? "vllm" : "nccl";
     const auto model = make_collectives(find_interconnect(links.at(link)), library);
     add(operation + "_" + links.at(link) + "_" + library, 1e-3 * table.number(i, "ms"),

@@ -14,7 +14,7 @@ std::shared_ptr<const Device> catalog_device(const std::string& kind, const Json
 }
 
 std::shared_ptr<const Device> burst_device(const std::string& kind) {
-  return catalog_device(kind, {{"sustained_compute", 1}});
+  return catalog_device(kind, {{"sustained_compute", 1}, {"sustained_compute_8bit", 1}});
 }
 
 Operator gemm_operator(std::int64_t in, std::int64_t out, DataType weights, DataType activations) {

@@ -41,7 +41,10 @@ struct MeanError {
 Json server_scenario(const MeasuredServer& s) {
   const bool fp8 = s.weights == "fp8";
   const std::int64_t requests = 4 * s.concurrency;
-  const char* number = fp8 ? "fp8" : "bf16";
+  // Qwen's own fp8 checkpoints are block-scaled (huggingface.co/Qwen/Qwen3-32B-FP8, weight_block_size 128 x
+  // 128); those of Llama 3.1 have a scale a tensor or row.
+  const char* quantised = s.model.starts_with("qwen3") ? "fp8_block" : "fp8";
+  const char* number = fp8 ? quantised : "bf16";
   Json kv_cache = Json::object();
   // TensorRT-LLM's default kv_cache_free_gpu_memory_fraction.
   if (s.engine == "trtllm") kv_cache["free_memory_fraction"] = 0.9;
@@ -49,7 +52,7 @@ Json server_scenario(const MeasuredServer& s) {
           // The KV cache is not recorded. In the fp8 rows of the highest concurrency all requests were in
           // flight together, by their TTFT, which takes 8 bits: 32 of 9,216 tokens of llama3.1-70b beside its
           // weights on an H200, or 128 of 4,608 of qwen3-32b on two H100.
-          {"precision", {{"weights", number}, {"activations", number}, {"kv_cache", number}}},
+          {"precision", {{"weights", number}, {"activations", number}, {"kv_cache", fp8 ? "fp8" : "bf16"}}},
           {"cluster",
            {{"nodes", Json::array({{{"devices", Json::array({{{"kind", s.device}, {"count", 8}}})},
                                     {"interconnect", "nvlink4_switch"}}})}}},

@@ -35,6 +35,8 @@ AttentionEfficiency random_efficiency(Random& random) {
               .wave = Seconds(4e-6),
               .overlapped_wave = Seconds(1.5e-6),
               .split = Seconds(random() % 2 ? 5e-6 : 0),
+              .first_reads = random() % 2 ? 0.8 : 0,
+              .first_reads_most = Seconds(2e-5),
               .tile_alone = BytesPerSecond(random() % 2 ? 17e9 : 0),
               .tile_paired = BytesPerSecond(11e9),
               .skew = random() % 2 ? 0.04 : 0};
@@ -227,4 +229,22 @@ TEST_CASE("attention in waves: a tile too many costs a wave, and a long decode b
   batch.prefill = std::span(&chunk, 1);
   const double tile = 4. * 64 * 128 * 10000 / (1e14 / 8);
   CHECK(attention_cost(e, small, l2, s, batch).time.value() >= tile);
+}
+
+TEST_CASE("attention: exponents of a pair cost as elements of its head, whatever the head") {
+  const Roof roof{FlopsPerSecond(1e15), BytesPerSecond(3e12), 132};
+  AttentionEfficiency plain;
+  plain.grid = AttentionGrid::persistent;
+  plain.prefill.packed_heads = true;
+  AttentionEfficiency exponents = plain;
+  exponents.prefill.softmax_elements = 64;
+  const std::vector<PrefillChunk> chunks = {{4096, 0}, {1024, 2048}};
+  BatchShape batch;
+  batch.prefill = chunks;
+  for (const double head : {64., 128., 256.}) {
+    const AttentionShape shape{.query_heads = 32, .kv_heads = 8, .head_dim = head};
+    const double without = attention_cost(plain, roof, Bytes(5e7), shape, batch).time.value();
+    CHECK(attention_cost(exponents, roof, Bytes(5e7), shape, batch).time.value() ==
+          Approx((1 + 64 / head) * without));
+  }
 }

@@ -19,7 +19,8 @@ namespace {
 const std::vector<Collective> all_kinds = {Collective::all_reduce, Collective::all_gather,
                                            Collective::reduce_scatter, Collective::all_to_all,
                                            Collective::send_receive};
-const std::vector<std::string> libraries = {"", "nccl", "vllm", "trtllm", "tree", "one_shot", "two_shot"};
+const std::vector<std::string> libraries = {"",       "nccl", "vllm",     "trtllm",
+                                            "sglang", "tree", "one_shot", "two_shot"};
 
 LinkSpec custom(LinkShape shape) {
   return {"custom", shape, BytesPerSecond(100e9), Seconds(2e-6)};
@@ -154,6 +155,21 @@ TEST_CASE("collectives: vLLM's own kernels below its size limit, NCCL above") {
   CHECK(vllm->time(Collective::all_gather, Bytes(65536), 4) ==
         nccl->time(Collective::all_gather, Bytes(65536), 4));
   CHECK(vllm->sent(Collective::all_reduce, Bytes(65536), 8) == Bytes(7 * 65536));
+}
+
+TEST_CASE("collectives: an engine has its own kernels, or vLLM's where its own were not measured") {
+  const auto time = [](const std::string& links, const std::string& library, double mib, int devices) {
+    return make_collectives(find_interconnect(links), library)
+        ->time(Collective::all_reduce, Bytes(mib * 1048576), devices);
+  };
+  for (const std::string links : {"nvlink4_switch", "nvlink5_switch"}) {
+    CHECK(time(links, "trtllm", 0.015, 8) < 0.9 * time(links, "vllm", 0.015, 8));
+    CHECK(time(links, "trtllm", 4, 8) > 1.15 * time(links, "vllm", 4, 8));
+    for (const std::string library : {"vllm", "trtllm", "sglang"})  // NCCL's from 16 MiB on
+      CHECK(time(links, library, 16, 8) == time(links, "nccl", 16, 8));
+  }
+  CHECK(time("nvlink3_switch", "trtllm", 1, 4) == time("nvlink3_switch", "vllm", 1, 4));
+  CHECK(time("nvlink4_switch", "vllm", 8, 8) == time("nvlink4_switch", "nccl", 8, 8));
 }
 
 TEST_CASE("collectives: between measured numbers of devices, times lie between theirs") {

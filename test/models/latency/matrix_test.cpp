@@ -129,3 +129,20 @@ TEST_CASE("elementwise: what fits the cache moves at its speed, the rest at the 
   CHECK(big.time.value() == Approx(2e-6 + 1e6 / 4e12 + 4e6 / 0.5e12));
   CHECK(big.moved[own_memory] == Bytes(4e6));
 }
+
+TEST_CASE("gemm: a step of the rows multiplies all but the launch and the quantising") {
+  GemmEfficiency e{.compute = 0.5, .memory = 0.5, .knee = 2, .launch = Seconds(3e-6)};
+  const Roof roof{FlopsPerSecond(1e15), BytesPerSecond(4e12), 132};
+  const GemmShape below{.rows = 16, .in = 4096, .out = 4096}, at{.rows = 32, .in = 4096, .out = 4096},
+      above{.rows = 33, .in = 4096, .out = 4096};
+  const auto work = [&](const GemmShape& s) { return gemm_cost(e, roof, s).time.value() - 3e-6; };
+  const double plain_at = work(at), plain_above = work(above), plain_below = work(below);
+  e.steps = {{16, 1}, {32, 1.25}};
+  CHECK(work(below) == Approx(plain_below));
+  CHECK(work(at) == Approx(1.25 * plain_at));
+  CHECK(work(above) == Approx(plain_above));
+  e.quantising_bytes = 3;  // read as 16 bits, written as 8
+  CHECK(work(at) == Approx(1.25 * plain_at + 3. * 32 * 4096 / 4e12));
+  CHECK(gemm_cost(e, roof, at).moved[own_memory].value() ==
+        Approx(2. * 4096 * 4096 + 32 * 2 * (4096 + 4096) + 3 * 32 * 4096));
+}

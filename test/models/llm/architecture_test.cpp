@@ -94,6 +94,19 @@ TEST_CASE("precision: keys default to bf16, and int4 is for weights only") {
   const Precision q = read(R"({"weights": "int4", "activations": "fp16", "kv_cache": "fp8"})", mixed);
   CHECK((q.weights == DataType::int4 && q.activations == DataType::fp16 && q.kv_cache == DataType::fp8));
   CHECK_FALSE((plain.failed() || mixed.failed()));
+  Reading blocks("test.json"), four("test.json");
+  const Precision b =
+      read(R"({"weights": "fp8_block", "activations": "fp8_block", "kv_cache": "fp8"})", blocks);
+  CHECK((b.weights == DataType::fp8_block && b.activations == DataType::fp8_block));
+  const Precision f = read(R"({"weights": "mxfp4", "activations": "fp4"})", four);
+  CHECK((f.weights == DataType::mxfp4 && f.activations == DataType::fp4));
+  CHECK_FALSE((blocks.failed() || four.failed()));
+  CHECK(bytes_per_element(DataType::fp4) == 4.5 / 8);
+  CHECK(bytes_per_element(DataType::mxfp4) == 4.25 / 8);
+  CHECK(bytes_per_element(DataType::fp8_block) == Approx(1 + 4. / 16384));
+  Reading cache("test.json");
+  read(R"({"kv_cache": "fp4"})", cache);
+  CHECK_THROWS_WITH(cache.finish(), Catch::Contains("/kv_cache: "));
   read(R"({"weights": "fp7", "activations": "int4", "kv_cache": 8})", wrong);
   CHECK_THROWS_WITH(wrong.finish(), Catch::Contains("/weights: no such weights (got \"fp7\"") &&
                                         Catch::Contains("/activations: ") && Catch::Contains("/kv_cache: "));
@@ -109,8 +122,8 @@ TEST_CASE("precision: what is between GEMMs and what is not quantised keeps 16 b
   CHECK((hidden(fp16, fp8) == fp16 && kept(fp32, bf16) == fp32));
   const Precision said{int8, int8, int8, int8};
   CHECK((said.hidden() == int8 && said.unquantised() == bf16 && said.unquantised_weights() == bf16));
-  for (const DataType w : {fp32, bf16, fp16, fp8, int8, int4})
-    for (const DataType a : {fp32, bf16, fp16, fp8, int8}) {
+  for (const DataType w : all_data_types)
+    for (const DataType a : {fp32, bf16, fp16, fp8, int8, fp8_block, fp4, mxfp4}) {
       CHECK(bytes_per_element(hidden(w, a)) >= 2);
       CHECK(bytes_per_element(kept(w, a)) >= 2);
     }
