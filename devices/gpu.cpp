@@ -43,9 +43,9 @@ class Gpu final : public Device {
   }
 
   std::shared_ptr<const Device> in_bursts() const override {
-    if (shape_.sustained_compute == 1) return nullptr;
+    if (shape_.sustained_compute == 1 && shape_.sustained_compute_8bit == 1) return nullptr;
     GpuShape burst = shape_;
-    burst.sustained_compute = 1;
+    burst.sustained_compute = burst.sustained_compute_8bit = 1;
     return std::make_shared<Gpu>(spec_, burst, libraries_,
                                  static_cast<std::size_t>(&kernels_ - libraries_->data()));
   }

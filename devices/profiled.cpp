@@ -135,6 +135,13 @@ class Profiled final : public Device {
     return tables_.analytic_where_missing ? analytic_->cannot_run(all) : "";
   }
 
+  std::string stand_ins(std::span<const KernelWork> all) const override {
+    std::vector<KernelWork> analytic;
+    for (const KernelWork& work : all)
+      if (tables_.analytic_where_missing && !lacks(work).empty()) analytic.push_back(work);
+    return analytic_->stand_ins(analytic);
+  }
+
   std::vector<std::string> analytic_layers(std::span<const KernelWork> all) const override {
     std::vector<std::string> found;
     const auto add = [&](const std::string& layer) {

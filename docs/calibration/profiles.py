@@ -20,7 +20,7 @@ import servers
 
 LOOPS = 4  # requests for each in flight, as `weir reproduce validation`
 # The types that Weir can run, as the rows name them.
-RUNS = {"bf16", "fp8"}
+RUNS = {"bf16", "fp8", "nvfp4"}
 
 
 def dense_rows(reference):
@@ -37,17 +37,13 @@ def dense_rows(reference):
     return rows
 
 
-def table_type(row):
-    """Qwen3's fp8 checkpoint is block-scaled, the fp8 ones of llama have a scale a tensor."""
-    return "fp8_block" if row["weights"] == "fp8" and "Qwen3" in row["model"] else None
-
-
 def profile_of(row, reference, folder):
     out = os.path.join(folder, "_".join([row["system"], row["engine"], os.path.basename(row["model"]), row["weights"],
                                          "tp" + row["tp"]]))
     if not os.path.exists(out):
+        precision = scenario(row)["precision"]
         profile_from_tables.make(reference + "/kernels/engines", row["system"], row["engine"], servers.MODELS[row["model"]],
-                                 int(row["tp"]), out, row["weights"], row["weights"], table_type(row))
+                                 int(row["tp"]), out, precision["weights"], precision["kv_cache"])
     return out
 
 
@@ -56,6 +52,10 @@ def scenario(row, profile=None):
     engine = s["serving"]["replicas"][0]["engine"]
     for key in ("step_overhead_us", "sequence_overhead_us"):
         engine.pop(key, None)  # the preset's
+    if row["system"] == "b200_sxm":
+        s["cluster"]["nodes"][0]["interconnect"] = "nvlink5_switch"
+    if row["weights"] == "nvfp4":
+        s["precision"] = {"weights": "fp4", "activations": "fp4", "kv_cache": "fp8"}
     if profile:
         s["cluster"]["nodes"][0]["devices"][0]["profile"] = profile
     return s

@@ -12,9 +12,7 @@ bool quantised(DataType type) {
 }
 
 DataType type_named(const std::string& name) {
-  for (const DataType type : all_data_types)
-    if (name == to_string(type)) return type;
-  return DataType::bf16;  // the problem was reported
+  return data_type_named(name).value_or(DataType::bf16);  // the problem was reported
 }
 
 std::int64_t attention_parameters(const Architecture& m) {

@@ -45,7 +45,7 @@ std::optional<DataType> data_type_named(std::string_view name) {
 
 std::string data_type_names() {
   std::string names;
-  for (const TypeEntry& known : types) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  for (const DataType type : all_data_types) names += (names.empty() ? "" : ", ") + to_string(type);
   return names;
 }
 
