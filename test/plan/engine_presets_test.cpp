@@ -10,14 +10,17 @@ namespace {
 
 EngineOverhead engine_of(const Json& json) {
   Reading reading("s.json");
-  const EngineOverhead engine = read_engine(Params(reading, json));
+  Params params(reading, json);
+  const EngineOverhead engine = read_engine(params);
+  params.close();
   reading.finish();
   return engine;
 }
 
 std::vector<std::string> notes_of(const Json& json) {
   Reading reading("s.json");
-  read_engine(Params(reading, json));
+  Params params(reading, json);
+  read_engine(params);
   return reading.notes();
 }
 
@@ -73,8 +76,10 @@ TEST_CASE("engine keys: what no step uses is noted where it was given") {
 
 TEST_CASE("engine keys: wrong ones are told at their pointers, all at once") {
   Reading reading("s.json");
-  read_engine(Params(
-      reading, {{"kind", "vlm_v1"}, {"cuda_graphs", "some"}, {"cuda_graph_max_rows", 0}, {"launch_us", -1}}));
+  const Json wrong = {
+      {"kind", "vlm_v1"}, {"cuda_graphs", "some"}, {"cuda_graph_max_rows", 0}, {"launch_us", -1}};
+  Params params(reading, wrong);
+  read_engine(params);
   try {
     reading.finish();
     FAIL("nothing was told");
