@@ -96,6 +96,7 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
       value.contains("sustained_compute_8bit") ? value.at("sustained_compute_8bit") : sustained};
   std::vector<KernelEfficiencies> libraries = kernels_of(*kernels, shape);
   const std::string& measured = libraries[0].generation;
+  if (measured.empty()) spec.power.sustained = 0;  // an assumption's times are as it says, at any clocks
   if (!measured.empty() && measured != generation)
     spec.notes.foreign_kernels =
         fmt::format("kernel efficiencies of {} ({}) on a GPU whose own generation ({}) was not measured",
