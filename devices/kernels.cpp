@@ -62,10 +62,7 @@ MatrixEfficiencies read_matrices(Params& params, const std::string& prefix, std:
   MatrixEfficiencies all;
   for (std::size_t i = 0; i < matrix_kinds; ++i) {
     const std::string key = prefix + kinds[i].first;
-    if (i >= required && params.describing())  // as the first of them: its schema is long
-      params.value({key.c_str(), "As gemm_16bit, and empty_rows_per_expert."}, {{"type", "object"}},
-                   Json::object());
-    else if (i < required || params.has(key.c_str()))
+    if (i < required || params.has(key.c_str()) || params.describing())
       all[i] = read_gemm(params.object(
           {key.c_str(), ""}, i < required ? Params::Presence::required : Params::Presence::optional));
   }
@@ -162,15 +159,9 @@ KernelEfficiencies read_kernels(Params params, const GpuShape& shape) {
       read_prefill(params.object({"prefill_attention", ""}, Params::Presence::required));
   kernels.attention.decode = read_decode(params.object({"decode_attention", ""}, Params::Presence::required));
   kernels.attention_8bit_cache = kernels.attention;
-  if (params.describing()) {
-    params.value({"prefill_attention_8bit_cache", "As prefill_attention."}, {{"type", "object"}},
-                 Json::object());
-    params.value({"decode_attention_8bit_cache", "As decode_attention."}, {{"type", "object"}},
-                 Json::object());
-  }
-  if (params.has("prefill_attention_8bit_cache"))
+  if (params.has("prefill_attention_8bit_cache") || params.describing())
     kernels.attention_8bit_cache.prefill = read_prefill(params.object({"prefill_attention_8bit_cache", ""}));
-  if (params.has("decode_attention_8bit_cache"))
+  if (params.has("decode_attention_8bit_cache") || params.describing())
     kernels.attention_8bit_cache.decode = read_decode(params.object({"decode_attention_8bit_cache", ""}));
   params.text({"title", "What it is."}, "");
   params.value({"sources", "Where the numbers are from, for people."}, {{"type", "object"}}, Json::object());

@@ -49,8 +49,8 @@ TEST_CASE("collectives: more bytes are never faster, and nothing beats the links
           Seconds before(0);
           for (double bytes = 64; bytes < 1e9; bytes *= 1.7) {
             const Seconds time = model->time(kind, Bytes(bytes), devices);
-            // A library that changes to another kernel at a size may gain at that size: vLLM's on 8 B200 from 26
-            // us below 1 MiB to 17 (measured).
+            // A library that changes to another kernel at a size may gain at that size: vLLM's on 8 B200 from
+            // 26 us below 1 MiB to 17 (measured).
             REQUIRE(time >= (name == "nvlink5_switch" ? 0.62 : 0.9) * before);
             REQUIRE(time > Seconds(0));
             before = time;
