@@ -1,58 +1,141 @@
 """What measured servers take beyond the kernels, group by group (see README.md, "Servers").
 
-WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir kernels [even|odd] [SUSTAINED ...]
-WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir host [even|odd|all] [LOOPS]
+WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir errors [even|odd|all] [POINTER=JSON ...]
+WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir kernels [even|odd|all] [SUSTAINED ...]
+WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir host [even|odd|all] [POINTER=JSON ...]
 WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir blackwell
 
-Simulates each closed loop of serving/datacenter_gpus.csv.
-kernels: in its steady state, with 0.5 ms of host time a step and none a sequence; regresses (measured - simulated)
-  time of a whole request, TTFT included, on its prompt tokens, output tokens and steps. For each SUSTAINED the
-  device's sustained_compute is overridden.
-host: over a grid of host times, with LOOPS requests for each in flight (4, as `weir reproduce validation`); prints
-  those with the least mean |TPOT error|, a group at a time and an engine at a time, and what the presets give.
-blackwell: TPOT of the dense servers on B200 in serving/frontier_servers.csv, to which nothing is fitted, with the presets' host
-  times; lengths are uniform in 0.8 to 1 of those stated, and simulated at 0.9 of them.
+Plays each closed loop of serving/datacenter_gpus.csv under its load, as `weir reproduce validation` does (load_of in
+sim/studies/validation/measured.cpp); POINTER=JSON is set in all of their scenarios.
+errors: mean absolute error and bias of mean TPOT and mean TTFT, a group at a time and an engine at a time.
+kernels: with 0.5 ms of host time a step and none a sequence; regresses (measured - simulated) time of a whole request, TTFT
+  included, on its prompt tokens, output tokens and steps. For each SUSTAINED the device's sustained_compute is overridden.
+host: over host times a step and a sequence and times of the front end a request and a prompt token; prints those with the
+  least error of TPOT and, with these, of TTFT, a group and an engine at a time, and with each model left out of the fit. Host
+  times are simulated at the ends and the middle of their ranges and taken as linear between (to 0.3 points of TPOT), those
+  of the front end by their slopes.
+blackwell: errors of the dense servers on B200 in serving/frontier_servers.csv, to which nothing is fitted.
 """
 
-import collections, concurrent.futures, csv, json, os, subprocess, sys, tempfile
+import collections, csv, itertools, json, os, subprocess, sys, tempfile
 
 import numpy
 
 MODELS = {"Qwen/Qwen3-32B": "qwen3-32b", "meta-llama/Llama-3.1-8B-Instruct": "llama3.1-8b",
           "meta-llama/Llama-3.1-70B": "llama3.1-70b"}
-STEADY = 20  # requests for each in flight: the drain at the end is nothing
+DEVICE = "/cluster/nodes/0/devices/0"
+REPLICA = "/serving/replicas/0"
 
 
-def scenario(row, sustained=None, step_us=500, sequence_us=0, loops=STEADY):
+def of_inferencex(row):
+    return row["system"] == "h200_sxm" or "origin" in row
+
+
+def warmed_up(row):
+    """InferenceX has a warm-up since then."""
+    return not of_inferencex(row) or row.get("measured", "") >= "2026-01-21"
+
+
+def workload(row):
+    concurrency, prompt, output = (int(row[k]) for k in ("concurrency", "input_tokens", "output_tokens"))
+    warmup = 2 * concurrency if warmed_up(row) else 0
+    requests = {"kind": "fixed", "input_tokens": prompt, "output_tokens": output}
+    if of_inferencex(row):
+        requests = {"kind": "uniform", "input": {"min": 4 * prompt // 5, "max": prompt},
+                    "output": {"min": 4 * output // 5, "max": output}}
+    return {"requests": {**requests, "count": warmup + 10 * concurrency},
+            "arrivals": {"kind": "closed_loop", "concurrency": concurrency, "warmup_requests": warmup,
+                         "restart_after_warmup": warmup > 0}}
+
+
+def batching(row):
+    if of_inferencex(row):
+        return {"kind": "chunked_prefill", "max_batch_requests": int(row["concurrency"]), "max_batch_tokens": 8192}
+    return {"kind": "orca" if row["engine"] == "trtllm" else "chunked_prefill", "max_batch_requests": 128,
+            "max_batch_tokens": 128 + int(row["input_tokens"]) + 1500}
+
+
+def keys(row):
+    """What a row's scenario differs in from another's."""
     number = "fp8_block" if row["weights"] == "fp8" and row["model"].startswith("Qwen/Qwen3") else row["weights"]
-    concurrency = int(row["concurrency"])
     trtllm = row["engine"] == "trtllm"
-    device = {"kind": row["system"], "count": 8}
-    if sustained is not None:
-        device["sustained_compute"] = sustained
-    return {
-        "model": MODELS[row["model"]],
-        "precision": {"weights": number, "activations": number, "kv_cache": "fp8" if number != "bf16" else number},
-        "cluster": {"nodes": [{"devices": [device], "interconnect": "nvlink5_switch" if "b200" in row["system"] else "nvlink4_switch"}]},
-        "serving": {"replicas": [{"parallelism": {"tensor": int(row["tp"])},
-                                  "kv_cache": {"free_memory_fraction": 0.9} if trtllm else {},
-                                  "engine": {"kind": "trtllm" if trtllm else "vllm_v1", "step_overhead_us": step_us,
-                                             "sequence_overhead_us": sequence_us}}]},
-        "workload": {"requests": {"kind": "fixed", "count": loops * concurrency,
-                                  "input_tokens": int(row["input_tokens"]),
-                                  "output_tokens": int(row["output_tokens"])},
-                     "arrivals": {"kind": "closed_loop", "concurrency": concurrency, "desynchronise": True,
-                                  "warmup_requests": concurrency}}}
+    return {"/model": MODELS[row["model"]],
+            "/precision": {"weights": number, "activations": number, "kv_cache": number if number == "bf16" else "fp8"},
+            DEVICE + "/kind": row["system"],
+            "/cluster/nodes/0/interconnect": "nvlink5_switch" if row["system"].startswith("b200") else "nvlink4_switch",
+            REPLICA + "/parallelism/tensor": int(row["tp"]),
+            REPLICA + "/batching": batching(row),
+            REPLICA + "/kv_cache": {"free_memory_fraction": 0.9} if trtllm else {},
+            REPLICA + "/engine/kind": "trtllm" if trtllm else "vllm_v1",
+            "/workload": workload(row)}
 
 
-def simulate(weir, row, *settings):
+def scenario(row):
+    own = keys(row)
+    return {"model": own["/model"], "precision": own["/precision"],
+            "cluster": {"nodes": [{"devices": [{"kind": row["system"], "count": 8}], "interconnect": own["/cluster/nodes/0/interconnect"]}]},
+            "serving": {"replicas": [{"parallelism": {"tensor": int(row["tp"])}, "batching": batching(row),
+                                      "kv_cache": own[REPLICA + "/kv_cache"],
+                                      "engine": {"kind": own[REPLICA + "/engine/kind"]}}]},
+            "workload": own["/workload"]}
+
+
+def simulate(weir, rows, settings=({},)):
+    """summary.json's means [row][setting], by one sweep over all of them; a setting is {pointer: value}."""
+    own, base = [keys(row) for row in rows], scenario(rows[0])
+    names = sorted({name for setting in settings for name in setting})
+    for name in names:  # a pointer that the scenario lacks cannot vary
+        place = base
+        *path, last = name.split("/")[1:]
+        for key in path:
+            place = place[int(key) if isinstance(place, list) else key]
+        place.setdefault(last, next(s[name] for s in settings if name in s))
+    axes = [{name: [k[name] for k in own] for name in own[0]}]
+    if names:
+        axes.append({name: [setting[name] for setting in settings] for name in names})
     with tempfile.TemporaryDirectory() as folder:
-        file = folder + "/scenario.json"
-        with open(file, "w") as out:
-            json.dump(scenario(row, *settings), out)
-        subprocess.run([weir, "run", file, "--out", folder + "/out", "--quiet"], check=True, capture_output=True)
-        with open(folder + "/out/summary.json") as summary:
-            return json.load(summary)
+        with open(folder + "/sweep.json", "w") as out:
+            json.dump({"scenario": base, "zip": axes}, out)
+        subprocess.run([weir, "sweep", folder + "/sweep.json", "--out", folder + "/out", "--jobs", str(os.cpu_count())],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(folder + "/out/results.csv") as file:
+            results = list(csv.DictReader(file))
+    assert len(results) == len(rows) * len(settings)
+    return [results[i:i + len(settings)] for i in range(0, len(results), len(settings))]
+
+
+def engine_keys(text):
+    pointer, _, value = text.partition("=")
+    return pointer, json.loads(value)
+
+
+def group_of(row):
+    return " ".join(row[k] for k in ("system", "engine", "model", "weights", "tp"))
+
+
+def grouped(rows):
+    """Indices of the rows by group, by engine, and of all."""
+    groups = collections.defaultdict(list)
+    for i, row in enumerate(rows):
+        groups[group_of(row)].append(i)
+    for i, row in enumerate(rows):
+        groups[row["engine"]].append(i)
+    groups["all"] = list(range(len(rows)))
+    return groups
+
+
+def measured(rows, what):
+    return numpy.array([float(row[what]) for row in rows])
+
+
+def errors(weir, rows, *settings):
+    results = [r[0] for r in simulate(weir, rows, [dict(map(engine_keys, settings))])]
+    off = {what: numpy.array([float(r[f"mean_{what}"]) for r in results]) / measured(rows, what) - 1
+           for what in ("tpot_ms", "ttft_ms")}
+    for name, members in grouped(rows).items():
+        print(f"{name:52} {len(members):3} rows " + "  ".join(
+            f"{what[:4].upper()} {100 * abs(e[members]).mean():5.1f} % bias {100 * e[members].mean():+6.1f} %"
+            for what, e in off.items()))
 
 
 def missing(rows, results):
@@ -60,10 +143,10 @@ def missing(rows, results):
     features, gaps, weights = [], [], []
     for row, result in zip(rows, results):
         concurrency, prompt, output = (int(row[k]) for k in ("concurrency", "input_tokens", "output_tokens"))
-        measured = float(row["ttft_ms"]) + (output - 1) * float(row["tpot_ms"])
+        took = float(row["ttft_ms"]) + (output - 1) * float(row["tpot_ms"])
         features.append([concurrency * prompt, concurrency * output, output])
-        gaps.append(1e3 * (measured - result["mean_e2el_ms"]))
-        weights.append(1e-3 / measured)
+        gaps.append(1e3 * (took - float(result["mean_e2el_ms"])))
+        weights.append(1e-3 / took)
     weights = numpy.array(weights)
     gaps = numpy.array(gaps) * weights
     features = numpy.array(features, float) * weights[:, None]
@@ -71,81 +154,122 @@ def missing(rows, results):
     return fit, abs(gaps).mean(), abs(features @ fit - gaps).mean()
 
 
-def grouped(rows, results):
-    groups = collections.defaultdict(list)
-    for row, result in zip(rows, results):
-        groups[tuple(row[k] for k in ("system", "engine", "model", "weights", "tp"))].append((row, result))
-    return groups
-
-
 def kernels(weir, rows, *sustained):
     for share in map(float, sustained):
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            results = list(pool.map(lambda row: simulate(weir, row, share), rows))
-        for group, members in grouped(rows, results).items():
-            (prompt, output, step), before, after = missing(*zip(*members))
-            print(f"{share} {' '.join(group):52} {len(members):3} rows  us a prompt token {prompt:6.1f}  a sequence "
+        results = simulate(weir, rows, [{DEVICE + "/sustained_compute": share, REPLICA + "/engine/step_overhead_us": 500,
+                                         REPLICA + "/engine/sequence_overhead_us": 0}])
+        for group, members in grouped(rows).items():
+            (prompt, output, step), before, after = missing([rows[i] for i in members], [results[i][0] for i in members])
+            print(f"{share} {group:52} {len(members):3} rows  us a prompt token {prompt:6.1f}  a sequence "
                   f"{output:6.1f}  a step {step:6.0f}  error {100 * before:4.1f} % -> {100 * after:4.1f} %")
 
 
-STEPS = [0, 300, 500, 800, 1200]  # us; TPOT is linear between them, and between sequence times, to 0.1 %
-SEQUENCES = [0, 20, 40, 60, 80]
+STEPS = [0, 600, 1200]  # us, simulated
+SEQUENCES = [0, 40, 80]
+FINE_STEPS, FINE_SEQUENCES = numpy.arange(0, 1201, 50), numpy.arange(0, 81, 2)
+# A request of a closed loop that takes any time at all misses the step after the one that lets it in: the least of the
+# front end is simulated, and slopes begin there.
+FRONT_LEAST_MS = 1
+FRONT_MS, FRONT_US_PER_TOKEN = numpy.arange(FRONT_LEAST_MS, 60.1, 1), numpy.arange(0, 20.1, 0.5)
+FRONT_STEP = (10.0, 5.0)  # ms a request and us a token, over which slopes are taken
 PRESETS = {"trtllm": (300, 15), "vllm": (500, 20)}
 
 
-def host(weir, rows, loops="4"):
-    def tpots(row):
-        return [[simulate(weir, row, None, step, sequence, int(loops))["mean_tpot_ms"] for sequence in SEQUENCES]
-                for step in STEPS]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = [numpy.array(r) for r in pool.map(tpots, rows)]
-    fine_steps, fine_sequences = numpy.arange(0, 1201, 50), numpy.arange(0, 81, 1)
+def over_grid(corners):
+    """[row, step, sequence] of numbers simulated at STEPS x SEQUENCES."""
+    by_sequence = numpy.array([[numpy.interp(FINE_SEQUENCES, SEQUENCES, line) for line in row] for row in corners])
+    return numpy.array([[numpy.interp(FINE_STEPS, STEPS, column) for column in row.T] for row in by_sequence]).transpose(0, 2, 1)
 
-    def errors(members):  # mean |TPOT error| [step, sequence]
-        total = numpy.zeros((len(fine_steps), len(fine_sequences)))
-        for row, tpot in members:
-            by_step = numpy.array([numpy.interp(fine_sequences, SEQUENCES, line) for line in tpot])
-            fine = numpy.array([numpy.interp(fine_steps, STEPS, line) for line in by_step.T]).T
-            total += abs(fine / float(row["tpot_ms"]) - 1)
-        return 100 * total / len(members)
 
-    def report(name, engine, members):
-        error = errors(members)
-        step, sequence = PRESETS[engine]
-        at = numpy.where(fine_steps == step)[0][0]
-        best = numpy.unravel_index(error.argmin(), error.shape)
-        line = error[at]
-        good = fine_sequences[line <= line.min() + 0.5]
-        print(f"{name:52} {len(members):3} rows  best {fine_steps[best[0]]:4} + {fine_sequences[best[1]]:2} us: "
-              f"{error[best]:4.1f} %  at {step} us a step best {line.argmin():2} us a sequence ({good[0]}-{good[-1]} "
-              f"within 0.5 %): {line.min():4.1f} %  preset {step} + {sequence}: {line[sequence]:4.1f} %")
+class Responses:
+    """What TPOT and TTFT of each row become over the grid."""
 
-    groups = grouped(rows, results)
-    for group, members in groups.items():
-        report(" ".join(group), group[1], members)
-    for engine in PRESETS:
-        report(engine, engine, [m for group, members in groups.items() if group[1] == engine for m in members])
+    def __init__(self, weir, rows, fixed):
+        engine = REPLICA + "/engine/"
+
+        def setting(step, sequence, front_ms, per_token):
+            return {engine + "front_end_ms": front_ms, engine + "front_end_us_per_token": per_token,
+                    engine + "step_overhead_us": step, engine + "sequence_overhead_us": sequence, **fixed}
+        middle = (STEPS[1], SEQUENCES[1])
+        least = FRONT_LEAST_MS
+        settings = [setting(step, sequence, least, 0) for step in STEPS for sequence in SEQUENCES]
+        settings += [setting(*middle, least + FRONT_STEP[0], 0), setting(*middle, least, FRONT_STEP[1])]
+        results = simulate(weir, rows, settings)
+        at_middle = settings.index(setting(*middle, least, 0))
+        self.grid, self.slopes = {}, {}
+        for what in ("tpot_ms", "ttft_ms"):
+            values = numpy.array([[float(point[f"mean_{what}"]) for point in row] for row in results])
+            self.grid[what] = over_grid(values[:, :9].reshape(len(rows), 3, 3))
+            self.slopes[what] = [(values[:, 9 + i] - values[:, at_middle]) / FRONT_STEP[i] for i in range(2)]
+
+    def of(self, what, members, step, sequence, front=(FRONT_LEAST_MS, 0)):
+        by_ms, by_token = (slope[members] for slope in self.slopes[what])
+        return (self.grid[what][members, step, sequence] + (front[0] - FRONT_LEAST_MS) * by_ms + front[1] * by_token)
+
+
+def fitted(responses, rows, members):
+    """Indices of the host times with the least error of TPOT, then the front end's with the least of TTFT."""
+    true = {what: measured(rows, what)[members] for what in ("tpot_ms", "ttft_ms")}
+    tpot = abs(responses.grid["tpot_ms"][members] / true["tpot_ms"][:, None, None] - 1).mean(axis=0)
+    step, sequence = numpy.unravel_index(tpot.argmin(), tpot.shape)
+    return (step, sequence), front_end(responses, members, true["ttft_ms"], step, sequence)
+
+
+def front_end(responses, members, true, step, sequence):
+    return min(itertools.product(FRONT_MS, FRONT_US_PER_TOKEN), key=lambda front: abs(
+        responses.of("ttft_ms", members, step, sequence, front) / true - 1).mean())
+
+
+def errors_at(responses, rows, members, host_at, front):
+    return [100 * abs(responses.of(what, members, *host_at, front) / measured(rows, what)[members] - 1).mean()
+            for what in ("tpot_ms", "ttft_ms")]
+
+
+def host(weir, rows, *settings):
+    responses = Responses(weir, rows, dict(map(engine_keys, settings)))
+    for name, members in grouped(rows).items():
+        at, front = fitted(responses, rows, members)
+        tpot, ttft = errors_at(responses, rows, members, at, front)
+        line = (f"{name:52} {len(members):3} rows  best {FINE_STEPS[at[0]]:4} + {FINE_SEQUENCES[at[1]]:2} us, front end "
+                f"{front[0]:4.0f} ms + {front[1]:4.1f} us a token: TPOT {tpot:4.1f} % TTFT {ttft:4.1f} %")
+        if name in PRESETS:
+            own = (numpy.where(FINE_STEPS == PRESETS[name][0])[0][0], abs(FINE_SEQUENCES - PRESETS[name][1]).argmin())
+            front = front_end(responses, members, measured(rows, "ttft_ms")[members], *own)
+            tpot, ttft = errors_at(responses, rows, members, own, front)
+            line += (f"  preset {PRESETS[name]} with {front[0]:.0f} ms + {front[1]:.1f} us a token: "
+                     f"TPOT {tpot:4.1f} % TTFT {ttft:4.1f} %")
+        print(line)
+    for engine in PRESETS:  # the honest error: a model's rows by what the engine's others say
+        rows_of = collections.defaultdict(list)
+        for i, row in enumerate(rows):
+            if row["engine"] == engine:
+                rows_of[row["model"]].append(i)
+        for model, members in rows_of.items():
+            others = [i for name, own in rows_of.items() if name != model for i in own]
+            if not others:
+                continue
+            at, front = fitted(responses, rows, others)
+            tpot, ttft = errors_at(responses, rows, members, at, front)
+            print(f"left out: {engine + ' ' + model:42} {len(members):3} rows  by the others' {FINE_STEPS[at[0]]:4} + "
+                  f"{FINE_SEQUENCES[at[1]]:2} us, front end {front[0]:4.0f} ms + {front[1]:4.1f} us a token: TPOT {tpot:4.1f} % "
+                  f"TTFT {ttft:4.1f} %")
 
 
 def blackwell(weir):
     with open(os.environ["WEIR_REFERENCE"] + "/serving/frontier_servers.csv") as file:
-        rows = [r for r in csv.DictReader(file) if r["model"] == "llama3.1-70b" and r["judge_tpot"] == "1" and r["mode"] == "agg"]
+        rows = [r for r in csv.DictReader(file)
+                if r["model"] == "llama3.1-70b" and r["judge_tpot"] == "1" and r["mode"] == "agg"]
     for row in rows:
-        row.update(model="meta-llama/Llama-3.1-70B", weights={"fp8": "fp8", "nvfp4": "fp4"}[row["gemm"]],
-                   input_tokens=int(0.9 * int(row["input_tokens"])), output_tokens=int(0.9 * int(row["output_tokens"])))
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(lambda row: simulate(weir, row, None, None, None, 4), rows))
-    for group, members in grouped(rows, results).items():
-        errors = numpy.array([result["mean_tpot_ms"] / float(row["tpot_ms"]) - 1 for row, result in members])
-        print(f"{' '.join(group):52} {len(members):3} rows  TPOT {100 * abs(errors).mean():5.1f} %, bias {100 * errors.mean():+5.1f} %")
+        row.update(model="meta-llama/Llama-3.1-70B", weights={"fp8": "fp8", "nvfp4": "fp4"}[row["gemm"]])
+    errors(weir, rows)
 
 
-def main(weir, what, which="all", *sustained):
+def main(weir, what, which="all", *more):
     if what == "blackwell":
         return blackwell(weir)
     with open(os.environ["WEIR_REFERENCE"] + "/serving/datacenter_gpus.csv") as file:
         rows = list(csv.DictReader(file))[{"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}[which]]
-    {"kernels": kernels, "host": host}[what](weir, rows, *sustained)
+    {"errors": errors, "kernels": kernels, "host": host}[what](weir, rows, *more)
 
 
 if __name__ == "__main__":

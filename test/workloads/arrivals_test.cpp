@@ -81,6 +81,29 @@ TEST_CASE("closed_loop: desynchronised, the first wave ends evenly and the rest 
   CHECK(!workload_of(fixed(2), R"({"kind": "all_at_once"})").closed_loop);
 }
 
+TEST_CASE("closed_loop: a start anew needs a warm-up that ends, and no wave that ends early") {
+  const auto loop = [](const std::string& more) {
+    return R"({"kind": "closed_loop", "concurrency": 4)" + more + "}";
+  };
+  const auto w = workload_of(
+      fixed(12), loop(R"(, "warmup_requests": 8, "restart_after_warmup": true, "round_trip_ms": 5)"));
+  REQUIRE(w.closed_loop);
+  CHECK(w.closed_loop->restart_after_warmup);
+  CHECK(w.closed_loop->round_trip.value() == Approx(0.005));
+  const auto plain = workload_of(fixed(12), loop("")).closed_loop;
+  CHECK(!plain->restart_after_warmup);
+  CHECK(plain->round_trip == Seconds(0));
+  CHECK(
+      problems_of(fixed(12), loop(R"(, "restart_after_warmup": true)")) ==
+      "scenario.json: /arrivals/restart_after_warmup: needs warmup_requests: without one there is nothing to "
+      "end");
+  CHECK(problems_of(fixed(12), loop(R"(, "warmup_requests": 8, "restart_after_warmup": true,
+                                        "desynchronise": true)"))
+            .starts_with("scenario.json: /arrivals/restart_after_warmup: cannot stand beside desynchronise"));
+  CHECK(problems_of(fixed(12), loop(R"(, "round_trip_ms": -1)"))
+            .starts_with("scenario.json: /arrivals/round_trip_ms: expected"));
+}
+
 TEST_CASE("warmup_requests: any kind takes it, and something must remain") {
   CHECK(workload_of(fixed(12), R"({"kind": "poisson", "rate_per_s": 1, "warmup_requests": 11})")
             .warmup_requests == 11);

@@ -131,6 +131,21 @@ TEST_CASE(
   for (std::size_t i = 0; i < a.size(); ++i) REQUIRE(a[i].input_tokens == longer[i].input_tokens);
 }
 
+TEST_CASE("uniform: every length from min to max is as likely as another, and none beyond") {
+  std::map<std::int64_t, int> inputs, outputs;
+  for (const Request& r : drawn(R"({"kind": "uniform", "count": 100000, "input": {"min": 8, "max": 10},
+                                    "output": {"min": 5, "max": 5}})")) {
+    ++inputs[r.input_tokens];
+    ++outputs[r.output_tokens];
+  }
+  REQUIRE(inputs.size() == 3);
+  for (const std::int64_t tokens : {8, 9, 10}) CHECK(inputs[tokens] == Approx(100000 / 3.).epsilon(0.02));
+  CHECK(outputs == std::map<std::int64_t, int>{{5, 100000}});
+  CHECK(problems_of(R"({"kind": "uniform", "count": 1, "input": {"min": 11, "max": 10},
+                        "output": {"min": 1, "max": 5}})",
+                    at_once) == "scenario.json: /requests/input/max: expected at least min, 11, got 10");
+}
+
 TEST_CASE("lengths: mistakes are told at their keys") {
   const auto of = [](const std::string& requests) { return problems_of(requests, at_once); };
   CHECK(of(R"({"kind": "fixed", "input_tokens": 1, "output_tokens": 1})") ==

@@ -19,6 +19,37 @@ std::string weir_name(const std::string& model) {
   return model;
 }
 
+// By the generators' public sources. The H200's: InferenceX of 2025 (vLLM 0.10.2, lengths by
+// --random-range-ratio 0.8, all at once, no warm-up, max_num_seqs as many as are in flight). The others:
+// AIConfigurator's benchmark (bench_run.sh.j2: fixed lengths, a warm-up of two rounds, which ends before the
+// others start; benchmark/ {trtllm,vllm}.rule: batches of up to 128, that many tokens and a prompt and 1,500
+// more a step), and TensorRT-LLM takes prompts whole (extra_engine_args.1.0.0rc3.yaml.j2). What a file of
+// that project did not record is as its templates have it.
+MeasuredLoad load_of(const MeasuredServer& s) {
+  if (s.device == "h200_sxm")
+    return {.shortest = 0.8,
+            .batching = "chunked_prefill",
+            .max_batch_requests = s.concurrency,
+            .max_batch_tokens = 8192};
+  return {.warmup_rounds = 2,
+          .batching = s.engine == "trtllm" ? "orca" : "chunked_prefill",
+          .max_batch_requests = 128,
+          .max_batch_tokens = 128 + s.input_tokens + 1500};
+}
+
+MeasuredLoad read_load(Params load) {
+  const Range<std::int64_t> count{1};
+  MeasuredLoad l;
+  l.shortest = load.number({"shortest", "Lengths are uniform from this share on."}, fraction, 1);
+  l.warmup_rounds = load.integer({"warmup_rounds", "Requests for each in flight, before."}, {0}, 0);
+  l.rounds = load.integer({"rounds", "Requests for each in flight, measured."}, count, 10);
+  l.batching = load.text({"batching", "Kind of the server's batching."});
+  l.max_batch_requests = load.integer({"max_batch_requests", "As the server was told."}, count);
+  l.max_batch_tokens = load.integer({"max_batch_tokens", "As the server was told."}, count);
+  load.close();
+  return l;
+}
+
 }  // namespace
 
 std::string MeasuredServer::group() const {
@@ -28,7 +59,7 @@ std::string MeasuredServer::group() const {
 std::vector<MeasuredServer> reference_servers(const std::filesystem::path& reference) {
   const Table table = Table::read(reference / "serving" / "datacenter_gpus.csv");
   std::vector<MeasuredServer> servers;
-  for (std::size_t i = 0; i < table.rows(); ++i)
+  for (std::size_t i = 0; i < table.rows(); ++i) {
     servers.push_back({.device = table.text(i, "system"),
                        .engine = table.text(i, "engine") == "trtllm" ? "trtllm" : "vllm_v1",
                        .model = weir_name(table.text(i, "model")),
@@ -37,9 +68,12 @@ std::vector<MeasuredServer> reference_servers(const std::filesystem::path& refer
                        .input_tokens = table.integer(i, "input_tokens"),
                        .output_tokens = table.integer(i, "output_tokens"),
                        .concurrency = table.integer(i, "concurrency"),
+                       .load = {},
                        .ttft_ms = table.number(i, "ttft_ms"),
                        .tpot_ms = table.number(i, "tpot_ms"),
                        .source = "AIConfigurator silicon_sample.csv"});
+    servers.back().load = load_of(servers.back());
+  }
   return servers;
 }
 
@@ -66,6 +100,7 @@ std::vector<MeasuredServer> shipped_servers() {
     s.input_tokens = row.integer({"input_tokens", "Of every request."}, count);
     s.output_tokens = row.integer({"output_tokens", "Of every request."}, count);
     s.concurrency = row.integer({"concurrency", "Requests in flight."}, count);
+    s.load = read_load(row.object({"load", "How it was loaded."}, Params::Presence::required));
     s.ttft_ms = row.number({"ttft_ms", "Mean."}, positive);
     s.tpot_ms = row.number({"tpot_ms", "Mean."}, positive);
     s.source = source;

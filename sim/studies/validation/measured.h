@@ -10,12 +10,21 @@
 
 namespace weir {
 
-// A server measured in a closed loop with requests of fixed lengths.
+// How a load generator asked, and what the server was told of it. `rounds` are requests for each in flight.
+struct MeasuredLoad {
+  double shortest = 1;  // lengths are uniform between this share of those of the row and these
+  std::int64_t warmup_rounds = 0, rounds = 10;
+  std::string batching;
+  std::int64_t max_batch_requests = 0, max_batch_tokens = 0;
+};
+
+// A server measured in a closed loop.
 struct MeasuredServer {
   std::string device, engine, model, weights;  // in Weir's names
   int tensor = 1;
   std::int64_t input_tokens = 0, output_tokens = 0, concurrency = 0;
-  double ttft_ms = 0, tpot_ms = 0;
+  MeasuredLoad load;
+  double ttft_ms = 0, tpot_ms = 0;  // means, as the client saw them
   std::string source;
 
   std::string group() const;  // h100_sxm_trtllm_qwen3-32b_fp8_tp2
