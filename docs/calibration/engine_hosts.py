@@ -2,13 +2,14 @@
 """What an engine's host takes, fitted to all of its measured servers at once (see README.md, "Servers").
 
     WEIR_REFERENCE=DIR build/weir reproduce validation --only servers_ --out OUT
-    python3 docs/calibration/engine_hosts.py build/weir OUT/servers.jsonl [--cache FILE] [--without FEATURE ...]
+    python3 docs/calibration/engine_hosts.py build/weir OUT/servers.jsonl [--cache FILE]
+        [--without FEATURE ...] [--fixed vllm_v1:step=500 trtllm:floor=50 ...]
 
 Each line of servers.jsonl is a measured server and the scenario that it is simulated in. In a closed loop the steps and
 their batches do not depend on how long they take, so that times are linear in what host time a step, a sequence and a
 prompt takes: each is simulated once more with some of it, and alone floors of prompt steps, which are not linear, at several
-values. Even rows are fitted (the least sum of |log error| of TPOT, and a weight of that of TTFT), odd rows judge; then each
-model is left out in turn. Needs numpy and scipy.
+values. Even rows are fitted (the least sum of |error| of TPOT, and --ttft-weight times that of TTFT), odd rows judge; then each
+model is left out in turn. `front` is front_end_ms, `floor` launch_us of steps with prompts, which run as no CUDA graph here. Needs numpy and scipy.
 """
 import argparse
 import collections
@@ -22,17 +23,17 @@ import tempfile
 import numpy as np
 from scipy.optimize import nnls
 
-# Us that a feature is simulated with; and the floors, us a kernel of steps with prompts.
-TRIED = {"step": 500, "sequence": 20, "prompt": 2000, "small": 5}
-FLOORS = [0, 15, 30, 60]
+# What a feature is simulated with, in us (the front end, which TTFT alone knows, in ms); and the floors, us a kernel of steps with prompts.
+TRIED = {"step": 500, "sequence": 20, "prompt": 2000, "small": 5, "front": 20}
+FLOORS = [0, 15, 30, 60, 120, 240]
 RIDGE = 0.5  # per cent of error
 KEYS = {"step": "step_overhead_us", "sequence": "sequence_overhead_us", "prompt": "prompt_overhead_us",
-        "small": "small_kernels_us"}
+        "small": "small_kernels_us", "front": "front_end_ms"}
 
 
 def settings():
     base = {"step_overhead_us": 0, "sequence_overhead_us": 0, "prompt_overhead_us": 0, "small_kernels_us": 0,
-            "worker_step_overhead_us": 0, "worker_sequence_overhead_us": 0, "launch_us": 0, "eager_step_us": 0,
+            "worker_step_overhead_us": 0, "worker_sequence_overhead_us": 0, "launch_us": 0, "eager_step_us": 0, "front_end_ms": 0,
             "cuda_graphs": "every_size", "cuda_graph_prompts": False}
     yield "base", base
     for feature, us in TRIED.items():
@@ -68,11 +69,11 @@ def tensor(server):
 
 
 class Model:
-    """Times of servers as a function of an engine's constants, all in us: linear but for the floor."""
-    linear = ["step", "sequence", "prompt", "small", "worker_step", "worker_sequence"]
+    """Times of servers as a function of an engine's constants, in the units of TRIED: linear but for the floor."""
+    linear = ["step", "sequence", "prompt", "small", "front", "worker_step", "worker_sequence"]
     # Constants of this size cost the fit a hundredth of RIDGE: what rows do not tell stays small, and what workers cost beyond
     # what any engine does is told apart only where servers of both kinds were measured.
-    size = np.array([500, 20, 2000, 3, 300, 15], float)
+    size = np.array([500, 20, 2000, 3, 20, 300, 15], float)
 
     def __init__(self, servers, times):
         order = [name for name, _ in settings()]
@@ -89,6 +90,9 @@ class Model:
     def fix(self, constants):
         """These are so, and no longer to be fitted."""
         for name, us in constants.items():
+            if name == "floor":
+                self.base, self.floors = self.with_floor(us), 0 * self.floors
+                continue
             self.base = self.base + us * self.slopes[self.linear.index(name)]
 
     def with_floor(self, floor):
