@@ -4,7 +4,7 @@
 #include <fstream>
 #include <random>
 
-#include "devices/profile_bundle.h"
+#include "devices/profile/profile_bundle.h"
 #include "policies/partitioning/partitioning.h"
 #include "sim/studies/validation/kernels.h"
 #include "test/app/scratch_directory.h"
