@@ -17,7 +17,7 @@
 
 namespace weir {
 
-// Whose kernels a folder of measured tables (devices/profile_bundle.h) is of.
+// Whose kernels a folder of measured tables (devices/profile/profile_bundle.h) is of.
 struct ProfileSource {
   std::string engine, gpu;  // vllm, h100_sxm
   int tp = 1;

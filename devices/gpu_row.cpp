@@ -5,7 +5,7 @@
 #include "devices/catalog_rows.h"
 #include "devices/gpu.h"
 #include "devices/gpu_pim/gpu_pim.h"
-#include "devices/profiled.h"
+#include "devices/profile/profiled.h"
 #include "models/memory/memory_row.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How far GEMMs of shapes that a profile lacks are from measured ones, by the rule between shapes: all shapes of one n (or one k)
-are left out of WEIR_REFERENCE/kernels/engines in turn and taken from the others. Judges devices/profile_shapes.cpp; see README.md.
+are left out of WEIR_REFERENCE/kernels/engines in turn and taken from the others. Judges devices/profile/profile_shapes.cpp; see README.md.
 
     WEIR_REFERENCE=DIR python3 docs/calibration/held_out.py
 

@@ -33,7 +33,7 @@ struct ChannelRange {
 };
 
 struct Operator {
-  // The layer as profiles name it (devices/profile_bundle.h), the collective's kind, or of experts:
+  // The layer as profiles name it (devices/profile/profile_bundle.h), the collective's kind, or of experts:
   // moe_router, moe_gate_up, moe_act, moe_down, moe_sum (adding up a token's experts).
   std::string name;
   Kernel kernel;               // for one row of the rank's share

@@ -105,7 +105,7 @@ KernelKind kind_of(const Kernel& kernel);
 
 // A device is asked for this: a kernel for so many rows. Points to the kernel and its name.
 struct KernelWork {
-  std::string_view name;  // the layer as measured tables know it (devices/profile_bundle.h)
+  std::string_view name;  // the layer as measured tables know it (devices/profile/profile_bundle.h)
   const Kernel& kernel;
   double rows = 0;            // 0: nothing to do, but for attention, which has `batch`
   BatchShape batch = {};      // attention: prompts and decodes that it is for, and no others

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "devices/profile_bundle.h"
+#include "devices/profile/profile_bundle.h"
 #include "sim/core/params.h"
 #include "test/app/scratch_directory.h"
 

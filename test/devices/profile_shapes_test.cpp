@@ -4,7 +4,7 @@
 #include <fstream>
 #include <random>
 
-#include "devices/profile_bundle.h"
+#include "devices/profile/profile_bundle.h"
 #include "policies/partitioning/partitioning.h"
 #include "sim/studies/validation/kernels.h"
 #include "test/app/scratch_directory.h"
@@ -296,9 +296,11 @@ TEST_CASE("profile shapes: any change of good tables is refused, or prices kerne
   for (int round = 0; round < 600; ++round) {
     Files files = good;
     auto it = std::next(files.begin(), static_cast<std::ptrdiff_t>(random() % files.size()));
-    for (unsigned change = 0; change <= random() % 3; ++change) {
-      const std::size_t at = random() % it->second.size();
-      const char letter = letters[random() % letters.size()];
+    for (unsigned change = 0, digits = random() % 2; change <= random() % 3; ++change) {
+      std::size_t at = random() % it->second.size();
+      while (digits && !std::isdigit(static_cast<unsigned char>(it->second[at])))
+        at = random() % it->second.size();
+      const char letter = letters[random() % (digits ? 10 : letters.size())];
       if (random() % 2)
         it->second[at] = letter;
       else

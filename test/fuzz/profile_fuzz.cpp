@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/profile_bundle.h"
+#include "devices/profile/profile_bundle.h"
 
 using namespace weir;
 

@@ -1,4 +1,4 @@
-#include "devices/profiled_attention.h"
+#include "devices/profile/profiled_attention.h"
 
 #include <cmath>
 

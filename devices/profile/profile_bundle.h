@@ -11,8 +11,8 @@
 #include <string>
 
 #include "devices/device.h"
-#include "devices/profile_shapes.h"
-#include "devices/profile_tables.h"
+#include "devices/profile/profile_shapes.h"
+#include "devices/profile/profile_tables.h"
 #include "sim/core/errors.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "devices/profile_csv.h"
+#include "devices/profile/profile_csv.h"
 
 #include <fmt/format.h>
 

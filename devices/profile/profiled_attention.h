@@ -2,7 +2,7 @@
 // Measured attention of one kind of heads: decodes and prompts as their tables have them, what lies outside
 // scaled as the analytic device scales. Used by profiled.cpp alone.
 #include "devices/device.h"
-#include "devices/profile_bundle.h"
+#include "devices/profile/profile_bundle.h"
 
 namespace weir {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/profile_tables.h"
+#include "devices/profile/profile_tables.h"
 #include "models/machine/data_type.h"
 #include "sim/core/errors.h"
 

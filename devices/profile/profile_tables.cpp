@@ -1,4 +1,4 @@
-#include "devices/profile_tables.h"
+#include "devices/profile/profile_tables.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "devices/profile_shapes.h"
+#include "devices/profile/profile_shapes.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <set>
 #include <tuple>
 
-#include "devices/profile_csv.h"
+#include "devices/profile/profile_csv.h"
 
 namespace weir {
 namespace {

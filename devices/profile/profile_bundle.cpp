@@ -1,4 +1,4 @@
-#include "devices/profile_bundle.h"
+#include "devices/profile/profile_bundle.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "devices/profile_csv.h"
+#include "devices/profile/profile_csv.h"
 #include "sim/core/params.h"
 
 namespace weir {

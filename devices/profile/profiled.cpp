@@ -1,4 +1,4 @@
-#include "devices/profiled.h"
+#include "devices/profile/profiled.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <set>
 
 #include "devices/kernel_shapes.h"
-#include "devices/profile_bundle.h"
-#include "devices/profiled_attention.h"
+#include "devices/profile/profile_bundle.h"
+#include "devices/profile/profiled_attention.h"
 
 namespace weir {
 namespace {
