@@ -19,6 +19,8 @@ struct Preset {
   int most_rows = 512;  // vLLM's largest (vllm/config.py)
   bool graphs_of_prompts = true;
   double eager_step_us = 0, launch_us = 0, small_kernels_us = 0;
+  double front_end_ms = 0;
+  int scheduled_ahead_steps = 0;
 };
 
 // per_step: what shows of scheduler, input preparation and launches beside the kernels. per_sequence: what
@@ -44,7 +46,12 @@ const std::vector<Preset> presets = {
      .per_prompt_us = 27000,
      .graphs = "off",
      .launch_us = 51},
-    {"trtllm", "TensorRT-LLM: C++ runtime, overlapped scheduling", 300, 15, "trtllm"},
+    {.name = "trtllm",
+     .summary = "TensorRT-LLM: C++ runtime, overlapped scheduling",
+     .per_step_us = 300,
+     .per_sequence_us = 15,
+     .library = "trtllm",
+     .scheduled_ahead_steps = 1},
     {.name = "sglang",
      .summary = "SGLang: overlapped scheduling, CUDA graphs of decodes",
      .per_step_us = 300,
@@ -85,7 +92,17 @@ void note_unused_launches(Params& params, const EngineOverhead& engine, const Pr
     if (time != Seconds(1e-6 * preset_us)) params.note(key, "is not used: every step runs as a CUDA graph");
 }
 
+const Preset& preset_of(const std::string& kind) {
+  const auto known = std::find_if(presets.begin(), presets.end(), [&](auto& p) { return kind == p.name; });
+  return known == presets.end() ? presets.front() : *known;
+}
+
 }  // namespace
+
+FrontEndDefaults front_end_of(const std::string& engine) {
+  const Preset& preset = preset_of(engine);
+  return {preset.front_end_ms, preset.scheduled_ahead_steps};
+}
 
 std::vector<NamedSummary> engines() {
   std::vector<NamedSummary> list;
@@ -98,8 +115,7 @@ std::vector<NamedSummary> engines() {
 EngineOverhead read_engine(Params& params) {
   const std::string kind = params.choice({"kind", "Its host time a step, its kernels and its collectives."},
                                          names_of(engines()), "vllm_v1");
-  const auto known = std::find_if(presets.begin(), presets.end(), [&](auto& p) { return kind == p.name; });
-  const Preset& preset = known == presets.end() ? presets.front() : *known;
+  const Preset& preset = preset_of(kind);
   const auto step = params.quantity_or_null<Seconds>(
       {"step_overhead_us", "Host time a step beside the kernels; instead of the preset's."}, not_negative);
   const auto sequence = params.quantity_or_null<Seconds>(

@@ -3,11 +3,12 @@
 namespace weir {
 
 void read_front_end(Params& engine, ReplicaSpec& replica) {
+  const FrontEndDefaults preset = front_end_of(replica.engine.kind);
   FrontEndSpec& front = replica.front_end;
   front.per_request = engine.quantity<Seconds>(
       {"front_end_ms",
        "HTTP, tokeniser and the way to the scheduler: each request's own, a part of its TTFT."},
-      {0, 60'000}, 0);
+      {0, 60'000}, preset.ms);
   // The longest is a second a token.
   front.per_prompt_token =
       Seconds(1e-6 * engine.number({"front_end_us_per_token", "The same for each token of its prompt."},
@@ -26,7 +27,7 @@ void read_front_end(Params& engine, ReplicaSpec& replica) {
                                        "So many steps are decided already when one begins, as asynchronous "
                                        "scheduling does: whoever comes, or "
                                        "frees a place, is seen that much later."},
-                                      {0, 16}, 0));
+                                      {0, 16}, preset.scheduled_ahead_steps));
 }
 
 }  // namespace weir

@@ -17,6 +17,11 @@ std::vector<ReplicaSpec> read_replicas(Params& serving);                        
 std::vector<TrainingSpec> read_training(Params& params, Params::Presence presence);  // training_spec.cpp
 EngineOverhead read_engine(Params& engine);                                          // engine_presets.cpp
 void read_front_end(Params& engine, ReplicaSpec& replica);                           // front_end_spec.cpp
+struct FrontEndDefaults {
+  double ms = 0;
+  int scheduled_ahead_steps = 0;
+};
+FrontEndDefaults front_end_of(const std::string& engine);  // of a preset; engine_presets.cpp
 
 Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica);  // activation_reserve.cpp
 

@@ -36,7 +36,8 @@ Json scenario_of(const VllmRun& run, const std::filesystem::path& reference, boo
                                      {"max_batch_requests", run.max_batch_requests},
                                      {"max_batch_tokens", 2048}}},
                                    {"kv_cache", cache},
-                                   {"engine", {{"kind", "vllm_v1"}}}}})}}},
+                                   // Its client called the engine in its own process.
+                                   {"engine", {{"kind", "vllm_v1"}, {"front_end_ms", 0}}}}})}}},
       {"workload",
        {{"requests",
          {{"kind", "csv"}, {"file", std::filesystem::absolute(reference / "serving" / run.trace).string()}}},
