@@ -54,7 +54,7 @@ class Profiled final : public Device {
         tables_(std::move(tables)),
         spec_(analytic_->spec()) {
     spec_.notes.title += ", profiled";
-    spec_.power.sustained = 0;  // measured times have what the limit made of the clocks
+    spec_.power.sustained = 0;           // measured times have what the limit made of the clocks
     spec_.notes.kernel_library.clear();  // the tables are of the engine that they were measured on
   }
 
