@@ -8,8 +8,8 @@
 namespace weir {
 
 // The cost of it alone, under the device's power limit; its bytes move at `reach` at most, since a device
-// knows its own memory and not the link that this may be reached over. Joules are above idle. `name` is the operator's type. Throws std::invalid_argument where the
-// device cannot run it.
+// knows its own memory and not the link that this may be reached over. Joules are above idle. `name` is the
+// operator's type. Throws std::invalid_argument where the device cannot run it.
 KernelCost operator_cost(const Device& device, int unit, std::string_view name,
                          const TensorOperation& operation, BytesPerSecond reach);
 
