@@ -41,7 +41,8 @@ const std::map<std::string, std::set<std::string>> may_include = {
 
 // The same within sim/app, of its folders. What lies beside them (sim/app/*.h) is everyone's.
 const std::map<std::string, std::set<std::string>> app_may_include = {
-    {"output", {}},
+    {"evidence", {}},
+    {"output", {"evidence"}},
     {"results", {"output"}},
     {"ranking", {"output", "results"}},  // what wins, for the commands that search, print or draw it
     {"sweep", {"output", "results", "ranking"}},

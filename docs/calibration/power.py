@@ -28,8 +28,8 @@ KEYS = ["active_w", "chip_pj_per_byte", "attention_pj_per_byte", "compute_pj_per
 # Of the catalog. A matrix at the sustained clocks draws the limit at most, where a flop takes their square of its joules
 # at full clocks: (limit - idle) / (GEMM's share of the peak x peak x sustained^3).
 GPUS = {
-    "h100_sxm": dict(idle=70, limit=700, memory=48, link=64, peak=989.4e12, sustained=0.8, gemm=0.827),
-    "b200_sxm": dict(idle=192, limit=1000, memory=48, link=64, peak=2250e12, sustained=0.8, gemm=0.827),
+    "h100_sxm": dict(idle=70, limit=700, memory=48, link=64, peak=989.4e12, sustained=0.85, gemm=0.827),
+    "b200_sxm": dict(idle=192, limit=1000, memory=48, link=64, peak=2250e12, sustained=0.85, gemm=0.827),
 }
 
 
@@ -52,7 +52,7 @@ def scenario(row, gpu, prices):
     return {
         "model": row["model"],
         "cluster": {"nodes": [{"devices": [dict({"kind": gpu, "count": 8}, **prices)],
-                               "interconnect": "nvlink4_switch"}]},
+                               "interconnect": "nvlink5_switch" if gpu == "b200_sxm" else "nvlink4_switch"}]},
         "serving": {"replicas": [{"parallelism": {"tensor": ranks, "expert": int(row["expert_parallel"])},
                                   "batching": {"kind": "chunked_prefill", "max_batch_tokens": 8192,
                                                "max_batch_requests": int(row["max_num_seqs"])}}]},

@@ -24,19 +24,30 @@ struct Preset {
 };
 
 // per_step: what shows of scheduler, input preparation and launches beside the kernels. per_sequence: what
-// grows with the batch: sampling, detokenisation, streaming. Evidence: docs/calibration/README.md, "Servers".
-// trtllm: the least mean TPOT error over every second of its servers in AIConfigurator's silicon_sample.csv.
-// vllm_v1: ESTIMATE. 500 us is near what its vLLM servers there fit (600); 20 us a sequence lies between them
-// (50 to 80 us: they sort logits for top-p and stream over HTTP) and the RTX servers whose clients call the
-// engine in its own process (about none).
-// vllm_v0: vLLM 0.2 to 0.4 with engine and worker in Ray actors, as DistServe ran it. A kernel's launch: on
-// two and four A100s its decode of OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0, whatever the
-// batch (simdistserve/estimators/profile_data/profiler-a100-80g.vllm.json): 50 to 53 us a kernel. The others
-// are fitted to its two published runs of OPT-13B (sim/studies/validation/distserve.cpp), request by request.
-// sglang: ESTIMATE, as trtllm, which hides its scheduling likewise; prompts are launched as of vllm_v0,
-// PyTorch's modules being what they were.
+// grows with the batch: sampling, detokenisation, streaming. What is fitted is so to the even rows of
+// AIConfigurator's silicon_sample.csv by docs/calibration/engine_hosts.py; its README has the errors, those
+// of each model left out among them ("Servers"). vllm_v1: fitted is what workers cost a sequence. ESTIMATE:
+// 500 us a step and 20 a sequence, which the RTX servers bear whose clients call the engine in its own
+// process; 5 ms of front end, a client's usual round trip; 50 us a launch, as vllm_v0, for steps beyond 512
+// tokens, its largest graph (vllm/config.py). trtllm: fitted are what workers cost a sequence and the front
+// end. A step's scheduling hides behind the one before (overlap scheduler). ESTIMATE: prompts run outside
+// graphs (cuda_graph_config is of decodes), at PyTorch's 50 us a launch. vllm_v0: vLLM 0.2 to 0.4 with engine
+// and worker in Ray actors, as DistServe ran it. A kernel's launch: on two and four A100s its decode of
+// OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0, whatever the batch
+// (simdistserve/estimators/profile_data/profiler-a100-80g.vllm.json): 50 to 53 us a kernel. The others are
+// fitted to its two published runs of OPT-13B (sim/studies/validation/distserve.cpp), request by request.
+// sglang: ESTIMATE, 300 us a step and 15 a sequence, got of TensorRT-LLM before its workers were told apart;
+// prompts are launched as of vllm_v0, PyTorch's modules being what they were. No dense server shows more.
 const std::vector<Preset> presets = {
-    {"vllm_v1", "vLLM 0.8 and later: CUDA graphs, scheduler in a process of its own", 500, 20, "vllm"},
+    {.name = "vllm_v1",
+     .summary = "vLLM 0.8 and later: CUDA graphs, scheduler in a process of its own",
+     .per_step_us = 500,
+     .per_sequence_us = 20,
+     .library = "vllm",
+     .workers_per_sequence_us = 25,
+     .graphs = "padded",
+     .launch_us = 50,
+     .front_end_ms = 5},
     {.name = "vllm_v0",
      .summary = "vLLM 0.2 to 0.4: no CUDA graphs, Python and Ray between steps",
      .per_step_us = 4500,
@@ -47,10 +58,14 @@ const std::vector<Preset> presets = {
      .graphs = "off",
      .launch_us = 51},
     {.name = "trtllm",
-     .summary = "TensorRT-LLM: C++ runtime, overlapped scheduling",
-     .per_step_us = 300,
-     .per_sequence_us = 15,
+     .summary = "TensorRT-LLM: overlapped scheduling, CUDA graphs of decodes",
+     .per_step_us = 0,
+     .per_sequence_us = 0,
      .library = "trtllm",
+     .workers_per_sequence_us = 8.6,
+     .graphs_of_prompts = false,
+     .launch_us = 50,
+     .front_end_ms = 8,
      .scheduled_ahead_steps = 1},
     {.name = "sglang",
      .summary = "SGLang: overlapped scheduling, CUDA graphs of decodes",

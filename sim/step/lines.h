@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "sim/step/step_cost.h"
+#include "sim/step/cost/step_cost.h"
 
 namespace weir {
 

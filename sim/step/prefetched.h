@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "models/memory/cache.h"
+#include "sim/step/cost/step_cost.h"
 #include "sim/step/rank.h"
 #include "sim/step/stage_step.h"
-#include "sim/step/step_cost.h"
 
 namespace weir {
 

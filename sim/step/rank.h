@@ -12,7 +12,7 @@
 #include "policies/partitioning/partitioning.h"
 #include "policies/placement/placement.h"
 #include "policies/prefetch/prefetch.h"
-#include "sim/step/engine_cost.h"
+#include "sim/step/cost/engine_cost.h"
 
 namespace weir {
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "sim/step/cost/power_limit.h"
 #include "sim/step/played_step.h"
-#include "sim/step/power_limit.h"
 
 namespace weir {
 

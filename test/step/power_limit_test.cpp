@@ -1,5 +1,5 @@
 // A device's power limit over runs of steps: as step by step, and faster only by what it draws.
-#include "sim/step/power_limit.h"
+#include "sim/step/cost/power_limit.h"
 
 #include <catch2/catch.hpp>
 #include <random>

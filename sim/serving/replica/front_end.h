@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/plan/scenario.h"
-#include "sim/step/step_cost.h"
+#include "sim/step/cost/step_cost.h"
 
 namespace weir {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "policies/batching/predict/step_times.h"
+#include "sim/step/cost/step_cost.h"
 #include "sim/step/rank.h"
-#include "sim/step/step_cost.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "sim/step/engine_cost.h"
+#include "sim/step/cost/engine_cost.h"
 
 namespace weir {
 namespace {

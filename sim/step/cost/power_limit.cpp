@@ -1,4 +1,4 @@
-#include "sim/step/power_limit.h"
+#include "sim/step/cost/power_limit.h"
 
 #include <algorithm>
 

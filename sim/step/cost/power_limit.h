@@ -2,7 +2,7 @@
 // The power limit of a device over the steps it runs. Its clocks follow the mean watts of whole steps, as the
 // firmware's do, which averages over milliseconds, not over kernels. For StepModel alone.
 #include "devices/device.h"
-#include "sim/step/step_cost.h"
+#include "sim/step/cost/step_cost.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "sim/step/step_cost.h"
+#include "sim/step/cost/step_cost.h"
 
 namespace weir {
 
