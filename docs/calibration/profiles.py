@@ -18,9 +18,8 @@ import tempfile
 import profile_from_tables
 import servers
 
-LOOPS = 4  # requests for each in flight, as `weir reproduce validation`
 # The types that Weir can run, as the rows name them.
-RUNS = {"bf16", "fp8", "nvfp4"}
+RUNS = {"bf16", "fp8", "fp4"}
 
 
 def dense_rows(reference):
@@ -30,10 +29,7 @@ def dense_rows(reference):
         for row in csv.DictReader(file):
             if row["model"] != "llama3.1-70b" or row["mode"] != "agg" or row["judge_tpot"] != "1":
                 continue
-            # Lengths are uniform in [0.8, 1] of what the row says: their mean.
-            mean = lambda key: str(round(0.9 * int(row[key])))
-            rows.append(dict(row, model="meta-llama/Llama-3.1-70B", weights=row["gemm"], input_tokens=mean("input_tokens"),
-                             output_tokens=mean("output_tokens")))
+            rows.append(dict(row, model="meta-llama/Llama-3.1-70B", weights={"nvfp4": "fp4"}.get(row["gemm"], row["gemm"])))
     return rows
 
 
@@ -48,14 +44,7 @@ def profile_of(row, reference, folder):
 
 
 def scenario(row, profile=None):
-    s = servers.scenario(row, loops=LOOPS)
-    engine = s["serving"]["replicas"][0]["engine"]
-    for key in ("step_overhead_us", "sequence_overhead_us"):
-        engine.pop(key, None)  # the preset's
-    if row["system"] == "b200_sxm":
-        s["cluster"]["nodes"][0]["interconnect"] = "nvlink5_switch"
-    if row["weights"] == "nvfp4":
-        s["precision"] = {"weights": "fp4", "activations": "fp4", "kv_cache": "fp8"}
+    s = servers.scenario(row)
     if profile:
         s["cluster"]["nodes"][0]["devices"][0]["profile"] = profile
     return s

@@ -2,7 +2,6 @@
 
 WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir errors [even|odd|all] [POINTER=JSON ...]
 WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir kernels [even|odd|all] [SUSTAINED ...]
-WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir host [even|odd|all] [POINTER=JSON ...]
 WEIR_REFERENCE=/path/to/reference python3 docs/calibration/servers.py build/weir blackwell
 
 Plays each closed loop of serving/datacenter_gpus.csv under its load, as `weir reproduce validation` does (load_of in
@@ -10,14 +9,10 @@ sim/studies/validation/measured.cpp); POINTER=JSON is set in all of their scenar
 errors: mean absolute error and bias of mean TPOT and mean TTFT, a group at a time and an engine at a time.
 kernels: with 0.5 ms of host time a step and none a sequence; regresses (measured - simulated) time of a whole request, TTFT
   included, on its prompt tokens, output tokens and steps. For each SUSTAINED the device's sustained_compute is overridden.
-host: over host times a step and a sequence and times of the front end a request and a prompt token; prints those with the
-  least error of TPOT and, with these, of TTFT, a group and an engine at a time, and with each model left out of the fit. Host
-  times are simulated at the ends and the middle of their ranges and taken as linear between (to 0.3 points of TPOT), those
-  of the front end by their slopes.
 blackwell: errors of the dense servers on B200 in serving/frontier_servers.csv, to which nothing is fitted.
 """
 
-import collections, csv, itertools, json, os, subprocess, sys, tempfile
+import collections, csv, json, os, subprocess, sys, tempfile
 
 import numpy
 
@@ -164,97 +159,6 @@ def kernels(weir, rows, *sustained):
                   f"{output:6.1f}  a step {step:6.0f}  error {100 * before:4.1f} % -> {100 * after:4.1f} %")
 
 
-STEPS = [0, 600, 1200]  # us, simulated
-SEQUENCES = [0, 40, 80]
-FINE_STEPS, FINE_SEQUENCES = numpy.arange(0, 1201, 50), numpy.arange(0, 81, 2)
-# A request of a closed loop that takes any time at all misses the step after the one that lets it in: the least of the
-# front end is simulated, and slopes begin there.
-FRONT_LEAST_MS = 1
-FRONT_MS, FRONT_US_PER_TOKEN = numpy.arange(FRONT_LEAST_MS, 60.1, 1), numpy.arange(0, 20.1, 0.5)
-FRONT_STEP = (10.0, 5.0)  # ms a request and us a token, over which slopes are taken
-PRESETS = {"trtllm": (300, 15), "vllm": (500, 20)}
-
-
-def over_grid(corners):
-    """[row, step, sequence] of numbers simulated at STEPS x SEQUENCES."""
-    by_sequence = numpy.array([[numpy.interp(FINE_SEQUENCES, SEQUENCES, line) for line in row] for row in corners])
-    return numpy.array([[numpy.interp(FINE_STEPS, STEPS, column) for column in row.T] for row in by_sequence]).transpose(0, 2, 1)
-
-
-class Responses:
-    """What TPOT and TTFT of each row become over the grid."""
-
-    def __init__(self, weir, rows, fixed):
-        engine = REPLICA + "/engine/"
-
-        def setting(step, sequence, front_ms, per_token):
-            return {engine + "front_end_ms": front_ms, engine + "front_end_us_per_token": per_token,
-                    engine + "step_overhead_us": step, engine + "sequence_overhead_us": sequence, **fixed}
-        middle = (STEPS[1], SEQUENCES[1])
-        least = FRONT_LEAST_MS
-        settings = [setting(step, sequence, least, 0) for step in STEPS for sequence in SEQUENCES]
-        settings += [setting(*middle, least + FRONT_STEP[0], 0), setting(*middle, least, FRONT_STEP[1])]
-        results = simulate(weir, rows, settings)
-        at_middle = settings.index(setting(*middle, least, 0))
-        self.grid, self.slopes = {}, {}
-        for what in ("tpot_ms", "ttft_ms"):
-            values = numpy.array([[float(point[f"mean_{what}"]) for point in row] for row in results])
-            self.grid[what] = over_grid(values[:, :9].reshape(len(rows), 3, 3))
-            self.slopes[what] = [(values[:, 9 + i] - values[:, at_middle]) / FRONT_STEP[i] for i in range(2)]
-
-    def of(self, what, members, step, sequence, front=(FRONT_LEAST_MS, 0)):
-        by_ms, by_token = (slope[members] for slope in self.slopes[what])
-        return (self.grid[what][members, step, sequence] + (front[0] - FRONT_LEAST_MS) * by_ms + front[1] * by_token)
-
-
-def fitted(responses, rows, members):
-    """Indices of the host times with the least error of TPOT, then the front end's with the least of TTFT."""
-    true = {what: measured(rows, what)[members] for what in ("tpot_ms", "ttft_ms")}
-    tpot = abs(responses.grid["tpot_ms"][members] / true["tpot_ms"][:, None, None] - 1).mean(axis=0)
-    step, sequence = numpy.unravel_index(tpot.argmin(), tpot.shape)
-    return (step, sequence), front_end(responses, members, true["ttft_ms"], step, sequence)
-
-
-def front_end(responses, members, true, step, sequence):
-    return min(itertools.product(FRONT_MS, FRONT_US_PER_TOKEN), key=lambda front: abs(
-        responses.of("ttft_ms", members, step, sequence, front) / true - 1).mean())
-
-
-def errors_at(responses, rows, members, host_at, front):
-    return [100 * abs(responses.of(what, members, *host_at, front) / measured(rows, what)[members] - 1).mean()
-            for what in ("tpot_ms", "ttft_ms")]
-
-
-def host(weir, rows, *settings):
-    responses = Responses(weir, rows, dict(map(engine_keys, settings)))
-    for name, members in grouped(rows).items():
-        at, front = fitted(responses, rows, members)
-        tpot, ttft = errors_at(responses, rows, members, at, front)
-        line = (f"{name:52} {len(members):3} rows  best {FINE_STEPS[at[0]]:4} + {FINE_SEQUENCES[at[1]]:2} us, front end "
-                f"{front[0]:4.0f} ms + {front[1]:4.1f} us a token: TPOT {tpot:4.1f} % TTFT {ttft:4.1f} %")
-        if name in PRESETS:
-            own = (numpy.where(FINE_STEPS == PRESETS[name][0])[0][0], abs(FINE_SEQUENCES - PRESETS[name][1]).argmin())
-            front = front_end(responses, members, measured(rows, "ttft_ms")[members], *own)
-            tpot, ttft = errors_at(responses, rows, members, own, front)
-            line += (f"  preset {PRESETS[name]} with {front[0]:.0f} ms + {front[1]:.1f} us a token: "
-                     f"TPOT {tpot:4.1f} % TTFT {ttft:4.1f} %")
-        print(line)
-    for engine in PRESETS:  # the honest error: a model's rows by what the engine's others say
-        rows_of = collections.defaultdict(list)
-        for i, row in enumerate(rows):
-            if row["engine"] == engine:
-                rows_of[row["model"]].append(i)
-        for model, members in rows_of.items():
-            others = [i for name, own in rows_of.items() if name != model for i in own]
-            if not others:
-                continue
-            at, front = fitted(responses, rows, others)
-            tpot, ttft = errors_at(responses, rows, members, at, front)
-            print(f"left out: {engine + ' ' + model:42} {len(members):3} rows  by the others' {FINE_STEPS[at[0]]:4} + "
-                  f"{FINE_SEQUENCES[at[1]]:2} us, front end {front[0]:4.0f} ms + {front[1]:4.1f} us a token: TPOT {tpot:4.1f} % "
-                  f"TTFT {ttft:4.1f} %")
-
-
 def blackwell(weir):
     with open(os.environ["WEIR_REFERENCE"] + "/serving/frontier_servers.csv") as file:
         rows = [r for r in csv.DictReader(file)
@@ -269,7 +173,7 @@ def main(weir, what, which="all", *more):
         return blackwell(weir)
     with open(os.environ["WEIR_REFERENCE"] + "/serving/datacenter_gpus.csv") as file:
         rows = list(csv.DictReader(file))[{"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}[which]]
-    {"errors": errors, "kernels": kernels, "host": host}[what](weir, rows, *more)
+    {"errors": errors, "kernels": kernels}[what](weir, rows, *more)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,10 @@ MeasuredLoad read_load(Params load) {
 
 }  // namespace
 
+std::string MeasuredServer::number() const {
+  return weights == "fp8" && model.starts_with("qwen3") ? "fp8_block" : weights;
+}
+
 std::string MeasuredServer::group() const {
   return fmt::format("{}_{}_{}_{}_tp{}", device, engine, model, weights, tensor);
 }
