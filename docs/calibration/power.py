@@ -23,13 +23,14 @@ REFERENCE = os.environ["WEIR_REFERENCE"]
 DENSE = {"meta-llama/Llama-3.1-8B-Instruct": "llama3.1-8b", "Qwen/Qwen3-32B": "qwen3-32b", "Qwen/Qwen3-8B": "qwen3-8b"}
 EXPERTS = {"Qwen/Qwen3-30B-A3B-Instruct-2507": "qwen3-30b-a3b"}  # reported, not fitted
 PROMPT = {"lm-arena-chat": 300, "gpqa": 250}  # tokens; ASSUMPTION: the source has none
+READING = 1.15  # ESTIMATE: clocks are below their most where memory is the bound, too
 LOOPS = 20  # requests for each in flight: the drain at the end is little
 KEYS = ["active_w", "chip_pj_per_byte", "attention_pj_per_byte", "compute_pj_per_flop"]
 # Of the catalog. A matrix at the sustained clocks draws the limit at most, where a flop takes their square of its joules
 # at full clocks: (limit - idle) / (GEMM's share of the peak x peak x sustained^3).
 GPUS = {
-    "h100_sxm": dict(idle=70, limit=700, memory=48, link=64, peak=989.4e12, sustained=0.85, gemm=0.827),
-    "b200_sxm": dict(idle=192, limit=1000, memory=48, link=64, peak=2250e12, sustained=0.85, gemm=0.827),
+    "h100_sxm": dict(idle=70, limit=700, memory=48, link=64, bandwidth=3.352, peak=989.4e12, sustained=0.85, gemm=0.827),
+    "b200_sxm": dict(idle=192, limit=1000, memory=48, link=64, bandwidth=7.672, peak=2250e12, sustained=0.85, gemm=0.827),
 }
 
 
@@ -107,7 +108,10 @@ def fit(rows, works, gpu):
 
     def off(prices):  # beyond the limit a little slope, so that the fit finds back
         drawn = base + design @ prices
-        return np.where(drawn > g["limit"], g["limit"] + 0.02 * (drawn - g["limit"]), drawn) / measured - 1
+        errors = np.where(drawn > g["limit"], g["limit"] + 0.02 * (drawn - g["limit"]), drawn) / measured - 1
+        # A device that only reads takes READING of the limit at most, at full clocks.
+        reading = g["idle"] + prices[0] + (g["memory"] + prices[1]) * g["bandwidth"]
+        return np.append(errors, 100 * max(0, reading / (READING * g["limit"]) - 1))
     upper = np.array([np.inf, np.inf, np.inf, most])
     return least_squares(off, np.minimum([100, 50, 50, 0.5], 0.9 * upper), bounds=(0, upper)).x, off
 
@@ -130,7 +134,7 @@ def main(weir, *gpus):
             without[left_out] = dict(zip(KEYS, (round(float(p), 4) for p in prices)))
             print(gpu, "without", left_out, without[left_out])
             if left_out is None:
-                report("  over measured seconds", off(prices))
+                report("  over measured seconds", off(prices)[:-1])
         judged = [(i, key) for i, row in enumerate(all_rows) for key in (None, row["model"]) if key in without]
         results = dict(zip(judged, pool.map(lambda j: simulate(weir, all_rows[j[0]], gpu, without[j[1]]), judged)))
 

@@ -86,10 +86,7 @@ class PriorityBatch {
       ++seats;
       if (pool_of(view_, *below) == pool_of(view_, first)) blocks += builder_.blocks_of(*below);
     }
-    if (builder_.lacks(first, tokens) > blocks || seats == 0) {
-      decodes_only_ &= blocks == 0;  // they may be enough when a request's found blocks are lost
-      return;
-    }
+    if (builder_.lacks(first, tokens) > blocks || seats == 0) return;
     while (builder_.lacks(first, tokens) > 0) {
       const SequenceView* victim = behind(first, lower_class).victim;
       decodes_only_ = false;

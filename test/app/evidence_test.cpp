@@ -10,9 +10,10 @@ namespace {
 
 // Of a measured server, as its row in sim/app/evidence/measured/cells.json has it.
 Json scenario_of(const MeasuredCell& cell) {
+  const std::string cache = cell.weights == "bf16" ? "bf16" : "fp8";
   return {
       {"model", cell.model},
-      {"precision", {{"weights", cell.weights}, {"activations", cell.weights}, {"kv_cache", cell.weights}}},
+      {"precision", {{"weights", cell.weights}, {"activations", cell.weights}, {"kv_cache", cache}}},
       {"cluster",
        {{"nodes",
          {{{"devices", {{{"kind", cell.device}, {"count", 8}}}}, {"interconnect", "nvlink4_switch"}}}}}},
@@ -61,6 +62,7 @@ TEST_CASE("evidence: the number format counts before the model, and the model be
   CHECK(found.differs == std::vector<std::string>{"number of ranks"});
   scenario["precision"] = {{"weights", "bf16"}, {"activations", "bf16"}, {"kv_cache", "bf16"}};
   found = evidence(scenario);
+  REQUIRE(found.nearest);
   CHECK(found.nearest->weights == "bf16");
   CHECK(found.differs == std::vector<std::string>{"model"});
 }

@@ -64,6 +64,9 @@ bool schema_can_know(const Problem& problem) {
             wording))  // any path is a string; which devices there are, the cluster says;
       return problem.pointer.find("/model") == problem.pointer.npos &&    // a model's keys are Hugging Face's
              problem.pointer.find("_by_type") == problem.pointer.npos &&  // types of operators are keys there
+             // What a given set of kernels need not say is in its base.
+             !(problem.pointer.find("/kernels/") != problem.pointer.npos &&
+               problem.what.starts_with("required")) &&
              !problem.pointer.ends_with("/profile") && !problem.pointer.ends_with("/device") &&
              !problem.pointer.ends_with("/base");
   return false;

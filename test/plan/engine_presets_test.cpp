@@ -66,11 +66,11 @@ TEST_CASE("engine keys: a rank pays for workers where the replica has several de
 TEST_CASE("engine keys: what no step uses is noted where it was given") {
   CHECK(notes_of({{"kind", "vllm_v0"}}).empty());
   CHECK(notes_of({{"kind", "vllm_v0"}, {"cuda_graphs", "every_size"}}).empty());
-  CHECK(notes_of({{"launch_us", 0}, {"cuda_graph_max_rows", 512}, {"cuda_graph_prompts", true}}).empty());
-  CHECK(notes_of({{"launch_us", 5}}).size() == 1);
-  CHECK(notes_of({{"launch_us", 5}, {"cuda_graph_prompts", false}}).empty());
-  CHECK(notes_of({{"cuda_graph_max_rows", 64}}).size() == 1);
-  CHECK(notes_of({{"cuda_graph_max_rows", 64}, {"cuda_graphs", "padded"}}).empty());
+  CHECK(notes_of({{"launch_us", 50}, {"cuda_graph_max_rows", 512}, {"cuda_graph_prompts", true}}).empty());
+  CHECK(notes_of({{"launch_us", 5}, {"cuda_graphs", "every_size"}}).size() == 1);
+  CHECK(notes_of({{"launch_us", 5}, {"cuda_graphs", "every_size"}, {"cuda_graph_prompts", false}}).empty());
+  CHECK(notes_of({{"cuda_graph_max_rows", 64}, {"cuda_graphs", "every_size"}}).size() == 1);
+  CHECK(notes_of({{"cuda_graph_max_rows", 64}}).empty());
   CHECK(notes_of({{"cuda_graph_prompts", false}, {"cuda_graphs", "off"}}).size() == 1);
 }
 

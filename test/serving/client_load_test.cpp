@@ -20,6 +20,7 @@ Json of_fixed(int count, int input_tokens, int output_tokens, const Json& arriva
                             {"input_tokens", input_tokens},
                             {"output_tokens", output_tokens}}},
                           {"arrivals", arrivals}};
+  scenario["serving"]["replicas"][0]["engine"] = {{"front_end_ms", 0}};
   return scenario;
 }
 

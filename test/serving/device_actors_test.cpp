@@ -15,6 +15,7 @@ Json one_request_after_another() {
   Json scenario = test::small_scenario();
   scenario["cluster"]["nodes"][0]["devices"][0]["count"] = 4;
   scenario["serving"]["replicas"][0]["parallelism"]["tensor"] = 4;
+  scenario["serving"]["replicas"][0]["engine"] = {{"front_end_ms", 0}};  // of no device
   scenario["workload"]["requests"]["count"] = 12;
   scenario["workload"]["arrivals"] = {{"kind", "closed_loop"}, {"concurrency", 1}};
   return scenario;

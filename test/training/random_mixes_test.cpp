@@ -52,11 +52,12 @@ Json cpu_job(Draw& draw) {
           {"devices", {"xeon_e5_2630v3"}}};
 }
 
+// Rows that fill up a CUDA graph cross links as well, and how many there are hangs on the batches.
 Json two_roles(int tensor) {
-  return parse_json(fmt::format(R"([{{"role": "prefill", "parallelism": {{"tensor": {0}}}}},
-                                    {{"role": "decode", "parallelism": {{"tensor": {0}}}}}])",
-                                tensor),
-                    "roles");
+  const Json engine = {{"cuda_graphs", "every_size"}};
+  const Json parallelism = {{"tensor", tensor}};
+  return {{{"role", "prefill"}, {"parallelism", parallelism}, {"engine", engine}},
+          {{"role", "decode"}, {"parallelism", parallelism}, {"engine", engine}}};
 }
 
 // KV caches lie in the host's memory, where its processor attends to them.

@@ -19,6 +19,12 @@ std::int64_t KvCache::found(std::int32_t request, int channel) const {
   return 0;
 }
 
+std::int64_t KvCache::free_before_found(int channel) const {
+  const Left& left = left_[static_cast<std::size_t>(channel)];
+  if (left.in_order.empty()) return free(channel);
+  return left.in_order.front().request == nobody ? left.in_order.front().blocks : 0;
+}
+
 void KvCache::take_found(std::int32_t request, int channel) {
   Left& left = left_of(channel);
   const auto at = std::ranges::find(left.in_order, request, &Blocks::request);
@@ -38,17 +44,20 @@ void KvCache::Left::append(std::int32_t request, std::int64_t blocks) {
     in_order.push_back({request, blocks});
 }
 
-void KvCache::Left::overwrite(std::int64_t blocks) {
+std::int64_t KvCache::Left::overwrite(std::int64_t blocks) {
+  std::int64_t of_requests = 0;
   while (blocks > 0) {
     Blocks& first = in_order.front();
     const std::int64_t n = std::min(blocks, first.blocks);
     first.blocks -= n;
     blocks -= n;
+    if (first.request != nobody) of_requests += n;
     if (first.blocks > 0) break;
     if (first.request != nobody) --remembered;
     in_order.pop_front();
   }
   forget_if_nobody_s();
+  return of_requests;
 }
 
 void KvCache::Left::forget_if_nobody_s() {

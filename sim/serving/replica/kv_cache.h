@@ -26,7 +26,7 @@ class KvCache {
   std::int64_t blocks_for(std::int64_t tokens) const { return (tokens + block_tokens_ - 1) / block_tokens_; }
   void take(std::int64_t blocks, int channel = 0) {
     claim(blocks, channel);
-    if (Left& left = left_of(channel); !left.in_order.empty()) left.overwrite(blocks);
+    if (Left& left = left_of(channel); !left.in_order.empty()) overwritten_ += left.overwrite(blocks);
   }
   void give(std::int64_t blocks, int channel = 0) {
     free_of(channel) += blocks;
@@ -38,6 +38,10 @@ class KvCache {
   void leave(std::int32_t request, std::int64_t blocks, std::int64_t tokens, int channel = 0);
   // Tokens of its beginning that a request would find again in this channel: whole blocks only.
   std::int64_t found(std::int32_t request, int channel = 0) const;
+  // Free blocks that are taken before any that holds what a preempted request would find again.
+  std::int64_t free_before_found(int channel = 0) const;
+  // So far, of blocks that preempted requests would have found again.
+  std::int64_t overwritten() const { return overwritten_; }
   // Takes them; they are no longer free.
   void take_found(std::int32_t request, int channel = 0);
 
@@ -61,7 +65,7 @@ class KvCache {
                                   // preempted request computed
     std::int64_t remembered = 0;  // requests among them
     void append(std::int32_t request, std::int64_t blocks);
-    void overwrite(std::int64_t blocks);
+    std::int64_t overwrite(std::int64_t blocks);  // how many of them were a request's
     void forget_if_nobody_s();
   };
   void claim(std::int64_t blocks, int channel) {
@@ -75,7 +79,7 @@ class KvCache {
   Left& left_of(int channel) { return left_[static_cast<std::size_t>(channel)]; }
 
   std::vector<std::int64_t> totals_;
-  std::int64_t block_tokens_, used_ = 0, peak_ = 0;
+  std::int64_t block_tokens_, used_ = 0, peak_ = 0, overwritten_ = 0;
   std::vector<std::int64_t> free_;
   std::vector<Left> left_;
 };

@@ -148,8 +148,12 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
                          .spare_channel = spare_channel(),
                          .leaving = std::ssize(leaving_)},
                         batch_);
+  const std::int64_t overwritten = cache_.overwritten();
   carry_out(now, iteration);
-  if (iteration.moves.empty()) iteration.steps = std::min(batch_.valid.steps, placement_.steps);
+  // Who waits may need fewer blocks once some of what it would find again is gone: a chunk of its prompt
+  // begins sooner. So a run ends with the step that takes some, and before the next that would (longest_run).
+  if (iteration.moves.empty() && cache_.overwritten() == overwritten)
+    iteration.steps = std::min(batch_.valid.steps, placement_.steps);
   decisions_ += !iteration.members.empty();
   if (!overlooked_.empty())
     iteration.steps = std::min(iteration.steps, overlooked_.front().until - decisions_);

@@ -22,13 +22,15 @@ std::int64_t Replica::longest_run(const Iteration& iteration) {
     steps = std::min(steps, view.output_tokens - (view.known_tokens - view.input_tokens));
     ++by_room[static_cast<std::size_t>((pool(view) + view.blocks) * block - view.computed_tokens)];
   }
-  // Extra steps beyond the first: whole blocks' worth first, then the residues one by one.
+  // Who waits may need fewer blocks once some of what it would find again is gone (a chunk of its prompt
+  // begins sooner), so that the run ends before. Extra steps beyond the first: whole blocks' worth first,
+  // then the residues one by one.
   auto rooms = by_room.begin();
   for (int channel = 0; channel < cache_.channels(); ++channel, rooms += block) {
     const std::int64_t n = std::accumulate(rooms, rooms + block, std::int64_t{0});
     if (n == 0) continue;
-    std::int64_t extra = cache_.free(channel) / n * block;
-    std::int64_t left = cache_.free(channel) % n;
+    std::int64_t extra = cache_.free_before_found(channel) / n * block;
+    std::int64_t left = cache_.free_before_found(channel) % n;
     for (auto room = rooms; room < rooms + block && left >= *room; ++room) {
       left -= *room;
       ++extra;
