@@ -52,9 +52,8 @@ class Gpu final : public Device {
 
   KernelCost cost(const KernelWork& work, int) const override {
     if (const auto* attention = whole_attention(work))
-      return with_attention_energy(
-          spec_, attention_cost(attention_of(*attention), half_roof(), shape_.l2, attention_shape(*attention),
-                                work.batch));
+      return with_attention_energy(spec_, attention_cost(attention_of(*attention), half_roof(), shape_.l2,
+                                                         attention_shape(*attention), work.batch));
     if (work.rows == 0 && !work.as<Attention>()) return {};
     if (const auto* neurons = work.as<Neurons>())
       return work.neurons.empty() ? KernelCost{} : active(*neurons, work);
