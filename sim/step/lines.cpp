@@ -57,14 +57,23 @@ class Cutter {
     return {at->second, step};
   }
 
-  // All steps from the first to the one before `to`; true if it got there.
-  bool cut(const PlayedAt& from, const PlayedAt& to) {
-    const std::int64_t steps = to.step - from.step;
-    if (steps == 1 || is_line(from, to)) {
+  // All steps from the first to the one before `last`, from left to right; true if it got there. What is
+  // still to be cut is on a stack of its own: there may be a piece a step, and actors' stacks are small.
+  bool cut(PlayedAt from, const PlayedAt& last) {
+    std::vector<PlayedAt> ends = {last};
+    while (!ends.empty()) {
+      const PlayedAt& to = ends.back();
+      const std::int64_t steps = to.step - from.step;
+      if (steps > 1 && !is_line(from, to)) {
+        ends.push_back(played(at_which_to_cut(from, to)));
+        continue;
+      }
       append(from, steps == 1 ? StepCost{} : slope_between(from, to), steps);
-      return left_ > 0;
+      if (left_ <= 0) return false;
+      from = to;
+      ends.pop_back();
     }
-    return cut_at(at_which_to_cut(from, to), from, to);
+    return true;
   }
 
   void append(const PlayedAt& from, const StepCost& slope, std::int64_t steps) {
@@ -75,11 +84,6 @@ class Cutter {
   std::int64_t covered() const { return covered_; }
 
  private:
-  bool cut_at(std::int64_t step, const PlayedAt& from, const PlayedAt& to) {
-    const PlayedAt at = played(step);
-    return cut(from, at) && cut(at, to);
-  }
-
   bool is_line(const PlayedAt& from, const PlayedAt& to) {
     if (from.causes != to.causes) return false;
     const Between between = std::max(from.between, to.between);

@@ -100,6 +100,18 @@ TEST_CASE("lines: a straight run is played at seven steps, and no more than allo
   CHECK(total(some) == Approx(sum).epsilon(1e-12));
 }
 
+TEST_CASE("lines: a run of a hundred thousand pieces takes no more of the stack than one of few") {
+  const auto play = [](std::int64_t step) {
+    PlayedCost cost = of_time(1 + static_cast<double>(step % 7));
+    cost.causes = static_cast<std::uint64_t>(step);
+    return cost;
+  };
+  std::vector<StepRun> runs;
+  constexpr std::int64_t steps = 100'000;  // eight megabytes, were each a call within the one before
+  CHECK(append_lines(play, steps, steps, runs) == steps);
+  CHECK(runs.size() == steps);
+}
+
 TEST_CASE("lines: causes that tell all take two plays a line and find every kink, a curve takes a third") {
   std::mt19937_64 random(13);
   for (int round = 0; round < 300; ++round) {
