@@ -108,7 +108,7 @@ TEST_CASE("lines: a run of a hundred thousand pieces takes no more of the stack 
   };
   std::vector<StepRun> runs;
   constexpr std::int64_t steps = 100'000;  // eight megabytes, were each a call within the one before
-  CHECK(append_lines(play, steps, steps, runs) == steps);
+  CHECK(append_lines(play, steps, 2 * steps, runs) == steps);
   CHECK(runs.size() == steps);
 }
 
