@@ -17,7 +17,7 @@
 
 namespace weir {
 
-// Whose kernels a folder of measured tables (devices/profile/profile_bundle.h) is of.
+// The engine, GPU and source that a folder of measured tables (devices/profile/profile_bundle.h) names.
 struct ProfileSource {
   std::string engine, gpu;  // vllm, h100_sxm
   int tp = 1;

@@ -22,12 +22,12 @@ struct ElementwiseLayer {
 enum class MatrixKind { sixteen_bit, eight_bit, fp8_block, fp4, four_bit_weights, four_by_eight_bit };
 inline constexpr std::size_t matrix_kinds = 6;
 MatrixKind matrix_kind(const Gemm& matrix);
-// Of the keys gemm_NAME and experts_NAME.
+// NAME in the keys gemm_NAME and experts_NAME.
 const char* name_of(MatrixKind kind);
-// Whose efficiencies stand in where a library has none of this kind; of the first two their own.
+// A library without efficiencies of this kind takes those of the kind returned; the first two have their own.
 MatrixKind stands_in_for(MatrixKind kind);
 
-// Of a library; null where it has none of a kind.
+// A library's efficiencies by kind; null where it has none.
 using MatrixEfficiencies = std::array<std::optional<GemmEfficiency>, matrix_kinds>;
 
 // How well an engine's kernel library uses one generation of GPUs: devices/kernels/*.json.
@@ -45,7 +45,7 @@ struct KernelEfficiencies {
 struct GpuShape {
   double multiprocessors = 0;
   Bytes l2;
-  // Of the rate that the kernels' efficiencies were measured at, in 16 bits and more, and in fewer.
+  // Shares of the rate that the kernels' efficiencies were measured at, in 16 bits and more, and in fewer.
   double sustained_compute = 1, sustained_compute_8bit = 1;
 };
 

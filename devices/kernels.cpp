@@ -33,7 +33,7 @@ std::vector<GemmEfficiency::Step> read_steps(Params& params) {
   return steps;
 }
 
-// What a step divides an efficiency by leaves it below the peak, and rows of steps rise.
+// A step that divides an efficiency leaves it below the peak, and rows of steps rise.
 void check_steps(const GemmEfficiency& e, Params& params) {
   for (std::size_t i = 0; i < e.steps.size(); ++i) {
     if (i > 0 && e.steps[i].rows <= e.steps[i - 1].rows) params.fail("steps", "rows must rise");

@@ -42,7 +42,7 @@ bool sort_all(Axis<Below>& axis) {
   return unique;
 }
 
-// Of alike prompts in one row: the analytic device counts them one by one.
+// Limits of alike prompts in one row, as the analytic device counts them one by one.
 constexpr double most_prompts = 65536, most_tokens = 1e9;
 
 struct AttentionRow {

@@ -30,7 +30,7 @@ double number(std::string_view cell) {  // NaN where it is none
   return whole ? value : std::numeric_limits<double>::quiet_NaN();
 }
 
-// What was expected in the place of a value, or "". A kernel that takes no time was not measured.
+// Says what was expected in the place of a value, or "". A kernel that takes no time was not measured.
 std::string missed_by(double value, ProfileColumn::Holds holds) {
   using Holds = ProfileColumn::Holds;
   if (holds == Holds::count)

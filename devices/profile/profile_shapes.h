@@ -41,7 +41,7 @@ struct ExpertTimes {
   std::string distribution;  // balanced, uniform, power_law_1.2, power_law_1.2_eplb
   Curve times;               // seconds by tokens, both in logarithms
 };
-// Of each block those distributions that were measured, the nearest to a router's even random choice first.
+// Each block has the distributions that were measured, the nearest to a router's even random choice first.
 std::vector<ExpertTimes> read_expert_blocks(const std::filesystem::path& file,
                                             std::vector<Problem>& problems);
 

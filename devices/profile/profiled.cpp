@@ -180,8 +180,8 @@ class Profiled final : public Device {
     factors.logs.sort();
   }
 
-  // What is between and behind a block's matrices is part of its time: known by the bytes that models/llm
-  // gives it a token, with and without a shared expert beside the block.
+  // A block's time includes the operators between and behind its matrices: known by the bytes that models/llm
+  // gives them a token, with and without a shared expert beside the block.
   void add_elementwise_of(const ExpertBlock& block) {
     const double active = static_cast<double>(block.active) / static_cast<double>(block.ep);
     for (const double bytes : {2.0, 1.0, 4.0}) {

@@ -11,7 +11,7 @@ class ProfiledAttention {
   // `burst` is the analytic device as the tables' benchmarks saw it.
   ProfiledAttention(const AttentionTimes& times, std::shared_ptr<const Device> analytic, const Device& burst);
 
-  // What the tables lack, prompts or decodes, costs as on the analytic device.
+  // Prompts or decodes that the tables lack cost as on the analytic device.
   bool has_prompts() const { return !times_.mixed.knots.empty() || !prompts_.empty(); }
   bool has_decodes() const { return !times_.decode.knots.empty(); }
   const std::optional<MeasuredHeads>& of() const { return times_.of; }

@@ -43,8 +43,8 @@ inline constexpr int lowest_clock_level = 67;
 // The clocks at a level, as a share of the full ones.
 double clock_share(int level);
 
-// What it takes with the clocks at this level: linear in the draw, so that lines stay lines. A GPU goes back
-// and forth between this level and the one above, so that its mean watts are the limit.
+// The draw with the clocks at this level: linear in the one at full clocks, so that lines stay lines. A GPU
+// goes back and forth between this level and the one above, so that its mean watts are the limit.
 struct ClockedDraw {
   Seconds time;
   Joules energy;  // above idle and `active` over that time

@@ -8,13 +8,13 @@ namespace {
 
 constexpr std::int64_t for_ever = std::int64_t{1} << 40;
 
-// What a pair of a query and a key takes, over what its products do: exponents, whatever the head's size,
-// come on top.
+// Time of a pair of a query and a key over that of its products: exponents, whatever the head's size, come on
+// top.
 double with_exponents(const PrefillEfficiency& p, const AttentionShape& s) {
   return 1 + p.softmax_elements / s.head_dim;
 }
 
-// Of a tile's query rows and one key, on one of the multiprocessors at its peak.
+// A tile's query rows and one key, on one of the multiprocessors at its peak.
 double seconds_per_tile(const PrefillEfficiency& p, const Roof& roof, const AttentionShape& s) {
   return 4 * (s.head_dim + p.softmax_elements) * p.tile_rows * roof.multiprocessors / roof.peak.value();
 }
@@ -32,7 +32,7 @@ struct DecodeLine {
     return hidden + reads + std::min(first_most, first * reads);
   }
   double time() const { return fixed + std::max(idle, busy()); }
-  // Of a further token, and how many tokens it holds for.
+  // Time of a further token, and how many tokens it holds for.
   double slope() const { return per_token * (first_left() > 0 ? 1 + first : 1); }
   double first_left() const {
     return first > 0 ? std::max(0.0, first_most / (first * per_token) - context) : 0;

@@ -46,7 +46,7 @@ struct DecodeEfficiency {
   Seconds split;        // combining the parts of a context that is cut in parts ...
   double split_tokens = 128;  // ... longer contexts are, ...
   double split_waves = 0.8;   // ... while there are fewer tiles than this share of the SMs
-  // What is read first costs so many times its traffic more (TensorRT-LLM), up to this much time in all.
+  // The first reads cost so many times their traffic more (TensorRT-LLM), up to this much time in all.
   double first_reads = 0;
   Seconds first_reads_most;
   // FlashAttention 2 without a split: what one tile can draw, alone on its SM and beside another. 0: enough.

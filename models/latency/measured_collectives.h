@@ -31,7 +31,7 @@ struct MeasuredLibrary {
   std::vector<ProtocolTimes> one_shot, two_shot;  // all-reduces of engines' libraries
   std::optional<ProtocolTimes> send_receive;
 
-  // Those of one engine; vLLM's where its own were not measured on this interconnect.
+  // The times of one engine; vLLM's where its own were not measured on this interconnect.
   MeasuredLibrary under(const std::string& engine) const;
   // Null where this library has no such collective measured on this interconnect.
   const std::vector<ProtocolTimes>* of(Collective op) const;

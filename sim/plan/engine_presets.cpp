@@ -92,7 +92,7 @@ CudaGraphs read_graphs(Params& params, const Preset& preset) {
                                     {1}, preset.most_rows);
   graphs.prompts = params.flag({"cuda_graph_prompts", "Steps with prompts run as graphs as well."},
                                preset.graphs_of_prompts);
-  // What a resolved scenario says of a preset is no news.
+  // A resolved scenario repeats its preset's values, which is no news.
   if (graphs.most_rows != preset.most_rows && graphs.sizes != CudaGraphs::Sizes::padded)
     params.note("cuda_graph_max_rows", "is not used: with \"cuda_graphs\": \"padded\" it would be");
   if (graphs.prompts != preset.graphs_of_prompts && graphs.sizes == CudaGraphs::Sizes::none)

@@ -69,7 +69,7 @@ struct KvCacheSpec {
   Handover handover = Handover::whole;
 };
 
-// What stands between a replica's clients and its scheduler: HTTP, tokeniser, detokeniser.
+// A replica's front end, between its clients and its scheduler: HTTP, tokeniser, detokeniser.
 struct FrontEndSpec {
   Seconds per_request{0}, per_prompt_token{0};         // of each by itself, however many come
   std::optional<double> requests_per_s, tokens_per_s;  // one after another; empty: any number

@@ -136,7 +136,7 @@ void Simulation::mark_lost() {
       record.status = RequestStatus::lost;
 }
 
-// Of clients, unless they have left.
+// Timers of clients, unless these have left.
 void Simulation::when(Seconds time, std::function<void()> what) {
   if (time <= now()) return what();
   call_at(time, [this, what = std::move(what)] {
@@ -204,7 +204,7 @@ void Simulation::move(const KvMove& m, std::function<void()> arrived) {
   arrived ? couriers_.send(flows, std::move(arrived)) : transfer_and_wait(flows, traffic_);
 }
 
-// What the clients have not seen when they leave has not been.
+// Tokens that the clients have not seen when they leave have not been.
 void Simulation::forget_answers_under_way() {
   for (RequestRecord& record : recorder_.result().requests) {
     if (record.first_token > now()) record.first_token = Seconds(-1);
@@ -249,7 +249,7 @@ void Simulation::charge(RunResult& result) const {
   for (std::size_t i = 0; i < charged_.size(); ++i) {
     DeviceUsage& usage = result.devices[i];
     const DeviceSpec& spec = *charged_[i];
-    // What the kernels drew above these is there already.
+    // The joules that kernels drew above these are there already.
     usage.energy += usage.devices * (spec.power.idle * window + spec.power.active * usage.busy);
     usage.dollars_per_hour = usage.devices * spec.dollars_per_hour;
     usage.cost_dollars = usage.dollars_per_hour * window.value() / 3600;

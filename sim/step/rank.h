@@ -42,7 +42,7 @@ struct Rank {
                   std::span<Seconds> members) const;
   // Why the device cannot run the placed stage (Device::cannot_run), or "".
   std::string cannot_run(const StageGraph& placed) const;
-  // Of its kernels, what nobody measured under its engine's library (Device::stand_ins), or "".
+  // Names kernels that nobody measured under its engine's library (Device::stand_ins), or "".
   std::string stand_ins(const StageGraph& placed) const;
   // Its layers that the device's measured tables lack (Device::analytic_layers).
   std::vector<std::string> analytic_layers(const StageGraph& placed) const;

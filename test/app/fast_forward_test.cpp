@@ -74,7 +74,7 @@ TEST_CASE("fast-forward: requests and steps of every shipped scenario end when t
   CHECK(checked > 30);
 }
 
-// What it would find is not free for it alone: without, a chunk of its prompt takes fewer blocks.
+// A preempted request that finds fewer of its blocks needs fewer for the next chunk of its prompt.
 TEST_CASE("fast-forward: a preempted request joins when some of what it would find again is gone") {
   for (const char* host : {"200", "300", "500"})
     check_alike("batching/priority", {"/serving/replicas/0/engine/step_overhead_us=" + std::string(host),

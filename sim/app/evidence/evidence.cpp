@@ -34,7 +34,7 @@ class ReplicaEvidence {
     return evidence;
   }
 
-  // What no near cell has, and what none has at all.
+  // Properties that no near cell has, or none at all.
   std::vector<std::string> unmeasured() const {
     std::vector<std::string> all;
     const auto near = [&](auto has) {

@@ -1,6 +1,6 @@
 #pragma once
-// What measurement stands behind a scenario: the group of measured servers that is nearest to a replica, and
-// what nobody has measured of it. For `weir run` and `weir check`. Pure.
+// The measurement behind a scenario: the group of measured servers that is nearest to a replica, and what
+// nobody has measured of it. For `weir run` and `weir check`. Pure.
 #include <optional>
 #include <string>
 #include <vector>

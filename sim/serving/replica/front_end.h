@@ -1,5 +1,5 @@
 #pragma once
-// What stands between a replica's scheduler and its clients. A request passes it before it is queued: first
+// The front end between a replica's scheduler and its clients. A request passes it before it is queued: first
 // in turn, then for a time of its own. Its tokens leave through it, one after another, and reach the client.
 // A replica and its server ask it; it has no clock, and the times that it is given never go back.
 #include <cstdint>
@@ -26,7 +26,7 @@ class FrontEnd {
   std::span<const Seconds> turns(Seconds start, const std::vector<StepRun>& runs, std::int64_t steps,
                                  std::int64_t tokens);
   Seconds turn(Seconds ready, std::int64_t tokens);  // the same of one step
-  // Of that step's token with so many before it.
+  // When the client sees that step's token, with so many before it.
   Seconds seen(Seconds turn, std::int64_t before) const {
     return turn + static_cast<double>(before + 1) * per_token_;
   }

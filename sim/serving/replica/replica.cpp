@@ -150,8 +150,9 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
                         batch_);
   const std::int64_t overwritten = cache_.overwritten();
   carry_out(now, iteration);
-  // Who waits may need fewer blocks once some of what it would find again is gone: a chunk of its prompt
-  // begins sooner. So a run ends with the step that takes some, and before the next that would (longest_run).
+  // A preempted request may need fewer blocks once some that it would find again are gone, as a chunk of its
+  // prompt begins sooner. So a run ends with the step that takes some, and before the next that would
+  // (longest_run).
   if (iteration.moves.empty() && cache_.overwritten() == overwritten)
     iteration.steps = std::min(batch_.valid.steps, placement_.steps);
   decisions_ += !iteration.members.empty();

@@ -75,7 +75,7 @@ class Replica {
 
   // False: it can never fit, and was recorded as rejected. Otherwise it is outstanding, in the front end.
   bool accept(std::int32_t request, Seconds now);
-  // Those accepted reach the scheduler, when so many steps of a run that goes on are over.
+  // An accepted request reaches the scheduler, when so many steps of a run that goes on are over.
   void enqueue_accepted(std::int32_t request, Seconds now, std::int64_t steps_over = 0);
   // Both, of a request that comes to an engine without a front end.
   bool enqueue(std::int32_t request, Seconds now);
@@ -212,7 +212,7 @@ class Replica {
   std::vector<Live> live_;            // beside running_, but for
   std::vector<Seconds> last_tokens_;  // theirs, which change at every step
   WaitingQueue waiting_;
-  // Of an engine that decides steps ahead.
+  // Requests that an engine which decides steps ahead does not see yet.
   std::deque<Overlooked> overlooked_;
   std::deque<Leaving> leaving_;
   std::int64_t decisions_ = 0;  // steps decided so far

@@ -22,9 +22,8 @@ std::int64_t Replica::longest_run(const Iteration& iteration) {
     steps = std::min(steps, view.output_tokens - (view.known_tokens - view.input_tokens));
     ++by_room[static_cast<std::size_t>((pool(view) + view.blocks) * block - view.computed_tokens)];
   }
-  // Who waits may need fewer blocks once some of what it would find again is gone (a chunk of its prompt
-  // begins sooner), so that the run ends before. Extra steps beyond the first: whole blocks' worth first,
-  // then the residues one by one.
+  // The run ends before it takes blocks that a preempted request would find (Replica::decide). Extra steps
+  // beyond the first: whole blocks' worth first, then the residues one by one.
   auto rooms = by_room.begin();
   for (int channel = 0; channel < cache_.channels(); ++channel, rooms += block) {
     const std::int64_t n = std::accumulate(rooms, rooms + block, std::int64_t{0});

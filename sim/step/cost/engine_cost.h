@@ -1,5 +1,5 @@
 #pragma once
-// What a serving engine adds to the kernels of a step: time of its host, rows that fill up a CUDA graph,
+// A serving engine's additions to the kernels of a step: time of its host, rows that fill up a CUDA graph,
 // launches that no graph holds, small kernels that no operator stands for. Read from a scenario's `engine`
 // (sim/plan/engine_presets.cpp); StepModel asks, every step. Pure.
 #include <string>
@@ -29,7 +29,7 @@ struct EngineOverhead {
   Seconds per_step;
   Seconds per_sequence;  // not paid on a profiled device, whose tables time the sampler
   Seconds per_prompt{};  // of a chunk of it, in the step that computes it
-  // Of workers in processes of their own, which a replica of several devices has: these come on top.
+  // Workers in processes of their own, which a replica of several devices has, cost this on top.
   Seconds workers_per_step{}, workers_per_sequence{};
   CudaGraphs graphs = {};
   // A step outside of graphs takes its host so long, during which the kernels run: the longer one counts.
@@ -40,7 +40,7 @@ struct EngineOverhead {
 
   // As of a replica of so many devices.
   EngineOverhead on(int devices) const;
-  // What host and kernels do one after the other.
+  // Time of the host that its kernels wait for.
   Seconds host_time(const BatchShape& batch) const;
   // The kernels of a step do not end earlier.
   Seconds floor(const BatchShape& batch, double kernels) const;

@@ -27,7 +27,7 @@ struct MeasuredServer {
   double ttft_ms = 0, tpot_ms = 0;  // means, as the client saw them
   std::string source;
 
-  // What its matrices are in, as a scenario says it: Qwen's own fp8 checkpoints are block-scaled
+  // The number format of its matrices, as a scenario names it: Qwen's own fp8 checkpoints are block-scaled
   // (huggingface.co/Qwen/Qwen3-32B-FP8, weight_block_size 128 x 128), those of Llama 3.1 have a scale a
   // tensor or row.
   std::string number() const;

@@ -39,7 +39,7 @@ std::int64_t assumed_prompt(const std::string& task) {
   return task == "gpqa" ? 250 : 300;
 }
 
-// Those whose GPUs are not the ranks that the row names are left out.
+// Rows whose GPUs are not the ranks that they name are left out.
 std::vector<PoweredServer> reference_power(const std::filesystem::path& reference) {
   const Table table = Table::read(reference / "energy" / "vllm_power.csv");
   std::vector<PoweredServer> servers;

@@ -82,7 +82,7 @@ Json server_scenario(const MeasuredServer& s) {
           {"workload", server_workload(s)}};
 }
 
-// What was simulated, a line a server, for whoever wants one of them again or fits what engines cost
+// The simulated scenarios, a line a server, for whoever wants one of them again or fits what engines cost
 // (docs/calibration/engine_hosts.py).
 void write_scenarios(const ReproduceOptions& options, const std::vector<MeasuredServer>& servers,
                      const std::vector<Case>& cases) {
@@ -118,7 +118,7 @@ void write_points(const ReproduceOptions& options, const std::vector<MeasuredSer
   points.close();
 }
 
-// What sim/app/evidence/measured/cells.json is copied from, with every measured row.
+// Written with every measured row, this is copied to sim/app/evidence/measured/cells.json.
 void write_cells(const ReproduceOptions& options, const std::vector<MeasuredServer>& servers,
                  const std::map<std::string, MeanError>& tpot, const std::map<std::string, MeanError>& ttft) {
   std::map<std::string, MeasuredCell> cells;
