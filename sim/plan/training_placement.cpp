@@ -122,7 +122,8 @@ class Placement {
     for (const Slot& slot : slots_)
       if (!slot.taken) ++to_spare[slot.place.node][slot.group->device->spec().kind];
     for (auto& [node, count] : to_spare)
-      if (std::ranges::all_of(kinds, [&](const std::string& kind) { return count[kind] >= copies; }))
+      if (std::ranges::all_of(
+              kinds, [&spare = count, copies](const std::string& kind) { return spare[kind] >= copies; }))
         return node;
     return -1;
   }
