@@ -3,12 +3,13 @@
 
     WEIR_REFERENCE=DIR build/weir reproduce validation --only servers_ --out OUT
     python3 docs/calibration/engine_hosts.py build/weir OUT/servers.jsonl [--cache FILE]
-        [--without FEATURE ...] [--fixed vllm_v1:step=500 trtllm:floor=50 ...]
+        [--without FEATURE ...] [--fixed vllm_v1:step=500 trtllm:floor=50 ...] [--sustained 0.8 0.85 ...]
 
 Each line of servers.jsonl is a measured server and the scenario that it is simulated in. In a closed loop the steps and
 their batches do not depend on how long they take, so that times are linear in what host time a step, a sequence and a
 prompt takes: each is simulated once more with some of it, and alone floors of prompt steps, which are not linear, at several
-values. Even rows are fitted (the least sum of |error| of TPOT, and --ttft-weight times that of TTFT), odd rows judge; then each
+values. With --sustained all of it is done once for each such share of the burst rate, of 16-bit and of 8-bit types, and the
+pair that fits best is taken as well: a model left out is then left out of all that servers decide. Even rows are fitted (the least sum of |error| of TPOT, and --ttft-weight times that of TTFT), odd rows judge; then each
 model is left out in turn. `front` is front_end_ms, `floor` launch_us of steps with prompts, which run as no CUDA graph here. Needs numpy and scipy.
 """
 import argparse
@@ -42,8 +43,10 @@ def settings():
         yield "floor%d" % us, {**base, "launch_us": us}
 
 
-def simulate(weir, scenario, engine):
+def simulate(weir, scenario, engine, sustained=None):
     scenario = copy.deepcopy(scenario)
+    if sustained:
+        scenario["cluster"]["nodes"][0]["devices"][0].update(sustained_compute=sustained, sustained_compute_8bit=sustained)
     for replica in scenario["serving"]["replicas"]:
         replica["engine"].update(engine)
     with tempfile.TemporaryDirectory() as folder:
@@ -56,10 +59,10 @@ def simulate(weir, scenario, engine):
     return result["mean_ttft_ms"], result["mean_tpot_ms"]
 
 
-def simulate_all(weir, servers):
+def simulate_all(weir, servers, sustained=None):
     """[server, setting, (ttft, tpot)] in ms."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [[pool.submit(simulate, weir, s["scenario"], engine) for _, engine in settings()] for s in servers]
+        jobs = [[pool.submit(simulate, weir, s["scenario"], engine, sustained) for _, engine in settings()] for s in servers]
         return np.array([[job.result() for job in row] for row in jobs])
 
 
@@ -140,6 +143,52 @@ def say(p):
     return ", ".join("%s %.1f" % (n, v) for n, v in zip(Model.linear + ["floor"], list(p[0]) + [p[1]]) if v > 0)
 
 
+def cached(given, servers, sustained):
+    file = given.cache and given.cache + ("" if sustained is None else "-%g" % sustained) + ".npy"
+    if file and os.path.exists(file):
+        return np.load(file)
+    times = simulate_all(given.weir, servers, sustained)
+    if file:
+        np.save(file, times)
+    return times
+
+
+def fixed_of(engine, given):
+    return {f.split("=")[0]: float(f.split("=")[1]) for e, f in (g.split(":") for g in given.fixed) if e == engine}
+
+
+def usable(model, of, free, fixed):
+    """What may be fitted to servers `of` an engine."""
+    alone = len(set(model.workers[of])) == 1
+    return [f for f in free if f not in fixed and not (alone and f.startswith("worker"))]
+
+
+def with_sustained(given, servers, free):
+    """Constants and sustained shares, fitted together; each model is left out of both in turn."""
+    value = lambda key: np.array([s[key] for s in servers])
+    even = np.arange(len(servers)) % 2 == 0
+    eight = np.array([s["scenario"]["precision"]["weights"] != "bf16" for s in servers])
+    times = {share: cached(given, servers, share) for share in given.sustained}
+    for left in [""] + sorted(set(value("model"))):
+        rest = even & (value("model") != left)
+        best = None
+        for pair in [(a, b) for a in given.sustained for b in given.sustained]:
+            loss, error = 0, np.zeros((len(servers), 2))
+            for engine in sorted(set(value("engine"))):
+                of = value("engine") == engine
+                model = Model(servers, np.where(eight[:, None, None], times[pair[1]], times[pair[0]]))
+                fixed = fixed_of(engine, given)
+                model.fix(fixed)
+                p = fitted(model, of & rest, usable(model, of, free, fixed), given.ttft_weight)
+                error[of] = model.errors(p)[of]
+                loss += (abs(error[of & rest]) @ np.array([given.ttft_weight, 1])).sum()
+            if best is None or loss < best[0]:
+                best = loss, pair, 100 * abs(error[:, 1])
+        _, pair, off = best
+        print("%-14s sustained 16-bit %.2f, 8-bit %.2f:" % (left + " left out" if left else "all", *pair), "TPOT " + ", ".join(
+            "%s %.1f" % (m, off[value("model") == m].mean()) for m in sorted(set(value("model"))) if left in ("", m)))
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("weir")
@@ -147,30 +196,23 @@ def main():
     arguments.add_argument("--cache", help="keeps the simulated times in this file, and takes them from there")
     arguments.add_argument("--without", nargs="*", default=["small"], help="features that stay 0")
     arguments.add_argument("--fixed", nargs="*", default=[], help="ENGINE:FEATURE=US, not to be fitted")
+    arguments.add_argument("--sustained", nargs="*", type=float, default=[], help="shares of the burst rate to choose from")
     arguments.add_argument("--ttft-weight", type=float, default=0.2)
     given = arguments.parse_args()
     with open(given.servers) as file:
         servers = [json.loads(line) for line in file]
-    if given.cache and os.path.exists(given.cache):
-        times = np.load(given.cache)
-    else:
-        times = simulate_all(given.weir, servers)
-        if given.cache:
-            np.save(given.cache, times)
-    model = Model(servers, times)
     free = [n for n in Model.linear + ["floor"] if n not in given.without]
     even = np.arange(len(servers)) % 2 == 0
     value = lambda key: np.array([s[key] for s in servers])
+    if given.sustained:
+        return with_sustained(given, servers, free)
+    times = cached(given, servers, None)
     for engine in sorted(set(value("engine"))):
         of = value("engine") == engine
-        if len(set(model.workers[of])) == 1:
-            use = [f for f in free if not f.startswith("worker")]
-        else:
-            use = free
-        fixed = {f.split("=")[0]: float(f.split("=")[1]) for e, f in (g.split(":") for g in given.fixed) if e == engine}
+        fixed = fixed_of(engine, given)
         model = Model(servers, times)
         model.fix(fixed)
-        use = [f for f in use if f not in fixed]
+        use = usable(model, of, free, fixed)
         p = fitted(model, of & even, use, given.ttft_weight)
         print("%s, fitted to the even rows: %s%s" % (engine, say(p), ", fixed: %s" % fixed if fixed else ""))
         print(report("  even", model, p, of & even))

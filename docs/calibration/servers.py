@@ -46,8 +46,9 @@ def workload(row):
 def batching(row):
     if of_inferencex(row):
         return {"kind": "chunked_prefill", "max_batch_requests": int(row["concurrency"]), "max_batch_tokens": 8192}
-    return {"kind": "orca" if row["engine"] == "trtllm" else "chunked_prefill", "max_batch_requests": 128,
-            "max_batch_tokens": 128 + int(row["input_tokens"]) + 1500}
+    trtllm = row["engine"] == "trtllm"
+    return {"kind": "orca" if trtllm else "chunked_prefill", "max_batch_requests": 128 if trtllm else 1024,
+            "max_batch_tokens": 128 + int(row["input_tokens"])}
 
 
 def keys(row):

@@ -29,9 +29,10 @@ struct Preset {
 // of each model left out among them ("Servers"). vllm_v1: fitted is what workers cost a sequence. ESTIMATE:
 // 500 us a step and 20 a sequence, which the RTX servers bear whose clients call the engine in its own
 // process; 5 ms of front end, a client's usual round trip; 50 us a launch, as vllm_v0, for steps beyond 512
-// tokens, its largest graph (vllm/config.py). trtllm: fitted are what workers cost a sequence and the front
-// end. A step's scheduling hides behind the one before (overlap scheduler). ESTIMATE: prompts run outside
-// graphs (cuda_graph_config is of decodes), at PyTorch's 50 us a launch. vllm_v0: vLLM 0.2 to 0.4 with engine
+// tokens, its largest graph (vllm/config.py). A request that comes waits for a step longer than the one that
+// runs: TTFT of four groups of servers on two versions says so. trtllm: fitted is the front end. A step's
+// scheduling hides behind the one before (overlap scheduler), and servers show none of it. ESTIMATE: prompts
+// run outside graphs (cuda_graph_config is of decodes), at PyTorch's 50 us a launch. vllm_v0: vLLM 0.2 to 0.4 with engine
 // and worker in Ray actors, as DistServe ran it. A kernel's launch: on two and four A100s its decode of
 // OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0, whatever the batch
 // (simdistserve/estimators/profile_data/profiler-a100-80g.vllm.json): 50 to 53 us a kernel. The others are
@@ -47,7 +48,8 @@ const std::vector<Preset> presets = {
      .workers_per_sequence_us = 25,
      .graphs = "padded",
      .launch_us = 50,
-     .front_end_ms = 5},
+     .front_end_ms = 5,
+     .scheduled_ahead_steps = 1},
     {.name = "vllm_v0",
      .summary = "vLLM 0.2 to 0.4: no CUDA graphs, Python and Ray between steps",
      .per_step_us = 4500,
@@ -62,10 +64,9 @@ const std::vector<Preset> presets = {
      .per_step_us = 0,
      .per_sequence_us = 0,
      .library = "trtllm",
-     .workers_per_sequence_us = 8.6,
      .graphs_of_prompts = false,
      .launch_us = 50,
-     .front_end_ms = 8,
+     .front_end_ms = 10,
      .scheduled_ahead_steps = 1},
     {.name = "sglang",
      .summary = "SGLang: overlapped scheduling, CUDA graphs of decodes",

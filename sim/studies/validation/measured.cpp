@@ -22,9 +22,10 @@ std::string weir_name(const std::string& model) {
 // By the generators' public sources. The H200's: InferenceX of 2025 (vLLM 0.10.2, lengths by
 // --random-range-ratio 0.8, all at once, no warm-up, max_num_seqs as many as are in flight). The others:
 // AIConfigurator's benchmark (bench_run.sh.j2: fixed lengths, a warm-up of two rounds, which ends before the
-// others start; benchmark/ {trtllm,vllm}.rule: batches of up to 128, that many tokens and a prompt and 1,500
-// more a step), and TensorRT-LLM takes prompts whole (extra_engine_args.1.0.0rc3.yaml.j2). What a file of
-// that project did not record is as its templates have it.
+// others start), and TensorRT-LLM takes prompts whole (extra_engine_args.1.0.0rc3.yaml.j2), up to 128
+// requests at once (benchmark/trtllm.rule); vLLM's server on an H100 has 1,024 (vllm/engine/arg_utils.py).
+// The tokens of a step are not on record: there is room for one prompt beside decodes. The templates' 1,500 more
+// would let prompts of 1,024 tokens run in pairs, which stay pairs to the end, and no server shows that.
 MeasuredLoad load_of(const MeasuredServer& s) {
   if (s.device == "h200_sxm")
     return {.shortest = 0.8,
@@ -33,8 +34,8 @@ MeasuredLoad load_of(const MeasuredServer& s) {
             .max_batch_tokens = 8192};
   return {.warmup_rounds = 2,
           .batching = s.engine == "trtllm" ? "orca" : "chunked_prefill",
-          .max_batch_requests = 128,
-          .max_batch_tokens = 128 + s.input_tokens + 1500};
+          .max_batch_requests = s.engine == "trtllm" ? 128 : 1024,
+          .max_batch_tokens = 128 + s.input_tokens};
 }
 
 MeasuredLoad read_load(Params load) {

@@ -37,7 +37,8 @@ Json scenario_of(const VllmRun& run, const std::filesystem::path& reference, boo
                                      {"max_batch_tokens", 2048}}},
                                    {"kv_cache", cache},
                                    // Its client called the engine in its own process.
-                                   {"engine", {{"kind", "vllm_v1"}, {"front_end_ms", 0}}}}})}}},
+                                   {"engine",
+                                    {{"kind", "vllm_v1"}, {"front_end_ms", 0}, {"scheduled_ahead_steps", 0}}}}})}}},
       {"workload",
        {{"requests",
          {{"kind", "csv"}, {"file", std::filesystem::absolute(reference / "serving" / run.trace).string()}}},
