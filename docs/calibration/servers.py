@@ -45,10 +45,22 @@ def workload(row):
 
 def batching(row):
     if of_inferencex(row):
-        return {"kind": "chunked_prefill", "max_batch_requests": int(row["concurrency"]), "max_batch_tokens": 8192}
+        if row["engine"] == "trtllm":
+            return {"kind": "orca", "max_batch_requests": 2048, "max_batch_tokens": 16384}
+        seats = int(row["concurrency"]) if row["system"] == "h200_sxm" else 512
+        return {"kind": "chunked_prefill", "max_batch_requests": seats, "max_batch_tokens": 8192}
     trtllm = row["engine"] == "trtllm"
     return {"kind": "orca" if trtllm else "chunked_prefill", "max_batch_requests": 128 if trtllm else 1024,
             "max_batch_tokens": 128 + int(row["input_tokens"])}
+
+
+def engine_of(row):
+    """vLLM on B200 ran with FlashInfer's all-reduce and with graphs of decodes only (InferenceX of 2025-10-29, 70b_fp4_b200_docker.sh)."""
+    if row["engine"] == "trtllm":
+        return {"kind": "trtllm"}
+    if row["system"].startswith("b200"):
+        return {"kind": "vllm_v1", "collectives": "trtllm", "cuda_graph_prompts": False}
+    return {"kind": "vllm_v1"}
 
 
 def keys(row):
@@ -62,7 +74,7 @@ def keys(row):
             REPLICA + "/parallelism/tensor": int(row["tp"]),
             REPLICA + "/batching": batching(row),
             REPLICA + "/kv_cache": {"free_memory_fraction": 0.9} if trtllm else {},
-            REPLICA + "/engine/kind": "trtllm" if trtllm else "vllm_v1",
+            REPLICA + "/engine": engine_of(row),
             "/workload": workload(row)}
 
 
@@ -72,7 +84,7 @@ def scenario(row):
             "cluster": {"nodes": [{"devices": [{"kind": row["system"], "count": 8}], "interconnect": own["/cluster/nodes/0/interconnect"]}]},
             "serving": {"replicas": [{"parallelism": {"tensor": int(row["tp"])}, "batching": batching(row),
                                       "kv_cache": own[REPLICA + "/kv_cache"],
-                                      "engine": {"kind": own[REPLICA + "/engine/kind"]}}]},
+                                      "engine": own[REPLICA + "/engine"]}]},
             "workload": own["/workload"]}
 
 

@@ -32,9 +32,9 @@ struct Preset {
 // tokens, its largest graph (vllm/config.py). A request that comes waits for a step longer than the one that
 // runs: TTFT of four groups of servers on two versions says so. trtllm: fitted is the front end. A step's
 // scheduling hides behind the one before (overlap scheduler), and servers show none of it. ESTIMATE: prompts
-// run outside graphs (cuda_graph_config is of decodes), at PyTorch's 50 us a launch. vllm_v0: vLLM 0.2 to 0.4 with engine
-// and worker in Ray actors, as DistServe ran it. A kernel's launch: on two and four A100s its decode of
-// OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0, whatever the batch
+// run outside graphs (cuda_graph_config is of decodes), at PyTorch's 50 us a launch. vllm_v0: vLLM 0.2 to 0.4
+// with engine and worker in Ray actors, as DistServe ran it. A kernel's launch: on two and four A100s its
+// decode of OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0, whatever the batch
 // (simdistserve/estimators/profile_data/profiler-a100-80g.vllm.json): 50 to 53 us a kernel. The others are
 // fitted to its two published runs of OPT-13B (sim/studies/validation/distserve.cpp), request by request.
 // sglang: ESTIMATE, 300 us a step and 15 a sequence, got of TensorRT-LLM before its workers were told apart;
@@ -155,7 +155,14 @@ EngineOverhead read_engine(Params& params) {
                         .per_prompt = prompt.value_or(us(preset.per_prompt_us)),
                         .workers_per_step = workers_step.value_or(us(preset.workers_per_step_us)),
                         .workers_per_sequence = workers_sequence.value_or(us(preset.workers_per_sequence_us)),
-                        .library = preset.library};
+                        .library = preset.library,
+                        .collectives = preset.library};
+  if (const std::string own = params.choice({"collectives",
+                                             "The library of its collectives; FlashInfer's all-reduce in "
+                                             "vLLM or SGLang is TensorRT-LLM's. engine: its own."},
+                                            {"engine", "nccl", "vllm", "trtllm", "sglang"}, "engine");
+      own != "engine")
+    engine.collectives = own;
   engine.graphs = read_graphs(params, preset);
   engine.eager_step = params.quantity<Seconds>(
       {"eager_step_us",

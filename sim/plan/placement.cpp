@@ -121,7 +121,7 @@ class Placer {
 
   Rank rank_on(const Slot& slot, const ReplicaPlace& place, const ReplicaSpec& spec) const {
     const GroupLinks group = links_between(place, *slot.node, s_.network);
-    const std::string library = s_.collective_flows ? "" : spec.engine.library;
+    const std::string library = s_.collective_flows ? "" : spec.engine.collectives;
     const std::shared_ptr<const Device>& any = slot.group->device;
     const std::shared_ptr<const Device> own = any->with_library(spec.engine.library);
     return {.on = own ? own : any,

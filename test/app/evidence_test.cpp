@@ -97,7 +97,8 @@ TEST_CASE("evidence: a model with experts and a pipeline differ from every measu
 }
 
 TEST_CASE("evidence: estimates of the device and of its kernels are named, prices are not") {
-  const auto lines = without_measurement(read_plan(scenario_of(measured_cells().front()), "evidence_test"));
+  const auto lines =
+      without_measurement(read_plan(scenario_of(cell_of("vllm_v1", "qwen3-32b")), "evidence_test"));
   CHECK(has(lines, "h100_sxm, estimated: "));
   CHECK_FALSE(has(lines, "price"));
 }

@@ -255,13 +255,15 @@ TEST_CASE("figures: those of studies draw any names of machines, kernels, traces
                       all.begin() + static_cast<std::ptrdiff_t>(std::min(from + most, all.size())));
     const ScratchDirectory scratch;
     ResultDirectory directory(scratch / "study");
-    std::string servers = "device,engine,measured_tpot_ms,simulated_tpot_ms\n",
+    std::string servers =
+                    "device,engine,measured_ttft_ms,simulated_ttft_ms,measured_tpot_ms,simulated_tpot_ms,"
+                    "measured_output_throughput,simulated_output_throughput\n",
                 kernels = "kernel,machine,error_percent,accept_max_percent\n";
     Bars panel{.title = texts.back(), .groups = texts};
     BarFigure bars{.name = "bars", .ylabel = texts.front(), .series = {}, .xlabel = texts.back()};
     bool long_ones = false;  // which gnuplot draws where they have room, and then has something to say
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      servers += fmt::format("{},vllm,{},{}\n", csv_text(texts[i]), 1 + i, 2 + i);
+      servers += fmt::format("{0},vllm,{1},{2},{1},{2},{1},{2}\n", csv_text(texts[i]), 1 + i, 2 + i);
       kernels +=
           fmt::format("{},{},{},{}\n", csv_text(texts[i]), csv_text(texts[texts.size() - 1 - i]), i, 5);
       bars.series.push_back({texts[i], "#999999"});
@@ -274,7 +276,7 @@ TEST_CASE("figures: those of studies draw any names of machines, kernels, traces
     draw_validation(directory, {});
     draw_bars(directory, bars);
     const fs::path folder = directory.file("figures").parent_path();
-    for (const char* name : {"tpot", "kernels", "bars"}) {
+    for (const char* name : {"tpot", "ttft", "throughput", "kernels", "bars"}) {
       INFO(name << " of " << texts.front());
       if (!long_ones) CHECK(drawn_again(folder, name) == "");
       texts_in(folder / (std::string(name) + ".svg"));

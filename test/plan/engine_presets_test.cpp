@@ -91,3 +91,22 @@ TEST_CASE("engine keys: wrong ones are told at their pointers, all at once") {
     }
   }
 }
+
+TEST_CASE("engine keys: collectives may be of another library than the kernels") {
+  CHECK(engine_of({{"kind", "vllm_v1"}}).collectives == "vllm");
+  const EngineOverhead fused = engine_of({{"kind", "vllm_v1"}, {"collectives", "trtllm"}});
+  CHECK(fused.library == "vllm");
+  CHECK(fused.collectives == "trtllm");
+  // FlashInfer's kernel on two B200 is not vLLM's own.
+  const auto time = [](const Json& engine) {
+    Json s = one_replica(2, engine);
+    s["cluster"]["nodes"][0]["devices"][0]["kind"] = "b200_sxm";
+    s["cluster"]["nodes"][0]["interconnect"] = "nvlink5_switch";
+    return read_plan(s, "s.json")
+        .replicas[0]
+        .rank.collectives->time(Collective::all_reduce, Bytes(65536), 2)
+        .value();
+  };
+  CHECK(time({{"collectives", "trtllm"}}) < time({{"collectives", "engine"}}));
+  CHECK_THROWS_AS(engine_of({{"collectives", "gloo"}}), ConfigError);
+}

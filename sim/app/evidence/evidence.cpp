@@ -152,8 +152,10 @@ Evidence evidence_of(const Plan& plan, std::size_t replica) {
 std::string in_words(const Evidence& evidence) {
   if (!evidence.nearest) return "no measurement near this";
   const MeasuredCell& cell = *evidence.nearest;
-  const std::string errors = fmt::format("TPOT {:.0f} %, TTFT {:.0f} %, {} points", cell.tpot_error_percent,
-                                         cell.ttft_error_percent, cell.points);
+  const std::string ttft =
+      cell.ttft_error_percent ? fmt::format("TTFT {:.0f} %, ", *cell.ttft_error_percent) : "";
+  const std::string errors =
+      fmt::format("TPOT {:.0f} %, {}{} points", cell.tpot_error_percent, ttft, cell.points);
   if (evidence.differs.empty()) return fmt::format("validated: {}: {}", cell.words(), errors);
   return fmt::format("nearest measurement: {} ({}), which differs in {}", cell.words(), errors,
                      fmt::join(evidence.differs, ", "));

@@ -27,7 +27,7 @@ std::vector<MeasuredCell> read_cells() {
     cell.tensor = static_cast<int>(row.integer({"tensor", "Tensor-parallel ranks."}, {1, 1024}));
     cell.points = row.integer({"points", "Measured servers."}, {1});
     cell.tpot_error_percent = row.number({"tpot_error_percent", "Mean absolute error."}, not_negative);
-    cell.ttft_error_percent = row.number({"ttft_error_percent", "Mean absolute error."}, not_negative);
+    cell.ttft_error_percent = row.number_or_null({"ttft_error_percent", "Likewise."}, not_negative);
     row.close();
     cells.push_back(std::move(cell));
   }
@@ -54,14 +54,15 @@ const std::vector<MeasuredCell>& measured_cells() {
 Json cells_json(const std::vector<MeasuredCell>& cells, const std::string& source) {
   Json rows = Json::array();
   for (const MeasuredCell& cell : cells)
-    rows.push_back({{"device", cell.device},
-                    {"engine", cell.engine},
-                    {"model", cell.model},
-                    {"weights", cell.weights},
-                    {"tensor", cell.tensor},
-                    {"points", cell.points},
-                    {"tpot_error_percent", tenths(cell.tpot_error_percent)},
-                    {"ttft_error_percent", tenths(cell.ttft_error_percent)}});
+    rows.push_back(
+        {{"device", cell.device},
+         {"engine", cell.engine},
+         {"model", cell.model},
+         {"weights", cell.weights},
+         {"tensor", cell.tensor},
+         {"points", cell.points},
+         {"tpot_error_percent", tenths(cell.tpot_error_percent)},
+         {"ttft_error_percent", cell.ttft_error_percent ? Json(tenths(*cell.ttft_error_percent)) : Json()}});
   return {{"source", source}, {"cells", rows}};
 }
 

@@ -3,6 +3,7 @@
 // each, with the errors that `weir reproduce validation` found. For what a run or a plan says of its own
 // accuracy. measured/cells.json is what that command writes as cells.json with every measured row, copied
 // here.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ struct MeasuredCell {
   std::string device, engine, model, weights;  // as a scenario names them
   int tensor = 1;
   std::int64_t points = 0;
-  double tpot_error_percent = 0, ttft_error_percent = 0;  // mean absolute, of means
+  double tpot_error_percent = 0;             // mean absolute, of means
+  std::optional<double> ttft_error_percent;  // likewise; none where TTFT cannot be judged
 
   std::string words() const;  // qwen3-32b fp8 on h100_sxm, trtllm, TP2
 };

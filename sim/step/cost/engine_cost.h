@@ -35,7 +35,8 @@ struct EngineOverhead {
   // A step outside of graphs takes its host so long, during which the kernels run: the longer one counts.
   Seconds eager_step{}, launch{};  // a step, and each of its kernels
   Seconds small_kernels{};         // of a layer: its cache's writes, say
-  std::string library = {};        // of its kernels and collectives; "": the device's own, and plain rings
+  std::string library = {};        // of its kernels; "": the device's own
+  std::string collectives = {};    // the library of its collectives; "": plain rings
   bool pipelined_chunks = true;    // a prompt's next chunk may follow the one before into the pipeline
 
   // As of a replica of so many devices.

@@ -24,8 +24,8 @@ std::string weir_name(const std::string& model) {
 // AIConfigurator's benchmark (bench_run.sh.j2: fixed lengths, a warm-up of two rounds, which ends before the
 // others start), and TensorRT-LLM takes prompts whole (extra_engine_args.1.0.0rc3.yaml.j2), up to 128
 // requests at once (benchmark/trtllm.rule); vLLM's server on an H100 has 1,024 (vllm/engine/arg_utils.py).
-// The tokens of a step are not on record: there is room for one prompt beside decodes. The templates' 1,500 more
-// would let prompts of 1,024 tokens run in pairs, which stay pairs to the end, and no server shows that.
+// The tokens of a step are not on record: there is room for one prompt beside decodes. The templates' 1,500
+// more would let prompts of 1,024 tokens run in pairs, which stay pairs to the end, and no server shows that.
 MeasuredLoad load_of(const MeasuredServer& s) {
   if (s.device == "h200_sxm")
     return {.shortest = 0.8,

@@ -2,6 +2,7 @@
 // Measured figures that Weir is held against: the project's own small table (measured/*.json, embedded, each
 // with its source) or, with --reference, the folder they were taken from. Used by the validation study alone.
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,13 @@ struct MeasuredLoad {
 // A server measured in a closed loop.
 struct MeasuredServer {
   std::string device, engine, model, weights;  // in Weir's names
+  std::string interconnect = "nvlink4_switch";
   int tensor = 1;
+  Json engine_keys = Json::object();  // how it was launched, beside its engine's kind
   std::int64_t input_tokens = 0, output_tokens = 0, concurrency = 0;
   MeasuredLoad load;
   double ttft_ms = 0, tpot_ms = 0;  // means, as the client saw them
+  bool judges_ttft = true;          // false: not measured as the load above says
   std::string source;
 
   // The number format of its matrices, as a scenario names it: Qwen's own fp8 checkpoints are block-scaled
@@ -37,5 +41,9 @@ struct MeasuredServer {
 Json shipped_table(const std::string& stem);  // measured/STEM.json
 std::vector<MeasuredServer> shipped_servers();
 std::vector<MeasuredServer> reference_servers(const std::filesystem::path& reference);
+// Of serving/frontier_servers.csv those rows that are fit to judge by and that Weir can simulate; how many of
+// the former it cannot goes to `left_out`, by what it lacks.
+std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& reference,
+                                             std::map<std::string, int>& left_out);
 
 }  // namespace weir

@@ -20,6 +20,7 @@ struct PoweredServer {
   double watts, itl_ms;  // of a GPU; the median
 
   std::string group() const { return device + (dense ? "" : "_experts"); }
+  std::string cell() const { return fmt::format("{}_{}_tp{}", device, model, tensor); }
 };
 
 struct PoweredModel {
@@ -68,27 +69,27 @@ std::vector<PoweredServer> reference_power(const std::filesystem::path& referenc
 Case steady_case(const PoweredServer& s) {
   constexpr std::int64_t loops = 10;  // requests for each in flight
   const Json devices = Json::array({{{"kind", s.device}, {"count", s.tensor}}});
-  return {
-      fmt::format("{} {} x{}", s.device, s.model, s.in_flight),
-      {{"model", s.model},
-       {"cluster", {{"nodes", Json::array({{{"devices", devices}, {"interconnect", "nvlink4_switch"}}})}}},
-       {"serving",
-        {{"replicas", Json::array({{{"parallelism", {{"tensor", s.tensor}, {"expert", s.expert}}},
-                                    {"batching",
-                                     {{"kind", "chunked_prefill"},
-                                      {"max_batch_requests", s.most_requests},
-                                      {"max_batch_tokens", 8192}}}}})}}},
-       {"workload",
-        {{"requests",
-          {{"kind", "fixed"},
-           {"count", loops * s.in_flight},
-           {"input_tokens", s.input_tokens},
-           {"output_tokens", s.output_tokens}}},
-         {"arrivals",
-          {{"kind", "closed_loop"},
-           {"concurrency", s.in_flight},
-           {"desynchronise", true},
-           {"warmup_requests", s.in_flight}}}}}}};
+  const char* interconnect = s.device == "b200_sxm" ? "nvlink5_switch" : "nvlink4_switch";
+  return {fmt::format("{} {} x{}", s.device, s.model, s.in_flight),
+          {{"model", s.model},
+           {"cluster", {{"nodes", Json::array({{{"devices", devices}, {"interconnect", interconnect}}})}}},
+           {"serving",
+            {{"replicas", Json::array({{{"parallelism", {{"tensor", s.tensor}, {"expert", s.expert}}},
+                                        {"batching",
+                                         {{"kind", "chunked_prefill"},
+                                          {"max_batch_requests", s.most_requests},
+                                          {"max_batch_tokens", 8192}}}}})}}},
+           {"workload",
+            {{"requests",
+              {{"kind", "fixed"},
+               {"count", loops * s.in_flight},
+               {"input_tokens", s.input_tokens},
+               {"output_tokens", s.output_tokens}}},
+             {"arrivals",
+              {{"kind", "closed_loop"},
+               {"concurrency", s.in_flight},
+               {"desynchronise", true},
+               {"warmup_requests", s.in_flight}}}}}}};
 }
 
 struct Errors {
@@ -117,7 +118,10 @@ void add_power(const ReproduceOptions& options, std::vector<ReproducedRow>& rows
   if (!options.reference) return;
   std::vector<PoweredServer> servers = reference_power(*options.reference);
   std::erase_if(servers, [&](const PoweredServer& server) {
-    return !options.wants("power_watts_" + server.group()) && !options.wants("power_itl_" + server.group());
+    const std::string groups[] = {server.group(), server.cell()};
+    return std::ranges::none_of(groups, [&](const std::string& group) {
+      return options.wants("power_watts_" + group) || options.wants("power_itl_" + group);
+    });
   });
   std::vector<Case> cases;
   for (const PoweredServer& server : servers) cases.push_back(steady_case(server));
@@ -125,9 +129,11 @@ void add_power(const ReproduceOptions& options, std::vector<ReproducedRow>& rows
   std::map<std::string, std::pair<Errors, Errors>> groups;
   for (std::size_t i = 0; i < servers.size(); ++i) {
     if (!results[i].error.empty()) throw std::runtime_error(results[i].error);
-    auto& [watts, itl] = groups[servers[i].group()];
-    watts.add(results[i].device_watts, servers[i].watts);
-    itl.add(results[i].itl_p50_ms, servers[i].itl_ms);
+    for (const std::string& group : {servers[i].group(), servers[i].cell()}) {
+      auto& [watts, itl] = groups[group];
+      watts.add(results[i].device_watts, servers[i].watts);
+      itl.add(results[i].itl_p50_ms, servers[i].itl_ms);
+    }
   }
   for (const auto& [group, errors] : groups) {
     rows.push_back(row_of("power_watts_" + group, "mean |error| of a GPU's watts, %", errors.first));

@@ -31,14 +31,15 @@ Json scenario_of(const VllmRun& run, const std::filesystem::path& reference, boo
       {"model", "llama3.1-8b"},
       {"cluster", {{"nodes", Json::array({{{"devices", Json::array({device})}}})}}},
       {"serving",
-       {{"replicas", Json::array({{{"batching",
-                                    {{"kind", "chunked_prefill"},
-                                     {"max_batch_requests", run.max_batch_requests},
-                                     {"max_batch_tokens", 2048}}},
-                                   {"kv_cache", cache},
-                                   // Its client called the engine in its own process.
-                                   {"engine",
-                                    {{"kind", "vllm_v1"}, {"front_end_ms", 0}, {"scheduled_ahead_steps", 0}}}}})}}},
+       {{"replicas",
+         Json::array(
+             {{{"batching",
+                {{"kind", "chunked_prefill"},
+                 {"max_batch_requests", run.max_batch_requests},
+                 {"max_batch_tokens", 2048}}},
+               {"kv_cache", cache},
+               // Its client called the engine in its own process.
+               {"engine", {{"kind", "vllm_v1"}, {"front_end_ms", 0}, {"scheduled_ahead_steps", 0}}}}})}}},
       {"workload",
        {{"requests",
          {{"kind", "csv"}, {"file", std::filesystem::absolute(reference / "serving" / run.trace).string()}}},

@@ -6,6 +6,8 @@
 
 namespace weir {
 
+void add_servers(const ReproduceOptions& options,
+                 std::vector<ReproducedRow>& rows);  // servers in closed loops, a row a cell
 void add_kernels(const ReproduceOptions& options,
                  std::vector<ReproducedRow>& rows);  // analytic kernels against measured ones
 void add_traces(const ReproduceOptions& options,
@@ -19,7 +21,7 @@ void add_pim(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);
 void add_pim_beside(const std::filesystem::path& dram,
                     std::vector<ReproducedRow>& rows);  // reads beside it; empty: shipped cases
 
-// The study: all of these, and the servers.
+// The study: all of these.
 std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options);
 void draw_validation(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 

@@ -1,5 +1,5 @@
-// Figures of the validation study: tpot.svg (each server, measured against simulated) and kernels.svg (the
-// error of each group of kernels).
+// Figures of the validation study: tpot.svg, ttft.svg and throughput.svg (each server, measured against
+// simulated) and kernels.svg (the error of each group of kernels).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,13 +14,11 @@
 namespace weir {
 namespace {
 
-constexpr const char* tpot = R"gp(set xlabel "Measured TPOT (ms)"
-set ylabel "Simulated TPOT (ms)"
-set logscale xy 10
+constexpr const char* pairs = R"gp(set logscale xy 10
 set xrange [low:high]
 set yrange [low:high]
-set xtics (1, 2, 5, 10, 20, 50, 100, 200, 500)
-set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500)
+set xtics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000)
+set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000)
 set size ratio -1
 set key top left reverse Left samplen 1
 set samples 200
@@ -41,7 +39,8 @@ struct Look {
   int shape;  // gnuplot's point type
   const char* colour;
 };
-constexpr Look looks[] = {{6, "#0072B2"}, {8, "#D55E00"}, {4, "#009E73"}, {12, "#CC79A7"}, {10, "#E69F00"}};
+constexpr Look looks[] = {{6, "#0072B2"},  {8, "#D55E00"}, {4, "#009E73"}, {12, "#CC79A7"},
+                          {10, "#E69F00"}, {1, "#56B4E9"}, {2, "#7a5230"}, {3, "#404040"}};
 
 std::size_t place_of(std::vector<std::string>& names, const std::string& name) {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -54,42 +53,61 @@ std::size_t place_of(std::vector<std::string>& names, const std::string& name) {
 std::string server_title(const std::string& device, const std::string& engine) {
   std::string name = device.substr(0, device.find('_'));
   for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return name + ", " + (engine == "trtllm" ? "TensorRT-LLM" : "vLLM");
+  return name + ", " + (engine == "trtllm" ? "TensorRT-LLM" : engine == "sglang" ? "SGLang" : "vLLM");
 }
 
-Figure tpot_figure(ResultDirectory& directory) {
-  const Table servers = Table::read(directory.file("servers.csv"));
-  OutputFile data(directory.file("figures/tpot.csv"));
-  data.text("kind,measured_tpot_ms,simulated_tpot_ms\n");
+// Measured against simulated figures of servers.
+struct Pairs {
+  const char *name, *column, *axis;
+};
+constexpr Pairs pairs_of_servers[] = {{"tpot", "tpot_ms", "TPOT (ms)"},
+                                      {"ttft", "ttft_ms", "TTFT (ms)"},
+                                      {"throughput", "output_throughput", "output tokens/s"}};
+
+struct Points {
   double low = 1e300, high = 0;
   std::vector<std::string> kinds;
+};
+
+void add_points(const Table& servers, const Pairs& what, Points& points, OutputFile& data) {
   for (std::size_t i = 0; i < servers.rows(); ++i) {
-    const double measured = servers.number(i, "measured_tpot_ms"),
-                 simulated = servers.number(i, "simulated_tpot_ms");
+    const double measured = servers.number(i, fmt::format("measured_{}", what.column)),
+                 simulated = servers.number(i, fmt::format("simulated_{}", what.column));
     for (const double value : {measured, simulated}) {
       if (value <= 0) continue;  // failed
-      low = std::min(low, value);
-      high = std::max(high, value);
+      points.low = std::min(points.low, value);
+      points.high = std::max(points.high, value);
     }
     const std::string kind = server_title(servers.text(i, "device"), servers.text(i, "engine"));
-    data.print("{},{},{}\n", place_of(kinds, kind), measured, simulated);
+    data.print("{},{},{}\n", place_of(points.kinds, kind), measured, simulated);
   }
+}
+
+Figure server_figure(ResultDirectory& directory, const Pairs& what) {
+  OutputFile data(directory.file(fmt::format("figures/{}.csv", what.name)));
+  data.print("kind,measured_{0},simulated_{0}\n", what.column);
+  Points points;
+  for (const char* file : {"servers.csv", "frontier.csv"})
+    if (std::filesystem::exists(directory.file(file)))
+      add_points(Table::read(directory.file(file)), what, points, data);
   data.close();
-  if (high <= 0) low = 1, high = 100;  // every case failed; the rows say so
+  if (points.high <= 0) points.low = 1, points.high = 100;  // every case failed; the rows say so
   std::string plot =
       "plot '+' using 1:($1*0.9):($1*1.1) with filledcurves lc rgb \"#e4e4e4\" title \"within 10 %\", \\\n"
       "     x with lines lw 1.5 lc rgb \"#404040\" notitle";
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
+  for (std::size_t i = 0; i < points.kinds.size(); ++i) {
     const Look& look = looks[i % std::size(looks)];
     plot += fmt::format(
-        ", \\\n     \"tpot.csv\" using ($1 == {} ? $2 : NaN):3 skip 1 with points pt {} lc rgb \"{}\" lw 1.8 "
+        ", \\\n     \"{}.csv\" using ($1 == {} ? $2 : NaN):3 skip 1 with points pt {} lc rgb \"{}\" lw 1.8 "
         "ps 0.8 title {}",
-        i, look.shape, look.colour, gnuplot_text(kinds[i]));
+        what.name, i, look.shape, look.colour, gnuplot_text(points.kinds[i]));
   }
-  return {.name = "tpot",
+  return {.name = what.name,
           .height = 640,
-          .settings = fmt::format("low = {}\nhigh = {}\n", low / 1.2, high * 1.2),
-          .body = tpot + plot + "\n"};
+          .settings =
+              fmt::format("low = {}\nhigh = {}\nset xlabel \"Measured {}\"\nset ylabel \"Simulated {}\"\n",
+                          points.low / 1.2, points.high * 1.2, what.axis, what.axis),
+          .body = pairs + plot + "\n"};
 }
 
 // One line a kernel, one mark a machine; a bar where the error is accepted up to.
@@ -136,7 +154,7 @@ Figure kernels_figure(ResultDirectory& directory) {
 }  // namespace
 
 void draw_validation(ResultDirectory& directory, const std::vector<ReproducedRow>&) {
-  draw(directory, tpot_figure(directory));
+  for (const Pairs& what : pairs_of_servers) draw(directory, server_figure(directory, what));
   draw(directory, kernels_figure(directory));
 }
 

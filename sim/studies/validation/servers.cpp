@@ -1,0 +1,251 @@
+// Servers in closed loops beside their simulation, a row a cell: one model, GPU, engine, number format and
+// layout. With --reference every measured row, otherwise the shipped ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/app/evidence/measured_cells.h"
+#include "sim/app/output/output_file.h"
+#include "sim/studies/case_runner.h"
+#include "sim/studies/validation/measured.h"
+#include "sim/studies/validation/validation.h"
+
+namespace weir {
+namespace {
+
+struct MeanError {
+  double absolute = 0, squares = 0, signed_sum = 0, worst = 0;
+  int count = 0;
+
+  void add(double simulated, double measured) {
+    const double percent = 100 * (simulated / measured - 1);
+    absolute += std::abs(percent);
+    squares += percent * percent;
+    signed_sum += percent;
+    if (std::abs(percent) > std::abs(worst)) worst = percent;
+    ++count;
+  }
+  double mean() const { return absolute / count; }
+  double bias() const { return signed_sum / count; }
+  std::string note(bool sample) const {
+    std::string text = fmt::format("worst {:+.1f} %", worst);
+    if (!sample || count < 2) return text;
+    const double variance = (squares - absolute * absolute / count) / (count - 1);
+    return text + fmt::format("; a sample: standard error {:.1f} %", std::sqrt(std::max(0.0, variance) / count));
+  }
+};
+
+// What is compared of a server.
+struct ServerFigure {
+  const char *id, *of;
+  double (*measured)(const MeasuredServer&);
+  double (*simulated)(const MeasuredServer&, const CaseResult&);
+  bool (*judged)(const MeasuredServer&);
+};
+
+// Output tokens a second of a closed loop whose requests take these means, by Little's law.
+double throughput(const MeasuredServer& s, double ttft_ms, double tpot_ms) {
+  const double output = (1 + s.load.shortest) / 2 * static_cast<double>(s.output_tokens);
+  return 1e3 * static_cast<double>(s.concurrency) * output / (ttft_ms + (output - 1) * tpot_ms);
+}
+
+constexpr ServerFigure server_figures[] = {
+    {"tpot", "mean TPOT", [](const MeasuredServer& s) { return s.tpot_ms; },
+     [](const MeasuredServer&, const CaseResult& r) { return r.tpot_mean_ms; },
+     [](const MeasuredServer&) { return true; }},
+    {"ttft", "mean TTFT", [](const MeasuredServer& s) { return s.ttft_ms; },
+     [](const MeasuredServer&, const CaseResult& r) { return r.ttft_mean_ms; },
+     [](const MeasuredServer& s) { return s.judges_ttft; }},
+    {"throughput", "output tokens/s (by Little's law)",
+     [](const MeasuredServer& s) { return throughput(s, s.ttft_ms, s.tpot_ms); },
+     [](const MeasuredServer& s, const CaseResult& r) { return throughput(s, r.ttft_mean_ms, r.tpot_mean_ms); },
+     [](const MeasuredServer& s) { return s.judges_ttft; }},
+};
+
+Json server_workload(const MeasuredServer& s) {
+  const auto lengths = [&](std::int64_t longest) -> Json {
+    return {{"min", static_cast<std::int64_t>(s.load.shortest * static_cast<double>(longest))},
+            {"max", longest}};
+  };
+  const std::int64_t warmup = s.load.warmup_rounds * s.concurrency;
+  return {{"requests",
+           {{"kind", "uniform"},
+            {"count", warmup + s.load.rounds * s.concurrency},
+            {"input", lengths(s.input_tokens)},
+            {"output", lengths(s.output_tokens)}}},
+          {"arrivals",
+           {{"kind", "closed_loop"},
+            {"concurrency", s.concurrency},
+            {"warmup_requests", warmup},
+            {"restart_after_warmup", warmup > 0}}}};
+}
+
+Json server_scenario(const MeasuredServer& s) {
+  Json kv_cache = Json::object();
+  // TensorRT-LLM's default kv_cache_free_gpu_memory_fraction.
+  if (s.engine == "trtllm") kv_cache["free_memory_fraction"] = 0.9;
+  const std::string number = s.number();
+  Json engine = s.engine_keys;
+  engine["kind"] = s.engine;
+  return {{"model", s.model},
+          // The KV cache of dense servers is not recorded. In the rows of 8-bit weights of the highest concurrency
+          // all requests were in flight together, by their TTFT, which takes 8 bits: 32 of 9,216 tokens of
+          // llama3.1-70b beside its weights on an H200, or 128 of 4,608 of qwen3-32b on two H100.
+          {"precision",
+           {{"weights", number}, {"activations", number}, {"kv_cache", number == "bf16" ? "bf16" : "fp8"}}},
+          {"cluster",
+           {{"nodes", Json::array({{{"devices", Json::array({{{"kind", s.device}, {"count", 8}}})},
+                                    {"interconnect", s.interconnect}}})}}},
+          {"serving",
+           {{"replicas", Json::array({{{"parallelism", {{"tensor", s.tensor}}},
+                                       {"batching",
+                                        {{"kind", s.load.batching},
+                                         {"max_batch_requests", s.load.max_batch_requests},
+                                         {"max_batch_tokens", s.load.max_batch_tokens}}},
+                                       {"kv_cache", kv_cache},
+                                       {"engine", engine}}})}}},
+          {"workload", server_workload(s)}};
+}
+
+// The simulated scenarios, a line a server, for whoever wants one of them again or fits what engines cost
+// (docs/calibration/engine_hosts.py).
+void write_scenarios(const std::filesystem::path& path, const std::vector<MeasuredServer>& servers,
+                     const std::vector<Case>& cases) {
+  OutputFile file(path);
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    const MeasuredServer& s = servers[i];
+    file.text(Json{{"group", s.group()},
+                   {"engine", s.engine},
+                   {"model", s.model},
+                   {"ttft_ms", s.ttft_ms},
+                   {"tpot_ms", s.tpot_ms},
+                   {"scenario", cases[i].scenario}}
+                  .dump() +
+              "\n");
+  }
+  file.close();
+}
+
+void write_points(const std::filesystem::path& path, const std::vector<MeasuredServer>& servers,
+                  const std::vector<CaseResult>& results) {
+  OutputFile points(path);
+  points.text("device,engine,model,weights,tensor,input_tokens,output_tokens,concurrency");
+  for (const char* what : {"ttft_ms", "tpot_ms", "output_throughput"})
+    points.print(",measured_{0},simulated_{0}", what);
+  points.text("\n");
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    const MeasuredServer& s = servers[i];
+    const CaseResult& r = results[i];
+    if (!r.error.empty()) continue;
+    points.print("{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.4f},{:.4f},{:.2f},{:.2f}\n", s.device, s.engine,
+                 s.model, s.weights, s.tensor, s.input_tokens, s.output_tokens, s.concurrency, s.ttft_ms,
+                 r.ttft_mean_ms, s.tpot_ms, r.tpot_mean_ms, throughput(s, s.ttft_ms, s.tpot_ms),
+                 throughput(s, r.ttft_mean_ms, r.tpot_mean_ms));
+  }
+  points.close();
+}
+
+using CellErrors = std::map<std::string, std::map<std::string, MeanError>>;  // by what is compared, by group
+
+// Written with every measured row, this is copied to sim/app/evidence/measured/cells.json.
+Json cells_of(const std::vector<MeasuredServer>& servers, const CellErrors& errors) {
+  std::map<std::string, MeasuredCell> cells;
+  const auto error = [&](const char* what, const std::string& group) {
+    const auto& of = errors.at(what);
+    return of.contains(group) ? std::optional(of.at(group).mean()) : std::nullopt;
+  };
+  for (const MeasuredServer& s : servers)
+    if (const auto found = errors.at("tpot").find(s.group()); found != errors.at("tpot").end())
+      cells[s.group()] = {.device = s.device,
+                          .engine = s.engine,
+                          .model = s.model,
+                          .weights = s.number(),
+                          .tensor = s.tensor,
+                          .points = found->second.count,
+                          .tpot_error_percent = found->second.mean(),
+                          .ttft_error_percent = error("ttft", s.group())};
+  std::vector<MeasuredCell> all;
+  for (const auto& [group, cell] : cells) all.push_back(cell);
+  return cells_json(all, "AIConfigurator, silicon_sample.csv; InferenceX (both Apache-2.0)");
+}
+
+ReproducedRow row_of(const std::string& set, const ServerFigure& what, const std::string& group,
+                     const MeanError& error, bool sample) {
+  ReproducedRow row;
+  row.id = fmt::format("{}_{}_{}", set, what.id, group);
+  row.metric = fmt::format("mean |error| of {}, %, of {} (bias {:+.1f} %)", what.of, error.count, error.bias());
+  row.simulated = error.mean();
+  row.note = error.note(sample);
+  return row;
+}
+
+// What the project promises of all measured dense servers (docs/accuracy.md).
+std::optional<double> bound(const std::string& set, const std::string& what, const std::string& group) {
+  if (set != "servers" || group != "all") return {};
+  if (what == "tpot") return 5;
+  if (what == "ttft") return 20;
+  return {};
+}
+
+struct Simulated {
+  std::vector<MeasuredServer> servers;
+  CellErrors errors;
+};
+
+Simulated simulate(const ReproduceOptions& options, const std::string& set, std::vector<MeasuredServer> servers,
+                   std::vector<ReproducedRow>& rows) {
+  std::vector<Case> cases;
+  for (const MeasuredServer& s : servers)
+    cases.push_back({fmt::format("{} {}+{} x{}", s.group(), s.input_tokens, s.output_tokens, s.concurrency),
+                     server_scenario(s)});
+  write_scenarios(options.files / (set + ".jsonl"), servers, cases);
+  const std::vector<CaseResult> results = run_cases(cases, options);
+  write_points(options.files / (set + ".csv"), servers, results);
+  CellErrors errors;
+  std::string failures;
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    if (!results[i].error.empty()) {
+      failures += results[i].error + "; ";
+      continue;
+    }
+    std::vector<std::string> groups = {"all", servers[i].group()};
+    if (options.reference && i % 2 == 1) groups.emplace_back("odd_rows");  // the even ones calibrate
+    for (const ServerFigure& what : server_figures)
+      if (what.judged(servers[i]))
+        for (const std::string& group : groups)
+          errors[what.id][group].add(what.simulated(servers[i], results[i]), what.measured(servers[i]));
+  }
+  for (const ServerFigure& what : server_figures)
+    for (const auto& [group, error] : errors[what.id]) {
+      rows.push_back(row_of(set, what, group, error, !options.reference));
+      if (options.reference) rows.back().accept_max = bound(set, what.id, group);
+      if (failures.empty()) continue;
+      rows.back().simulated = {};  // of the survivors alone it would be another figure
+      if (group == "all") rows.back().note += "; failed: " + failures;
+    }
+  return {std::move(servers), std::move(errors)};
+}
+
+}  // namespace
+
+void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) {
+  Simulated all = simulate(options, "servers",
+                           options.reference ? reference_servers(*options.reference) : shipped_servers(), rows);
+  if (options.reference) {
+    std::map<std::string, int> left_out;
+    Simulated more = simulate(options, "frontier", frontier_servers(*options.reference, left_out), rows);
+    for (const auto& [why, count] : left_out) {
+      ReproducedRow row;
+      row.id = "frontier_left_out_" + why;
+      row.metric = "rows that are not simulated";
+      row.simulated = count;
+      rows.push_back(row);
+    }
+    all.servers.insert(all.servers.end(), more.servers.begin(), more.servers.end());
+    for (auto& [what, groups] : more.errors) all.errors[what].merge(groups);
+  }
+  write_file(options.files / "cells.json", cells_of(all.servers, all.errors).dump(2) + "\n");
+}
+
+}  // namespace weir
