@@ -46,10 +46,10 @@ MeasuredLoad load_of(const FrontierRow& row) {
   if (row.is("engine", "trtllm")) {
     load.batching = "orca";
     load.max_batch_requests = 2048;  // its default
-    load.max_batch_tokens = row.text("model").starts_with("llama")
-                                ? 16384
-                                : std::max<std::int64_t>(
-                                      row.number("concurrency") + row.number("input_tokens") + 64, 8192);
+    load.max_batch_tokens =
+        row.text("model").starts_with("llama")
+            ? 16384
+            : std::max<std::int64_t>(row.number("concurrency") + row.number("input_tokens") + 64, 8192);
   }
   return load;
 }
@@ -75,21 +75,22 @@ std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& refere
       ++left_out[what];
       continue;
     }
-    servers.push_back({.device = row.text("system"),
-                       .engine = row.is("engine", "vllm") ? "vllm_v1" : row.text("engine"),
-                       .model = row.text("model"),
-                       .weights = number_of(row),
-                       .interconnect = row.text("system").starts_with("h") ? "nvlink4_switch" : "nvlink5_switch",
-                       .tensor = static_cast<int>(row.number("tp")),
-                       .engine_keys = engine_keys(row),
-                       .input_tokens = row.number("input_tokens"),
-                       .output_tokens = row.number("output_tokens"),
-                       .concurrency = row.number("concurrency"),
-                       .load = load_of(row),
-                       .ttft_ms = table.number(i, "ttft_ms"),
-                       .tpot_ms = table.number(i, "tpot_ms"),
-                       .judges_ttft = row.is("judge_ttft", "1"),
-                       .source = "InferenceX"});
+    servers.push_back(
+        {.device = row.text("system"),
+         .engine = row.is("engine", "vllm") ? "vllm_v1" : row.text("engine"),
+         .model = row.text("model"),
+         .weights = number_of(row),
+         .interconnect = row.text("system").starts_with("h") ? "nvlink4_switch" : "nvlink5_switch",
+         .tensor = static_cast<int>(row.number("tp")),
+         .engine_keys = engine_keys(row),
+         .input_tokens = row.number("input_tokens"),
+         .output_tokens = row.number("output_tokens"),
+         .concurrency = row.number("concurrency"),
+         .load = load_of(row),
+         .ttft_ms = table.number(i, "ttft_ms"),
+         .tpot_ms = table.number(i, "tpot_ms"),
+         .judges_ttft = row.is("judge_ttft", "1"),
+         .source = "InferenceX"});
   }
   return servers;
 }

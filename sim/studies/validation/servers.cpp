@@ -32,7 +32,8 @@ struct MeanError {
     std::string text = fmt::format("worst {:+.1f} %", worst);
     if (!sample || count < 2) return text;
     const double variance = (squares - absolute * absolute / count) / (count - 1);
-    return text + fmt::format("; a sample: standard error {:.1f} %", std::sqrt(std::max(0.0, variance) / count));
+    return text +
+           fmt::format("; a sample: standard error {:.1f} %", std::sqrt(std::max(0.0, variance) / count));
   }
 };
 
@@ -59,7 +60,9 @@ constexpr ServerFigure server_figures[] = {
      [](const MeasuredServer& s) { return s.judges_ttft; }},
     {"throughput", "output tokens/s (by Little's law)",
      [](const MeasuredServer& s) { return throughput(s, s.ttft_ms, s.tpot_ms); },
-     [](const MeasuredServer& s, const CaseResult& r) { return throughput(s, r.ttft_mean_ms, r.tpot_mean_ms); },
+     [](const MeasuredServer& s, const CaseResult& r) {
+       return throughput(s, r.ttft_mean_ms, r.tpot_mean_ms);
+     },
      [](const MeasuredServer& s) { return s.judges_ttft; }},
 };
 
@@ -89,9 +92,9 @@ Json server_scenario(const MeasuredServer& s) {
   Json engine = s.engine_keys;
   engine["kind"] = s.engine;
   return {{"model", s.model},
-          // The KV cache of dense servers is not recorded. In the rows of 8-bit weights of the highest concurrency
-          // all requests were in flight together, by their TTFT, which takes 8 bits: 32 of 9,216 tokens of
-          // llama3.1-70b beside its weights on an H200, or 128 of 4,608 of qwen3-32b on two H100.
+          // The KV cache of dense servers is not recorded. In the rows of 8-bit weights of the highest
+          // concurrency all requests were in flight together, by their TTFT, which takes 8 bits: 32 of 9,216
+          // tokens of llama3.1-70b beside its weights on an H200, or 128 of 4,608 of qwen3-32b on two H100.
           {"precision",
            {{"weights", number}, {"activations", number}, {"kv_cache", number == "bf16" ? "bf16" : "fp8"}}},
           {"cluster",
@@ -174,7 +177,8 @@ ReproducedRow row_of(const std::string& set, const ServerFigure& what, const std
                      const MeanError& error, bool sample) {
   ReproducedRow row;
   row.id = fmt::format("{}_{}_{}", set, what.id, group);
-  row.metric = fmt::format("mean |error| of {}, %, of {} (bias {:+.1f} %)", what.of, error.count, error.bias());
+  row.metric =
+      fmt::format("mean |error| of {}, %, of {} (bias {:+.1f} %)", what.of, error.count, error.bias());
   row.simulated = error.mean();
   row.note = error.note(sample);
   return row;
@@ -193,8 +197,8 @@ struct Simulated {
   CellErrors errors;
 };
 
-Simulated simulate(const ReproduceOptions& options, const std::string& set, std::vector<MeasuredServer> servers,
-                   std::vector<ReproducedRow>& rows) {
+Simulated simulate(const ReproduceOptions& options, const std::string& set,
+                   std::vector<MeasuredServer> servers, std::vector<ReproducedRow>& rows) {
   std::vector<Case> cases;
   for (const MeasuredServer& s : servers)
     cases.push_back({fmt::format("{} {}+{} x{}", s.group(), s.input_tokens, s.output_tokens, s.concurrency),
@@ -230,8 +234,9 @@ Simulated simulate(const ReproduceOptions& options, const std::string& set, std:
 }  // namespace
 
 void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) {
-  Simulated all = simulate(options, "servers",
-                           options.reference ? reference_servers(*options.reference) : shipped_servers(), rows);
+  Simulated all =
+      simulate(options, "servers",
+               options.reference ? reference_servers(*options.reference) : shipped_servers(), rows);
   if (options.reference) {
     std::map<std::string, int> left_out;
     Simulated more = simulate(options, "frontier", frontier_servers(*options.reference, left_out), rows);

@@ -17,8 +17,6 @@ namespace {
 constexpr const char* pairs = R"gp(set logscale xy 10
 set xrange [low:high]
 set yrange [low:high]
-set xtics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000)
-set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000)
 set size ratio -1
 set key top left reverse Left samplen 1
 set samples 200
@@ -83,6 +81,16 @@ void add_points(const Table& servers, const Pairs& what, Points& points, OutputF
   }
 }
 
+// At 1, 2 and 5 of each power of ten, or, where these would run into one another, at the powers alone.
+std::string ticks_between(double low, double high) {
+  std::string ticks;
+  for (double power = 1; power < high; power *= 10)
+    for (const double step : {1.0, 2.0, 5.0})
+      if (step == 1 || high < 200 * low)
+        ticks += fmt::format("{}{:.0f}", ticks.empty() ? "" : ", ", step * power);
+  return ticks;
+}
+
 Figure server_figure(ResultDirectory& directory, const Pairs& what) {
   OutputFile data(directory.file(fmt::format("figures/{}.csv", what.name)));
   data.print("kind,measured_{0},simulated_{0}\n", what.column);
@@ -102,12 +110,13 @@ Figure server_figure(ResultDirectory& directory, const Pairs& what) {
         "ps 0.8 title {}",
         what.name, i, look.shape, look.colour, gnuplot_text(points.kinds[i]));
   }
-  return {.name = what.name,
-          .height = 640,
-          .settings =
-              fmt::format("low = {}\nhigh = {}\nset xlabel \"Measured {}\"\nset ylabel \"Simulated {}\"\n",
-                          points.low / 1.2, points.high * 1.2, what.axis, what.axis),
-          .body = pairs + plot + "\n"};
+  return {
+      .name = what.name,
+      .height = 640,
+      .settings = fmt::format("low = {}\nhigh = {}\n", points.low / 1.2, points.high * 1.2) +
+                  fmt::format("set xlabel \"Measured {0}\"\nset ylabel \"Simulated {0}\"\n", what.axis) +
+                  fmt::format("set xtics ({0})\nset ytics ({0})\n", ticks_between(points.low, points.high)),
+      .body = pairs + plot + "\n"};
 }
 
 // One line a kernel, one mark a machine; a bar where the error is accepted up to.
