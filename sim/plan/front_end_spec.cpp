@@ -28,6 +28,11 @@ void read_front_end(Params& engine, ReplicaSpec& replica) {
                                        "scheduling does: whoever comes, or "
                                        "frees a place, is seen that much later."},
                                       {0, 16}, preset.scheduled_ahead_steps));
+  replica.recv_interval =
+      engine.integer({"scheduler_recv_interval",
+                      "Steps of decodes alone from one look at who has come to the next (SGLang's flag of "
+                      "this name); one with a prompt, or an idle engine, looks at once."},
+                     {1, 10'000}, 1);
 }
 
 }  // namespace weir

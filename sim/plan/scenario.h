@@ -89,7 +89,11 @@ struct ReplicaSpec {
   KvCacheSpec kv_cache;
   EngineOverhead engine;
   FrontEndSpec front_end;
-  int scheduled_ahead = 0;  // steps that are decided when one begins
+  int scheduled_ahead = 0;         // steps that are decided when one begins
+  std::int64_t recv_interval = 1;  // steps of decodes alone from one look at who has come to the next
+
+  // Whether a request that comes may be seen later than by the next decision.
+  bool sees_late() const { return scheduled_ahead > 0 || recv_interval > 1; }
   std::optional<std::int64_t> max_model_len;
 
   bool hands_over_layerwise() const {

@@ -59,6 +59,7 @@ Json random_front_end(unsigned seed, bool warm) {
     if (seed % 5 < 2) engine["front_end_requests_per_s"] = 7 + seed % 40;
     if (seed % 7 < 4) engine["front_end_tokens_per_s"] = 300 * (1 + seed % 11);
     if (seed % 4 != 0) engine["scheduled_ahead_steps"] = seed % 4;
+    if (seed % 5 > 2) engine["scheduler_recv_interval"] = 2 + seed % 12;
   }
   if (seed % 3 != 1) {
     Json& arrivals = scenario["workload"]["arrivals"];
@@ -156,6 +157,25 @@ TEST_CASE("scheduled ahead: who comes in the middle of a step waits for it and f
     const double longer = second(ahead).requests[1].scheduled.value() - 1 - wait;
     CHECK(longer / step == Approx(ahead).epsilon(0.02));
   }
+}
+
+TEST_CASE("recv interval: decodes go on for so many steps before who has come is seen", "[engine]") {
+  // The second comes while the first decodes alone: the prompt was the last step after which the engine
+  // looked.
+  const auto steps_waited = [](int interval, double arrives) {
+    Json scenario = of_fixed(2, 200, 300, {{"kind", "constant"}, {"rate_per_s", 1 / arrives}});
+    engine_of(scenario) = {{"kind", "ideal"}, {"scheduler_recv_interval", interval}};
+    const Outcome o = outcome_of(scenario);
+    const RequestRecord& first = o.requests[0];
+    REQUIRE(first.finished.value() > 1.1 * arrives);
+    const double step = (first.finished - first.first_token).value() / 299;
+    return (o.requests[1].scheduled - first.first_token).value() / step;
+  };
+  for (const double arrives : {0.4, 0.7, 1.0})
+    for (const int interval : {7, 30}) {
+      const double at_once = steps_waited(1, arrives), waited = steps_waited(interval, arrives);
+      CHECK(waited == Approx(interval * std::ceil((at_once - 0.5) / interval)).epsilon(0.01));
+    }
 }
 
 TEST_CASE("scheduled ahead: the place of one that ended is free a step later", "[engine]") {

@@ -56,10 +56,15 @@ bool Replica::enqueue_in_generation(std::int32_t request, Seconds now) {
   return accepted;
 }
 
-// The steps that are decided already have no place for it.
+// The first decision that sees who comes now. The steps that are decided already have no place for it.
+std::int64_t Replica::seen_by(std::int64_t steps_over) const {
+  const std::int64_t every = spec_->recv_interval, next = decisions_ + steps_over + 1;
+  return received_ + (next - received_ + every - 1) / every * every + spec_->scheduled_ahead;
+}
+
 void Replica::join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over) {
-  if (spec_->scheduled_ahead == 0 || running_.empty()) return waiting_.push_back(view, live);
-  overlooked_.push_back({view, live, decisions_ + steps_over + 1 + spec_->scheduled_ahead});
+  if (!spec_->sees_late() || running_.empty()) return waiting_.push_back(view, live);
+  overlooked_.push_back({view, live, seen_by(steps_over)});
 }
 
 // An engine with nothing under way sees all.
@@ -122,6 +127,7 @@ void Replica::find_left_blocks() {
 
 bool Replica::schedule(Seconds now, Iteration& iteration) {
   account(now);
+  if (running_.empty()) received_ = decisions_ + 1;
   catch_up(running_.empty());
   if (decide(now, iteration)) return true;
   if (overlooked_.empty() && leaving_.empty()) return false;
@@ -156,6 +162,7 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
   if (iteration.moves.empty() && cache_.overwritten() == overwritten)
     iteration.steps = std::min(batch_.valid.steps, placement_.steps);
   decisions_ += !iteration.members.empty();
+  if (iteration.shape.prefill_tokens > 0) received_ = decisions_ + 1;
   if (!overlooked_.empty())
     iteration.steps = std::min(iteration.steps, overlooked_.front().until - decisions_);
   if (!leaving_.empty()) iteration.steps = std::min(iteration.steps, leaving_.front().until - decisions_);

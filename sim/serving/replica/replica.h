@@ -102,6 +102,10 @@ class Replica {
   }
   std::int64_t outstanding_requests() const { return outstanding_requests_; }
   std::int64_t outstanding_tokens() const { return outstanding_tokens_; }
+  // Steps after the one under way that a run plays before a decision sees who has just come.
+  std::int64_t steps_unseen(std::int64_t steps_over) const {
+    return seen_by(steps_over) - (decisions_ + steps_over + 1);
+  }
   FrontEnd& front_end() { return front_end_; }
   const KvCache& cache() const { return cache_; }
   const ReplicaPlan& plan() const { return *plan_; }
@@ -128,6 +132,7 @@ class Replica {
     std::int64_t until;
   };
   void enqueue(std::int32_t request, std::int64_t computed, Seconds now, std::int64_t steps_over);
+  std::int64_t seen_by(std::int64_t steps_over) const;
   void join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over);
   void catch_up(bool with_all);
   bool decide(Seconds now, Iteration& iteration);
@@ -216,6 +221,7 @@ class Replica {
   std::deque<Overlooked> overlooked_;
   std::deque<Leaving> leaving_;
   std::int64_t decisions_ = 0;  // steps decided so far
+  std::int64_t received_ = 0;   // a decision that looks at who has come; others do so every recv_interval
   std::vector<Held> held_;
   std::int64_t swapped_ = 0;  // blocks in the host's swap space
   Batch batch_;

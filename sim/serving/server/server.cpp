@@ -131,11 +131,10 @@ void Server::submit_handover(std::int32_t request, int from_replica) {
 
 // A run goes on unless the arrival may end it, and until that is seen.
 void Server::wake_for_arrival() {
-  const int ahead = replica_->plan().spec.scheduled_ahead;
-  if (!in_run_ || (ahead == 0 && replica_->arrival_matters()))
+  if (!in_run_ || (!replica_->plan().spec.sees_late() && replica_->arrival_matters()))
     wake();
   else if (sleeping_ && replica_->arrival_matters())
-    cut_run(ahead);
+    cut_run(replica_->steps_unseen(steps_over()));
 }
 
 void Server::start_moves(const Iteration& iteration) {
@@ -288,7 +287,7 @@ void Server::serve_stage(std::size_t stage) {
 }
 
 std::int64_t Server::steps_over() const {
-  return in_run_ && replica_->plan().spec.scheduled_ahead > 0 ? run_.steps_by(now()) : 0;
+  return in_run_ && replica_->plan().spec.sees_late() ? run_.steps_by(now()) : 0;
 }
 
 std::int64_t Server::outstanding_tokens(Seconds at) const {

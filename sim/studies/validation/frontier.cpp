@@ -1,6 +1,6 @@
 // serving/frontier_servers.csv: InferenceX's and AIConfigurator's servers of large models and of Blackwell
-// GPUs, loaded and launched as their public scripts say (reference systems/servers.md; for llama3.1-70b on
-// B200 the scripts of InferenceX of 2025-10-29, benchmarks/70b_*_b200*.sh).
+// GPUs, loaded and launched as InferenceX's public scripts of the day did
+// (github.com/SemiAnalysisAI/InferenceX, benchmarks/), by model, GPU and engine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,45 +19,153 @@ struct FrontierRow {
   const std::string& text(const char* column) const { return table.text(i, column); }
   std::int64_t number(const char* column) const { return table.integer(i, column); }
   bool is(const char* column, const char* value) const { return text(column) == value; }
+  bool runs(const char* model, const char* system, const char* engine) const {
+    return text("model").starts_with(model) && text("system").starts_with(system) && is("engine", engine);
+  }
+  bool inferencex() const { return is("origin", "inferencex"); }
 };
+
+// How a server was launched.
+struct Launch {
+  Json precision, kv_cache = Json::object(), engine = Json::object();
+  std::int64_t requests = 0, tokens = 8192;  // that it may batch; 0: as many as are in flight
+  bool whole_prompts = false;
+  bool experts_apart = false;  // all of an expert lies on one GPU, whatever the row says
+};
+
+Json types(const std::string& number, const std::string& kv_cache) {
+  return {{"weights", number}, {"activations", number}, {"kv_cache", kv_cache}};
+}
+
+// Only experts are quantised, all else is in 16 bits.
+Json quantised_experts(const std::string& weights, const std::string& activations,
+                       const std::string& kv_cache) {
+  Json precision = types("bf16", kv_cache);
+  precision["expert_weights"] = weights;
+  precision["expert_activations"] = activations;
+  return precision;
+}
+
+// An all-reduce fused with the norm behind it (--enable-flashinfer-allreduce-fusion, fuse_allreduce_rms).
+const Json flashinfer = {{"collectives", "trtllm"}};
+
+// SGLang's --scheduler-recv-interval on B200.
+Json looks_seldom(const FrontierRow& row, bool fused) {
+  Json engine = fused ? flashinfer : Json::object();
+  engine["scheduler_recv_interval"] = row.number("concurrency") >= 16 ? 30 : 10;
+  return engine;
+}
+
+// max_num_tokens of the TensorRT-LLM scripts, which take prompts whole.
+Launch of_trtllm(const FrontierRow& row, Json precision, double free_memory) {
+  return {.precision = std::move(precision),
+          .kv_cache = {{"free_memory_fraction", free_memory}},
+          .requests = 2048,  // its default
+          .tokens = std::max<std::int64_t>(row.number("concurrency") + row.number("input_tokens") + 64, 8192),
+          .whole_prompts = true};
+}
+
+Launch of_sglang(Json precision, double memory, std::int64_t requests, std::int64_t chunk, Json engine) {
+  return {.precision = std::move(precision),
+          .kv_cache = {{"memory_fraction", memory}},
+          .engine = std::move(engine),
+          .requests = requests,
+          .tokens = chunk};
+}
+
+Launch launch_of_deepseek(const FrontierRow& row) {
+  if (row.is("engine", "trtllm")) return of_trtllm(row, types("fp8_block", "fp8"), 0.8);
+  if (row.is("system", "h200_sxm"))
+    return of_sglang(types("fp8_block", "bf16"), 0.82,
+                     row.number("output_tokens") == row.number("input_tokens") ? 512 : 256, 32768,
+                     Json::object());
+  if (row.is("gemm", "nvfp4")) {
+    Launch launch =
+        of_sglang(quantised_experts("fp4", "fp4", "fp8"), 0.85, 256, 16384, looks_seldom(row, true));
+    launch.experts_apart = row.text("measured") < "2026";
+    return launch;
+  }
+  if (row.is("tp", "4")) return of_sglang(types("fp8_block", "fp8"), 0.95, 32, 8192, looks_seldom(row, true));
+  return of_sglang(types("fp8_block", "fp8"), 0.82, 128, 32768, looks_seldom(row, true));
+}
+
+Launch launch_of_gpt_oss(const FrontierRow& row) {
+  const bool blackwell = row.text("system").starts_with("b");
+  Launch launch{
+      .precision = quantised_experts("mxfp4", blackwell ? "fp8" : "bf16", blackwell ? "fp8" : "bf16"),
+      .engine = {{"cuda_graph_max_rows", 2048}}};
+  if (!blackwell) return launch;
+  launch.requests = 512;
+  launch.engine.update(flashinfer);
+  return launch;
+}
+
+Launch launch_of_minimax(const FrontierRow& row) {
+  const bool blackwell = row.text("system").starts_with("b");
+  return {.precision = types("fp8_block", "bf16"),
+          .kv_cache = {{"memory_fraction", 0.95}},
+          .requests = 1024,  // vLLM's default on such GPUs
+          .tokens = blackwell ? 2 * row.number("input_tokens") : 8192,
+          .experts_apart = true};
+}
+
+// Graphs of decodes only, and of the all-reduce beyond vLLM's own (cudagraph_mode FULL_DECODE_ONLY).
+Launch launch_of_llama(const FrontierRow& row) {
+  if (row.is("engine", "trtllm")) {
+    Launch launch = of_trtllm(row, types("fp8", "fp8"), 0.9);
+    launch.tokens = 16384;
+    return launch;
+  }
+  Launch launch{.precision = types("fp4", "fp8"), .engine = flashinfer, .requests = 512};
+  launch.engine["cuda_graph_prompts"] = false;
+  return launch;
+}
+
+Launch launch_of_qwen(const FrontierRow& row) {
+  if (row.is("engine", "trtllm")) {  // AIConfigurator's, as its dense servers
+    Launch launch = of_trtllm(row, types(row.text("gemm"), "fp8"), 0.9);
+    launch.requests = 128;
+    launch.tokens = 128 + row.number("input_tokens");
+    return launch;
+  }
+  if (row.text("system").starts_with("h"))
+    return of_sglang(types("fp8_block", "bf16"), 0.88, 256, 8192, Json::object());
+  return of_sglang(types("fp8_block", "fp8"), 0.82, 128, 32768,
+                   row.inferencex() ? looks_seldom(row, row.is("tp", "8")) : Json::object());
+}
+
+std::optional<Launch> launch_of(const FrontierRow& row) {
+  const std::string& model = row.text("model");
+  if (model == "deepseek-r1") return launch_of_deepseek(row);
+  if (model == "gpt-oss-120b") return launch_of_gpt_oss(row);
+  if (model == "minimax-m2.5") return launch_of_minimax(row);
+  if (model == "llama3.1-70b") return launch_of_llama(row);
+  if (model.starts_with("qwen3")) return launch_of_qwen(row);
+  if (model == "kimi-k2.5")
+    return Launch{.precision = quantised_experts("int4", "bf16", "bf16"),
+                  .kv_cache = {{"memory_fraction", 0.95}},
+                  .engine = flashinfer};
+  return {};
+}
 
 // What Weir lacks to simulate it, as a word of a row's id; "" if nothing.
 std::string lacks(const FrontierRow& row) {
   if (!row.is("mode", "agg")) return "prefill_apart";
   const std::vector<std::string> known = architecture_names();
-  if (std::ranges::find(known, row.text("model")) == known.end()) return row.text("model");
-  if (!row.is("attention_dp", "1")) return "attention_data_parallel";
+  if (std::ranges::find(known, row.text("model")) == known.end() || !launch_of(row)) return row.text("model");
+  if (!row.is("attention_dp", "1") || !row.is("pp", "1")) return "attention_data_parallel";
   return "";
 }
 
-std::string number_of(const FrontierRow& row) {
-  return row.is("gemm", "nvfp4") ? "fp4" : row.text("gemm");
-}
-
-// Prompts and outputs are uniform from 0.8 of a row's lengths. Runs since 2026-01-21 warm up for two rounds.
-MeasuredLoad load_of(const FrontierRow& row) {
+// InferenceX: uniform from 0.8 of a row's lengths; two rounds of warm-up since 2026-01-21.
+MeasuredLoad load_of(const FrontierRow& row, const Launch& launch) {
   MeasuredLoad load;
-  load.batching = "chunked_prefill";
-  load.max_batch_requests = 512;
-  load.max_batch_tokens = 8192;
-  const bool inferencex = row.is("origin", "inferencex");
-  load.shortest = inferencex ? 0.8 : 1;
-  if (!inferencex || row.text("measured") >= "2026-01-21") load.warmup_rounds = 2;
-  if (row.is("engine", "trtllm")) {
-    load.batching = "orca";
-    load.max_batch_requests = 2048;  // its default
-    load.max_batch_tokens =
-        row.text("model").starts_with("llama")
-            ? 16384
-            : std::max<std::int64_t>(row.number("concurrency") + row.number("input_tokens") + 64, 8192);
-  }
+  load.shortest = row.inferencex() ? 0.8 : 1;
+  if (!row.inferencex() || row.text("measured") >= "2026-01-21") load.warmup_rounds = 2;
+  load.batching = launch.whole_prompts ? "orca" : "chunked_prefill";
+  load.max_batch_requests = launch.requests > 0 ? launch.requests : row.number("concurrency");
+  load.max_batch_tokens = launch.tokens;
   return load;
-}
-
-// vLLM on B200: FlashInfer's fused all-reduce, and graphs of decodes only (cudagraph_mode FULL_DECODE_ONLY).
-Json engine_keys(const FrontierRow& row) {
-  if (!row.is("engine", "vllm") || !row.is("system", "b200_sxm")) return Json::object();
-  return {{"collectives", "trtllm"}, {"cuda_graph_prompts", false}};
 }
 
 }  // namespace
@@ -75,18 +183,24 @@ std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& refere
       ++left_out[what];
       continue;
     }
+    const Launch launch = *launch_of(row);
+    const auto tensor = static_cast<int>(row.number("tp"));
     servers.push_back(
         {.device = row.text("system"),
          .engine = row.is("engine", "vllm") ? "vllm_v1" : row.text("engine"),
          .model = row.text("model"),
-         .weights = number_of(row),
+         .weights =
+             row.is("gemm", "nvfp4") && !row.text("model").starts_with("gpt") ? "fp4" : row.text("gemm"),
          .interconnect = row.text("system").starts_with("h") ? "nvlink4_switch" : "nvlink5_switch",
-         .tensor = static_cast<int>(row.number("tp")),
-         .engine_keys = engine_keys(row),
+         .tensor = tensor,
+         .expert = launch.experts_apart ? tensor : static_cast<int>(row.number("moe_ep")),
+         .precision = launch.precision,
+         .kv_cache = launch.kv_cache,
+         .engine_keys = launch.engine,
          .input_tokens = row.number("input_tokens"),
          .output_tokens = row.number("output_tokens"),
          .concurrency = row.number("concurrency"),
-         .load = load_of(row),
+         .load = load_of(row, launch),
          .ttft_ms = table.number(i, "ttft_ms"),
          .tpot_ms = table.number(i, "tpot_ms"),
          .judges_ttft = row.is("judge_ttft", "1"),

@@ -84,29 +84,35 @@ Json server_workload(const MeasuredServer& s) {
             {"restart_after_warmup", warmup > 0}}}};
 }
 
-Json server_scenario(const MeasuredServer& s) {
-  Json kv_cache = Json::object();
-  // TensorRT-LLM's default kv_cache_free_gpu_memory_fraction.
-  if (s.engine == "trtllm") kv_cache["free_memory_fraction"] = 0.9;
+// The KV cache of dense servers is not recorded. In the rows of 8-bit weights of the highest concurrency all
+// requests were in flight together, by their TTFT, which takes 8 bits: 32 of 9,216 tokens of llama3.1-70b
+// beside its weights on an H200, or 128 of 4,608 of qwen3-32b on two H100.
+Json precision_of(const MeasuredServer& s) {
+  if (!s.precision.is_null()) return s.precision;
   const std::string number = s.number();
+  return {{"weights", number}, {"activations", number}, {"kv_cache", number == "bf16" ? "bf16" : "fp8"}};
+}
+
+Json kv_cache_of(const MeasuredServer& s) {
+  if (!s.kv_cache.is_null()) return s.kv_cache;
+  // TensorRT-LLM's default kv_cache_free_gpu_memory_fraction.
+  return s.engine == "trtllm" ? Json{{"free_memory_fraction", 0.9}} : Json::object();
+}
+
+Json server_scenario(const MeasuredServer& s) {
   Json engine = s.engine_keys;
   engine["kind"] = s.engine;
+  const Json devices = Json::array({{{"kind", s.device}, {"count", 8}}});
   return {{"model", s.model},
-          // The KV cache of dense servers is not recorded. In the rows of 8-bit weights of the highest
-          // concurrency all requests were in flight together, by their TTFT, which takes 8 bits: 32 of 9,216
-          // tokens of llama3.1-70b beside its weights on an H200, or 128 of 4,608 of qwen3-32b on two H100.
-          {"precision",
-           {{"weights", number}, {"activations", number}, {"kv_cache", number == "bf16" ? "bf16" : "fp8"}}},
-          {"cluster",
-           {{"nodes", Json::array({{{"devices", Json::array({{{"kind", s.device}, {"count", 8}}})},
-                                    {"interconnect", s.interconnect}}})}}},
+          {"precision", precision_of(s)},
+          {"cluster", {{"nodes", Json::array({{{"devices", devices}, {"interconnect", s.interconnect}}})}}},
           {"serving",
-           {{"replicas", Json::array({{{"parallelism", {{"tensor", s.tensor}}},
+           {{"replicas", Json::array({{{"parallelism", {{"tensor", s.tensor}, {"expert", s.expert}}},
                                        {"batching",
                                         {{"kind", s.load.batching},
                                          {"max_batch_requests", s.load.max_batch_requests},
                                          {"max_batch_tokens", s.load.max_batch_tokens}}},
-                                       {"kv_cache", kv_cache},
+                                       {"kv_cache", kv_cache_of(s)},
                                        {"engine", engine}}})}}},
           {"workload", server_workload(s)}};
 }
