@@ -24,8 +24,8 @@ struct MeasuredServer {
   std::string device, engine, model, weights;  // in Weir's names
   std::string interconnect = "nvlink4_switch";
   int tensor = 1, expert = 1;
-  Json precision, kv_cache;           // as the scenario has them; null: what is known of the engine
-  Json engine_keys = Json::object();  // how it was launched, beside its engine's kind
+  Json precision = {}, kv_cache = {};  // as the scenario has them; null: what is known of the engine
+  Json engine_keys = Json::object();   // how it was launched, beside its engine's kind
   std::int64_t input_tokens = 0, output_tokens = 0, concurrency = 0;
   MeasuredLoad load;
   double ttft_ms = 0, tpot_ms = 0;  // means, as the client saw them
