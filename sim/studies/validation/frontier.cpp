@@ -150,11 +150,26 @@ std::optional<Launch> launch_of(const FrontierRow& row) {
 
 // What Weir lacks to simulate it, as a word of a row's id; "" if nothing.
 std::string lacks(const FrontierRow& row) {
-  if (!row.is("mode", "agg")) return "prefill_apart";
+  if (!row.is("mode", "agg"))
+    for (const char* column : {"prefill_attention_dp", "decode_attention_dp", "prefill_pp", "decode_pp"})
+      if (!row.is(column, "1")) return "attention_data_parallel_apart";
   const std::vector<std::string> known = architecture_names();
   if (std::ranges::find(known, row.text("model")) == known.end() || !launch_of(row)) return row.text("model");
-  if (!row.is("attention_dp", "1") || !row.is("pp", "1")) return "attention_data_parallel";
+  if (row.is("mode", "agg") && (!row.is("attention_dp", "1") || !row.is("pp", "1")))
+    return "attention_data_parallel";
   return "";
+}
+
+std::vector<MeasuredPool> pools_of(const FrontierRow& row) {
+  if (row.is("mode", "agg")) return {};
+  std::vector<MeasuredPool> pools;
+  for (const std::string role : {"prefill", "decode"}) {
+    const auto number = [&](const char* what) {
+      return static_cast<int>(row.number((role + "_" + what).c_str()));
+    };
+    pools.push_back({role, number("workers"), number("tp"), number("moe_ep")});
+  }
+  return pools;
 }
 
 // InferenceX: uniform from 0.8 of a row's lengths; two rounds of warm-up since 2026-01-21.
@@ -184,7 +199,12 @@ std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& refere
       continue;
     }
     const Launch launch = *launch_of(row);
-    const auto tensor = static_cast<int>(row.number("tp"));
+    std::vector<MeasuredPool> pools = pools_of(row);
+    const bool apart = !pools.empty();
+    const int tensor = apart ? pools.back().tensor : static_cast<int>(row.number("tp"));
+    const int expert = apart                  ? pools.back().expert
+                       : launch.experts_apart ? tensor
+                                              : static_cast<int>(row.number("moe_ep"));
     servers.push_back(
         {.device = row.text("system"),
          .engine = row.is("engine", "vllm") ? "vllm_v1" : row.text("engine"),
@@ -193,9 +213,10 @@ std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& refere
              row.is("gemm", "nvfp4") && !row.text("model").starts_with("gpt") ? "fp4" : row.text("gemm"),
          .interconnect = row.text("system").starts_with("h") ? "nvlink4_switch" : "nvlink5_switch",
          .tensor = tensor,
-         .expert = launch.experts_apart ? tensor : static_cast<int>(row.number("moe_ep")),
+         .expert = expert,
          .precision = launch.precision,
          .kv_cache = launch.kv_cache,
+         .pools = std::move(pools),
          .engine_keys = launch.engine,
          .input_tokens = row.number("input_tokens"),
          .output_tokens = row.number("output_tokens"),
@@ -204,6 +225,7 @@ std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& refere
          .ttft_ms = table.number(i, "ttft_ms"),
          .tpot_ms = table.number(i, "tpot_ms"),
          .judges_ttft = row.is("judge_ttft", "1"),
+         .judges_throughput = row.is("judge_ttft", "1") || apart,
          .source = "InferenceX"});
   }
   return servers;

@@ -19,17 +19,24 @@ struct MeasuredLoad {
   std::int64_t max_batch_requests = 0, max_batch_tokens = 0;
 };
 
+// Alike workers of a server whose prompts and tokens are computed apart.
+struct MeasuredPool {
+  std::string role;  // prefill, decode
+  int workers = 1, tensor = 1, expert = 1;
+};
+
 // A server measured in a closed loop.
 struct MeasuredServer {
   std::string device, engine, model, weights;  // in Weir's names
   std::string interconnect = "nvlink4_switch";
   int tensor = 1, expert = 1;
-  Json precision = {}, kv_cache = {};  // as the scenario has them; null: what is known of the engine
-  Json engine_keys = Json::object();   // how it was launched, beside its engine's kind
+  Json precision = {}, kv_cache = {};    // as the scenario has them; null: what is known of the engine
+  std::vector<MeasuredPool> pools = {};  // instead of one worker of `tensor` and `expert`
+  Json engine_keys = Json::object();     // how it was launched, beside its engine's kind
   std::int64_t input_tokens = 0, output_tokens = 0, concurrency = 0;
   MeasuredLoad load;
-  double ttft_ms = 0, tpot_ms = 0;  // means, as the client saw them
-  bool judges_ttft = true;          // false: not measured as the load above says
+  double ttft_ms = 0, tpot_ms = 0;                    // means, as the client saw them
+  bool judges_ttft = true, judges_throughput = true;  // false: not measured as the load above says
   std::string source;
 
   // The number format of its matrices, as a scenario names it: Qwen's own fp8 checkpoints are block-scaled

@@ -63,7 +63,7 @@ constexpr ServerFigure server_figures[] = {
      [](const MeasuredServer& s, const CaseResult& r) {
        return throughput(s, r.ttft_mean_ms, r.tpot_mean_ms);
      },
-     [](const MeasuredServer& s) { return s.judges_ttft; }},
+     [](const MeasuredServer& s) { return s.judges_throughput; }},
 };
 
 Json server_workload(const MeasuredServer& s) {
@@ -99,21 +99,38 @@ Json kv_cache_of(const MeasuredServer& s) {
   return s.engine == "trtllm" ? Json{{"free_memory_fraction", 0.9}} : Json::object();
 }
 
-Json server_scenario(const MeasuredServer& s) {
+Json replica_of(const MeasuredServer& s, const MeasuredPool& pool) {
   Json engine = s.engine_keys;
   engine["kind"] = s.engine;
-  const Json devices = Json::array({{{"kind", s.device}, {"count", 8}}});
+  Json replica = {{"parallelism", {{"tensor", pool.tensor}, {"expert", pool.expert}}},
+                  {"batching",
+                   {{"kind", s.load.batching},
+                    {"max_batch_requests", s.load.max_batch_requests},
+                    {"max_batch_tokens", s.load.max_batch_tokens}}},
+                  {"kv_cache", kv_cache_of(s)},
+                  {"engine", engine}};
+  if (!pool.role.empty()) replica.update({{"role", pool.role}, {"count", pool.workers}});
+  return replica;
+}
+
+// A worker a node, or all of them in one domain of 72 GPUs.
+Json nodes_of(const MeasuredServer& s) {
+  int nodes = s.pools.empty() ? 1 : 0;
+  for (const MeasuredPool& pool : s.pools) nodes += pool.workers;
+  const bool rack = s.device == "gb200";
+  const Json devices = Json::array({{{"kind", s.device}, {"count", rack ? 72 : 8}}});
+  return Json::array({{{"count", rack ? 1 : nodes}, {"devices", devices}, {"interconnect", s.interconnect}}});
+}
+
+Json server_scenario(const MeasuredServer& s) {
+  Json replicas = Json::array();
+  for (const MeasuredPool& pool : s.pools) replicas.push_back(replica_of(s, pool));
+  if (replicas.empty())
+    replicas.push_back(replica_of(s, {.role = "", .tensor = s.tensor, .expert = s.expert}));
   return {{"model", s.model},
           {"precision", precision_of(s)},
-          {"cluster", {{"nodes", Json::array({{{"devices", devices}, {"interconnect", s.interconnect}}})}}},
-          {"serving",
-           {{"replicas", Json::array({{{"parallelism", {{"tensor", s.tensor}, {"expert", s.expert}}},
-                                       {"batching",
-                                        {{"kind", s.load.batching},
-                                         {"max_batch_requests", s.load.max_batch_requests},
-                                         {"max_batch_tokens", s.load.max_batch_tokens}}},
-                                       {"kv_cache", kv_cache_of(s)},
-                                       {"engine", engine}}})}}},
+          {"cluster", {{"nodes", nodes_of(s)}}},
+          {"serving", {{"replicas", replicas}}},
           {"workload", server_workload(s)}};
 }
 
