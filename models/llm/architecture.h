@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/llm/attention_kind.h"
 #include "models/machine/data_type.h"
 #include "sim/core/params.h"
 
@@ -40,6 +41,7 @@ struct MixtureOfExperts {
 struct LayerKind {
   std::int64_t intermediate = 0;  // of the dense MLP; 0 in a mixture of experts
   MixtureOfExperts moe;
+  AttentionKind attention = {};
   bool operator==(const LayerKind&) const = default;
 };
 
@@ -47,15 +49,10 @@ struct Architecture {
   std::string name;
   std::vector<LayerKind> layers;  // from the first to the last
   std::int64_t hidden = 0;
-  std::int64_t query_heads = 0;
-  std::int64_t kv_heads = 0;  // = query_heads: MHA; 1: MQA; between: GQA
-  std::int64_t head_dim = 0;
   bool gated_mlp = true;  // SwiGLU and its kin: gate and up projections
   std::int64_t vocabulary = 0;
   bool tied_embeddings = false;
-  bool qkv_bias = false, o_bias = false, mlp_bias = false, lm_head_bias = false;
-  bool qk_norm = false;                // Qwen3: RMSNorm on each head of Q and K
-  std::int64_t rotary_dim = 0;         // of head_dim; 0: learned positions (OPT, GPT) or ALiBi
+  bool mlp_bias = false, lm_head_bias = false;
   std::int64_t learned_positions = 0;  // rows of a learned position table
   bool layer_norm = false;             // LayerNorm (scale and bias) instead of RMSNorm
   std::int64_t block_norms = 2;    // norms of the hidden state a block; 1 in some parallel blocks (Falcon-7B)
@@ -68,10 +65,11 @@ struct Architecture {
   // The most of any layer, and 0 of none.
   std::int64_t most(std::int64_t (*of)(const LayerKind&)) const;
   std::int64_t most_experts() const;
+  HeadCounts most_heads() const;           // of any layer, each by itself
   std::int64_t parameters() const;         // total, embeddings included, a tied one once
   std::int64_t active_parameters() const;  // a token's, for a mixture of experts
   std::int64_t norm_elements() const { return hidden * (layer_norm ? 2 : 1); }  // scales and biases of one
-  std::int64_t kv_elements_per_token() const { return 2 * layer_count() * kv_heads * head_dim; }
+  std::int64_t kv_elements_per_token() const;                                   // of all layers, one copy
 };
 
 std::vector<std::string> architecture_names();

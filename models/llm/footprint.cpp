@@ -10,14 +10,23 @@ double gemm_bytes(const Operator& op) {
   return stored_bytes(lowered(op, {})).value();
 }
 
+// A rank's share of a layer's attention: its heads, and all else that every rank has.
+HeadAttention on_rank(HeadAttention a, const Sharding& sharding) {
+  const HeadCounts heads = heads_of_rank(heads_of(a), sharding);
+  a.query_heads = heads.query;
+  a.kv_heads = heads.kv;
+  return a;
+}
+
+AttentionKind on_rank(const AttentionKind& kind, const Sharding& sharding) {
+  return std::visit([&](const auto& a) -> AttentionKind { return on_rank(a, sharding); }, kind);
+}
+
 // Norms and biases of a layer, on one rank. The biases of sums over the ranks (o_proj, down_proj) are on
 // every rank, as norms are.
 std::int64_t small_elements(const Architecture& m, const Sharding& sharding, const LayerKind& layer) {
-  const Heads heads = heads_of_rank(m, sharding);
   std::int64_t elements = m.block_norms * m.norm_elements();
-  if (m.qk_norm) elements += 2 * m.head_dim;
-  if (m.qkv_bias) elements += (heads.query + 2 * heads.kv) * m.head_dim;
-  if (m.o_bias) elements += m.hidden;
+  elements += small_parameters(on_rank(layer.attention, sharding), m.hidden);
   if (m.mlp_bias && layer.moe.experts == 0)
     elements += layer.intermediate / sharding.tensor * (m.gated_mlp ? 2 : 1) + m.hidden;
   return elements;
@@ -50,23 +59,21 @@ Bytes weight_bytes(const Architecture& model, const Precision& precision, const 
 
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
                          int stage) {
-  const std::int64_t heads = heads_of_rank(model, sharding).kv;
-  const std::int64_t elements = 2 * stage_layers(model, sharding, stage) * heads * model.head_dim;
+  std::int64_t elements = 0;
+  for (const LayerKind& layer : layers_of_stage(model, sharding, stage))
+    elements += kv_elements(on_rank(layer.attention, sharding));
   return Bytes(static_cast<double>(elements) * bytes_per_element(precision.kv_cache));
 }
 
 Flops flops_per_token(const Architecture& model, std::int64_t context) {
-  const double width = static_cast<double>(model.query_heads * model.head_dim);
-  const double projections = static_cast<double>(model.hidden) *
-                             (2 * width + 2. * static_cast<double>(model.kv_heads * model.head_dim));
-  const double attention = 2 * width * static_cast<double>(context);  // multiply-adds of Q K^T, then of A V
   double sum = static_cast<double>(model.vocabulary * model.hidden);
-  for (const auto& [intermediate, moe] : model.layers) {
+  for (const auto& [intermediate, moe, attention] : model.layers) {
     const std::int64_t mlp = moe.experts > 0
                                  ? moe.experts + (moe.shared_gate ? 1 : 0) +
                                        3 * (moe.active * moe.intermediate + moe.shared_intermediate)
                                  : intermediate * (model.gated_mlp ? 3 : 2);
-    sum += projections + static_cast<double>(model.hidden * mlp) + attention;
+    sum += projection_work(attention, model.hidden) + static_cast<double>(model.hidden * mlp) +
+           attending_work(attention, context);
   }
   return Flops(2 * sum);
 }

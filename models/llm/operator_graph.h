@@ -81,11 +81,8 @@ struct Sharding {
   bool pad_heads = false;                    // heads that cannot be dealt out evenly are padded
 };
 
-struct Heads {
-  std::int64_t query, kv;
-};
-// Heads of one rank; padded ones count, as every rank computes them.
-Heads heads_of_rank(const Architecture& model, const Sharding& sharding);
+// A rank's of these of the model; padded ones count, as every rank computes them.
+HeadCounts heads_of_rank(HeadCounts all, const Sharding& sharding);
 
 // Operators that run so many times, one after the other: each time its sources start when all sinks of the
 // time before have ended. Edges are data flow, residual included; vertices are numbered in a topological

@@ -79,7 +79,7 @@ std::vector<Entry> models() {
                              static_cast<double>(m.active_parameters()) / 1e9,
                              m.most([](const LayerKind& layer) { return layer.moe.active; }), experts);
     summary += fmt::format(", {} layers of {}, {} query and {} KV heads", m.layer_count(), m.hidden,
-                           m.query_heads, m.kv_heads);
+                           m.most_heads().query, m.most_heads().kv);
     entries.push_back({"model", name, summary});
   }
   for (const auto& [name, summary] : net_summaries()) entries.push_back({"net", name, summary});

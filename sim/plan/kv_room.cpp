@@ -160,12 +160,12 @@ void fit_kv_cache(const Scenario& s, ReplicaPlan& replica, const std::string& po
   KvPools& of = replica.kv_pools = pools_of(replica.rank, room->blocks / pools, room->own);
   replica.kv_blocks = std::accumulate(of.blocks.begin(), of.blocks.end(), std::int64_t{0});
   replica.swap_blocks = room->swap;
-  const std::int64_t heads = heads_of_rank(s.model, replica.spec.parallelism).query;
+  const HeadCounts heads = heads_of_rank(s.model.most_heads(), replica.spec.parallelism);
   replica.mha = {};
   const Memory& memory = replica.rank.kv_memory();
   if (memory.banks > 0) replica.mha.page = memory.page_elements, replica.mha.banks = memory.banks;
-  replica.mha.heads = heads;
-  replica.mha.embedding = heads * s.model.head_dim;
+  replica.mha.heads = heads.query;
+  replica.mha.embedding = heads.query * heads.dim;
   check_longest(replica, pointer, reading);
 }
 

@@ -61,7 +61,7 @@ TEST_CASE(
     const auto looked_up = (m.tied_embeddings ? 0 : m.vocabulary) + m.learned_positions;
     const double n = static_cast<double>(m.active_parameters() - looked_up * m.hidden);
     for (const std::int64_t context : {0, 1, 2048, 131072}) {
-      const auto attention = 4 * m.layer_count() * m.query_heads * m.head_dim * context;
+      const auto attention = 4 * m.layer_count() * heads_of(m).query_heads * heads_of(m).head_dim * context;
       CHECK(flops_per_token(m, context).value() ==
             Approx(2 * n + static_cast<double>(attention)).epsilon(1e-3));
     }

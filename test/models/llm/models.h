@@ -29,9 +29,10 @@ inline Architecture random_model(std::mt19937& random) {
   m.name = "random";
   const std::int64_t layers = up_to(9);
   m.hidden = 8 * up_to(20);
-  m.kv_heads = up_to(6);
-  m.query_heads = m.kv_heads * up_to(6);
-  m.head_dim = 2 * up_to(8);
+  HeadAttention heads;
+  heads.kv_heads = up_to(6);
+  heads.query_heads = heads.kv_heads * up_to(6);
+  heads.head_dim = 2 * up_to(8);
   LayerKind layer{.intermediate = 12 * up_to(20), .moe = {}};
   m.gated_mlp = coin();
   const LayerKind dense = layer;
@@ -41,19 +42,20 @@ inline Architecture random_model(std::mt19937& random) {
   for (std::int64_t i = 1; i <= layers; ++i) m.layers.push_back(i % period == 0 ? layer : dense);
   m.vocabulary = up_to(5000);
   m.tied_embeddings = coin();
-  m.qkv_bias = coin();
-  m.o_bias = coin();
+  heads.qkv_bias = coin();
+  heads.o_bias = coin();
   m.mlp_bias = coin();
   m.lm_head_bias = coin();
-  m.qk_norm = coin();
+  heads.qk_norm = coin() ? QkNorm::each_head : QkNorm::none;
   if (coin())
-    m.rotary_dim = m.head_dim;
+    heads.rotary_dim = heads.head_dim;
   else
     m.learned_positions = up_to(100);
   m.layer_norm = coin();
   m.parallel_block = coin();
   m.block_norms = m.parallel_block ? up_to(2) : 2;
   m.positions = 100;
+  for (LayerKind& each : m.layers) each.attention = heads;
   return m;
 }
 
@@ -79,9 +81,14 @@ inline std::string to_string(const Sharding& s) {
          std::to_string(s.expert);
 }
 
+// Of models whose layers are alike in it.
+inline const HeadAttention& heads_of(const Architecture& m) {
+  return std::get<HeadAttention>(m.layers.front().attention);
+}
+
 // How many ranks hold the same KV head.
 inline std::int64_t kv_copies(const Architecture& m, const Sharding& s) {
-  return m.kv_heads < s.tensor ? s.tensor / m.kv_heads : 1;
+  return heads_of(m).kv_heads < s.tensor ? s.tensor / heads_of(m).kv_heads : 1;
 }
 
 }  // namespace weir

@@ -75,10 +75,11 @@ TEST_CASE("stage: the GEMMs of all ranks and stages are the model's flops, plus 
           flops += s.tensor * static_cast<double>(each.times) * gemm_flops(each.operators);
       }
       std::int64_t repeated = (padded_vocabulary(m, s) - m.vocabulary) * m.hidden;
-      for (const auto& [_, moe] : m.layers) {
+      for (const auto& [_, moe, attention] : m.layers) {
         const std::int64_t router =
             moe.experts == 0 ? 0 : m.hidden * (moe.experts + (moe.shared_gate ? 1 : 0));
-        repeated += (s.tensor - 1) * router + (kv_copies(m, s) - 1) * 2 * m.kv_heads * m.head_dim * m.hidden;
+        repeated += (s.tensor - 1) * router +
+                    (kv_copies(m, s) - 1) * 2 * heads_of(m).kv_heads * heads_of(m).head_dim * m.hidden;
       }
       INFO(m.name << ", " << to_string(s));
       CHECK(flops ==
@@ -92,8 +93,8 @@ TEST_CASE("stage: the attention heads of all ranks are the model's") {
       const StageGraph graph = build_stage(m, {}, s, 0);
       const auto& attention = std::get<Attention>(find(part(graph, "block"), "attention").kernel);
       INFO(m.name << ", " << to_string(s));
-      CHECK(attention.query_heads * s.tensor == m.query_heads);
-      CHECK(attention.kv_heads * s.tensor == m.kv_heads * kv_copies(m, s));
+      CHECK(attention.query_heads * s.tensor == heads_of(m).query_heads);
+      CHECK(attention.kv_heads * s.tensor == heads_of(m).kv_heads * kv_copies(m, s));
       CHECK(attention.query_heads % attention.kv_heads == 0);
       const double one_token =
           4. * static_cast<double>(m.layer_count() * attention.query_heads * attention.head_dim);
