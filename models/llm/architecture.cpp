@@ -21,7 +21,11 @@ std::int64_t mlp_parameters(const Architecture& m, const LayerKind& layer, std::
     return m.hidden * (up + layer.intermediate) + (m.mlp_bias ? up + m.hidden : 0);
   }
   const std::int64_t router = m.hidden * (layer.moe.experts + (layer.moe.shared_gate ? 1 : 0));
-  return router + 3 * m.hidden * (experts * layer.moe.intermediate + layer.moe.shared_intermediate);
+  const std::int64_t biases = layer.moe.bias ? experts * (2 * layer.moe.intermediate + m.hidden) : 0;
+  const std::int64_t of_router =
+      (layer.moe.bias ? layer.moe.experts : 0) + (layer.moe.routing_bias ? layer.moe.experts : 0);
+  return router + of_router + biases +
+         3 * m.hidden * (experts * layer.moe.intermediate + layer.moe.shared_intermediate);
 }
 
 std::int64_t parameters_with(const Architecture& m, std::int64_t MixtureOfExperts::*experts) {
@@ -62,6 +66,17 @@ Precision Precision::from(Params& params) {
        "write."},
       {"auto", "fp32", "bf16", "fp16", "fp8", "int8"}, "auto");
   if (between != "auto") p.between = type_named(between);
+  const auto of_experts = [&](Key key, std::vector<std::string> known) -> std::optional<DataType> {
+    known.insert(known.begin(), "auto");
+    const std::string type = params.choice(key, known, "auto");
+    return type == "auto" ? std::nullopt : std::optional(type_named(type));
+  };
+  p.expert_weights = of_experts(
+      {"expert_weights",
+       "Type of the routed experts' weights; auto: as weights. gpt-oss has mxfp4 experts in a bf16 model."},
+      all);
+  p.expert_activations = of_experts(
+      {"expert_activations", "Type in which routed experts multiply; auto: as activations."}, multiplied);
   return p;
 }
 

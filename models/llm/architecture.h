@@ -17,6 +17,8 @@ struct Precision {  // of one scenario
   DataType activations = DataType::bf16;  // decides the tensor-core peak
   DataType kv_cache = DataType::bf16;
   std::optional<DataType> between = {};  // hidden() where a scenario says it
+  std::optional<DataType> expert_weights = {},
+                          expert_activations = {};  // of routed experts, where they differ
   static Precision from(Params& params);
 
   // The type between the GEMMs: of hidden states, residuals, attention's arithmetic, all-reduce payloads.
@@ -31,9 +33,11 @@ struct Precision {  // of one scenario
 struct MixtureOfExperts {
   std::int64_t experts = 0;              // 0: a dense MLP
   std::int64_t active = 0;               // experts a token is routed to (top-k)
-  std::int64_t intermediate = 0;         // width of one expert, which is gated and has no bias
+  std::int64_t intermediate = 0;         // width of one expert, which is gated
   std::int64_t shared_intermediate = 0;  // width of the shared expert, 0 if none
   bool shared_gate = false;              // Qwen2-MoE: a learned sigmoid weighs the shared expert
+  bool routing_bias = false;             // DeepSeek-V3: one an expert, which balances loads
+  bool bias = false;                     // gpt-oss: router and experts have biases
   bool operator==(const MixtureOfExperts&) const = default;
 };
 

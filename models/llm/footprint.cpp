@@ -10,26 +10,31 @@ double gemm_bytes(const Operator& op) {
   return stored_bytes(lowered(op, {})).value();
 }
 
-// A rank's share of a layer's attention: its heads, and all else that every rank has.
-HeadAttention on_rank(HeadAttention a, const Sharding& sharding) {
-  const HeadCounts heads = heads_of_rank(heads_of(a), sharding);
-  a.query_heads = heads.query;
-  a.kv_heads = heads.kv;
-  return a;
-}
-
-AttentionKind on_rank(const AttentionKind& kind, const Sharding& sharding) {
-  return std::visit([&](const auto& a) -> AttentionKind { return on_rank(a, sharding); }, kind);
-}
-
 // Norms and biases of a layer, on one rank. The biases of sums over the ranks (o_proj, down_proj) are on
 // every rank, as norms are.
 std::int64_t small_elements(const Architecture& m, const Sharding& sharding, const LayerKind& layer) {
   std::int64_t elements = m.block_norms * m.norm_elements();
-  elements += small_parameters(on_rank(layer.attention, sharding), m.hidden);
+  elements += small_parameters(of_rank(layer.attention, sharding), m.hidden);
   if (m.mlp_bias && layer.moe.experts == 0)
     elements += layer.intermediate / sharding.tensor * (m.gated_mlp ? 2 : 1) + m.hidden;
+  const MixtureOfExperts& moe = layer.moe;
+  if (moe.routing_bias) elements += moe.experts;
+  if (moe.bias)
+    elements += moe.experts + moe.experts / sharding.expert *
+                                  (2 * moe.intermediate * sharding.expert / sharding.tensor + m.hidden);
   return elements;
+}
+
+Kept kept_by_rank(const Architecture& model, const Sharding& sharding, int stage) {
+  Kept sum;
+  for (const LayerKind& layer : layers_of_stage(model, sharding, stage)) {
+    const Kept one = kept(of_rank(layer.attention, sharding));
+    sum.token += one.token;
+    sum.request += one.request;
+    sum.token_bytes += one.token_bytes;
+    sum.request_bytes += one.request_bytes;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -59,10 +64,16 @@ Bytes weight_bytes(const Architecture& model, const Precision& precision, const 
 
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
                          int stage) {
-  std::int64_t elements = 0;
-  for (const LayerKind& layer : layers_of_stage(model, sharding, stage))
-    elements += kv_elements(on_rank(layer.attention, sharding));
-  return Bytes(static_cast<double>(elements) * bytes_per_element(precision.kv_cache));
+  const Kept all = kept_by_rank(model, sharding, stage);
+  return Bytes(static_cast<double>(all.token) * bytes_per_element(precision.kv_cache) +
+               static_cast<double>(all.token_bytes));
+}
+
+Bytes kv_bytes_per_request(const Architecture& model, const Precision& precision, const Sharding& sharding,
+                           int stage) {
+  const Kept all = kept_by_rank(model, sharding, stage);
+  return Bytes(static_cast<double>(all.request) * bytes_per_element(precision.kv_cache) +
+               static_cast<double>(all.request_bytes));
 }
 
 Flops flops_per_token(const Architecture& model, std::int64_t context) {

@@ -33,6 +33,15 @@ void check_heads(const HeadAttention& a, std::int64_t tensor, Problems& problems
         fmt::format("tensor {} is no multiple of the {} KV heads, which it replicates", tensor, a.kv_heads));
 }
 
+void check_heads(const LatentAttention& a, std::int64_t tensor, Problems& problems) {
+  problems.uneven("attention heads", a.heads, tensor, "tensor ranks");
+}
+
+void check_heads(const LinearAttention& a, std::int64_t tensor, Problems& problems) {
+  problems.uneven("key heads of linear attention", a.key_heads, tensor, "tensor ranks");
+  problems.uneven("value heads of linear attention", a.value_heads, tensor, "tensor ranks");
+}
+
 void check_mlp(const LayerKind& layer, const Sharding& s, Problems& problems) {
   const MixtureOfExperts& moe = layer.moe;
   if (moe.experts == 0)
@@ -46,6 +55,20 @@ void check_mlp(const LayerKind& layer, const Sharding& s, Problems& problems) {
   else
     problems.uneven("intermediate size of an expert", moe.intermediate, s.tensor / s.expert,
                     "ranks of an expert group");
+}
+
+void cut(HeadAttention& a, std::int64_t tensor) {
+  a.query_heads = (a.query_heads + tensor - 1) / tensor;
+  a.kv_heads = (a.kv_heads + tensor - 1) / tensor;
+}
+
+void cut(LatentAttention& a, std::int64_t tensor) {
+  a.heads = (a.heads + tensor - 1) / tensor;
+}
+
+void cut(LinearAttention& a, std::int64_t tensor) {
+  a.key_heads = (a.key_heads + tensor - 1) / tensor;
+  a.value_heads = (a.value_heads + tensor - 1) / tensor;
 }
 
 }  // namespace
@@ -72,6 +95,12 @@ std::vector<std::string> sharding_problems(const Architecture& model, const Shar
 HeadCounts heads_of_rank(HeadCounts all, const Sharding& sharding) {
   const auto most = [&](std::int64_t heads) { return (heads + sharding.tensor - 1) / sharding.tensor; };
   return {most(all.query), most(all.kv), all.dim};
+}
+
+AttentionKind of_rank(const AttentionKind& kind, const Sharding& sharding) {
+  AttentionKind share = kind;
+  std::visit([&](auto& a) { cut(a, sharding.tensor); }, share);
+  return share;
 }
 
 // vLLM's get_pp_indices: what is left over goes one layer each to the stages before the last one, which has

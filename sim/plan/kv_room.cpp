@@ -38,6 +38,14 @@ Bytes room_elsewhere(const Rank& rank, std::int64_t layers, Bytes weights) {
   return (rank.placement->spreads_layers() ? used : 1) * (rank.kv_memory().capacity - weights);
 }
 
+// States of linear attention and what lies in sliding windows are set aside for as many requests as may run
+// at once, as SGLang does (mamba_cache); vLLM takes blocks for them as requests come. Windows of prompts that
+// are being computed, which hold a step's tokens more, are left out.
+Bytes kept_by_requests(const Scenario& s, const ReplicaSpec& spec, int stage) {
+  return static_cast<double>(spec.batching->max_batch_requests()) *
+         kv_bytes_per_request(s.model, s.precision, spec.parallelism, stage);
+}
+
 bool one_host_pool(const Rank& rank) {
   return rank.spare_channel() >= 0 && (rank.placed_channels() == 1 || rank.placement->spreads_layers());
 }
@@ -101,9 +109,12 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
                          : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
                                                       : cache.memory_fraction * memory - weights - reserve;
     const bool elsewhere = replica.rank.keeps_kv_elsewhere() && beside > Bytes(0);
+    const Bytes states = kept_by_requests(s, spec, stage);
     const Bytes bytes =
-        elsewhere ? room_elsewhere(replica.rank, stage_layers(s.model, cut, stage), in_host) : beside;
+        (elsewhere ? room_elsewhere(replica.rank, stage_layers(s.model, cut, stage), in_host) : beside) -
+        states;
     const auto whole_blocks = [&](Bytes b) {
+      if (block == Bytes(0)) return endless;  // its layers keep nothing of a token
       return static_cast<std::int64_t>(std::floor(std::max(0.0, b / block)));
     };
     const std::int64_t fits = whole_blocks(bytes);
@@ -115,8 +126,11 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
                             room.blocks, block.value() / 1048576., stage, s.model.name, fits)
               : fmt::format(
                     "{} does not fit on {}: stage {} has {} of weights a device and {} of activations and "
-                    "runtime, {} of {} may be used",
+                    "runtime{}, {} of {} may be used",
                     s.model.name, device.kind, stage, gib(weights), gib(reserve),
+                    states > Bytes(0) ? fmt::format(", and {} of states and windows of {} requests",
+                                                    gib(states), spec.batching->max_batch_requests())
+                                      : "",
                     gib(cache.memory_fraction * memory), gib(memory)));
       return {};
     }
