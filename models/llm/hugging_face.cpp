@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <initializer_list>
 #include <set>
 
-namespace weir {
-namespace {
+#include "models/llm/config_reader.h"
 
-// Bounds far above any model, low enough that a parameter count stays within 64 bits.
-constexpr std::int64_t max_layers = 1 << 12, max_experts = 1 << 10, max_heads = 1 << 12;
-constexpr std::int64_t max_head_dim = 1 << 14, max_width = 1 << 18;
-constexpr std::int64_t max_intermediate = 1 << 20, max_vocabulary = 1 << 24,
-                       max_positions = std::int64_t{1} << 32;
+namespace weir {
 
 // These files write null for "not given".
 std::int64_t given(Params& p, const char* key, std::int64_t max, std::int64_t fallback) {
@@ -24,17 +18,13 @@ bool given(Params& p, const char* key, bool fallback) {
   return p.has(key) ? p.flag({key, ""}) : fallback;
 }
 
-// The first of the names that is there; their families do not agree on one.
 std::int64_t needed(Params& p, std::initializer_list<const char*> names, std::int64_t max) {
   for (const char* name : names)
     if (p.has(name)) return p.integer({name, ""}, {1, max});
   return p.integer({*names.begin(), ""}, {1, max});
 }
 
-// What its families fill: `heads` are those of every layer that is given no attention of its own.
-struct Draft : Architecture {
-  HeadAttention heads;
-};
+namespace {
 
 void read_sizes(Params& p, Draft& m) {
   m.layers.resize(static_cast<std::size_t>(needed(p, {"num_hidden_layers", "n_layer"}, max_layers)));
@@ -53,11 +43,13 @@ void set_dense(Draft& m, std::int64_t intermediate) {
   for (LayerKind& layer : m.layers) layer.intermediate = intermediate;
 }
 
+}  // namespace
+
 void read_positions(Params& p, Draft& m) {
   m.positions = needed(p, {"max_position_embeddings", "n_positions"}, max_positions);
 }
 
-void use_rotary(Params& p, Draft& m, const char* key, double fallback = 1) {
+void use_rotary(Params& p, Draft& m, const char* key, double fallback) {
   const double part = p.has(key) ? p.number({key, ""}, fraction) : fallback;
   m.heads.rotary_dim = static_cast<std::int64_t>(part * static_cast<double>(m.heads.head_dim));
 }
@@ -74,34 +66,12 @@ void llama(Params& p, Draft& m) {
   use_rotary(p, m, "partial_rotary_factor");
 }
 
-void gemma(Params& p, Draft& m) {
-  if (!p.has("head_dim")) m.heads.head_dim = 256;  // GemmaConfig's default, whatever hidden_size is
-  llama(p, m);
-}
-
-void qwen2(Params& p, Draft& m) {
-  llama(p, m);
-  m.heads.qkv_bias = true;  // in the model's code, not in its file
-  m.heads.o_bias = false;
-}
-
-void qwen3(Params& p, Draft& m) {
-  llama(p, m);
-  m.heads.qk_norm = QkNorm::each_head;
-}
-
 MixtureOfExperts read_experts(Params& p, const char* experts, const char* intermediate) {
   MixtureOfExperts moe;
   moe.experts = needed(p, {experts}, max_experts);
   moe.active = needed(p, {"num_experts_per_tok"}, moe.experts);
   moe.intermediate = needed(p, {intermediate}, max_intermediate);
   return moe;
-}
-
-void mixtral(Params& p, Draft& m) {
-  llama(p, m);
-  const MixtureOfExperts moe = read_experts(p, "num_local_experts", "intermediate_size");
-  for (LayerKind& layer : m.layers) layer.intermediate = 0, layer.moe = moe;
 }
 
 // Transformers' Qwen2MoeDecoderLayer: experts in every decoder_sparse_step-th layer, but in none of
@@ -119,6 +89,30 @@ void use_qwen_experts(Params& p, Draft& m, const MixtureOfExperts& moe) {
   for (std::size_t i = 0; i < m.layers.size(); ++i)
     if ((static_cast<std::int64_t>(i) + 1) % step == 0 && !dense.contains(static_cast<double>(i)))
       m.layers[i].intermediate = 0, m.layers[i].moe = moe;
+}
+
+namespace {
+
+void gemma(Params& p, Draft& m) {
+  if (!p.has("head_dim")) m.heads.head_dim = 256;  // GemmaConfig's default, whatever hidden_size is
+  llama(p, m);
+}
+
+void qwen2(Params& p, Draft& m) {
+  llama(p, m);
+  m.heads.qkv_bias = true;  // in the model's code, not in its file
+  m.heads.o_bias = false;
+}
+
+void qwen3(Params& p, Draft& m) {
+  llama(p, m);
+  m.heads.qk_norm = QkNorm::each_head;
+}
+
+void mixtral(Params& p, Draft& m) {
+  llama(p, m);
+  const MixtureOfExperts moe = read_experts(p, "num_local_experts", "intermediate_size");
+  for (LayerKind& layer : m.layers) layer.intermediate = 0, layer.moe = moe;
 }
 
 void qwen2_moe(Params& p, Draft& m) {
@@ -207,11 +201,19 @@ struct Family {
   void (*read)(Params&, Draft&);
 };
 const std::vector<Family> families = {
+    {"deepseek_v2", false, false, deepseek},
+    {"deepseek_v3", false, false, deepseek},
+    {"deepseek_v32", false, false, deepseek},
     {"falcon", true, false, falcon},
     {"gemma", true, false, gemma},
+    {"glm_moe_dsa", false, false, deepseek},
     {"gpt2", true, false, gpt2},
     {"gpt_neox", false, false, gpt_neox},
+    {"gpt_oss", false, false, gpt_oss},
+    {"kimi_k2", false, false, deepseek},
     {"llama", false, false, llama},
+    {"llama4_text", false, false, llama4},
+    {"minimax_m2", false, false, minimax_m2},
     {"mistral", false, true, llama},
     {"mixtral", false, true, mixtral},
     {"opt", true, false, opt},
@@ -221,7 +223,9 @@ const std::vector<Family> families = {
     {"qwen2", false, false, qwen2},
     {"qwen2_moe", false, false, qwen2_moe},
     {"qwen3", false, false, qwen3},
+    {"qwen3_5_moe_text", false, false, qwen3_5_moe},
     {"qwen3_moe", false, false, qwen3_moe},
+    {"qwen3_next", false, false, qwen3_5_moe},
 };
 
 void read_family(Params& p, Params& outermost, Draft& m) {
@@ -241,7 +245,9 @@ void read_family(Params& p, Params& outermost, Draft& m) {
             "its sliding window of {} tokens is not modelled: attention and KV cache hold the whole context",
             window));
     }
-    if (m.heads.query_heads % m.heads.kv_heads != 0)
+    give_layers_their_attention(p, m);
+    refuse_unknown_layers(p, wanted);
+    if (!m.latent && m.heads.query_heads % m.heads.kv_heads != 0)
       p.fail("num_key_value_heads", fmt::format("{} KV heads do not divide {} attention heads",
                                                 m.heads.kv_heads, m.heads.query_heads));
   }
@@ -266,7 +272,6 @@ Architecture read_architecture(const Json& config, Reading& reading, std::string
     read_family(outermost, outermost, m);
   }
   close(outermost);
-  for (LayerKind& layer : m.layers) layer.attention = m.heads;
   return m;
 }
 
