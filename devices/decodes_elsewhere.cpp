@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "devices/kernel_shapes.h"
+
 namespace weir {
 
 DecodesElsewhere::DecodesElsewhere(std::shared_ptr<const Device> device, DeviceSpec spec,
@@ -35,11 +37,13 @@ KernelCost DecodesElsewhere::elsewhere(const KernelWork& work, int unit, std::sp
 // The units at banks and ranks multiply 16-bit elements, and what the host's processor would do with others
 // is not modelled.
 std::string DecodesElsewhere::cannot_run(std::span<const KernelWork> all) const {
+  const std::string& memory = attending_memory().name;
+  if (const std::string why = attends_otherwise(memory, all); !why.empty()) return why;
   for (const KernelWork& work : all)
     if (const auto* heads = work.as<Attention>();
         heads && heads->part == Attention::Part::decodes && !sixteen_bits(heads->kv_cache))
-      return fmt::format("{} attends to decodes' KV cache in bf16 and fp16 alone, not in {}",
-                         attending_memory().name, to_string(heads->kv_cache));
+      return fmt::format("{} attends to decodes' KV cache in bf16 and fp16 alone, not in {}", memory,
+                         to_string(heads->kv_cache));
   return device_->cannot_run(all);
 }
 

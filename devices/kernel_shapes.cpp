@@ -31,14 +31,18 @@ GemmShape gemm_shape(const Gemm& gemm, double rows) {
           .out = static_cast<double>(gemm.out),
           .weight_bytes = bytes_per_element(gemm.weights),
           .activation_bytes = bytes_per_element(gemm.activations),
-          .output_bytes = bytes_per_element(gemm.outputs)};
+          .output_bytes = bytes_per_element(gemm.outputs),
+          .matrices = static_cast<double>(gemm.matrices)};
 }
 
 AttentionShape attention_shape(const Attention& attention) {
   return {.query_heads = static_cast<double>(attention.query_heads),
           .kv_heads = static_cast<double>(attention.kv_heads),
           .head_dim = static_cast<double>(attention.head_dim),
-          .kv_bytes = bytes_per_element(attention.kv_cache)};
+          .kv_bytes = bytes_per_element(attention.kv_cache),
+          .met = static_cast<double>(attention.head_dim + values_met(attention)),
+          .read = static_cast<double>(attention.head_dim + values_read(attention)),
+          .window = static_cast<double>(attention.window)};
 }
 
 ExpertShape expert_shape(const GroupedGemm& experts) {
@@ -115,6 +119,19 @@ KernelCost with_attention_energy(const DeviceSpec& device, KernelCost cost) {
 const Attention* whole_attention(const KernelWork& work) {
   const auto* attention = work.as<Attention>();
   return attention && attention->part == Attention::Part::whole && work.share == 1 ? attention : nullptr;
+}
+
+std::string attends_otherwise(const std::string& who, std::span<const KernelWork> all) {
+  for (const KernelWork& work : all) {
+    const auto* attention = work.as<Attention>();
+    if (!attention || is_plain(*attention)) continue;
+    return fmt::format("{} attends to all tokens' keys and values alone, not {} ({})", who,
+                       attention->keys == Attention::Keys::cached  ? "in sliding windows"
+                       : attention->keys == Attention::Keys::index ? "to those that an indexer chooses"
+                                                                   : "to latents (MLA)",
+                       work.name);
+  }
+  return "";
 }
 
 std::string lacks_a_peak(const DeviceSpec& device, std::span<const KernelWork> all) {

@@ -39,6 +39,9 @@ const Gemm* matrix_of(const KernelWork& work);
 // Null of other kernels, of parts of attention, and of a share of one.
 const Attention* whole_attention(const KernelWork& work);
 
+// Why hardware that is made for plain heads (is_plain) cannot attend as these do, or "".
+std::string attends_otherwise(const std::string& who, std::span<const KernelWork> all);
+
 // Device::cannot_run, of a device that runs matrices of every type that it has a peak of.
 std::string lacks_a_peak(const DeviceSpec& device, std::span<const KernelWork> all);
 

@@ -34,7 +34,7 @@ class GpuPim final : public DecodesElsewhere {
   std::string cannot_run(std::span<const KernelWork> all) const override {
     for (const KernelWork& work : all) {
       const auto* heads = work.as<Attention>();
-      if (!pim_.banks || !heads || heads->part != Attention::Part::decodes) continue;
+      if (!pim_.banks || !heads || heads->part != Attention::Part::decodes || !is_plain(*heads)) continue;
       const std::string why = pim_.banks->cannot_play(request(pim_.banks->memory(), 8192, heads->head_dim));
       if (!why.empty()) return spec().kind + ": " + why;
     }

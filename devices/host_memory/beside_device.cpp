@@ -28,7 +28,7 @@ class BesideDevice final : public DecodesElsewhere {
   std::string cannot_run(std::span<const KernelWork> all) const override {
     for (const KernelWork& work : all) {
       const auto* heads = work.as<Attention>();
-      if (!heads || heads->part != Attention::Part::decodes) continue;
+      if (!heads || heads->part != Attention::Part::decodes || !is_plain(*heads)) continue;
       try {
         memory_.head(group_of(*heads), heads->head_dim);
       } catch (const std::invalid_argument& error) {

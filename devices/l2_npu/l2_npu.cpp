@@ -85,7 +85,8 @@ std::string L2Npu::cannot_run(std::span<const KernelWork> all) const {
         heads && spec_.peak(heads->activations) <= FlopsPerSecond(0))
       return fmt::format("{} cannot calculate in {}, precision/hidden, in which its attention works",
                          spec_.kind, to_string(heads->activations));
-  return lacks_a_peak(spec_, all);
+  const std::string why = attends_otherwise(spec_.kind, all);
+  return why.empty() ? lacks_a_peak(spec_, all) : why;
 }
 
 // One KV head on the device: its K and V lie one after another. Several: they are read in strides (PRESERVE,

@@ -213,6 +213,7 @@ std::string Npu::cannot_attend(const Attention& op) const {
 }
 
 std::string Npu::cannot_run(std::span<const KernelWork> all) const {
+  if (const std::string why = attends_otherwise(spec_.kind, all); !why.empty()) return why;
   for (const KernelWork& work : all) {
     const Gemm* matrix = matrix_of(work);
     if (matrix && !(sixteen_bits(matrix->activations) && sixteen_bits(matrix->weights)))

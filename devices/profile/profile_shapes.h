@@ -45,7 +45,7 @@ struct ExpertTimes {
 std::vector<ExpertTimes> read_expert_blocks(const std::filesystem::path& file,
                                             std::vector<Problem>& problems);
 
-// Checks the file as the others are, and counts its rows: no kernel of a model here is latent attention.
+// Checks the file as the others are, and counts its rows: each is several kernels of a model here.
 std::size_t check_latent_attention(const std::filesystem::path& file, std::vector<Problem>& problems);
 
 // Values over two axes and a third one, all in logarithms: linear between knots. Beyond the outer ones of the

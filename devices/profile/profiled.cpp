@@ -312,7 +312,9 @@ std::shared_ptr<const Device> make_profiled(std::shared_ptr<const Device> analyt
     params.note("profile",
                 fmt::format("was measured on {}, not on {}", shortened(tables->source->gpu, 40), kind));
   if (tables->latent_attention_rows > 0)
-    params.note("profile", "mla.csv is not used: no operator of a model is latent attention");
+    params.note("profile",
+                "mla.csv is not used: its rows are whole layers' attention with projections, which no single "
+                "operator is");
   return std::make_shared<Profiled>(std::move(analytic), folder, std::move(tables));
 }
 

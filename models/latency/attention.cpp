@@ -11,12 +11,36 @@ constexpr std::int64_t for_ever = std::int64_t{1} << 40;
 // Time of a pair of a query and a key over that of its products: exponents, whatever the head's size, come on
 // top.
 double with_exponents(const PrefillEfficiency& p, const AttentionShape& s) {
-  return 1 + p.softmax_elements / s.head_dim;
+  return 1 + p.softmax_elements / s.width();
 }
 
 // A tile's query rows and one key, on one of the multiprocessors at its peak.
 double seconds_per_tile(const PrefillEfficiency& p, const Roof& roof, const AttentionShape& s) {
-  return 4 * (s.head_dim + p.softmax_elements) * p.tile_rows * roof.multiprocessors / roof.peak.value();
+  return 4 * (s.width() + p.softmax_elements) * p.tile_rows * roof.multiprocessors / roof.peak.value();
+}
+
+// What is left of decodes' contexts in the window. Where some are shorter than it and others longer, they
+// cost as if all were as long as their mean: more than they do.
+BatchShape in_window(BatchShape batch, const AttentionShape& s) {
+  if (s.window == 0) return batch;
+  const auto window = static_cast<std::int64_t>(s.window);
+  batch.decode_context_sum = std::min(batch.decode_context_sum, batch.decodes * window);
+  batch.decode_context_max = std::min(batch.decode_context_max, window);
+  return batch;
+}
+
+// Pairs of a chunk's queries with keys before it and with its own.
+struct Pairs {
+  double before, own;
+  double itself;  // half of each query's pair with its own key, which the squares above leave out
+};
+// The first tokens of a chunk still see some of what is before it, the last ones not all of the chunk.
+Pairs pairs_of(const AttentionShape& s, double chunk, double context) {
+  if (s.window == 0 || chunk + context <= s.window) return {chunk * context, chunk * chunk / 2, chunk / 2};
+  const double within = std::min(chunk, s.window), filling = std::clamp(s.window - context, 0., chunk);
+  const double own = within * within / 2 + (chunk - within) * s.window;
+  const double all = filling * context + filling * filling / 2 + (chunk - filling) * s.window;
+  return {std::max(0., all - own), own, filling / 2};
 }
 
 // A batch of decodes as a straight line in the context they attend to.
@@ -117,14 +141,17 @@ PrefillWork prefill_work(const PrefillEfficiency& p, const Roof& roof, const Att
     const double c = static_cast<double>(chunk.tokens), k = static_cast<double>(chunk.context);
     const double tiles = std::ceil(c * pack / p.tile_rows);
     const double rows = tiles * p.tile_rows / pack + p.padding_tokens;
-    const double seconds = pair * (rows * k / p.context + (c * c / 2 + p.tile_tokens * rows) / p.causal);
+    const auto [before, own, itself] = pairs_of(s, c, k);
+    const double most = s.window > 0 ? s.window : k + c, seen = std::min(k, most),
+                 longest = std::min(c, most);
+    const double seconds = pair * (rows * (before / c) / p.context + (own + p.tile_tokens * rows) / p.causal);
     work.seconds += seconds;
     work.waved = std::max(work.waved, in_whole_waves(seconds, tiles * heads, roof));
-    work.longest = std::max(work.longest, tile * (k / p.context + (c + p.tile_tokens) / p.causal));
+    work.longest = std::max(work.longest, tile * (seen / p.context + (longest + p.tile_tokens) / p.causal));
     work.tiles += tiles * heads;
     work.query_rows += c * s.query_heads;
-    work.flops += s.flops_per_pair() * c * (k + (c + 1) / 2);
-    work.tokens += c + k;
+    work.flops += s.flops_per_pair() * (before + own + itself);
+    work.tokens += c + seen;
   }
   return work;
 }
@@ -206,19 +233,22 @@ KernelCost in_waves(const AttentionEfficiency& e, const Roof& roof, Bytes l2, co
 
 KernelCost attention_cost(const AttentionEfficiency& e, const Roof& roof, Bytes l2,
                           const AttentionShape& shape, const BatchShape& batch) {
-  if (batch.prefill.empty()) return batch.decodes > 0 ? decodes(e, roof, shape, batch) : KernelCost{};
+  const BatchShape seen = in_window(batch, shape);
+  if (batch.prefill.empty()) return batch.decodes > 0 ? decodes(e, roof, shape, seen) : KernelCost{};
   if (batch.decodes == 0) return prefills(e, roof, shape, batch);
-  if (e.grid == AttentionGrid::waves) return in_waves(e, roof, l2, shape, batch);
+  if (e.grid == AttentionGrid::waves) return in_waves(e, roof, l2, shape, seen);
   KernelCost cost = prefills(e, roof, shape, batch);
-  const KernelCost more = decodes(e, roof, shape, batch);
+  const KernelCost more = decodes(e, roof, shape, seen);
   cost.time += more.time;
   if (e.grid == AttentionGrid::persistent) cost.time -= std::min(e.prefill.launch, e.decode.launch);
   add_counts(cost, more);
   return cost;
 }
 
-AffineKernelCost decode_attention_cost(const AttentionEfficiency& e, const Roof& roof,
-                                       const AttentionShape& s, const BatchShape& batch) {
+namespace {
+
+AffineKernelCost growing_decodes(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s,
+                                 const BatchShape& batch) {
   const DecodeLine line = decode_line(e, roof, s, batch);
   AffineKernelCost affine;
   affine.first = decodes(e, roof, s, batch);
@@ -233,6 +263,21 @@ AffineKernelCost decode_attention_cost(const AttentionEfficiency& e, const Roof&
     affine.steps = std::min(affine.steps, steps_within(above_traffic / line.slope()));
   else
     affine.slope.time = Seconds(line.slope());
+  return affine;
+}
+
+}  // namespace
+
+AffineKernelCost decode_attention_cost(const AttentionEfficiency& e, const Roof& roof,
+                                       const AttentionShape& s, const BatchShape& batch) {
+  AffineKernelCost affine = growing_decodes(e, roof, s, in_window(batch, s));
+  if (s.window == 0) return affine;
+  const double mean_left = s.window - mean_context(batch);
+  const double longest_left = s.window - static_cast<double>(batch.decode_context_max);
+  if (mean_left <= 0) return {affine.first, {}, for_ever};
+  // Once the longest has reached the window, the mean alone grows.
+  if (longest_left <= 0) affine.slope.time = (1 - e.decode.skew) * affine.slope.time;
+  affine.steps = std::min(affine.steps, steps_within(longest_left > 0 ? longest_left : mean_left));
   return affine;
 }
 

@@ -12,9 +12,14 @@ namespace weir {
 struct AttentionShape {
   double query_heads = 0, kv_heads = 0, head_dim = 0;
   double kv_bytes = 2;  // an element of the KV cache
+  // Elements of a key and a value that a query multiplies with, and that are read of a token and KV head; 0:
+  // two heads' width, as where nothing is latent.
+  double met = 0, read = 0;
+  double window = 0;  // a token attends to so many at most; 0: to all
 
-  double flops_per_pair() const { return 4 * query_heads * head_dim; }  // of one query and one key token
-  double bytes_per_token() const { return 2 * kv_heads * head_dim * kv_bytes; }
+  double width() const { return met > 0 ? met / 2 : head_dim; }        // mean of a key and a value
+  double flops_per_pair() const { return 4 * query_heads * width(); }  // of one query and one key token
+  double bytes_per_token() const { return kv_heads * (read > 0 ? read : 2 * head_dim) * kv_bytes; }
 };
 
 // How a kernel spreads its query tiles over the SMs.

@@ -42,12 +42,14 @@ double GemmEfficiency::factor(double rows) const {
 KernelCost gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape& s) {
   return implicit_gemm_cost(
       e, roof, s,
-      Bytes(s.in * s.out * s.weight_bytes + s.rows * (s.in * s.activation_bytes + s.out * s.output_bytes)));
+      Bytes(s.matrices *
+            (s.in * s.out * s.weight_bytes + s.rows * (s.in * s.activation_bytes + s.out * s.output_bytes))));
 }
 
 KernelCost implicit_gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape& s, Bytes moved) {
-  const double flops = 2 * s.rows * s.in * s.out;
-  return roofline(e, roof, {flops, flops + tail(e, roof, s.in), moved.value(), s.rows, s.rows * s.in});
+  const double flops = 2 * s.matrices * s.rows * s.in * s.out;
+  return roofline(e, roof,
+                  {flops, flops + tail(e, roof, s.in), moved.value(), s.rows, s.matrices * s.rows * s.in});
 }
 
 double expected_active_experts(const ExpertShape& experts, double tokens) {

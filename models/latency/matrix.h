@@ -35,6 +35,7 @@ struct GemmEfficiency {
 struct GemmShape {
   double rows = 0, in = 0, out = 0;
   double weight_bytes = 2, activation_bytes = 2, output_bytes = 2;  // an element
+  double matrices = 1;  // so many alike, each with rows of its own
 };
 
 KernelCost gemm_cost(const GemmEfficiency& efficiency, const Roof& roof, const GemmShape& shape);

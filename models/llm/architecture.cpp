@@ -15,22 +15,17 @@ DataType type_named(const std::string& name) {
   return data_type_named(name).value_or(DataType::bf16);  // the problem was reported
 }
 
-std::int64_t attention_parameters(const Architecture& m) {
-  const std::int64_t qkv = (m.query_heads + 2 * m.kv_heads) * m.head_dim;
-  std::int64_t total = m.hidden * qkv + m.query_heads * m.head_dim * m.hidden;
-  if (m.qkv_bias) total += qkv;
-  if (m.o_bias) total += m.hidden;
-  if (m.qk_norm) total += 2 * m.head_dim;
-  return total;
-}
-
 std::int64_t mlp_parameters(const Architecture& m, const LayerKind& layer, std::int64_t experts) {
   if (layer.moe.experts == 0) {
     const std::int64_t up = layer.intermediate * (m.gated_mlp ? 2 : 1);
     return m.hidden * (up + layer.intermediate) + (m.mlp_bias ? up + m.hidden : 0);
   }
   const std::int64_t router = m.hidden * (layer.moe.experts + (layer.moe.shared_gate ? 1 : 0));
-  return router + 3 * m.hidden * (experts * layer.moe.intermediate + layer.moe.shared_intermediate);
+  const std::int64_t biases = layer.moe.bias ? experts * (2 * layer.moe.intermediate + m.hidden) : 0;
+  const std::int64_t of_router =
+      (layer.moe.bias ? layer.moe.experts : 0) + (layer.moe.routing_bias ? layer.moe.experts : 0);
+  return router + of_router + biases +
+         3 * m.hidden * (experts * layer.moe.intermediate + layer.moe.shared_intermediate);
 }
 
 std::int64_t parameters_with(const Architecture& m, std::int64_t MixtureOfExperts::*experts) {
@@ -38,7 +33,7 @@ std::int64_t parameters_with(const Architecture& m, std::int64_t MixtureOfExpert
       (m.vocabulary * (m.tied_embeddings ? 1 : 2) + m.learned_positions) * m.hidden;
   std::int64_t sum = embeddings + m.norm_elements() + (m.lm_head_bias ? m.vocabulary : 0);
   for (const LayerKind& layer : m.layers)
-    sum += attention_parameters(m) + mlp_parameters(m, layer, layer.moe.*experts) +
+    sum += attention_parameters(layer.attention, m.hidden) + mlp_parameters(m, layer, layer.moe.*experts) +
            m.block_norms * m.norm_elements();
   return sum;
 }
@@ -71,6 +66,17 @@ Precision Precision::from(Params& params) {
        "write."},
       {"auto", "fp32", "bf16", "fp16", "fp8", "int8"}, "auto");
   if (between != "auto") p.between = type_named(between);
+  const auto of_experts = [&](Key key, std::vector<std::string> known) -> std::optional<DataType> {
+    known.insert(known.begin(), "auto");
+    const std::string type = params.choice(key, known, "auto");
+    return type == "auto" ? std::nullopt : std::optional(type_named(type));
+  };
+  p.expert_weights = of_experts(
+      {"expert_weights",
+       "Type of the routed experts' weights; auto: as weights. gpt-oss has mxfp4 experts in a bf16 model."},
+      all);
+  p.expert_activations = of_experts(
+      {"expert_activations", "Type in which routed experts multiply; auto: as activations."}, multiplied);
   return p;
 }
 
@@ -107,6 +113,21 @@ std::int64_t Architecture::most(std::int64_t (*of)(const LayerKind&)) const {
 
 std::int64_t Architecture::most_experts() const {
   return most([](const LayerKind& layer) { return layer.moe.experts; });
+}
+
+HeadCounts Architecture::most_heads() const {
+  HeadCounts most;
+  for (const LayerKind& layer : layers) {
+    const HeadCounts heads = heads_of(layer.attention);
+    most = {std::max(most.query, heads.query), std::max(most.kv, heads.kv), std::max(most.dim, heads.dim)};
+  }
+  return most;
+}
+
+std::int64_t Architecture::kv_elements_per_token() const {
+  std::int64_t sum = 0;
+  for (const LayerKind& layer : layers) sum += kv_elements(layer.attention);
+  return sum;
 }
 
 std::int64_t Architecture::parameters() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/llm/attention_kind.h"
 #include "models/machine/data_type.h"
 #include "sim/core/params.h"
 
@@ -16,6 +17,8 @@ struct Precision {  // of one scenario
   DataType activations = DataType::bf16;  // decides the tensor-core peak
   DataType kv_cache = DataType::bf16;
   std::optional<DataType> between = {};  // hidden() where a scenario says it
+  std::optional<DataType> expert_weights = {},
+                          expert_activations = {};  // of routed experts, where they differ
   static Precision from(Params& params);
 
   // The type between the GEMMs: of hidden states, residuals, attention's arithmetic, all-reduce payloads.
@@ -30,9 +33,11 @@ struct Precision {  // of one scenario
 struct MixtureOfExperts {
   std::int64_t experts = 0;              // 0: a dense MLP
   std::int64_t active = 0;               // experts a token is routed to (top-k)
-  std::int64_t intermediate = 0;         // width of one expert, which is gated and has no bias
+  std::int64_t intermediate = 0;         // width of one expert, which is gated
   std::int64_t shared_intermediate = 0;  // width of the shared expert, 0 if none
   bool shared_gate = false;              // Qwen2-MoE: a learned sigmoid weighs the shared expert
+  bool routing_bias = false;             // DeepSeek-V3: one an expert, which balances loads
+  bool bias = false;                     // gpt-oss: router and experts have biases
   bool operator==(const MixtureOfExperts&) const = default;
 };
 
@@ -40,6 +45,7 @@ struct MixtureOfExperts {
 struct LayerKind {
   std::int64_t intermediate = 0;  // of the dense MLP; 0 in a mixture of experts
   MixtureOfExperts moe;
+  AttentionKind attention = {};
   bool operator==(const LayerKind&) const = default;
 };
 
@@ -47,15 +53,10 @@ struct Architecture {
   std::string name;
   std::vector<LayerKind> layers;  // from the first to the last
   std::int64_t hidden = 0;
-  std::int64_t query_heads = 0;
-  std::int64_t kv_heads = 0;  // = query_heads: MHA; 1: MQA; between: GQA
-  std::int64_t head_dim = 0;
   bool gated_mlp = true;  // SwiGLU and its kin: gate and up projections
   std::int64_t vocabulary = 0;
   bool tied_embeddings = false;
-  bool qkv_bias = false, o_bias = false, mlp_bias = false, lm_head_bias = false;
-  bool qk_norm = false;                // Qwen3: RMSNorm on each head of Q and K
-  std::int64_t rotary_dim = 0;         // of head_dim; 0: learned positions (OPT, GPT) or ALiBi
+  bool mlp_bias = false, lm_head_bias = false;
   std::int64_t learned_positions = 0;  // rows of a learned position table
   bool layer_norm = false;             // LayerNorm (scale and bias) instead of RMSNorm
   std::int64_t block_norms = 2;    // norms of the hidden state a block; 1 in some parallel blocks (Falcon-7B)
@@ -68,10 +69,11 @@ struct Architecture {
   // The most of any layer, and 0 of none.
   std::int64_t most(std::int64_t (*of)(const LayerKind&)) const;
   std::int64_t most_experts() const;
+  HeadCounts most_heads() const;           // of any layer, each by itself
   std::int64_t parameters() const;         // total, embeddings included, a tied one once
   std::int64_t active_parameters() const;  // a token's, for a mixture of experts
   std::int64_t norm_elements() const { return hidden * (layer_norm ? 2 : 1); }  // scales and biases of one
-  std::int64_t kv_elements_per_token() const { return 2 * layer_count() * kv_heads * head_dim; }
+  std::int64_t kv_elements_per_token() const;                                   // of all layers, one copy
 };
 
 std::vector<std::string> architecture_names();

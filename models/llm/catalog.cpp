@@ -37,7 +37,7 @@ void note_far_sizes(Architecture& m) {
   constexpr Size sizes[] = {
       {"layers", [](const Architecture& a) { return a.layer_count(); }},
       {"hidden size", [](const Architecture& a) { return a.hidden; }},
-      {"attention heads", [](const Architecture& a) { return a.query_heads; }},
+      {"attention heads", [](const Architecture& a) { return a.most_heads().query; }},
       {"MLP width",
        [](const Architecture& a) {
          return a.most([](const LayerKind& layer) { return layer.intermediate; });

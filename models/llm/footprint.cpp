@@ -13,14 +13,28 @@ double gemm_bytes(const Operator& op) {
 // Norms and biases of a layer, on one rank. The biases of sums over the ranks (o_proj, down_proj) are on
 // every rank, as norms are.
 std::int64_t small_elements(const Architecture& m, const Sharding& sharding, const LayerKind& layer) {
-  const Heads heads = heads_of_rank(m, sharding);
   std::int64_t elements = m.block_norms * m.norm_elements();
-  if (m.qk_norm) elements += 2 * m.head_dim;
-  if (m.qkv_bias) elements += (heads.query + 2 * heads.kv) * m.head_dim;
-  if (m.o_bias) elements += m.hidden;
+  elements += small_parameters(of_rank(layer.attention, sharding), m.hidden);
   if (m.mlp_bias && layer.moe.experts == 0)
     elements += layer.intermediate / sharding.tensor * (m.gated_mlp ? 2 : 1) + m.hidden;
+  const MixtureOfExperts& moe = layer.moe;
+  if (moe.routing_bias) elements += moe.experts;
+  if (moe.bias)
+    elements += moe.experts + moe.experts / sharding.expert *
+                                  (2 * moe.intermediate * sharding.expert / sharding.tensor + m.hidden);
   return elements;
+}
+
+Kept kept_by_rank(const Architecture& model, const Sharding& sharding, int stage) {
+  Kept sum;
+  for (const LayerKind& layer : layers_of_stage(model, sharding, stage)) {
+    const Kept one = kept(of_rank(layer.attention, sharding));
+    sum.token += one.token;
+    sum.request += one.request;
+    sum.token_bytes += one.token_bytes;
+    sum.request_bytes += one.request_bytes;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -50,23 +64,27 @@ Bytes weight_bytes(const Architecture& model, const Precision& precision, const 
 
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
                          int stage) {
-  const std::int64_t heads = heads_of_rank(model, sharding).kv;
-  const std::int64_t elements = 2 * stage_layers(model, sharding, stage) * heads * model.head_dim;
-  return Bytes(static_cast<double>(elements) * bytes_per_element(precision.kv_cache));
+  const Kept all = kept_by_rank(model, sharding, stage);
+  return Bytes(static_cast<double>(all.token) * bytes_per_element(precision.kv_cache) +
+               static_cast<double>(all.token_bytes));
+}
+
+Bytes kv_bytes_per_request(const Architecture& model, const Precision& precision, const Sharding& sharding,
+                           int stage) {
+  const Kept all = kept_by_rank(model, sharding, stage);
+  return Bytes(static_cast<double>(all.request) * bytes_per_element(precision.kv_cache) +
+               static_cast<double>(all.request_bytes));
 }
 
 Flops flops_per_token(const Architecture& model, std::int64_t context) {
-  const double width = static_cast<double>(model.query_heads * model.head_dim);
-  const double projections = static_cast<double>(model.hidden) *
-                             (2 * width + 2. * static_cast<double>(model.kv_heads * model.head_dim));
-  const double attention = 2 * width * static_cast<double>(context);  // multiply-adds of Q K^T, then of A V
   double sum = static_cast<double>(model.vocabulary * model.hidden);
-  for (const auto& [intermediate, moe] : model.layers) {
+  for (const auto& [intermediate, moe, attention] : model.layers) {
     const std::int64_t mlp = moe.experts > 0
                                  ? moe.experts + (moe.shared_gate ? 1 : 0) +
                                        3 * (moe.active * moe.intermediate + moe.shared_intermediate)
                                  : intermediate * (model.gated_mlp ? 3 : 2);
-    sum += projections + static_cast<double>(model.hidden * mlp) + attention;
+    sum += projection_work(attention, model.hidden) + static_cast<double>(model.hidden * mlp) +
+           attending_work(attention, context);
   }
   return Flops(2 * sum);
 }

@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <initializer_list>
 #include <set>
 
-namespace weir {
-namespace {
+#include "models/llm/config_reader.h"
 
-// Bounds far above any model, low enough that a parameter count stays within 64 bits.
-constexpr std::int64_t max_layers = 1 << 12, max_experts = 1 << 10, max_heads = 1 << 12;
-constexpr std::int64_t max_head_dim = 1 << 14, max_width = 1 << 18;
-constexpr std::int64_t max_intermediate = 1 << 20, max_vocabulary = 1 << 24,
-                       max_positions = std::int64_t{1} << 32;
+namespace weir {
 
 // These files write null for "not given".
 std::int64_t given(Params& p, const char* key, std::int64_t max, std::int64_t fallback) {
@@ -24,65 +18,52 @@ bool given(Params& p, const char* key, bool fallback) {
   return p.has(key) ? p.flag({key, ""}) : fallback;
 }
 
-// The first of the names that is there; their families do not agree on one.
 std::int64_t needed(Params& p, std::initializer_list<const char*> names, std::int64_t max) {
   for (const char* name : names)
     if (p.has(name)) return p.integer({name, ""}, {1, max});
   return p.integer({*names.begin(), ""}, {1, max});
 }
 
-void read_sizes(Params& p, Architecture& m) {
+namespace {
+
+void read_sizes(Params& p, Draft& m) {
   m.layers.resize(static_cast<std::size_t>(needed(p, {"num_hidden_layers", "n_layer"}, max_layers)));
   m.hidden = needed(p, {"hidden_size", "n_embd"}, max_width);
-  m.query_heads = needed(p, {"num_attention_heads", "n_head"}, max_heads);
-  m.kv_heads = given(p, "num_key_value_heads", max_heads, m.query_heads);
-  m.head_dim = given(p, "head_dim", max_head_dim, m.hidden / m.query_heads);
+  m.heads.query_heads = needed(p, {"num_attention_heads", "n_head"}, max_heads);
+  m.heads.kv_heads = given(p, "num_key_value_heads", max_heads, m.heads.query_heads);
+  m.heads.head_dim = given(p, "head_dim", max_head_dim, m.hidden / m.heads.query_heads);
   m.vocabulary = needed(p, {"vocab_size"}, max_vocabulary);
-  if (!p.has("head_dim") && m.hidden % m.query_heads != 0)
+  if (!p.has("head_dim") && m.hidden % m.heads.query_heads != 0)
     p.fail("num_attention_heads",
-           fmt::format("{} heads do not divide a hidden_size of {}, and there is no head_dim", m.query_heads,
-                       m.hidden));
+           fmt::format("{} heads do not divide a hidden_size of {}, and there is no head_dim",
+                       m.heads.query_heads, m.hidden));
 }
 
-void set_dense(Architecture& m, std::int64_t intermediate) {
-  for (LayerKind& layer : m.layers) layer = {intermediate, {}};
+void set_dense(Draft& m, std::int64_t intermediate) {
+  for (LayerKind& layer : m.layers) layer.intermediate = intermediate;
 }
 
-void read_positions(Params& p, Architecture& m) {
+}  // namespace
+
+void read_positions(Params& p, Draft& m) {
   m.positions = needed(p, {"max_position_embeddings", "n_positions"}, max_positions);
 }
 
-void use_rotary(Params& p, Architecture& m, const char* key, double fallback = 1) {
+void use_rotary(Params& p, Draft& m, const char* key, double fallback) {
   const double part = p.has(key) ? p.number({key, ""}, fraction) : fallback;
-  m.rotary_dim = static_cast<std::int64_t>(part * static_cast<double>(m.head_dim));
+  m.heads.rotary_dim = static_cast<std::int64_t>(part * static_cast<double>(m.heads.head_dim));
 }
 
-void read_attention_bias(Params& p, Architecture& m, bool fallback) {
-  m.qkv_bias = m.o_bias = given(p, "attention_bias", fallback);
+void read_attention_bias(Params& p, Draft& m, bool fallback) {
+  m.heads.qkv_bias = m.heads.o_bias = given(p, "attention_bias", fallback);
 }
 
-void llama(Params& p, Architecture& m) {
+void llama(Params& p, Draft& m) {
   set_dense(m, needed(p, {"intermediate_size"}, max_intermediate));
   read_attention_bias(p, m, false);
   m.mlp_bias = given(p, "mlp_bias", false);
   read_positions(p, m);
   use_rotary(p, m, "partial_rotary_factor");
-}
-
-void gemma(Params& p, Architecture& m) {
-  if (!p.has("head_dim")) m.head_dim = 256;  // GemmaConfig's default, whatever hidden_size is
-  llama(p, m);
-}
-
-void qwen2(Params& p, Architecture& m) {
-  llama(p, m);
-  m.qkv_bias = true;  // in the model's code, not in its file
-  m.o_bias = false;
-}
-
-void qwen3(Params& p, Architecture& m) {
-  llama(p, m);
-  m.qk_norm = true;
 }
 
 MixtureOfExperts read_experts(Params& p, const char* experts, const char* intermediate) {
@@ -93,15 +74,9 @@ MixtureOfExperts read_experts(Params& p, const char* experts, const char* interm
   return moe;
 }
 
-void mixtral(Params& p, Architecture& m) {
-  llama(p, m);
-  const MixtureOfExperts moe = read_experts(p, "num_local_experts", "intermediate_size");
-  for (LayerKind& layer : m.layers) layer = {0, moe};
-}
-
 // Transformers' Qwen2MoeDecoderLayer: experts in every decoder_sparse_step-th layer, but in none of
 // mlp_only_layers; a dense MLP in the others.
-void use_qwen_experts(Params& p, Architecture& m, const MixtureOfExperts& moe) {
+void use_qwen_experts(Params& p, Draft& m, const MixtureOfExperts& moe) {
   const std::int64_t step = given(p, "decoder_sparse_step", max_layers, 1);
   std::set<double> dense;
   if (p.has("mlp_only_layers"))
@@ -113,10 +88,34 @@ void use_qwen_experts(Params& p, Architecture& m, const MixtureOfExperts& moe) {
     }
   for (std::size_t i = 0; i < m.layers.size(); ++i)
     if ((static_cast<std::int64_t>(i) + 1) % step == 0 && !dense.contains(static_cast<double>(i)))
-      m.layers[i] = {0, moe};
+      m.layers[i].intermediate = 0, m.layers[i].moe = moe;
 }
 
-void qwen2_moe(Params& p, Architecture& m) {
+namespace {
+
+void gemma(Params& p, Draft& m) {
+  if (!p.has("head_dim")) m.heads.head_dim = 256;  // GemmaConfig's default, whatever hidden_size is
+  llama(p, m);
+}
+
+void qwen2(Params& p, Draft& m) {
+  llama(p, m);
+  m.heads.qkv_bias = true;  // in the model's code, not in its file
+  m.heads.o_bias = false;
+}
+
+void qwen3(Params& p, Draft& m) {
+  llama(p, m);
+  m.heads.qk_norm = QkNorm::each_head;
+}
+
+void mixtral(Params& p, Draft& m) {
+  llama(p, m);
+  const MixtureOfExperts moe = read_experts(p, "num_local_experts", "intermediate_size");
+  for (LayerKind& layer : m.layers) layer.intermediate = 0, layer.moe = moe;
+}
+
+void qwen2_moe(Params& p, Draft& m) {
   qwen2(p, m);
   MixtureOfExperts moe = read_experts(p, "num_experts", "moe_intermediate_size");
   moe.shared_intermediate = needed(p, {"shared_expert_intermediate_size"}, max_intermediate);
@@ -124,33 +123,33 @@ void qwen2_moe(Params& p, Architecture& m) {
   use_qwen_experts(p, m, moe);
 }
 
-void qwen3_moe(Params& p, Architecture& m) {
+void qwen3_moe(Params& p, Draft& m) {
   qwen3(p, m);
   use_qwen_experts(p, m, read_experts(p, "num_experts", "moe_intermediate_size"));
 }
 
-void phi3small(Params& p, Architecture& m) {
+void phi3small(Params& p, Draft& m) {
   set_dense(m, needed(p, {"ff_intermediate_size"}, max_intermediate));  // gegelu: gated, as SwiGLU
   m.layer_norm = true;
   // Every linear layer has a bias in modeling_phi3_small.py; the file's attention_bias is not read there.
-  m.qkv_bias = m.o_bias = m.mlp_bias = true;
+  m.heads.qkv_bias = m.heads.o_bias = m.mlp_bias = true;
   read_positions(p, m);
   use_rotary(p, m, "partial_rotary_factor");
   if (given(p, "dense_attention_every_n_layers", max_layers, 1) != 1)
     m.notes.emplace_back("its block-sparse attention layers are simulated as dense ones");
 }
 
-void phimoe(Params& p, Architecture& m) {
+void phimoe(Params& p, Draft& m) {
   mixtral(p, m);
   m.layer_norm = true;
   m.lm_head_bias = given(p, "lm_head_bias", false);
 }
 
-void opt(Params& p, Architecture& m) {
+void opt(Params& p, Draft& m) {
   set_dense(m, needed(p, {"ffn_dim"}, max_intermediate));
   m.gated_mlp = false;
   m.layer_norm = true;
-  m.qkv_bias = m.o_bias = m.mlp_bias = given(p, "enable_bias", true);
+  m.heads.qkv_bias = m.heads.o_bias = m.mlp_bias = given(p, "enable_bias", true);
   read_positions(p, m);
   m.learned_positions = m.positions + 2;  // OPTLearnedPositionalEmbedding.offset
   if (given(p, "word_embed_proj_dim", max_width, m.hidden) != m.hidden)
@@ -159,16 +158,16 @@ void opt(Params& p, Architecture& m) {
     p.fail("do_layer_norm_before", "only true is modelled: norms before attention and MLP");
 }
 
-void gpt2(Params& p, Architecture& m) {
+void gpt2(Params& p, Draft& m) {
   set_dense(m, given(p, "n_inner", max_intermediate, 4 * m.hidden));
   m.gated_mlp = false;
   m.layer_norm = true;
-  m.qkv_bias = m.o_bias = m.mlp_bias = true;
+  m.heads.qkv_bias = m.heads.o_bias = m.mlp_bias = true;
   read_positions(p, m);
   m.learned_positions = m.positions;
 }
 
-void gpt_neox(Params& p, Architecture& m) {
+void gpt_neox(Params& p, Draft& m) {
   set_dense(m, needed(p, {"intermediate_size"}, max_intermediate));
   m.gated_mlp = false;
   m.layer_norm = true;
@@ -179,16 +178,16 @@ void gpt_neox(Params& p, Architecture& m) {
   use_rotary(p, m, "rotary_pct", 0.25);
 }
 
-void falcon(Params& p, Architecture& m) {
+void falcon(Params& p, Draft& m) {
   const bool grouped = given(p, "new_decoder_architecture", false);
   if (grouped)
-    m.kv_heads = given(p, "num_kv_heads", max_heads, m.query_heads);
+    m.heads.kv_heads = given(p, "num_kv_heads", max_heads, m.heads.query_heads);
   else
-    m.kv_heads = given(p, "multi_query", true) ? 1 : m.query_heads;
+    m.heads.kv_heads = given(p, "multi_query", true) ? 1 : m.heads.query_heads;
   set_dense(m, given(p, "ffn_hidden_size", max_intermediate, 4 * m.hidden));
   m.gated_mlp = false;
   m.layer_norm = true;
-  m.qkv_bias = m.o_bias = m.mlp_bias = given(p, "bias", false);
+  m.heads.qkv_bias = m.heads.o_bias = m.mlp_bias = given(p, "bias", false);
   m.parallel_block = grouped || given(p, "parallel_attn", true);
   m.block_norms = given(p, "num_ln_in_parallel_attn", 2, grouped || !m.parallel_block ? 2 : 1);
   m.positions = given(p, "max_position_embeddings", max_positions, 2048);  // FalconConfig's default
@@ -199,14 +198,22 @@ struct Family {
   std::string name;      // model_type
   bool tied_embeddings;  // where the file does not say: the class's default, or PretrainedConfig's true
   bool sliding_window;   // whether sliding_window holds where use_sliding_window is not given
-  void (*read)(Params&, Architecture&);
+  void (*read)(Params&, Draft&);
 };
 const std::vector<Family> families = {
+    {"deepseek_v2", false, false, deepseek},
+    {"deepseek_v3", false, false, deepseek},
+    {"deepseek_v32", false, false, deepseek},
     {"falcon", true, false, falcon},
     {"gemma", true, false, gemma},
+    {"glm_moe_dsa", false, false, deepseek},
     {"gpt2", true, false, gpt2},
     {"gpt_neox", false, false, gpt_neox},
+    {"gpt_oss", false, false, gpt_oss},
+    {"kimi_k2", false, false, deepseek},
     {"llama", false, false, llama},
+    {"llama4_text", false, false, llama4},
+    {"minimax_m2", false, false, minimax_m2},
     {"mistral", false, true, llama},
     {"mixtral", false, true, mixtral},
     {"opt", true, false, opt},
@@ -216,10 +223,12 @@ const std::vector<Family> families = {
     {"qwen2", false, false, qwen2},
     {"qwen2_moe", false, false, qwen2_moe},
     {"qwen3", false, false, qwen3},
+    {"qwen3_5_moe_text", false, false, qwen3_5_moe},
     {"qwen3_moe", false, false, qwen3_moe},
+    {"qwen3_next", false, false, qwen3_5_moe},
 };
 
-void read_family(Params& p, Params& outermost, Architecture& m) {
+void read_family(Params& p, Params& outermost, Draft& m) {
   std::vector<std::string> known;
   for (const Family& family : families) known.push_back(family.name);
   const std::string wanted = p.choice({"model_type", ""}, known);
@@ -236,16 +245,18 @@ void read_family(Params& p, Params& outermost, Architecture& m) {
             "its sliding window of {} tokens is not modelled: attention and KV cache hold the whole context",
             window));
     }
-    if (m.query_heads % m.kv_heads != 0)
-      p.fail("num_key_value_heads",
-             fmt::format("{} KV heads do not divide {} attention heads", m.kv_heads, m.query_heads));
+    give_layers_their_attention(p, m);
+    refuse_unknown_layers(p, wanted);
+    if (!m.latent && m.heads.query_heads % m.heads.kv_heads != 0)
+      p.fail("num_key_value_heads", fmt::format("{} KV heads do not divide {} attention heads",
+                                                m.heads.kv_heads, m.heads.query_heads));
   }
 }
 
 }  // namespace
 
 Architecture read_architecture(const Json& config, Reading& reading, std::string name, bool strict) {
-  Architecture m;
+  Draft m;
   m.name = std::move(name);
   Params outermost(reading, config);
   const auto close = [&](Params& p) { strict ? p.close() : p.close_ignoring_rest(); };

@@ -37,26 +37,31 @@ BatchShape attended(const Operator& op, const BatchShape& batch) {
   return decodes_in(op.channels, batch);
 }
 
-std::int64_t rows_of(const Operator& op, const BatchShape& batch) {
-  switch (op.rows) {
+std::int64_t tokens_of_prompts(const ChannelRange& channels, const BatchShape& batch, bool in_cache) {
+  std::int64_t tokens = 0;
+  for (const PrefillChunk& chunk : batch.prefill)
+    if (channels.has(chunk.channel)) tokens += chunk.tokens + (in_cache ? chunk.context : 0);
+  return tokens;
+}
+
+}  // namespace
+
+std::int64_t rows_of(Rows rows, const ChannelRange& channels, const BatchShape& batch) {
+  switch (rows) {
     case Rows::step:
       return 1;
     case Rows::sequences:
       return batch.sequences;
     case Rows::decodes:
-      return decodes_in(op.channels, batch).decodes;
-    case Rows::prompt_tokens: {
-      std::int64_t tokens = 0;
-      for (const PrefillChunk& chunk : batch.prefill)
-        if (op.channels.has(chunk.channel)) tokens += chunk.tokens;
-      return tokens;
-    }
+      return decodes_in(channels, batch).decodes;
+    case Rows::prompt_tokens:
+      return tokens_of_prompts(channels, batch, false);
+    case Rows::prompt_contexts:
+      return tokens_of_prompts(channels, batch, true);
     default:
       return batch.rows();
   }
 }
-
-}  // namespace
 
 KernelWork lowered(const Operator& op, const BatchShape& batch, std::int64_t layer) {
   KernelWork work{op.name, op.kernel, 0, {}, op.begin, op.end, op.share, {}};
@@ -66,7 +71,7 @@ KernelWork lowered(const Operator& op, const BatchShape& batch, std::int64_t lay
     work.batch = attended(op, batch);
     work.rows = static_cast<double>(work.batch.tokens());
   } else {
-    work.rows = static_cast<double>(rows_of(op, batch));
+    work.rows = static_cast<double>(rows_of(op.rows, op.channels, batch));
     // A copy's rows are neurons then, of all that cross the link.
     if (op.as<Copy>() && differs_by_layer(op)) work.rows = work.neurons.empty() ? 0 : work.neurons[0].read;
   }

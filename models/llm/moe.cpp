@@ -10,10 +10,11 @@ namespace {
 // adds up the rest.
 Operator grouped(const char* name, const OperatorMaker& make, std::int64_t in, std::int64_t out) {
   const MixtureOfExperts& moe = make.layer.moe;
-  const Operator one = make.gemm(name, in, out);
+  Gemm each = std::get<Gemm>(make.gemm(name, in, out).kernel);
+  each.weights = make.precision.expert_weights.value_or(each.weights);
+  each.activations = make.precision.expert_activations.value_or(each.activations);
   return {.name = name,
-          .kernel = GroupedGemm{std::get<Gemm>(one.kernel), moe.experts / make.sharding.expert, moe.active,
-                                moe.experts}};
+          .kernel = GroupedGemm{each, moe.experts / make.sharding.expert, moe.active, moe.experts}};
 }
 
 }  // namespace

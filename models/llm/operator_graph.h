@@ -16,21 +16,25 @@
 
 namespace weir {
 
-// An operator has as many rows as there are of these in the batch.
-enum class Rows {
-  tokens,         // every token of the iteration
-  sequences,      // those that yield a token (LM head)
-  prompt_tokens,  // tokens of prompts
-  decodes,
-  step,  // one, whatever the batch is
-};
-
 // The KV caches that lie in these channels: [first, last). All of them, unless a policy says otherwise.
 struct ChannelRange {
   int first = 0, last = std::numeric_limits<int>::max();
   bool has(int channel) const { return channel >= first && channel < last; }
   bool operator==(const ChannelRange&) const = default;
 };
+
+// An operator has as many rows as there are of these in the batch.
+enum class Rows {
+  tokens,           // every token of the iteration
+  sequences,        // those that yield a token (LM head)
+  prompt_tokens,    // tokens of prompts
+  prompt_contexts,  // these, and those of the same prompts that are in the cache
+  decodes,
+  step,  // one, whatever the batch is
+};
+inline constexpr std::size_t row_kinds = 6;
+// Without attention, an operator has so many rows in a batch.
+std::int64_t rows_of(Rows rows, const ChannelRange& channels, const BatchShape& batch);
 
 struct Operator {
   // The layer as profiles name it (devices/profile/profile_bundle.h), the collective's kind, or of experts:
@@ -65,6 +69,11 @@ inline bool follows_contexts(const Operator& op) {
   return op.as<Attention>() || op.as<Copy>();
 }
 
+// Nothing to do in a step of decodes alone.
+inline bool is_of_prompts(const Operator& op) {
+  return op.rows == Rows::prompt_tokens || op.rows == Rows::prompt_contexts;
+}
+
 // And these are another amount in each layer.
 inline bool differs_by_layer(const Operator& op) {
   return op.neurons >= 0;
@@ -81,11 +90,10 @@ struct Sharding {
   bool pad_heads = false;                    // heads that cannot be dealt out evenly are padded
 };
 
-struct Heads {
-  std::int64_t query, kv;
-};
-// Heads of one rank; padded ones count, as every rank computes them.
-Heads heads_of_rank(const Architecture& model, const Sharding& sharding);
+// A rank's of these of the model; padded ones count, as every rank computes them.
+HeadCounts heads_of_rank(HeadCounts all, const Sharding& sharding);
+// A rank's share of a layer's attention: its heads, and what every rank has of latents.
+AttentionKind of_rank(const AttentionKind& kind, const Sharding& sharding);
 
 // Operators that run so many times, one after the other: each time its sources start when all sinks of the
 // time before have ended. Edges are data flow, residual included; vertices are numbered in a topological
@@ -153,6 +161,9 @@ Bytes weight_bytes(const Architecture& model, const Precision& precision, const 
                    int stage);
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
                          int stage);
+// And of a request, however long it is: states of linear attention, keys and values in sliding windows.
+Bytes kv_bytes_per_request(const Architecture& model, const Precision& precision, const Sharding& sharding,
+                           int stage);
 
 // Multiply-add counted as two. One token's forward pass through the whole model at the given context length.
 Flops flops_per_token(const Architecture& model, std::int64_t context);

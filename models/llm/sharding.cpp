@@ -11,7 +11,9 @@ namespace {
 
 class Problems {
  public:
-  void add(std::string what) { list_.push_back(std::move(what)); }
+  void add(std::string what) {  // layers may have the same one
+    if (std::ranges::find(list_, what) == list_.end()) list_.push_back(std::move(what));
+  }
   void uneven(const char* what, std::int64_t size, std::int64_t parts, const char* over) {
     if (size % parts != 0)
       add(fmt::format("{} ({}) cannot be divided evenly over {} {}", what, size, parts, over));
@@ -22,13 +24,22 @@ class Problems {
   std::vector<std::string> list_;
 };
 
-void check_heads(const Architecture& m, std::int64_t tensor, Problems& problems) {
-  problems.uneven("attention heads", m.query_heads, tensor, "tensor ranks");
-  if (m.kv_heads >= tensor)
-    problems.uneven("KV heads", m.kv_heads, tensor, "tensor ranks");
-  else if (tensor % m.kv_heads != 0)
+void check_heads(const HeadAttention& a, std::int64_t tensor, Problems& problems) {
+  problems.uneven("attention heads", a.query_heads, tensor, "tensor ranks");
+  if (a.kv_heads >= tensor)
+    problems.uneven("KV heads", a.kv_heads, tensor, "tensor ranks");
+  else if (tensor % a.kv_heads != 0)
     problems.add(
-        fmt::format("tensor {} is no multiple of the {} KV heads, which it replicates", tensor, m.kv_heads));
+        fmt::format("tensor {} is no multiple of the {} KV heads, which it replicates", tensor, a.kv_heads));
+}
+
+void check_heads(const LatentAttention& a, std::int64_t tensor, Problems& problems) {
+  problems.uneven("attention heads", a.heads, tensor, "tensor ranks");
+}
+
+void check_heads(const LinearAttention& a, std::int64_t tensor, Problems& problems) {
+  problems.uneven("key heads of linear attention", a.key_heads, tensor, "tensor ranks");
+  problems.uneven("value heads of linear attention", a.value_heads, tensor, "tensor ranks");
 }
 
 void check_mlp(const LayerKind& layer, const Sharding& s, Problems& problems) {
@@ -46,6 +57,20 @@ void check_mlp(const LayerKind& layer, const Sharding& s, Problems& problems) {
                     "ranks of an expert group");
 }
 
+void cut(HeadAttention& a, std::int64_t tensor) {
+  a.query_heads = (a.query_heads + tensor - 1) / tensor;
+  a.kv_heads = (a.kv_heads + tensor - 1) / tensor;
+}
+
+void cut(LatentAttention& a, std::int64_t tensor) {
+  a.heads = (a.heads + tensor - 1) / tensor;
+}
+
+void cut(LinearAttention& a, std::int64_t tensor) {
+  a.key_heads = (a.key_heads + tensor - 1) / tensor;
+  a.value_heads = (a.value_heads + tensor - 1) / tensor;
+}
+
 }  // namespace
 
 std::vector<std::string> sharding_problems(const Architecture& model, const Sharding& sharding) {
@@ -58,17 +83,24 @@ std::vector<std::string> sharding_problems(const Architecture& model, const Shar
   if (sharding.pipeline > model.layer_count())
     problems.add(
         fmt::format("pipeline {}: more stages than the {} layers", sharding.pipeline, model.layer_count()));
-  if (!sharding.pad_heads) check_heads(model, sharding.tensor, problems);
   if (sharding.expert > 1 && model.most_experts() == 0)
     problems.add(fmt::format("expert {}: the model has no experts", sharding.expert));
+  for (const LayerKind& layer : sharding.pad_heads ? std::vector<LayerKind>{} : model.layer_kinds())
+    std::visit([&](const auto& kind) { check_heads(kind, sharding.tensor, problems); }, layer.attention);
   for (const LayerKind& layer : model.layer_kinds()) check_mlp(layer, sharding, problems);
   return problems.take();
 }
 
 // Fewer KV heads than ranks are replicated (vLLM, QKVParallelLinear: max(1, total_num_kv_heads // tp_size)).
-Heads heads_of_rank(const Architecture& model, const Sharding& sharding) {
+HeadCounts heads_of_rank(HeadCounts all, const Sharding& sharding) {
   const auto most = [&](std::int64_t heads) { return (heads + sharding.tensor - 1) / sharding.tensor; };
-  return {most(model.query_heads), most(model.kv_heads)};
+  return {most(all.query), most(all.kv), all.dim};
+}
+
+AttentionKind of_rank(const AttentionKind& kind, const Sharding& sharding) {
+  AttentionKind share = kind;
+  std::visit([&](auto& a) { cut(a, sharding.tensor); }, share);
+  return share;
 }
 
 // vLLM's get_pp_indices: what is left over goes one layer each to the stages before the last one, which has

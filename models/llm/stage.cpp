@@ -18,26 +18,6 @@ constexpr double fused_norm = 4;
 // to 11 bytes a logit.
 constexpr double sampler_fp32_bytes = 8;
 
-Vertex append_attention(OperatorGraph& graph, const OperatorMaker& make, Vertex input) {
-  const Architecture& m = make.model;
-  const Heads heads = heads_of_rank(m, make.sharding);
-  const std::int64_t both = heads.query + heads.kv;
-  Vertex at = append(graph, make.gemm("qkv_proj", m.hidden, (both + heads.kv) * m.head_dim), {input});
-  if (m.qk_norm)
-    at = append(graph, make.elementwise("qk_norm", 2. * static_cast<double>(both * m.head_dim)), {at});
-  if (m.rotary_dim > 0)
-    at = append(graph, make.elementwise("rotary_emb", 2. * static_cast<double>(both * m.rotary_dim)), {at});
-  at = append(graph,
-              {.name = "attention",
-               .kernel = Attention{.query_heads = heads.query,
-                                   .kv_heads = heads.kv,
-                                   .head_dim = m.head_dim,
-                                   .activations = make.precision.hidden(),
-                                   .kv_cache = make.precision.kv_cache}},
-              {at});
-  return append(graph, make.gemm("o_proj", heads.query * m.head_dim, m.hidden), {at});
-}
-
 Vertex append_any_mlp(OperatorGraph& graph, const OperatorMaker& make, Vertex input) {
   if (make.layer.moe.experts > 0) return append_experts(graph, make, input);
   return append_mlp(graph, make, make.layer.intermediate, make.model.gated_mlp, input);

@@ -1,6 +1,6 @@
 #pragma once
-// The parts from which build_stage makes a rank's graph; shared by stage.cpp, moe.cpp and
-// footprint.cpp, used by nobody else.
+// The parts from which build_stage makes a rank's graph; shared by stage.cpp, attention_operators.cpp and its
+// kin, moe.cpp and footprint.cpp, used by nobody else.
 #include <initializer_list>
 #include <utility>
 
@@ -37,6 +37,15 @@ struct OperatorMaker {
 Bytes weights_of(const StageGraph& graph, const Architecture& model, const Precision& precision,
                  const Sharding& sharding, int stage);
 
+// The layer's attention behind the norm at `input`, up to its output before the all-reduce.
+Vertex append_attention(OperatorGraph& graph, const OperatorMaker& make, Vertex input);
+// The same of one kind, of which `a` is the rank's share.
+Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, const HeadAttention& a,
+                             Vertex input);
+Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, const LatentAttention& a,
+                             Vertex input);
+Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, const LinearAttention& a,
+                             Vertex input);
 // The MLP of a mixture of experts behind the norm at `input`, up to its output before the all-reduce.
 Vertex append_experts(OperatorGraph& graph, const OperatorMaker& make, Vertex input);
 // A dense MLP of this width (of the whole model), likewise.

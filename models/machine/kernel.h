@@ -17,6 +17,7 @@ namespace weir {
 struct Gemm {  // rows x in by in x out
   std::int64_t in = 0, out = 0;
   DataType weights = DataType::bf16, activations = DataType::bf16, outputs = DataType::bf16;
+  std::int64_t matrices = 1;  // so many alike in one kernel, each with rows of its own
   bool operator==(const Gemm&) const = default;
 };
 
@@ -38,8 +39,23 @@ struct Attention {
   std::int64_t query_heads = 0, kv_heads = 0,
                head_dim = 0;  // of the rank, or of these parts the heads of one
   DataType activations = DataType::bf16, kv_cache = DataType::bf16;
+  enum class Keys {
+    cached,    // keys and values of the KV cache, both as wide as a head
+    latent,    // the cache's latents: values are the first `value_dim` elements of keys
+    expanded,  // keys and values of `value_dim` that a kernel before has made of the cache's latents
+    index      // keys alone: their scores are all that is wanted
+  };
+  Keys keys = Keys::cached;
+  std::int64_t value_dim = 0;  // where it is not the head's
+  std::int64_t window = 0;     // a token attends to so many at most; 0: to all
   bool operator==(const Attention&) const = default;
 };
+// Heads whose every token attends to the keys and values that a cache has of all tokens before: what hardware
+// for attention was built for.
+bool is_plain(const Attention& attention);
+// Elements of values that a query meets beside a key, and that are read beside one of each KV head.
+std::int64_t values_met(const Attention& attention);
+std::int64_t values_read(const Attention& attention);
 
 // Matrices of `width` elements a neuron, of which a token needs those of its active neurons: `before` of them
 // find out whether it is active (FC1, gate), `behind` take what it yields (FC2; Q, K and V, whose inputs are

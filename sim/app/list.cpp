@@ -78,8 +78,11 @@ std::vector<Entry> models() {
       summary += fmt::format(", {:.1f} B active: {} of {} experts a token",
                              static_cast<double>(m.active_parameters()) / 1e9,
                              m.most([](const LayerKind& layer) { return layer.moe.active; }), experts);
-    summary += fmt::format(", {} layers of {}, {} query and {} KV heads", m.layer_count(), m.hidden,
-                           m.query_heads, m.kv_heads);
+    const HeadCounts heads = m.most_heads();
+    const auto* latent = std::get_if<LatentAttention>(&m.layers.front().attention);
+    summary += fmt::format(", {} layers of {}, ", m.layer_count(), m.hidden);
+    summary += latent ? fmt::format("{} heads over latents of {}", heads.query, latent->latent())
+                      : fmt::format("{} query and {} KV heads", heads.query, heads.kv);
     entries.push_back({"model", name, summary});
   }
   for (const auto& [name, summary] : net_summaries()) entries.push_back({"net", name, summary});

@@ -204,6 +204,12 @@ Params Params::alternative(Json kind, bool is_default) {
   return alternative;
 }
 
+bool Params::unread(const char* key) const {
+  if (!has(key) || std::find(known_.begin(), known_.end(), key) != known_.end()) return false;
+  const Json& value = object_->at(key);
+  return !(value == Json(false) || value == Json(0) || (value.is_structured() && value.empty()));
+}
+
 void Params::close() {
   if (closed_ || describing()) return;
   closed_ = true;

@@ -150,7 +150,9 @@ class Params {
   Params alternative(const std::string& kind, bool is_default);
   Params alternative(Json kind, bool is_default);  // the schema of `kind`
 
-  bool has(const char* key) const;                             // present and not null; declares nothing
+  bool has(const char* key) const;  // present and not null; declares nothing
+  // Present, nobody has asked for it, and it is neither null nor false, 0 or empty.
+  bool unread(const char* key) const;
   void fail(const std::string& key, const std::string& what);  // a Problem at key ("" is this object)
   void note(const std::string& key, const std::string& what);  // as of a Reading
   // A note where a number is beyond 100 times the largest of its kind that a catalog has: a wrong unit, most

@@ -38,6 +38,14 @@ Bytes room_elsewhere(const Rank& rank, std::int64_t layers, Bytes weights) {
   return (rank.placement->spreads_layers() ? used : 1) * (rank.kv_memory().capacity - weights);
 }
 
+// States of linear attention and what lies in sliding windows are set aside for as many requests as may run
+// at once, as SGLang does (mamba_cache); vLLM takes blocks for them as requests come. Windows of prompts that
+// are being computed, which hold a step's tokens more, are left out.
+Bytes kept_by_requests(const Scenario& s, const ReplicaSpec& spec, int stage) {
+  return static_cast<double>(spec.batching->max_batch_requests()) *
+         kv_bytes_per_request(s.model, s.precision, spec.parallelism, stage);
+}
+
 bool one_host_pool(const Rank& rank) {
   return rank.spare_channel() >= 0 && (rank.placed_channels() == 1 || rank.placement->spreads_layers());
 }
@@ -101,9 +109,12 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
                          : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
                                                       : cache.memory_fraction * memory - weights - reserve;
     const bool elsewhere = replica.rank.keeps_kv_elsewhere() && beside > Bytes(0);
+    const Bytes states = kept_by_requests(s, spec, stage);
     const Bytes bytes =
-        elsewhere ? room_elsewhere(replica.rank, stage_layers(s.model, cut, stage), in_host) : beside;
+        (elsewhere ? room_elsewhere(replica.rank, stage_layers(s.model, cut, stage), in_host) : beside) -
+        states;
     const auto whole_blocks = [&](Bytes b) {
+      if (block == Bytes(0)) return endless;  // its layers keep nothing of a token
       return static_cast<std::int64_t>(std::floor(std::max(0.0, b / block)));
     };
     const std::int64_t fits = whole_blocks(bytes);
@@ -115,8 +126,11 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
                             room.blocks, block.value() / 1048576., stage, s.model.name, fits)
               : fmt::format(
                     "{} does not fit on {}: stage {} has {} of weights a device and {} of activations and "
-                    "runtime, {} of {} may be used",
+                    "runtime{}, {} of {} may be used",
                     s.model.name, device.kind, stage, gib(weights), gib(reserve),
+                    states > Bytes(0) ? fmt::format(", and {} of states and windows of {} requests",
+                                                    gib(states), spec.batching->max_batch_requests())
+                                      : "",
                     gib(cache.memory_fraction * memory), gib(memory)));
       return {};
     }
@@ -160,12 +174,12 @@ void fit_kv_cache(const Scenario& s, ReplicaPlan& replica, const std::string& po
   KvPools& of = replica.kv_pools = pools_of(replica.rank, room->blocks / pools, room->own);
   replica.kv_blocks = std::accumulate(of.blocks.begin(), of.blocks.end(), std::int64_t{0});
   replica.swap_blocks = room->swap;
-  const std::int64_t heads = heads_of_rank(s.model, replica.spec.parallelism).query;
+  const HeadCounts heads = heads_of_rank(s.model.most_heads(), replica.spec.parallelism);
   replica.mha = {};
   const Memory& memory = replica.rank.kv_memory();
   if (memory.banks > 0) replica.mha.page = memory.page_elements, replica.mha.banks = memory.banks;
-  replica.mha.heads = heads;
-  replica.mha.embedding = heads * s.model.head_dim;
+  replica.mha.heads = heads.query;
+  replica.mha.embedding = heads.query * heads.dim;
   check_longest(replica, pointer, reading);
 }
 

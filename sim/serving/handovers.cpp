@@ -132,9 +132,10 @@ void Handovers::send(std::int32_t request, std::size_t stage, double tokens, Sec
                      Seconds at_least) {
   Prompt& prompt = prompts_.at(request);
   if (tokens < rounding) return;
+  const bool first = prompt.stages[stage].sent == 0;
   prompt.stages[stage].sent += tokens;
-  const Bytes kv(static_cast<double>(scenario_.model.kv_elements_per_token()) *
-                 bytes_per_element(scenario_.precision.kv_cache) * tokens);
+  Bytes kv = tokens * kv_bytes_per_token(scenario_.model, scenario_.precision, {}, 0);
+  if (first) kv += kv_bytes_per_request(scenario_.model, scenario_.precision, {}, 0);
   std::vector<LinkFlow> flows =
       handover_flows(server(prompt.from).stages(), stage, server(prompt.to).stages(), kv);
   for (LinkFlow& flow : flows) flow.at_least = at_least;

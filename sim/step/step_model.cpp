@@ -96,9 +96,7 @@ StepModel::StepModel(const Rank& rank, const StageGraph& placed, bool collective
       serial_(with_prompts_.whole->serial()) {
   if (device_->measures_sampler()) engine_.per_sequence = Seconds(0);
   for_each_operator(placed, [this](const Operator& op, double times) {
-    auto& ops = follows_contexts(op)         ? attention_ops_
-                : op.rows == Rows::sequences ? sequence_ops_
-                                             : token_ops_;
+    auto& ops = follows_contexts(op) ? attention_ops_ : by_rows_[static_cast<std::size_t>(op.rows)].ops;
     ops.push_back({op, times});
     launches_ += times;
     serial_ =
@@ -107,7 +105,8 @@ StepModel::StepModel(const Rank& rank, const StageGraph& placed, bool collective
   serial_ = serial_ && !placed.of_decodes;
   const Seconds small = static_cast<double>(placed.layers) * engine_.small_kernels;
   small_kernels_.time = small_kernels_.memory_bound = small;
-  if (!token_ops_.empty()) small_kernels_.busy[static_cast<std::size_t>(token_ops_.front().op.unit)] = small;
+  if (const PlacedOps& ops = of(Rows::tokens).ops; !ops.empty())
+    small_kernels_.busy[static_cast<std::size_t>(ops.front().op.unit)] = small;
   if (collectives_elsewhere_ && !serial_)
     throw std::invalid_argument("collectives cannot be played as flows where operators overlap");
 }
@@ -118,8 +117,9 @@ KernelCost StepModel::kernel(const Operator& op, const BatchShape& batch) const 
   return cost;
 }
 
-const StepCost& StepModel::by_rows(std::vector<StepCost>& memo, const PlacedOps& ops, std::int64_t rows,
-                                   const BatchShape& batch) const {
+const StepCost& StepModel::by_rows(Rows kind, const BatchShape& batch) const {
+  const auto& [ops, memo] = of(kind);
+  const std::int64_t rows = rows_of(kind, {}, batch);
   const auto sum_up = [&] {
     StepCost sum;
     for (const Placed& placed : ops) sum += attributed(kernel(placed.op, batch), placed.op, placed.times);
@@ -133,8 +133,10 @@ const StepCost& StepModel::by_rows(std::vector<StepCost>& memo, const PlacedOps&
 }
 
 StepCost StepModel::without_attention(const BatchShape& batch) const {
-  StepCost cost = by_rows(token_memo_, token_ops_, batch.rows(), batch);
-  cost += by_rows(sequence_memo_, sequence_ops_, batch.sequences, batch);
+  StepCost cost = by_rows(Rows::tokens, batch);
+  for (const Rows rows :
+       {Rows::sequences, Rows::prompt_tokens, Rows::prompt_contexts, Rows::decodes, Rows::step})
+    if (!of(rows).ops.empty()) cost += by_rows(rows, batch);
   cost += small_kernels_;
   cost.wait_for_host(host_time(batch));
   return cost;
@@ -254,7 +256,8 @@ std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
 // Operators that do not follow contexts are the same in each step.
 std::int64_t StepModel::steps_of_lines(const BatchShape& batch, std::int64_t steps) const {
   for (const Placed& placed : attention_ops_)
-    steps = std::min(steps, device_->line_steps(lowered(placed.op, batch), placed.op.unit));
+    if (!is_of_prompts(placed.op))
+      steps = std::min(steps, device_->line_steps(lowered(placed.op, batch), placed.op.unit));
   return steps;
 }
 
@@ -268,6 +271,7 @@ std::int64_t StepModel::play_run(const StepWork& work, std::int64_t steps, std::
 StepRun StepModel::affine_run(const BatchShape& batch, std::int64_t steps) const {
   StepRun run{.first = without_attention(batch), .slope = {}, .steps = steps};
   for (const Placed& placed : attention_ops_) {
+    if (is_of_prompts(placed.op)) continue;
     const AffineKernelCost attention = device_->decode_attention(lowered(placed.op, batch), placed.op.unit);
     run.first += attributed(attention.first, placed.op, placed.times);
     // The slope follows the first step's bound, so that time stays the sum of its parts.
@@ -284,8 +288,8 @@ StepRun StepModel::affine_run(const BatchShape& batch, std::int64_t steps) const
 
 std::vector<StepModel::CollectiveCall> StepModel::collectives(const BatchShape& batch) const {
   std::vector<CollectiveCall> calls;
-  for (const PlacedOps* ops : {&token_ops_, &sequence_ops_})
-    for (const auto& [op, times] : *ops) {
+  for (const Rows rows : {Rows::tokens, Rows::sequences})
+    for (const auto& [op, times] : of(rows).ops) {
       const auto* call = op.as<Communication>();
       if (!call) continue;
       calls.push_back({call->collective, lowered(op, batch).rows * call->per_row,

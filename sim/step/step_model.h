@@ -4,6 +4,7 @@
 // time is a sum; operators that depend on the number of rows alone are then asked of the device once per row
 // count and remembered. Where operators overlap, the step timeline plays them. The stage's actor asks, every
 // step.
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -51,8 +52,12 @@ class StepModel {
   };
   using PlacedOps = std::vector<Placed>;
   KernelCost kernel(const Operator& op, const BatchShape& batch) const;
-  const StepCost& by_rows(std::vector<StepCost>& memo, const PlacedOps& ops, std::int64_t rows,
-                          const BatchShape& batch) const;
+  struct ByRows {  // operators that cost the same for the same number of rows
+    PlacedOps ops = {};
+    mutable std::vector<StepCost> memo = {};  // index: rows; time < 0: not asked yet
+  };
+  const StepCost& by_rows(Rows rows, const BatchShape& batch) const;
+  const ByRows& of(Rows rows) const { return by_rows_[static_cast<std::size_t>(rows)]; }
   StepCost without_attention(const BatchShape& batch) const;
   Seconds host_time(const BatchShape& batch) const;
   PlayedCost no_sooner_than_host(PlayedCost played, const BatchShape& batch, double chains) const;
@@ -80,9 +85,9 @@ class StepModel {
   mutable Played with_prompts_;
   mutable Played decodes_;  // alone, where that leaves something out
   bool serial_;
-  PlacedOps token_ops_, sequence_ops_, attention_ops_;        // collectives among the first two
-  mutable std::vector<StepCost> token_memo_, sequence_memo_;  // index: rows; time < 0: not asked yet
-  mutable StepCost forgotten_;                                // the last that had too many rows for these
+  std::array<ByRows, row_kinds> by_rows_;  // collectives among those of tokens and of sequences
+  PlacedOps attention_ops_;
+  mutable StepCost forgotten_;  // the last that had too many rows to be remembered
 };
 
 }  // namespace weir

@@ -28,7 +28,8 @@ TEST_CASE(
   for (const std::string& kind : rows_that_run_models()) {
     int steps = 0;
     for (const char* model :
-         {"llama3.1-8b", "falcon-40b", "mixtral-8x7b", "qwen3-30b-a3b", "opt-13b", "gpt-89b"})
+         {"llama3.1-8b", "falcon-40b", "mixtral-8x7b", "qwen3-30b-a3b", "opt-13b", "gpt-89b", "deepseek-r1",
+          "glm-5", "gpt-oss-20b", "qwen3.5-397b-a17b", "minimax-m2.5"})
       for (const Sharding& cut :
            {Sharding{1, 1, 1}, Sharding{2, 3, 1}, Sharding{4, 2, 2}, Sharding{8, 1, 1}}) {
         const Architecture architecture = catalog_model(model);
@@ -43,9 +44,12 @@ TEST_CASE(
               place(replica, build_stage(architecture, precision_on(*replica.on), cut, stage));
           if (!replica.cannot_run(placed).empty()) continue;
           const StepModel summed(replica, placed, false);
-          // On an NPU the branches of a parallel block may run side by side.
+          // On an NPU the branches of a parallel block may run side by side, and a shared expert beside
+          // others.
           const bool npu = replica.on->spec().units.front().name == "systolic";
-          REQUIRE((summed.serial() || (npu && architecture.parallel_block)));
+          const bool shared =
+              architecture.most([](const LayerKind& layer) { return layer.moe.shared_intermediate; }) > 0;
+          REQUIRE((summed.serial() || (npu && (architecture.parallel_block || shared))));
           if (!summed.serial()) continue;
           for (int i = 0; i < 3; ++i, ++steps) {
             const RandomBatch batch(random);

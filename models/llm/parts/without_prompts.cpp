@@ -3,17 +3,9 @@
 #include "models/llm/parts/rewrite.h"
 
 namespace weir {
-namespace {
-
-bool is_for_prompts(const Operator& op) {
-  return op.rows == Rows::prompt_tokens;
-}
-
-}  // namespace
-
 StageGraph without_prompts(StageGraph stage) {
   return rewrite(std::move(stage), [](const OperatorGraph& from, std::size_t v) {
-    return is_for_prompts(from[v]) ? Replacement() : Replacement(from[v]);
+    return is_of_prompts(from[v]) ? Replacement() : Replacement(from[v]);
   });
 }
 

@@ -95,7 +95,7 @@ OnPim attention_of_pim(const Machine& machine, RowBuffers buffers) {
     for (const PimOp op : {PimOp::logit, PimOp::attend}) {
       std::map<int, double> busy, commands, comps;  // cycles by channel
       for (const PlacedRequest& r : placed) {
-        const PimRequest gemv{op, r.tokens + steps_of_a_batch / 2, heads, s.model.head_dim};
+        const PimRequest gemv{op, r.tokens + steps_of_a_batch / 2, heads, s.model.most_heads().dim};
         busy[r.channel] += costs.sustained(gemv);
         commands[r.channel] += unrefreshed.sustained(gemv);
         for (const PimChunk& c : gemv_chunks(memory, gemv))

@@ -72,8 +72,8 @@ Joules pim_energy_of_token(const StudyPoint& point) {
   for (const Request& request : s.workload.requests)
     for (int step = 0; step < steps_of_a_batch; ++step)
       sum += costs
-                 .energy(
-                     {PimOp::both, request.input_tokens + step, plan.replicas[0].mha.heads, s.model.head_dim})
+                 .energy({PimOp::both, request.input_tokens + step, plan.replicas[0].mha.heads,
+                          s.model.most_heads().dim})
                  .total();
   const auto tokens = static_cast<double>(s.workload.requests.size() * steps_of_a_batch);
   return static_cast<double>(s.model.layer_count()) / point.pipeline / channels / tokens * sum;

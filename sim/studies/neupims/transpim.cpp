@@ -30,11 +30,11 @@ class TransPim {
     double weights = 0;
     for (int stage = 0; stage < sharding.pipeline; ++stage)
       weights += stage_weights(build_stage(scenario.model, scenario.precision, sharding, stage));
-    const std::int64_t heads = heads_of_rank(scenario.model, sharding).query;
+    const std::int64_t heads = heads_of_rank(scenario.model.most_heads(), sharding).query;
     double attention = 0;
     for (const Request& request : scenario.workload.requests)
       attention += costs_.sustained({PimOp::both, on_a_channel(request.input_tokens + steps_of_a_batch / 2),
-                                     heads, scenario.model.head_dim});
+                                     heads, scenario.model.most_heads().dim});
     attention *= static_cast<double>(scenario.model.layer_count()) /
                  static_cast<double>(scenario.workload.requests.size());
     return sharding.pipeline / ((weights + attention) * costs_.memory().clock.value());

@@ -61,9 +61,15 @@ TEST_CASE(
     const auto looked_up = (m.tied_embeddings ? 0 : m.vocabulary) + m.learned_positions;
     const double n = static_cast<double>(m.active_parameters() - looked_up * m.hidden);
     for (const std::int64_t context : {0, 1, 2048, 131072}) {
-      const auto attention = 4 * m.layer_count() * m.query_heads * m.head_dim * context;
-      CHECK(flops_per_token(m, context).value() ==
-            Approx(2 * n + static_cast<double>(attention)).epsilon(1e-3));
+      double attention = 0;
+      for (const LayerKind& layer : m.layers)
+        if (const auto* heads = std::get_if<HeadAttention>(&layer.attention)) {
+          const std::int64_t seen = heads->window > 0 ? std::min(heads->window, context) : context;
+          attention += 4. * static_cast<double>(heads->query_heads * heads->head_dim * seen);
+        } else {
+          attention += 2 * attending_work(layer.attention, context);
+        }
+      CHECK(flops_per_token(m, context).value() == Approx(2 * n + attention).epsilon(1e-3));
     }
   }
 }

@@ -90,15 +90,15 @@ TEST_CASE("config.json: what a file leaves out or sets to null has the library's
   file.erase("num_key_value_heads");
   file.erase("tie_word_embeddings");
   const Architecture m = read(file.dump());
-  CHECK(m.head_dim == 64);
-  CHECK(m.kv_heads == 32);
+  CHECK(heads_of(m).head_dim == 64);
+  CHECK(heads_of(m).kv_heads == 32);
   CHECK_FALSE(m.tied_embeddings);
-  CHECK(m.rotary_dim == 64);
-  CHECK_FALSE((m.qkv_bias || m.o_bias || m.mlp_bias || m.layer_norm || m.parallel_block));
+  CHECK(heads_of(m).rotary_dim == 64);
+  CHECK_FALSE((heads_of(m).qkv_bias || heads_of(m).o_bias || m.mlp_bias || m.layer_norm || m.parallel_block));
   file["attention_bias"] = true;
   file["partial_rotary_factor"] = 0.5;
-  CHECK(read(file.dump()).o_bias);
-  CHECK(read(file.dump()).rotary_dim == 32);
+  CHECK(heads_of(read(file.dump())).o_bias);
+  CHECK(heads_of(read(file.dump())).rotary_dim == 32);
 }
 
 TEST_CASE("config.json: falcon's three ways to share KV heads") {
@@ -106,13 +106,15 @@ TEST_CASE("config.json: falcon's three ways to share KV heads") {
                                "num_attention_heads": 8, "vocab_size": 100)";
   const Architecture grouped =
       read("{" + sizes + R"(, "new_decoder_architecture": true, "num_kv_heads": 2})");
-  CHECK((grouped.kv_heads == 2 && grouped.parallel_block && grouped.block_norms == 2 &&
-         grouped.rotary_dim == 64));
+  CHECK((heads_of(grouped).kv_heads == 2 && grouped.parallel_block && grouped.block_norms == 2 &&
+         heads_of(grouped).rotary_dim == 64));
   const Architecture single = read("{" + sizes + "}");
-  CHECK((single.kv_heads == 1 && single.parallel_block && single.block_norms == 1 && single.tied_embeddings));
+  CHECK((heads_of(single).kv_heads == 1 && single.parallel_block && single.block_norms == 1 &&
+         single.tied_embeddings));
   const Architecture plain =
       read("{" + sizes + R"(, "multi_query": false, "parallel_attn": false, "alibi": true})");
-  CHECK((plain.kv_heads == 8 && !plain.parallel_block && plain.block_norms == 2 && plain.rotary_dim == 0));
+  CHECK((heads_of(plain).kv_heads == 8 && !plain.parallel_block && plain.block_norms == 2 &&
+         heads_of(plain).rotary_dim == 0));
 }
 
 TEST_CASE("config.json: the language model of a model that sees is read from text_config") {

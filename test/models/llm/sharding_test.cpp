@@ -9,17 +9,37 @@ constexpr Precision all_fp32{DataType::fp32, DataType::fp32, DataType::fp32};
 
 // What ranks hold beyond the model's own parameters, by the rules that operator_graph.h and footprint.cpp
 // state.
+std::int64_t extra_of_attention(const HeadAttention& a, std::int64_t hidden, const Sharding& s) {
+  const bool all_heads = a.qk_norm == QkNorm::all_heads;
+  const std::int64_t kv =
+      a.kv_heads * a.head_dim * (2 * (hidden + (a.qkv_bias ? 1 : 0)) + (all_heads ? 1 : 0));
+  const std::int64_t norms = a.qk_norm == QkNorm::each_head ? 2 * a.head_dim : 0;
+  return (s.tensor - 1) * (norms + (a.o_bias ? hidden : 0)) + (kv_copies(a, s) - 1) * kv;
+}
+
+// Beside what makes keys and values of latents there are copies of it that decodes take into queries and
+// results; with an indexer these are all there is.
+std::int64_t extra_of_attention(const LatentAttention& a, std::int64_t hidden, const Sharding& s) {
+  const std::int64_t absorbed = a.top_k > 0 ? 0 : a.heads * a.kv_rank * (a.nope_dim + a.value_dim);
+  return (s.tensor - 1) * (replicated_matrices(a, hidden) + a.q_rank + a.kv_rank + 2 * a.index_dim) +
+         absorbed;
+}
+
+std::int64_t extra_of_attention(const LinearAttention& a, std::int64_t, const Sharding& s) {
+  return (s.tensor - 1) * a.value_dim;
+}
+
 std::int64_t extra_elements(const Architecture& m, const Sharding& s) {
   const std::int64_t copies = s.tensor - 1;
   const std::int64_t norm = m.hidden * (m.layer_norm ? 2 : 1);
-  const std::int64_t kv = 2 * m.kv_heads * m.head_dim * (m.hidden + (m.qkv_bias ? 1 : 0));
   std::int64_t blocks = 0;
-  for (const auto& [_, moe] : m.layers) {
+  for (const auto& [_, moe, attention] : m.layers) {
     const std::int64_t router = moe.experts == 0 ? 0 : m.hidden * (moe.experts + (moe.shared_gate ? 1 : 0));
+    const std::int64_t biases = moe.experts * (moe.bias + moe.routing_bias);
     const bool dense_bias = m.mlp_bias && moe.experts == 0;
-    const std::int64_t replicated = m.block_norms * norm + (m.qk_norm ? 2 * m.head_dim : 0) + router +
-                                    (m.o_bias ? m.hidden : 0) + (dense_bias ? m.hidden : 0);
-    blocks += copies * replicated + (kv_copies(m, s) - 1) * kv;
+    blocks += copies * (m.block_norms * norm + router + biases + (dense_bias ? m.hidden : 0));
+    if (moe.bias) blocks += (s.tensor / s.expert - 1) * moe.experts * m.hidden;  // behind sums over ranks
+    blocks += std::visit([&](const auto& a) { return extra_of_attention(a, m.hidden, s); }, attention);
   }
 
   const std::int64_t padding = padded_vocabulary(m, s) - m.vocabulary;
@@ -42,14 +62,23 @@ TEST_CASE("sharding: what all ranks hold is the model, its replicated tensors an
     }
 }
 
-TEST_CASE("sharding: the KV cache of all ranks is the model's, times the ranks that share a head") {
+TEST_CASE("sharding: the KV cache of all ranks is the model's, times the ranks that share heads or latents") {
   for (const Architecture& m : catalog_and_random_models())
     for (const Sharding& s : shardings(m)) {
-      double bytes = 0;
-      for (int stage = 0; stage < s.pipeline; ++stage)
+      double bytes = 0, of_requests = 0, expected = 0, expected_of_requests = 0;
+      for (int stage = 0; stage < s.pipeline; ++stage) {
         bytes += s.tensor * kv_bytes_per_token(m, Precision{}, s, stage).value();
+        of_requests += s.tensor * kv_bytes_per_request(m, Precision{}, s, stage).value();
+      }
+      for (const LayerKind& layer : m.layers) {
+        const Kept one = kept(layer.attention);
+        const auto copies = static_cast<double>(kv_copies(layer.attention, s));
+        expected += copies * static_cast<double>(2 * one.token + one.token_bytes);
+        expected_of_requests += copies * static_cast<double>(2 * one.request + one.request_bytes);
+      }
       INFO(m.name << ", " << to_string(s));
-      CHECK(bytes == 2. * static_cast<double>(m.kv_elements_per_token() * kv_copies(m, s)));
+      CHECK(bytes == expected);
+      CHECK(of_requests == expected_of_requests);
     }
 }
 
@@ -148,10 +177,10 @@ TEST_CASE("sharding: padded heads cut any model anywhere, and change no cut that
     for (const int tensor : {1, 2, 4, 8, 32, 64, 128}) {
       const Sharding strict{.tensor = tensor}, padded{.tensor = tensor, .pad_heads = true};
       CAPTURE(m.name, tensor);
-      const Heads heads = heads_of_rank(m, padded);
-      CHECK(heads.query * tensor >= m.query_heads);
-      CHECK((heads.query - 1) * tensor < m.query_heads);
-      CHECK(heads.kv * tensor >= m.kv_heads);
+      const HeadCounts heads = heads_of_rank(m.most_heads(), padded);
+      CHECK(heads.query * tensor >= m.most_heads().query);
+      CHECK((heads.query - 1) * tensor < m.most_heads().query);
+      CHECK(heads.kv * tensor >= m.most_heads().kv);
       CHECK(heads.kv >= 1);
       CHECK(heads.kv <= heads.query);
       if (!sharding_problems(m, strict).empty()) continue;
@@ -164,7 +193,7 @@ TEST_CASE("sharding: padded heads cut any model anywhere, and change no cut that
   CHECK_FALSE(sharding_problems(qwen, {.tensor = 32}).empty());
   CHECK(sharding_problems(qwen, {.tensor = 32, .pad_heads = true}).empty());
   CHECK(kv_bytes_per_token(qwen, {}, {.tensor = 32, .pad_heads = true}, 0).value() == 28. * 2 * 128 * 2);
-  CHECK(heads_of_rank(catalog_model("phi3-medium"), {.tensor = 32, .pad_heads = true}).query == 2);
+  CHECK(heads_of_rank({40, 10, 128}, {.tensor = 32, .pad_heads = true}).query == 2);
 }
 
 TEST_CASE("sharding: an impossible cut or stage is refused, not simulated") {

@@ -49,16 +49,23 @@ Bytes bytes_per_row(const Operator& op) {
   return collective ? collective->per_row : Bytes(0);
 }
 
-// Multiply-adds of one token counted twice, as a device sees them: experts at their average share.
+// Matrices that nobody quantises.
+bool kept_wide(const Operator& op) {
+  const Names wide = {"lm_head", "moe_router", "mla_absorb", "mla_values", "dsa_k_proj", "linear_ba_proj"};
+  return std::ranges::find(wide, op.name) != wide.end();
+}
+
+// Multiply-adds of a prompt's token counted twice, as a device sees them: experts at their average share.
 double gemm_flops(const OperatorGraph& graph) {
   double flops = 0;
   for (const auto v : operators(graph)) {
+    if (graph[v].rows == Rows::decodes) continue;
     const auto* experts = graph[v].as<GroupedGemm>();
     const double matrices =
         experts ? static_cast<double>(experts->active * experts->here) / static_cast<double>(experts->total)
                 : 1;
     if (const Gemm* each = matrix_of(graph[v]))
-      flops += 2 * matrices * static_cast<double>(each->in * each->out);
+      flops += 2 * matrices * static_cast<double>(each->matrices * each->in * each->out);
   }
   return flops;
 }
@@ -75,10 +82,12 @@ TEST_CASE("stage: the GEMMs of all ranks and stages are the model's flops, plus 
           flops += s.tensor * static_cast<double>(each.times) * gemm_flops(each.operators);
       }
       std::int64_t repeated = (padded_vocabulary(m, s) - m.vocabulary) * m.hidden;
-      for (const auto& [_, moe] : m.layers) {
+      for (const auto& [_, moe, attention] : m.layers) {
         const std::int64_t router =
             moe.experts == 0 ? 0 : m.hidden * (moe.experts + (moe.shared_gate ? 1 : 0));
-        repeated += (s.tensor - 1) * router + (kv_copies(m, s) - 1) * 2 * m.kv_heads * m.head_dim * m.hidden;
+        repeated += (s.tensor - 1) * (router + replicated_matrices(attention, m.hidden));
+        if (const auto* heads = std::get_if<HeadAttention>(&attention))
+          repeated += (kv_copies(attention, s) - 1) * 2 * heads->kv_heads * heads->head_dim * m.hidden;
       }
       INFO(m.name << ", " << to_string(s));
       CHECK(flops ==
@@ -88,12 +97,12 @@ TEST_CASE("stage: the GEMMs of all ranks and stages are the model's flops, plus 
 
 TEST_CASE("stage: the attention heads of all ranks are the model's") {
   for (const Architecture& m : catalog_and_random_models())
-    for (const Sharding& s : shardings(m)) {
+    for (const Sharding& s : has_plain_heads(m) ? shardings(m) : std::vector<Sharding>{}) {
       const StageGraph graph = build_stage(m, {}, s, 0);
       const auto& attention = std::get<Attention>(find(part(graph, "block"), "attention").kernel);
       INFO(m.name << ", " << to_string(s));
-      CHECK(attention.query_heads * s.tensor == m.query_heads);
-      CHECK(attention.kv_heads * s.tensor == m.kv_heads * kv_copies(m, s));
+      CHECK(attention.query_heads * s.tensor == heads_of(m).query_heads);
+      CHECK(attention.kv_heads * s.tensor == heads_of(m).kv_heads * kv_copies(heads_of(m), s));
       CHECK(attention.query_heads % attention.kv_heads == 0);
       const double one_token =
           4. * static_cast<double>(m.layer_count() * attention.query_heads * attention.head_dim);
@@ -122,19 +131,26 @@ TEST_CASE("stage: ranks that share nothing do not communicate, those that do, as
   for (const Architecture& m : catalog_and_random_models())
     for (const Sharding& s : shardings(m)) {
       const StageGraph g = build_stage(m, {}, s, 0);
-      std::int64_t reductions = 0;
+      std::int64_t reductions = 0, squares = 0;
       for (const Part& each : g.parts)
         for (const auto v : operators(each.operators)) {
           const auto* group = each.operators[v].as<Communication>();
           if (!group) continue;
           CHECK(group->devices == s.tensor);
           CHECK(group->devices > 1);
-          if (group->collective == Collective::all_reduce) {
+          if (group->collective == Collective::all_reduce && group->per_row > Bytes(8)) {
             CHECK(group->per_row.value() == 2. * static_cast<double>(m.hidden));
             if (each.name == "block") reductions += each.times;
+          } else if (group->collective == Collective::all_reduce) {
+            squares += each.times;
           }
         }
+      const auto norms = std::ranges::count_if(layers_of_stage(m, s, 0), [](const LayerKind& layer) {
+        const auto* heads = std::get_if<HeadAttention>(&layer.attention);
+        return heads && heads->qk_norm == QkNorm::all_heads;
+      });
       CHECK(reductions == stage_layers(m, s, 0) * (s.tensor == 1 ? 0 : m.parallel_block ? 1 : 2));
+      CHECK(squares == (s.tensor == 1 ? 0 : norms));
     }
 }
 
@@ -247,14 +263,15 @@ TEST_CASE("stage: under 8 bits GEMMs multiply 8-bit numbers, and everything betw
         const Operator& op = (*a)[v];
         CHECK(bytes_per_row(op) == bytes_per_row((*b)[v]));
         if (const Gemm* matrix = matrix_of(op)) {
-          const bool quantised = op.name != "lm_head" && op.name != "moe_router";
+          const bool quantised = !kept_wide(op);
           CHECK(matrix->weights == (quantised ? DataType::fp8 : DataType::bf16));
           CHECK(matrix->activations == (quantised ? DataType::fp8 : DataType::bf16));
           CHECK(matrix->outputs == DataType::bf16);
         }
         if (const auto* attention = op.as<Attention>()) {
           CHECK(attention->activations == DataType::bf16);
-          CHECK(attention->kv_cache == DataType::fp8);
+          const bool expanded = attention->keys == Attention::Keys::expanded;
+          CHECK(attention->kv_cache == (expanded ? DataType::bf16 : DataType::fp8));
         }
       }
   }
@@ -267,8 +284,10 @@ TEST_CASE("stage: a precision that says what is between GEMMs halves it, but for
     INFO(m.name);
     for (const auto v : operators(part(narrow, "block"))) {
       const Operator &op = part(narrow, "block")[v], &before = part(wide, "block")[v];
-      CHECK(2 * bytes_per_row(op) == bytes_per_row(before));  // all-reduces too
-      const DataType expected = op.name == "moe_router" ? DataType::bf16 : DataType::int8;
+      const Names of_32_bits = {"linear_step", "dsa_top_k", "dsa_places"};  // 32 bits, as sums of squares are
+      if (std::ranges::find(of_32_bits, op.name) == of_32_bits.end() && bytes_per_row(op) != Bytes(8))
+        CHECK(2 * bytes_per_row(op) == bytes_per_row(before));  // all-reduces too
+      const DataType expected = kept_wide(op) ? DataType::bf16 : DataType::int8;
       if (const Gemm* matrix = matrix_of(op))
         CHECK((matrix->activations == expected && matrix->outputs == expected));
       if (const auto* attention = op.as<Attention>()) CHECK(attention->activations == expected);

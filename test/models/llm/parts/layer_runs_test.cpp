@@ -60,7 +60,7 @@ TEST_CASE("layer runs: all layers of any model come, once and in their order") {
 
 TEST_CASE("layer runs: the parts of a pipeline's stages have the layers of the model, wherever it is cut") {
   Architecture m = catalog_model("qwen3-30b-a3b");
-  for (std::size_t i = 0; i < m.layers.size(); i += 3) m.layers[i] = {6144, {}};
+  for (std::size_t i = 0; i < m.layers.size(); i += 3) m.layers[i] = {6144, {}, m.layers[i].attention};
   for (const int pipeline : {1, 2, 5, 7}) {
     std::size_t dense = 0, experts = 0;
     for (int stage = 0; stage < pipeline; ++stage)

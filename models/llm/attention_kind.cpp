@@ -1,0 +1,141 @@
+#include "models/llm/attention_kind.h"
+
+#include <algorithm>
+
+namespace weir {
+namespace {
+
+std::int64_t qkv_width(const HeadAttention& a) {
+  return ((a.output_gate ? 2 : 1) * a.query_heads + 2 * a.kv_heads) * a.head_dim;
+}
+
+std::int64_t norm_parameters(const HeadAttention& a) {
+  switch (a.qk_norm) {
+    case QkNorm::each_head:
+      return 2 * a.head_dim;
+    case QkNorm::all_heads:
+      return (a.query_heads + a.kv_heads) * a.head_dim;
+    default:
+      return 0;
+  }
+}
+
+std::int64_t matrices(const HeadAttention& a, std::int64_t hidden) {
+  return hidden * (qkv_width(a) + a.query_heads * a.head_dim);
+}
+
+std::int64_t matrices(const LatentAttention& a, std::int64_t hidden) {
+  const std::int64_t queries = a.heads * a.key_dim();
+  const std::int64_t q = a.q_rank > 0 ? a.q_rank * (hidden + queries) : hidden * queries;
+  const std::int64_t indexer =
+      a.q_rank * a.index_heads * a.index_dim + hidden * (a.index_dim + a.index_heads);
+  return q + hidden * a.latent() + a.kv_rank * a.heads * (a.nope_dim + a.value_dim) +
+         a.heads * a.value_dim * hidden + indexer;
+}
+
+// Q, K, V and the output's gate; a rate and a decay a head.
+std::int64_t matrices(const LinearAttention& a, std::int64_t hidden) {
+  return hidden * (a.convolved() + a.values() + 2 * a.value_heads) + a.values() * hidden;
+}
+
+std::int64_t beside_matrices(const HeadAttention& a, std::int64_t hidden) {
+  return (a.qkv_bias ? qkv_width(a) : 0) + (a.o_bias ? hidden : 0) + norm_parameters(a) +
+         (a.sinks ? a.query_heads : 0);
+}
+
+// Norms of both latents, and the LayerNorm of the indexer's keys.
+std::int64_t beside_matrices(const LatentAttention& a, std::int64_t) {
+  return a.q_rank + a.kv_rank + 2 * a.index_dim;
+}
+
+// The convolution; a bias and a decay a head; the norm of the output.
+std::int64_t beside_matrices(const LinearAttention& a, std::int64_t) {
+  return a.convolved() * a.convolution + 2 * a.value_heads + a.value_dim;
+}
+
+HeadCounts heads(const HeadAttention& a) {
+  return {a.query_heads, a.kv_heads, a.head_dim};
+}
+HeadCounts heads(const LatentAttention& a) {
+  return {a.heads, 1, a.latent()};
+}
+HeadCounts heads(const LinearAttention&) {
+  return {};
+}
+
+std::int64_t cached(const HeadAttention& a) {
+  return 2 * a.kv_heads * a.head_dim;
+}
+std::int64_t cached(const LatentAttention& a) {
+  return a.latent();
+}
+std::int64_t cached(const LinearAttention&) {
+  return 0;
+}
+
+Kept keeps(const HeadAttention& a) {
+  return a.window > 0 ? Kept{.request = a.window * cached(a)} : Kept{.token = cached(a)};
+}
+
+// An indexer's key is fp8 with a 32-bit scale to 128 numbers whatever the scenario's types are (vLLM,
+// DeepseekV32IndexerCache: head_dim + head_dim // 128 * 4 bytes).
+Kept keeps(const LatentAttention& a) {
+  return {.token = cached(a), .token_bytes = a.index_dim + a.index_dim / 128 * 4};
+}
+
+// The state is fp32 (the configurations' mamba_ssm_dtype), what the convolution still has to see 16 bits.
+Kept keeps(const LinearAttention& a) {
+  return {.request_bytes = 4 * a.state() + 2 * a.convolved() * (a.convolution - 1)};
+}
+
+// Q K^T, then A V.
+double attending(const HeadAttention& a, std::int64_t context) {
+  const std::int64_t seen = a.window > 0 ? std::min(a.window, context) : context;
+  return 2. * static_cast<double>(a.query_heads * a.head_dim) * static_cast<double>(seen);
+}
+
+// Of heads with keys and values of their own, or, with an indexer, of latents.
+double attending(const LatentAttention& a, std::int64_t context) {
+  const auto tokens = static_cast<double>(context);
+  if (a.top_k == 0) return static_cast<double>(a.heads * (a.key_dim() + a.value_dim)) * tokens;
+  return static_cast<double>(a.heads * (a.latent() + a.kv_rank)) *
+             std::min(tokens, static_cast<double>(a.top_k)) +
+         static_cast<double>(a.index_heads * a.index_dim) * tokens;
+}
+
+// What the state says to the key, its update, what it says to the query.
+double attending(const LinearAttention& a, std::int64_t context) {
+  return context > 0 ? 3. * static_cast<double>(a.state()) : 0;
+}
+
+}  // namespace
+
+HeadCounts heads_of(const AttentionKind& kind) {
+  return std::visit([](const auto& a) { return heads(a); }, kind);
+}
+
+std::int64_t small_parameters(const AttentionKind& kind, std::int64_t hidden) {
+  return std::visit([&](const auto& a) { return beside_matrices(a, hidden); }, kind);
+}
+
+std::int64_t attention_parameters(const AttentionKind& kind, std::int64_t hidden) {
+  return std::visit([&](const auto& a) { return matrices(a, hidden) + beside_matrices(a, hidden); }, kind);
+}
+
+double projection_work(const AttentionKind& kind, std::int64_t hidden) {
+  return std::visit([&](const auto& a) { return static_cast<double>(matrices(a, hidden)); }, kind);
+}
+
+double attending_work(const AttentionKind& kind, std::int64_t context) {
+  return std::visit([&](const auto& a) { return attending(a, context); }, kind);
+}
+
+std::int64_t kv_elements(const AttentionKind& kind) {
+  return std::visit([](const auto& a) { return cached(a); }, kind);
+}
+
+Kept kept(const AttentionKind& kind) {
+  return std::visit([](const auto& a) { return keeps(a); }, kind);
+}
+
+}  // namespace weir
