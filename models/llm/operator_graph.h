@@ -19,10 +19,11 @@ namespace weir {
 // An operator has as many rows as there are of these in the batch.
 enum class Rows {
   tokens,         // every token of the iteration
-  sequences,      // those that yield a token (LM head)
+  sequences,      // those that may yield a token (LM head): the last of a prompt, all rows of a decode
   prompt_tokens,  // tokens of prompts
   decodes,
-  step,  // one, whatever the batch is
+  drafts,  // one a sequence that yields tokens: who drafts its next one; attention: of decodes
+  step,    // one, whatever the batch is
 };
 
 // The KV caches that lie in these channels: [first, last). All of them, unless a policy says otherwise.

@@ -58,7 +58,7 @@ Bytes stored_bytes(const KernelWork& work) {
   if (const auto* experts = work.as<GroupedGemm>()) return matrix(experts->each, experts->here);
   const auto* attention = work.as<Attention>();
   if (!attention || attention->part != Attention::Part::whole) return Bytes(0);
-  std::int64_t tokens = work.batch.decode_context_sum - work.batch.decodes;
+  std::int64_t tokens = work.batch.decode_context_sum - work.batch.decodes * work.batch.decode_rows;
   for (const PrefillChunk& chunk : work.batch.prefill) tokens += chunk.context;
   return static_cast<double>(tokens) * bytes_per_token(*attention);
 }

@@ -17,6 +17,8 @@ struct StepWork {
   const BatchShape& whole;
   std::span<const BatchShape> sub_batches = {};  // two, or none
   bool whole_if_faster = false;                  // whichever way the step is shorter
+  // What the decodes of `whole` attend to in the steps after this one; empty: a token more in each.
+  std::span<const DecodeContexts> later = {};
 };
 
 class StepModel {
@@ -59,6 +61,7 @@ class StepModel {
   StepRun affine_run(const BatchShape& batch, std::int64_t steps) const;
   PlayedCost played(const StepWork& work, bool causes) const;
   PlayedCost played_at_full_clocks(const StepWork& work, bool causes) const;
+  std::int64_t unlike_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
   std::int64_t play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
   std::int64_t steps_of_lines(const BatchShape& batch, std::int64_t steps) const;
   bool differs_without_prompts() const;
@@ -80,9 +83,9 @@ class StepModel {
   mutable Played with_prompts_;
   mutable Played decodes_;  // alone, where that leaves something out
   bool serial_;
-  PlacedOps token_ops_, sequence_ops_, attention_ops_;        // collectives among the first two
-  mutable std::vector<StepCost> token_memo_, sequence_memo_;  // index: rows; time < 0: not asked yet
-  mutable StepCost forgotten_;                                // the last that had too many rows for these
+  PlacedOps token_ops_, sequence_ops_, draft_ops_, attention_ops_;  // collectives among all but the last
+  mutable std::vector<StepCost> token_memo_, sequence_memo_, draft_memo_;  // index: rows; < 0: not asked yet
+  mutable StepCost forgotten_;  // the last that had too many rows for these
 };
 
 }  // namespace weir
