@@ -28,6 +28,14 @@ void check_drafts(const Scenario& s, const ReplicaPlan& replica, const std::stri
   const ReplicaSpec& spec = replica.spec;
   if (!spec.speculative) return;
   const std::string here = pointer + "/speculative";
+  const Drafting& drafting = spec.speculative->drafting;
+  if (drafting.by == Drafting::By::model) {
+    for (const std::string& note : drafting.model.notes) reading.note(here + "/model: " + note);
+    if (drafting.model.vocabulary != s.model.vocabulary)
+      reading.problem(here + "/model",
+                      fmt::format("expected the vocabulary of {}, {} tokens ({} has {})", s.model.name,
+                                  s.model.vocabulary, drafting.model.name, drafting.model.vocabulary));
+  }
   const BatchingPolicy& batching = *spec.batching;
   if (batching.interleaves() || batching.moves_kv_caches() || batching.predictor() != Predictor::none)
     reading.problem(pointer + "/batching",

@@ -90,6 +90,8 @@ TEST_CASE("speculation: who cannot widen a decode refuses it") {
   Json cut = drafting_scenario({{"kind", "draft"}, {"acceptance_length", 2}, {"model", "phi3-medium"}});
   cut["serving"]["replicas"][0]["parallelism"] = {{"tensor", 4}};
   check_refused(cut, at_speculative + "/model", "heads");
+  check_refused(drafting_scenario({{"kind", "draft"}, {"acceptance_length", 2}, {"model", "llama2-7b"}}),
+                at_speculative + "/model", "the vocabulary of llama3.1-8b, 128256 tokens");
 }
 
 TEST_CASE("speculation: prefill and decode replicas draft alike, where the drafts have a KV cache") {

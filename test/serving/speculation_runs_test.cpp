@@ -110,6 +110,15 @@ TEST_CASE("speculation: the laws hold, whatever drafts and whatever the layout",
   CHECK(drafted > 50);
 }
 
+TEST_CASE("speculation: the laws hold where tokens leave the front end one by one", "[engine]") {
+  for (unsigned seed = 200; seed < 212; ++seed) {
+    Json scenario = random_speculation(seed, true);
+    for (Json& replica : scenario["serving"]["replicas"])
+      replica["engine"]["front_end_tokens_per_s"] = 500 + 500 * (seed % 5);
+    test::check_laws(scenario, test::run(scenario));
+  }
+}
+
 TEST_CASE("speculation: runs that are summed up are those that are stepped", "[engine]") {
   for (unsigned seed = 100; seed < 130; ++seed) {
     Json scenario = random_speculation(seed, true);
