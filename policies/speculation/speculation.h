@@ -13,7 +13,7 @@ struct Speculation {
   std::string kind;
   Drafting drafting;
   Acceptance acceptance;                     // of drafting.tokens drafts
-  const AcceptancePreset* preset = nullptr;  // where the acceptance is measured, on this model
+  const AcceptancePreset* preset = nullptr;  // that it was taken from; null: it was given
 
   std::int64_t drafts() const { return drafting.tokens; }
 };
