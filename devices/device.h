@@ -88,6 +88,8 @@ class Device {
   virtual AffineKernelCost decode_attention(const KernelWork& work, int /*unit*/) const {
     throw std::logic_error(spec().kind + " has no kernel for " + std::string(work.name));
   }
+  // It attends for several rows of a decode at once (BatchShape::decode_rows), reading its keys once.
+  virtual bool widens_decodes() const { return false; }
   // For how many steps of these decodes, whose contexts grow by a token a step, the kernel's time is a line
   // over the steps; 1: it is none.
   virtual std::int64_t line_steps(const KernelWork& work, int unit) const {

@@ -82,6 +82,8 @@ class Gpu final : public Device {
     return affine;
   }
 
+  bool widens_decodes() const override { return true; }
+
   std::string cannot_run(std::span<const KernelWork> all) const override { return lacks_a_peak(spec_, all); }
 
   std::string stand_ins(std::span<const KernelWork> all) const override {

@@ -20,6 +20,7 @@
 #include "policies/prefetch/prefetch.h"
 #include "policies/routing/routing.h"
 #include "policies/runtime/runtime.h"
+#include "policies/speculation/speculation.h"
 #include "sim/studies/studies.h"
 
 namespace fs = std::filesystem;
@@ -39,11 +40,13 @@ const char* const interfaces[] = {
     "policies/prefetch/prefetch.h",
     "policies/routing/routing.h",
     "policies/runtime/runtime.h",
+    "policies/speculation/speculation.h",
 };
 
 // Names that are words of the language too, each with its reason. As a whole literal none is allowed: that
 // would be the name, which something is compared with.
 const std::map<std::string, std::string> generic_words = {
+    {"draft", "a token that is guessed, whoever does it"},
     {"none", "an enumerator, and a word of help texts"},
     {"priority", "of a request, whatever the policy makes of it"},
     {"random", "what a seed is for"},
@@ -56,7 +59,7 @@ std::set<std::string> names_of_catalogs() {
        {device_names(), architecture_names(), net_names(), names_of(studies()), names_of(batching_policies()),
         names_of(partitioning_policies()), names_of(placement_policies()),
         names_of(neuron_placement_policies()), names_of(prefetch_policies()), names_of(routing_policies()),
-        names_of(runtime_policies())})
+        names_of(runtime_policies()), names_of(speculations())})
     all.insert(names.begin(), names.end());
   return all;
 }

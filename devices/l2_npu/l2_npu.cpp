@@ -58,6 +58,7 @@ class L2Npu final : public Device {
   }
 
   AffineKernelCost decode_attention(const KernelWork& work, int unit) const override;
+  bool widens_decodes() const override { return true; }
 
   std::string cannot_run(std::span<const KernelWork> all) const override;
 
@@ -111,7 +112,8 @@ KernelCost L2Npu::attention(const Attention& op, const BatchShape& batch) const 
     work += work_of(op, tokens, tokens * (context + (tokens + 1) / 2), context + tokens);
   }
   const auto attended = static_cast<double>(batch.decode_context_sum);
-  work += work_of(op, static_cast<double>(batch.decodes), attended, attended);
+  const auto rows = static_cast<double>(batch.decode_rows);
+  work += work_of(op, rows * static_cast<double>(batch.decodes), rows * attended, attended);
   return attention_cost_of(op, work);
 }
 
@@ -122,7 +124,8 @@ AffineKernelCost L2Npu::decode_attention(const KernelWork& whole, int) const {
   AffineKernelCost affine{attention(op, batch), {}, std::int64_t{1} << 50};
   if (batch.decodes == 0) return affine;
   const auto decodes = static_cast<double>(batch.decodes);
-  affine.slope = attention_cost_of(op, work_of(op, 0, decodes, decodes));
+  affine.slope =
+      attention_cost_of(op, work_of(op, 0, static_cast<double>(batch.decode_rows) * decodes, decodes));
   const KernelCost &first = affine.first, &slope = affine.slope;
   const std::pair<Seconds, Seconds> compute{first.compute, slope.compute},
       traffic{first.traffic, slope.traffic};

@@ -113,6 +113,8 @@ class Profiled final : public Device {
     return measured ? measured->decodes(work, unit) : analytic_->decode_attention(work, unit);
   }
 
+  bool widens_decodes() const override { return analytic_->widens_decodes(); }
+
   std::string cannot_run(std::span<const KernelWork> all) const override {
     int degree = 1;
     for (const KernelWork& work : all) {

@@ -74,8 +74,16 @@ ProfiledAttention::ProfiledAttention(const AttentionTimes& times, std::shared_pt
 }
 
 double ProfiledAttention::seconds(const KernelWork& work, int unit, Seconds here) const {
+  if (work.batch.decode_rows > 1) return of_wide_decodes(work, unit, here);
   if (work.batch.prefill.empty()) return work.batch.decodes > 0 ? of_decodes(work, unit, here) : 0;
   return times_.mixed.knots.empty() ? of_engine(work, unit, here) : beside_a_prompt(work, unit, here);
+}
+
+// Tables have decodes of one row: those of more take as much longer as on the analytic device.
+double ProfiledAttention::of_wide_decodes(KernelWork work, int unit, Seconds here) const {
+  work.batch.decode_rows = 1;
+  const Seconds narrow = analytic_->cost(work, unit).time;
+  return narrow > Seconds(0) ? seconds(work, unit, narrow) * (here / narrow) : here.value();
 }
 
 double ProfiledAttention::of_decodes(const KernelWork& work, int unit, Seconds here) const {
@@ -139,7 +147,8 @@ AffineKernelCost ProfiledAttention::decodes(const KernelWork& work, int unit) co
   AffineKernelCost affine = analytic_->decode_attention(work, unit);
   if (!has_decodes()) return affine;
   const Decodes d = decodes_of(work.batch);
-  if (d.number > times_.decode.knots.back() || d.longest > times_.longest_decode) {
+  if (work.batch.decode_rows > 1 || d.number > times_.decode.knots.back() ||
+      d.longest > times_.longest_decode) {
     affine.first.time = Seconds(seconds(work, unit, affine.first.time));
     affine.slope.time = Seconds(0);
     affine.steps = 1;

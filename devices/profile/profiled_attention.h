@@ -21,6 +21,7 @@ class ProfiledAttention {
   AffineKernelCost decodes(const KernelWork& work, int unit) const;
 
  private:
+  double of_wide_decodes(KernelWork work, int unit, Seconds here) const;
   double of_decodes(const KernelWork& work, int unit, Seconds here) const;
   double beside_a_prompt(const KernelWork& work, int unit, Seconds here) const;
   double of_engine(const KernelWork& work, int unit, Seconds here) const;

@@ -63,6 +63,10 @@ struct DecodeLine {
   }
 };
 
+double rows_of(const BatchShape& b) {
+  return static_cast<double>(b.decode_rows);
+}
+
 double mean_context(const BatchShape& b) {
   return static_cast<double>(b.decode_context_sum) / static_cast<double>(b.decodes);
 }
@@ -86,8 +90,8 @@ DecodeLine decode_line(const AttentionEfficiency& e, const Roof& roof, const Att
   DecodeLine line;
   line.context = mean + d.skew * (static_cast<double>(b.decode_context_max) - mean);
   const double arithmetic =
-      with_exponents(e.prefill, s) *
-      (static_cast<double>(b.decodes) * s.flops_per_pair() / (e.prefill.context * roof.peak.value()));
+      with_exponents(e.prefill, s) * (static_cast<double>(b.decodes * b.decode_rows) * s.flops_per_pair() /
+                                      (e.prefill.context * roof.peak.value()));
   line.per_token = std::max(arithmetic, seconds_per_token(d, roof, tiles, s.bytes_per_token() / s.kv_heads));
   const bool split = line.context > d.split_tokens && waves < d.split_waves;
   line.fixed = d.launch.value() + (split ? d.split.value() : 0);
@@ -105,10 +109,11 @@ std::int64_t steps_within(double distance) {
              : for_ever;
 }
 
+// Keys and values of so many tokens are read once, for all rows of their sequence.
 KernelCost decode_counts(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s,
-                         double tokens) {
+                         double tokens, double rows) {
   KernelCost cost;
-  cost.flops = Flops(s.flops_per_pair() * tokens);
+  cost.flops = Flops(rows * s.flops_per_pair() * tokens);
   cost.moved[own_memory] = Bytes(s.bytes_per_token() * tokens);
   cost.compute = with_exponents(e.prefill, s) * (cost.flops / (e.prefill.context * roof.peak));
   cost.traffic = cost.moved[own_memory] / (e.decode.memory * roof.bandwidth);
@@ -196,12 +201,12 @@ KernelCost prefills(const AttentionEfficiency& e, const Roof& roof, const Attent
 
 KernelCost decodes(const AttentionEfficiency& e, const Roof& roof, const AttentionShape& s,
                    const BatchShape& b) {
-  KernelCost cost = decode_counts(e, roof, s, static_cast<double>(b.decode_context_sum));
+  KernelCost cost = decode_counts(e, roof, s, static_cast<double>(b.decode_context_sum), rows_of(b));
   cost.time = Seconds(decode_line(e, roof, s, b).time());
   return cost;
 }
 
-// FlashAttention 2: each decode is a tile of query rows in every query head.
+// FlashAttention 2: each decode is a tile of query rows in every query head, however few these are.
 KernelCost in_waves(const AttentionEfficiency& e, const Roof& roof, Bytes l2, const AttentionShape& s,
                     const BatchShape& b) {
   const PrefillEfficiency& p = e.prefill;
@@ -215,7 +220,7 @@ KernelCost in_waves(const AttentionEfficiency& e, const Roof& roof, Bytes l2, co
   const double longest = seconds_per_tile(p, roof, s) *
                          (static_cast<double>(b.decode_context_max) / p.context + p.tile_tokens / p.causal);
 
-  KernelCost more = decode_counts(e, roof, s, keys);
+  KernelCost more = decode_counts(e, roof, s, keys, rows_of(b));
   const bool lost =
       keys * s.bytes_per_token() / s.kv_heads > l2.value() && n * group > 2 * roof.multiprocessors;
   if (lost) {
@@ -252,7 +257,7 @@ AffineKernelCost growing_decodes(const AttentionEfficiency& e, const Roof& roof,
   const DecodeLine line = decode_line(e, roof, s, batch);
   AffineKernelCost affine;
   affine.first = decodes(e, roof, s, batch);
-  affine.slope = decode_counts(e, roof, s, static_cast<double>(batch.decodes));
+  affine.slope = decode_counts(e, roof, s, static_cast<double>(batch.decodes), rows_of(batch));
   affine.steps = for_ever;
   if (line.context <= e.decode.split_tokens)
     affine.steps = steps_within(e.decode.split_tokens - line.context);

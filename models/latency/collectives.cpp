@@ -37,6 +37,8 @@ class PlainCollectives : public CollectiveModel {
   double latency() const { return links_.latency_once ? 0 : links_.latency.value(); }  // of a round
   double transfer(double bytes) const { return bytes / links_.bandwidth.value(); }
   LinkShape shape() const { return links_.shape; }
+  // Of the bandwidth, in a group of n on a full mesh of more devices.
+  double share(double n) const { return links_.links > 0 ? std::min(1., (n - 1) / links_.links) : 1; }
 
  private:
   LinkSpec links_;
@@ -62,8 +64,8 @@ class TwoShot final : public PlainCollectives {
   using PlainCollectives::PlainCollectives;
   double seconds(Collective op, double bytes, double n) const override {
     if (op == Collective::send_receive && shape() == LinkShape::full_mesh)
-      return latency() + transfer(bytes * (n - 1));  // one of the n - 1 links that make up the bandwidth
-    return rounds_of(op, 2, 1) * latency() + transfer(least_sent(op, bytes, n));
+      return latency() + transfer(bytes * (n - 1)) / share(n);  // one of the n - 1 links
+    return rounds_of(op, 2, 1) * latency() + transfer(least_sent(op, bytes, n)) / share(n);
   }
 };
 

@@ -94,6 +94,12 @@ LinkSpec read_links(Params params, const std::string& name) {
                      "Who pays latency_us: every round of a collective, one after another, or the collective "
                      "once, however many rounds it takes (as PRESERVE's design space exploration has it)."},
                     {"per_round", "once"}, "per_round") == "once";
+  const auto mesh = params.integer_or_null({"links",
+                                            "Of a full mesh, how many make up the bandwidth, so that a group "
+                                            "of n devices has n - 1 of them; null: "
+                                            "a group of any size has all of it."},
+                                           {1, 4096});
+  links.links = static_cast<int>(mesh.value_or(0));
   const bool measured =
       params.has("nccl") || params.has("one_shot") || params.has("two_shot") || params.has("send_receive");
   MeasuredLibrary library = read_measured(params);

@@ -31,9 +31,15 @@ BatchShape without_prompts(BatchShape batch) {
   return batch;
 }
 
+BatchShape of_one_row(BatchShape batch) {
+  batch.decode_rows = 1;
+  return batch;
+}
+
 BatchShape attended(const Operator& op, const BatchShape& batch) {
   if (op.rows == Rows::prompt_tokens) return without_decodes(batch);
   if (op.rows == Rows::decodes) return without_prompts(decodes_in(op.channels, batch));
+  if (op.rows == Rows::drafts) return of_one_row(without_prompts(decodes_in(op.channels, batch)));
   return decodes_in(op.channels, batch);
 }
 
@@ -51,9 +57,11 @@ std::int64_t rows_of(Rows rows, const ChannelRange& channels, const BatchShape& 
     case Rows::step:
       return 1;
     case Rows::sequences:
+      return batch.sampled();
+    case Rows::drafts:
       return batch.sequences;
     case Rows::decodes:
-      return decodes_in(channels, batch).decodes;
+      return decodes_in(channels, batch).decodes * batch.decode_rows;
     case Rows::prompt_tokens:
       return tokens_of_prompts(channels, batch, false);
     case Rows::prompt_contexts:

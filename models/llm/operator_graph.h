@@ -26,13 +26,14 @@ struct ChannelRange {
 // An operator has as many rows as there are of these in the batch.
 enum class Rows {
   tokens,           // every token of the iteration
-  sequences,        // those that yield a token (LM head)
+  sequences,        // those that may yield a token (LM head): the last of a prompt, all rows of a decode
   prompt_tokens,    // tokens of prompts
   prompt_contexts,  // these, and those of the same prompts that are in the cache
   decodes,
-  step,  // one, whatever the batch is
+  drafts,  // one a sequence that yields tokens: who drafts its next one; attention: of decodes
+  step,    // one, whatever the batch is
 };
-inline constexpr std::size_t row_kinds = 6;
+inline constexpr std::size_t row_kinds = 7;
 // Without attention, an operator has so many rows in a batch.
 std::int64_t rows_of(Rows rows, const ChannelRange& channels, const BatchShape& batch);
 

@@ -19,21 +19,35 @@ struct DecodeContext {
   int channel;
 };
 
+struct DecodeContexts {  // BatchShape::decode_context_...
+  std::int64_t sum = 0, max = 0;
+};
+
 class NeuronLoads;  // neuron_work.h
 
 struct BatchShape {
   std::span<const PrefillChunk> prefill;
   std::int64_t prefill_tokens = 0;          // sum over prefill
-  std::int64_t decodes = 0;                 // requests that generate one token each
-  std::int64_t decode_context_sum = 0;      // KV tokens they attend to, their own new one included, summed
+  std::int64_t decodes = 0;                 // requests that generate, each in one sequence of rows
+  std::int64_t decode_rows = 1;             // of each: its next token, and drafts behind it to be verified
+  std::int64_t decode_context_sum = 0;      // KV tokens they attend to, their own rows included, summed
   std::int64_t decode_context_max = 0;      // and the longest of them
   std::span<const DecodeContext> contexts;  // one a decode; empty unless there are several channels
   const NeuronLoads* neurons = nullptr;     // where activations are sparse
-  std::int64_t sequences = 0;  // rows of the LM head: decodes plus prompts that end in this iteration
+  std::int64_t sequences = 0;  // that yield tokens: decodes plus prompts that end in this iteration
   std::int64_t padding = 0;    // rows of no request, which fill up what the engine runs
 
-  std::int64_t tokens() const { return prefill_tokens + decodes; }
+  std::int64_t tokens() const { return prefill_tokens + decodes * decode_rows; }
+  // Rows of the LM head: every row of a decode, the last one of a prompt that ends.
+  std::int64_t sampled() const { return sequences + decodes * (decode_rows - 1); }
   std::int64_t rows() const { return tokens() + padding; }  // of every GEMM of a block
+
+  // All that operators depend on which follow no contexts.
+  struct Counts {
+    std::int64_t rows = -1, sequences = -1, sampled = -1;
+    bool operator==(const Counts&) const = default;
+  };
+  Counts counts() const { return {rows(), sequences, sampled()}; }
 };
 
 }  // namespace weir

@@ -89,6 +89,7 @@ void BatchBuilder::run(bool prompts) {
     if (!prompts && sequence.prefilling()) continue;
     decodes_only &= !sequence.prefilling();
     const std::int64_t tokens = std::min(sequence.pending(), tokens_left_);
+    if (positions(sequence, tokens) > tokens_left_) break;  // a decode has all of its drafts, or waits
     while (!take(sequence, tokens))
       if (!make_room(i, end)) break;
   }
@@ -101,7 +102,8 @@ void BatchBuilder::run(bool prompts) {
 template <bool several_channels>
 std::int32_t BatchBuilder::run_ready_decodes() {
   const std::int32_t members = this->members();
-  const std::int64_t room = std::min<std::int64_t>({members, tokens_left_, sequences_left_});
+  const std::int64_t drafts = view_.drafts;
+  const std::int64_t room = std::min<std::int64_t>({members, tokens_left_ / (1 + drafts), sequences_left_});
   std::int64_t only = free_blocks_[0];
   batch_.slices.resize(static_cast<std::size_t>(room));
   auto slice = batch_.slices.begin();
@@ -110,7 +112,7 @@ std::int32_t BatchBuilder::run_ready_decodes() {
     const SequenceView& sequence = running(i);
     if (sequence.in_flight) continue;
     std::int64_t& free_blocks = several_channels ? free_blocks_[at(sequence)] : only;
-    const std::int64_t lacks = sequence.known_tokens - sequence.blocks * view_.block_tokens;
+    const std::int64_t lacks = sequence.known_tokens + drafts - sequence.blocks * view_.block_tokens;
     const std::int64_t wanted = lacks > 0 ? 1 : 0;
     if (slice == batch_.slices.end() || sequence.prefilling() || lacks > view_.block_tokens ||
         wanted > free_blocks)
@@ -120,7 +122,7 @@ std::int32_t BatchBuilder::run_ready_decodes() {
   }
   const std::int64_t taken = slice - batch_.slices.begin();
   batch_.slices.resize(static_cast<std::size_t>(taken));
-  tokens_left_ -= taken;
+  tokens_left_ -= taken * (1 + drafts);
   sequences_left_ -= taken;
   if (!several_channels) free_blocks_[0] = only;
   return i;
@@ -157,7 +159,8 @@ void BatchBuilder::give_up(std::int32_t index) {
 }
 
 bool BatchBuilder::take(const SequenceView& sequence, std::int64_t tokens) {
-  const std::int64_t blocks = blocks_for(sequence.computed_tokens + tokens, view_.block_tokens);
+  const std::int64_t blocks =
+      blocks_for(sequence.computed_tokens + positions(sequence, tokens), view_.block_tokens);
   const std::int64_t wanted = std::max<std::int64_t>(0, blocks - sequence.blocks);
   std::int64_t& free_blocks = free_blocks_[at(sequence)];
   if (wanted > free_blocks) {
@@ -165,7 +168,7 @@ bool BatchBuilder::take(const SequenceView& sequence, std::int64_t tokens) {
     return false;
   }
   free_blocks -= wanted;
-  tokens_left_ -= tokens;
+  tokens_left_ -= positions(sequence, tokens);
   --sequences_left_;
   batch_.slices.push_back({sequence.request, tokens});
   return true;
@@ -177,9 +180,10 @@ const SequenceView* BatchBuilder::head() const {
 }
 
 std::int64_t BatchBuilder::claim(const SequenceView& sequence, std::int64_t tokens) const {
-  const std::int64_t claimed = admission_ == Admission::chunk    ? sequence.computed_tokens + tokens
-                               : admission_ == Admission::prompt ? sequence.known_tokens
-                                                                 : sequence.final_tokens();
+  const std::int64_t claimed = admission_ == Admission::chunk
+                                   ? sequence.computed_tokens + positions(sequence, tokens)
+                               : admission_ == Admission::prompt ? sequence.known_tokens + drafts_of(sequence)
+                                                                 : sequence.final_tokens() + view_.drafts;
   return blocks_for(claimed, view_.block_tokens);
 }
 
@@ -211,8 +215,9 @@ bool BatchBuilder::preempted(const SequenceView& sequence) const {
 }
 
 std::int64_t BatchBuilder::blocks_of(const SequenceView& sequence) const {
-  return admission_ == Admission::sequence ? blocks_for(sequence.final_tokens(), view_.block_tokens)
-                                           : sequence.blocks;
+  return admission_ == Admission::sequence
+             ? blocks_for(sequence.final_tokens() + view_.drafts, view_.block_tokens)
+             : sequence.blocks;
 }
 
 std::int64_t BatchBuilder::lacks(const SequenceView& waiting, std::int64_t tokens) {
@@ -234,7 +239,7 @@ bool BatchBuilder::admit(const SequenceView& waiting, std::int64_t tokens, std::
 }
 
 bool BatchBuilder::add(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare) {
-  return tokens <= tokens_left_ && admit(waiting, tokens, spare) && take(waiting, tokens);
+  return positions(waiting, tokens) <= tokens_left_ && admit(waiting, tokens, spare) && take(waiting, tokens);
 }
 
 std::int64_t BatchBuilder::unclaimed_blocks(std::size_t channel) {

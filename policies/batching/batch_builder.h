@@ -68,6 +68,10 @@ class BatchBuilder {
   // A slice; false if its blocks are not free. The caller has asked full() and tokens_left().
   bool take(const SequenceView& sequence, std::int64_t tokens);
 
+  // Of the token budget, for so many of its tokens next.
+  std::int64_t positions(const SequenceView& sequence, std::int64_t tokens) const {
+    return tokens + drafts_of(sequence);
+  }
   bool full() const { return tokens_left_ <= 0 || sequences_left_ <= 0; }
   std::int64_t tokens_left() const { return tokens_left_; }
   std::int64_t decodes_left() const {
@@ -75,6 +79,9 @@ class BatchBuilder {
   }
 
  private:
+  std::int64_t drafts_of(const SequenceView& sequence) const {
+    return sequence.prefilling() ? 0 : view_.drafts;
+  }
   // One number a KV channel. As many as NeuPIMs' devices have lie on the stack.
   template <class T>
   using ByChannel = boost::container::small_vector<T, 32>;

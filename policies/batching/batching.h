@@ -66,6 +66,9 @@ struct ServingView {
   std::span<const int> pools = {};  // of each memory channel, its index into free_blocks; empty: the same one
   int spare_channel = -1;           // that of the memory to spare (KvMemory); -1: there is none
   std::int64_t leaving = 0;         // ended, and hold their seats in this step yet
+  // Behind the token of each decode so many guessed ones are verified in the same step: its slice of one
+  // token takes as many more of the token budget, and KV room for them.
+  std::int64_t drafts = 0;
 };
 
 // Index into free_blocks.

@@ -55,7 +55,9 @@ class PriorityBatch {
   // least urgent; where it is that itself, it gives way, or waits for less urgent ones in flight.
   void serve(const SequenceView& running) {
     decodes_only_ &= !running.prefilling();
-    while (!builder_.take(running, std::min(running.pending(), builder_.tokens_left()))) {
+    const std::int64_t tokens = std::min(running.pending(), builder_.tokens_left());
+    if (builder_.positions(running, tokens) > builder_.tokens_left()) return;  // it waits, with its drafts
+    while (!builder_.take(running, tokens)) {
       decodes_only_ = false;
       const Below below = behind(running, before);
       if (!below.victim && below.in_flight) return close(running);

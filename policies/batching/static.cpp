@@ -31,7 +31,9 @@ class StaticBatching final : public WholePromptBatching {
       const SequenceView& member = joins ? view.waiting[i - view.running.size()] : view.running[i];
       if (!joins && !member.prefilling()) continue;
       any = true;
-      if (member.pending() > builder.tokens_left() || !builder.take(member, member.pending())) break;
+      if (builder.positions(member, member.pending()) > builder.tokens_left() ||
+          !builder.take(member, member.pending()))
+        break;
     }
     return any;
   }

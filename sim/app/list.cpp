@@ -9,6 +9,7 @@
 
 #include "models/memory/memory_spec.h"
 #include "models/nn/net_catalog.h"
+#include "policies/speculation/speculation.h"
 #include "sim/app/command_line.h"
 #include "sim/app/key_help.h"
 #include "sim/app/wrap.h"
@@ -38,6 +39,7 @@ std::string place_of(const std::string& family) {
       {"neurons", "/serving/replicas/0/partitioning/neurons/kind, of kind hot_cold"},
       {"placement", "/serving/replicas/0/placement/kind"},
       {"prefetch", "/serving/replicas/0/prefetch/kind"},
+      {"speculative", "/serving/replicas/0/speculative/kind"},
       {"engine", "/serving/replicas/0/engine/kind"},
       {"routing", "/serving/routing/kind"},
       {"requests", "/workload/requests/kind"},
@@ -97,6 +99,7 @@ std::vector<Entry> policies() {
   append(entries, "placement", placement_policies());
   append(entries, "prefetch", prefetch_policies());
   append(entries, "routing", routing_policies());
+  append(entries, "speculative", speculations());
   append(entries, "engine", engines());
   append(entries, "runtime", runtime_policies());
   return entries;

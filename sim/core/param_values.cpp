@@ -185,6 +185,16 @@ std::vector<double> Params::numbers(Key key, std::size_t min_items, Range<double
   return values;
 }
 
+std::optional<std::vector<double>> Params::numbers_or_null(Key key, std::size_t min_items,
+                                                           Range<double> range) {
+  if (!describing() && has(key.name)) return numbers(key, min_items, range);
+  null_by_default(
+      key, describing()
+               ? Json({{"type", "array"}, {"minItems", min_items}, {"items", declared("number", range)}})
+               : Json());
+  return {};
+}
+
 double Params::unit(const std::string& key) {
   // Longest suffix first: _gb_per_s ends in _s.
   static const std::vector<std::pair<std::string, double>> units = {

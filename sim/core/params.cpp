@@ -145,6 +145,19 @@ std::optional<Params> Params::object_if_given(Key key) {
   return Params(*reading_, &empty, pointer_ + "/" + key.name, schema_path_ + "/properties/" + key.name);
 }
 
+std::optional<Params> Params::object_or_null(Key key) {
+  if (!describing()) {
+    if (has(key.name)) return object(key);
+    null_by_default(key, {});
+    return {};
+  }
+  static const Json empty = Json::object();
+  schema_node(std::string("/properties/") + key.name) = {
+      {"description", key.help}, {"default", nullptr}, {"oneOf", Json::array({{{"type", "null"}}})}};
+  known_.emplace_back(key.name);
+  return Params(*reading_, &empty, pointer_ + "/" + key.name, schema_path_ + "/properties/" + key.name);
+}
+
 std::size_t Params::items(const char* key) const {
   const auto it = object_->find(key);
   return it != object_->end() && it->is_array() ? it->size() : 0;

@@ -136,6 +136,7 @@ class Params {
   enum class Presence { required, optional };
   Params object(Key key, Presence presence = Presence::optional);
   std::optional<Params> object_if_given(Key key);  // optional, without a default to resolve
+  std::optional<Params> object_or_null(Key key);   // default null
   // A list of objects; describing gives one. An absent optional list reads as one {}. One too long is not
   // read.
   static constexpr std::size_t most_items = 16384;
@@ -143,6 +144,8 @@ class Params {
                            std::size_t max_items = most_items);
   std::size_t items(const char* key) const;  // of a list, however long; 0 of anything else
   std::vector<double> numbers(Key key, std::size_t min_items, Range<double> range = {});  // required
+  std::optional<std::vector<double>> numbers_or_null(Key key, std::size_t min_items,
+                                                     Range<double> range);  // default null
   // A value of any shape, that the caller checks (fail()) and gives the schema of; null if it is absent.
   const Json* value(Key key, Json schema, std::optional<Json> fallback = {});
   // One `kind` of a tagged union; while describing, a fresh alternative under oneOf. All keys of a tagged

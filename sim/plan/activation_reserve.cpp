@@ -22,12 +22,16 @@ Bytes activation_reserve(const Scenario& s, const ReplicaSpec& spec) {
   const double hidden = 2.0 * static_cast<double>(m.hidden);  // hidden states and residual
   const double per_logit =
       2 + 4 + 4 + 8 + 4 + 4;  // 16-bit, fp32, sorted, its int64 order, softmax, cumulated
+  // ESTIMATE: to verify drafts greedily takes the logits of their rows in 16 bits and in fp32, nothing
+  // sorted.
+  const double per_draft = 2 + 4;
+  const double logits = per_logit + static_cast<double>(spec.drafts()) * per_draft;
   // ESTIMATE: CUDA context, NCCL and CUDA graphs; what is missing between the formula above and the 2,588
   // blocks of a real vLLM 0.19 on an RTX 4090 (Llama-3.1-8B, 2,048 tokens, 256 requests; LLMServingSim's
   // bench run).
   const double framework = 0.63e9;
-  return Bytes(tokens * (hidden + width) * element +
-               requests * static_cast<double>(m.vocabulary) * per_logit + framework);
+  return Bytes(tokens * (hidden + width) * element + requests * static_cast<double>(m.vocabulary) * logits +
+               framework);
 }
 
 }  // namespace weir

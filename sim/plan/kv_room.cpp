@@ -103,8 +103,7 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
                                           gib(replica.rank.host_memory()->capacity)));
       return {};
     }
-    const Bytes block =
-        static_cast<double>(cache.block_tokens) * kv_bytes_per_token(s.model, s.precision, cut, stage);
+    const Bytes block = static_cast<double>(cache.block_tokens) * kv_bytes_per_token(s, spec, stage);
     const Bytes beside = cache.blocks                 ? memory - weights
                          : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
                                                       : cache.memory_fraction * memory - weights - reserve;
@@ -146,7 +145,8 @@ void check_longest(const ReplicaPlan& replica, const std::string& pointer, Readi
   const ReplicaSpec& spec = replica.spec;
   const std::int64_t channel_blocks = std::ranges::max(replica.kv_pools.blocks);
   const auto serves = [&](std::int64_t length) {
-    return spec.batching->serves({Seconds(0), length - 1, 1}, channel_blocks, spec.kv_cache.block_tokens);
+    return spec.batching->serves({Seconds(0), length - 1, 1 + spec.drafts()}, channel_blocks,
+                                 spec.kv_cache.block_tokens);
   };
   if (!spec.max_model_len || serves(*spec.max_model_len)) return;
   std::int64_t fits = 0, too_long = *spec.max_model_len;
@@ -159,6 +159,13 @@ void check_longest(const ReplicaPlan& replica, const std::string& pointer, Readi
 }
 
 }  // namespace
+
+Bytes kv_bytes_per_token(const Scenario& s, const ReplicaSpec& spec, int stage) {
+  const Sharding& cut = spec.parallelism;
+  const Bytes layers = kv_bytes_per_token(s.model, s.precision, cut, stage);
+  if (!spec.speculative || stage != cut.pipeline - 1) return layers;
+  return layers + draft_kv_bytes_per_token(spec.speculative->drafting, s.model, s.precision, cut);
+}
 
 void fit_kv_cache(const Scenario& s, ReplicaPlan& replica, const std::string& pointer, Reading& reading) {
   if (!host_memory_serves(s, replica, pointer, reading)) return;

@@ -46,7 +46,8 @@ class Placer {
     const Sharding& cut = spec.parallelism;
     const std::vector<std::string> problems = sharding_problems(s_.model, cut);
     for (const std::string& problem : problems) reading_.problem(pointer + "/parallelism", problem);
-    if (!problems.empty() || !spec.batching || !spec.partitioning || !spec.placement || !spec.prefetch)
+    if (!problems.empty() || !can_be_drafted(spec, pointer) || !spec.batching || !spec.partitioning ||
+        !spec.placement || !spec.prefetch)
       return;
     if (const auto kinds = device_kinds(); spec.device && !kinds.contains(*spec.device))
       return reading_.problem(pointer + "/device",
@@ -92,6 +93,13 @@ class Placer {
   }
 
  private:
+  bool can_be_drafted(const ReplicaSpec& spec, const std::string& pointer) {
+    if (!spec.speculative) return true;
+    const auto problems = drafting_problems(spec.speculative->drafting, spec.parallelism);
+    for (const std::string& problem : problems) reading_.problem(pointer + "/speculative/model", problem);
+    return problems.empty();
+  }
+
   std::set<std::string> device_kinds() const {
     std::set<std::string> kinds;
     for (const Slot& slot : slots_) kinds.insert(slot.group->device->spec().kind);
@@ -156,7 +164,10 @@ class Placer {
     const Rank& rank = replica.rank;
     const char* policy = "/partitioning";
     try {
-      StageGraph stage = build_stage(s_.model, s_.precision, replica.spec.parallelism, number);
+      const Sharding& cut = replica.spec.parallelism;
+      StageGraph stage = build_stage(s_.model, s_.precision, cut, number);
+      if (replica.spec.speculative && number == cut.pipeline - 1)
+        append_drafts(stage, replica.spec.speculative->drafting, s_.model, s_.precision, cut);
       stage = partitioned(std::move(stage), rank);
       policy = "/prefetch";
       replica.stages.push_back(with_prefetches(std::move(stage), rank));
@@ -201,6 +212,7 @@ class Placer {
       return;
     }
     if (!place_stages(replica, pointer)) return;
+    check_drafts(s_, replica, pointer, reading_);
     if (s_.collective_flows && links.latency_once)
       return reading_.problem(
           "/collectives", "cannot be \"flows\" over an interconnect whose latency a collective pays once");
@@ -251,6 +263,7 @@ void place_replicas(Plan& plan, Reading& reading) {
   for (const ReplicaSpec& spec : scenario.replicas) {
     ReplicaPlan& replica = plan.replicas.emplace_back();
     replica.spec = spec;
+    replica.seed = scenario.seed;
     placer.place(replica, fmt::format("/serving/replicas/{}", plan.replicas.size() - 1));
   }
   if (reading.failed()) return;  // and replicas may have no device

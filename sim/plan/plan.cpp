@@ -31,6 +31,7 @@ Plan read_plan(const Json& document, const std::string& file) {
   Scenario& s = plan.scenario;
   if (s.serves() && !reading.failed()) {
     check_roles(s, reading);
+    check_drafts_go_over(s, reading);
     place_replicas(plan, reading);
   }
   if (!s.training.empty()) place_training(plan, reading);

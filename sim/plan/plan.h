@@ -25,7 +25,8 @@ struct KvPools {
 
 // Alike replicas: an entry of serving.replicas.
 struct ReplicaPlan {
-  ReplicaSpec spec;  // as it was typed
+  ReplicaSpec spec;        // as it was typed
+  std::uint64_t seed = 0;  // the scenario's
   Rank rank;
   std::vector<ReplicaPlace> places;           // one a replica
   std::vector<StageGraph> stages;             // placed on a rank
@@ -35,6 +36,9 @@ struct ReplicaPlan {
   MhaParameters mha{};                        // of one rank's share of the model
   std::shared_ptr<const NeuronPlan> neurons;  // null: it computes whole matrices
 };
+
+// Of one rank of that stage: its layers' keys and values, and on the last stage those of what drafts.
+Bytes kv_bytes_per_token(const Scenario& scenario, const ReplicaSpec& replica, int stage);
 
 struct Plan {
   Scenario scenario;

@@ -12,6 +12,7 @@
 #include "models/machine/availability.h"
 #include "policies/batching/batching.h"
 #include "policies/routing/routing.h"
+#include "policies/speculation/speculation.h"
 #include "sim/plan/training_spec.h"
 #include "sim/step/rank.h"
 #include "workloads/workload.h"
@@ -86,6 +87,7 @@ struct ReplicaSpec {
   std::shared_ptr<const PartitioningPolicy> partitioning;
   std::shared_ptr<const ChannelPlacementPolicy> placement;
   std::shared_ptr<const PrefetchPolicy> prefetch;
+  std::shared_ptr<const Speculation> speculative;  // null: a decode is one token
   KvCacheSpec kv_cache;
   EngineOverhead engine;
   FrontEndSpec front_end;
@@ -96,6 +98,9 @@ struct ReplicaSpec {
   bool sees_late() const { return scheduled_ahead > 0 || recv_interval > 1; }
   std::optional<std::int64_t> max_model_len;
 
+  // That a decode verifies beside its token. Where there are prompts alone these are drafted, and their
+  // generation verifies them elsewhere.
+  std::int64_t drafts() const { return speculative && role != Role::prefill ? speculative->drafts() : 0; }
   bool hands_over_layerwise() const {
     return role == Role::prefill && kv_cache.handover == Handover::layerwise;
   }

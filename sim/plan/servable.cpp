@@ -29,7 +29,7 @@ bool can_serve(const ReplicaPlan& replica, const Request& request) {
   // A prefill replica hands over with the first token: the others never lie in its cache.
   const std::int64_t output = spec.role == Role::prefill ? 1 : request.output_tokens;
   return tokens(request) <= spec.max_model_len.value_or(tokens(request)) &&
-         spec.batching->serves({request.arrival, request.input_tokens, output},
+         spec.batching->serves({request.arrival, request.input_tokens, output + spec.drafts()},
                                std::ranges::max(replica.kv_pools.blocks), spec.kv_cache.block_tokens);
 }
 

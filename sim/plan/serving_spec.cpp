@@ -87,6 +87,9 @@ ReplicaSpec read_replica(Params params) {
       policy_kind);
   spec.prefetch = make_from(prefetch_policies(),
                             params.object({"prefetch", "What is fetched before it is needed."}), policy_kind);
+  if (auto speculative = params.object_or_null(
+          {"speculative", "Speculative decoding: who drafts tokens that decodes verify; null: nobody."}))
+    spec.speculative = make_from(speculations(), std::move(*speculative), policy_kind);
   Params engine = params.object({"engine", "The serving engine around the kernels."});
   spec.engine = read_engine(engine);
   read_front_end(engine, spec);

@@ -96,10 +96,11 @@ StepCost PlayedStep::fill_timeline(std::span<const BatchShape> chains) {
   StepCost sum;
   for (std::size_t c = 0; c < chains.size(); ++c) {
     RowsFilled& rows = filled_[c];
-    if (rows.rows != chains[c].rows() || rows.sequences != chains[c].sequences) {
+    const BatchShape& chain = chains[c];
+    if (rows.counts != chain.counts()) {
       StepCost all;
-      for (const Copies& copies : by_rows_) all += fill(copies, c, chains[c]);
-      rows = {chains[c].rows(), chains[c].sequences, all};
+      for (const Copies& copies : by_rows_) all += fill(copies, c, chain);
+      rows = {chain.counts(), all};
     }
     sum += rows.sum;
     for (const Copies& copies : by_contexts_) sum += fill(copies, c, chains[c]);

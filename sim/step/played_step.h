@@ -38,7 +38,7 @@ class PlayedStep {
     std::vector<int> index;  // by chain
   };
   struct RowsFilled {  // of a chain: what the timeline has of the operators that depend on these alone
-    std::int64_t rows = -1, sequences = -1;
+    BatchShape::Counts counts;
     StepCost sum;
   };
   void place(const StageStep& step, const StageGraph& placed);

@@ -18,6 +18,8 @@ struct StepWork {
   const BatchShape& whole;
   std::span<const BatchShape> sub_batches = {};  // two, or none
   bool whole_if_faster = false;                  // whichever way the step is shorter
+  // What the decodes of `whole` attend to in the steps after this one; empty: a token more in each.
+  std::span<const DecodeContexts> later = {};
 };
 
 class StepModel {
@@ -64,6 +66,7 @@ class StepModel {
   StepRun affine_run(const BatchShape& batch, std::int64_t steps) const;
   PlayedCost played(const StepWork& work, bool causes) const;
   PlayedCost played_at_full_clocks(const StepWork& work, bool causes) const;
+  std::int64_t unlike_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
   std::int64_t play_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
   std::int64_t steps_of_lines(const BatchShape& batch, std::int64_t steps) const;
   bool differs_without_prompts() const;
@@ -85,7 +88,7 @@ class StepModel {
   mutable Played with_prompts_;
   mutable Played decodes_;  // alone, where that leaves something out
   bool serial_;
-  std::array<ByRows, row_kinds> by_rows_;  // collectives among those of tokens and of sequences
+  std::array<ByRows, row_kinds> by_rows_;  // collectives among those of tokens, sequences and drafts
   PlacedOps attention_ops_;
   mutable StepCost forgotten_;  // the last that had too many rows to be remembered
 };

@@ -99,6 +99,15 @@ TEST_CASE("device catalog: every host memory is a plausible one, and by itself r
   }
 }
 
+TEST_CASE("device catalog: GPUs that nobody measured say whose kernels stand in") {
+  for (const char* kind : {"mi300x", "mi355x", "b300_sxm", "gb300"}) {
+    const DeviceNotes& notes = catalog_device(kind)->spec().notes;
+    CHECK_THAT(notes.foreign_kernels, Catch::Contains("was not measured") && Catch::Contains(notes.kernels));
+  }
+  CHECK_THAT(catalog_device("mi300x")->spec().notes.foreign_kernels, Catch::Contains("hopper"));
+  CHECK(catalog_device("gb200")->spec().notes.foreign_kernels.empty());  // the die of a B200
+}
+
 TEST_CASE("device catalog: 8-bit weights halve the bytes, 8-bit activations raise the peak") {
   const auto h100 = catalog_device("h100_sxm");
   const BatchShape one = decode_batch(1, 1), many = decode_batch(8192, 1);
@@ -127,7 +136,9 @@ TEST_CASE("device catalog: a type the device cannot calculate in is an answer, n
   Precision fp4;
   fp4.weights = fp4.activations = DataType::fp4;
   const StageGraph four = build_stage(model, fp4, {}, 0);
-  CHECK(cannot_run(*catalog_device("b200_sxm"), four) == "");
+  for (const char* kind : {"b200_sxm", "b300_sxm", "gb200", "gb300", "mi355x"})
+    CHECK(cannot_run(*catalog_device(kind), four) == "");
+  CHECK_THAT(cannot_run(*catalog_device("mi300x"), four), Catch::Contains("cannot calculate in fp4"));
   CHECK_THAT(cannot_run(*catalog_device("h100_sxm"), four), Catch::Contains("cannot calculate in fp4"));
   CHECK_THAT(cannot_run(*catalog_device("t4"), plain), Catch::Contains("bf16"));
   CHECK(cannot_run(*catalog_device("a100_sxm_80gb"), plain) == "");

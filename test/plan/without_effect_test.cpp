@@ -175,6 +175,7 @@ TEST_CASE("notes: shipped scenarios have those that are right, and no other") {
       "serve no replica",
       "host memory among",
       "kernel efficiencies of",
+      "kernels that nobody measured under",
       "desynchronised",
       "are GEMMs with its GEMMs' efficiencies: an ESTIMATE",
       "warm batches",

@@ -8,7 +8,7 @@
 namespace weir::test {
 namespace {
 
-constexpr std::size_t numbers = 20;
+constexpr std::size_t numbers = 22;
 
 std::string simulate_to_bytes(const Json& document, const std::function<void(Plan&)>& change) {
   Plan plan = read_plan(document, "test.json");
@@ -52,7 +52,9 @@ std::string simulate_to_bytes(const Json& document, const std::function<void(Pla
                                   prefetch.fetched.value(),
                                   prefetch.used.value(),
                                   prefetch.evicted.value(),
-                                  prefetch.left.value()};
+                                  prefetch.left.value(),
+                                  static_cast<double>(r.drafts.decodes),
+                                  static_cast<double>(r.drafts.accepted)};
   std::string bytes(reinterpret_cast<const char*>(values), sizeof values);
   bytes.append(reinterpret_cast<const char*>(r.requests.data()), r.requests.size() * sizeof(RequestRecord));
   return bytes;
@@ -71,11 +73,11 @@ Outcome run(const Json& scenario, const std::function<void(Plan&)>& change) {
         std::memcpy(v, result.output.data(), sizeof v);
         o.requests.resize((result.output.size() - sizeof v) / sizeof(RequestRecord));
         std::memcpy(o.requests.data(), result.output.data() + sizeof v, result.output.size() - sizeof v);
-        double* const into[numbers] = {&o.iterations,     &o.preemptions,  &o.gap_count,   &o.gap_mean,
-                                       &o.gap_p99,        &o.end,          &o.energy,      &o.busy,
-                                       &o.flops,          &o.memory,       &o.peak_blocks, &o.total_blocks,
-                                       &o.sampled_tokens, &o.most_carried, &o.sent,        &o.collectives,
-                                       &o.fetched,        &o.used,         &o.evicted,     &o.left};
+        double* const into[numbers] = {
+            &o.iterations,     &o.preemptions,  &o.gap_count, &o.gap_mean,    &o.gap_p99,     &o.end,
+            &o.energy,         &o.busy,         &o.flops,     &o.memory,      &o.peak_blocks, &o.total_blocks,
+            &o.sampled_tokens, &o.most_carried, &o.sent,      &o.collectives, &o.fetched,     &o.used,
+            &o.evicted,        &o.left,         &o.decodes,   &o.accepted};
         for (std::size_t i = 0; i < numbers; ++i) *into[i] = v[i];
         return true;
       });

@@ -17,6 +17,7 @@ struct Outcome {  // what laws speak about, small enough to pass through a pipe
   double sent = 0;          // bytes, over all links from a device to its peers (".out")
   double collectives = 0;   // bytes that all devices together sent in them
   double fetched = 0, used = 0, evicted = 0, left = 0;  // bytes of prefetches
+  double decodes = 0, accepted = 0;                     // that verified drafts; of these
   std::string error;                                    // what was thrown, if anything
 };
 

@@ -95,6 +95,7 @@ class ReplicaEvidence {
     if (spec.parallelism.pipeline > 1) all.emplace_back("a pipeline of stages");
     if (spread_over_nodes()) all.emplace_back("a replica over several nodes");
     if (has_experts()) all.emplace_back("a model with experts");
+    if (spec.speculative) all.emplace_back("speculative decoding");
     for (const auto& [key, usual] : {std::pair("partitioning", default_of(partitioning_policies())),
                                      std::pair("prefetch", default_of(prefetch_policies()))})
       if (const Json chosen = resolved(fmt::format("{}/{}/kind", at_, key));

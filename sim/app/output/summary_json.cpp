@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "sim/app/output/bottleneck.h"
@@ -137,6 +138,19 @@ Json neurons_json(const NeuronTotals& totals) {
           {"remapped_gb", totals.remapped.value() / 1e9}, {"placement_gap", totals.gap}};
 }
 
+Json speculative_json(const DraftCounts& drafts) {
+  const std::optional<double> length = drafts.length();
+  return {{"acceptance_length", length ? Json(*length) : Json(nullptr)},
+          {"decodes", drafts.decodes},
+          {"draft_tokens", drafts.drafted},
+          {"accepted_tokens", drafts.accepted}};
+}
+
+bool speculates(const Plan& plan) {
+  return std::ranges::any_of(plan.replicas,
+                             [](const ReplicaPlan& replica) { return replica.spec.speculative != nullptr; });
+}
+
 // vLLM writes "inf" for a rate without end; JSON has no such number.
 Json vllm_rate(const std::optional<double>& rate) {
   if (!rate) return nullptr;
@@ -197,6 +211,7 @@ Json summary_json(const FinishedRun& run) {
         {"batched", prediction_error(run.result, &PredictionErrors::batched)},
         {"offloaded", prediction_error(run.result, &PredictionErrors::offloaded)},
         {"decode_attention", prediction_error(run.result, &PredictionErrors::decode_attention)}};
+  if (speculates(run.plan)) s["speculative"] = speculative_json(run.result.drafts);
   if (run.result.neurons) s["neurons"] = neurons_json(*run.result.neurons);
   const BeyondContext beyond = beyond_context(run.plan.scenario);
   s["beyond_context"] = {{"requests", beyond.requests},

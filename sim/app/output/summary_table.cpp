@@ -159,6 +159,13 @@ void neurons(Table& table, const RunResult& result) {
                         shown(result.neurons->remapped.value() / 1e9)));
 }
 
+void drafts(Table& table, const RunResult& result) {
+  const std::optional<double> length = result.drafts.length();
+  if (!length) return;
+  table.row("Drafts", fmt::format("{} of {} accepted, {} tokens a decode", grouped(result.drafts.accepted),
+                                  grouped(result.drafts.drafted), shown(*length)));
+}
+
 void totals(Table& table, const FinishedRun& run) {
   const Metrics& m = run.metrics;
   const RunResult& r = run.result;
@@ -201,6 +208,7 @@ std::string summary_table(const FinishedRun& run, bool styled, std::size_t width
   devices(table, run);
   prefetches(table, run.result);
   neurons(table, run.result);
+  drafts(table, run.result);
   totals(table, run);
   const Bottleneck bottleneck = find_bottleneck(run.plan.scenario, run.result, run.metrics);
   table.row("Bound by", fmt::format("{}: {}", table.bold(bottleneck.by), bottleneck.reason));

@@ -14,8 +14,8 @@ namespace {
 using Words = std::vector<std::string>;
 
 // Keys that many objects have: they need their parent beside them.
-constexpr std::array vague = {"count", "kind", "name", "file",  "mean",
-                              "std",   "max",  "min",  "input", "output"};
+constexpr std::array vague = {"count", "kind", "name",  "file",   "mean",  "std",
+                              "max",   "min",  "input", "output", "tokens"};
 
 Words words_of(const std::string& pointer) {
   Words words;
@@ -108,7 +108,8 @@ std::string value_text(const Json& value) {
   if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
   if (value.is_object())
     for (const char* key : {"name", "kind", "file"})
-      if (value.contains(key) && value[key].is_string()) return value[key].get<std::string>();
+      if (value.contains(key) && value[key].is_string())
+        return value[key].get<std::string>() + (value.contains("tokens") ? " " + value["tokens"].dump() : "");
   const std::string text = value.dump();
   return text.size() <= 24 ? text : text.substr(0, 21) + "...";
 }

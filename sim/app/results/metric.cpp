@@ -71,6 +71,7 @@ constexpr Title titles[] = {
     {"device_count", "Devices"},
     {"kv_cache_peak", "Peak KV cache use (share)"},
     {"kv_cache_preemptions", "Preemptions"},
+    {"speculative_acceptance_length", "Acceptance length (tokens)"},
 };
 constexpr Title latencies[] = {{"_ttft_ms", "TTFT (ms)"},
                                {"_tpot_ms", "TPOT (ms)"},

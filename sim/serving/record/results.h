@@ -96,6 +96,19 @@ struct PredictionCounts {
   }
 };
 
+// Drafts that decodes verified, of the requests that are measured.
+struct DraftCounts {
+  std::int64_t decodes = 0, drafted = 0, accepted = 0;
+  void add(std::int64_t more, std::int64_t drafts, std::int64_t good) {
+    decodes += more, drafted += drafts, accepted += good;
+  }
+  // Tokens of a decode in the mean, its own one included; none where there was no decode.
+  std::optional<double> length() const {
+    return decodes > 0 ? std::optional(1 + static_cast<double>(accepted) / static_cast<double>(decodes))
+                       : std::nullopt;
+  }
+};
+
 // Replicas that compute active neurons alone have these together.
 struct NeuronTotals {
   PredictionCounts predictions;
@@ -173,6 +186,7 @@ struct RunResult {
   std::optional<StoppedDevice> stopped = {};
   std::vector<PredictionErrors> predictions;  // one a replica with a learned predictor
   std::optional<NeuronTotals> neurons = {};
+  DraftCounts drafts = {};
   std::vector<std::string> notes;
   std::int64_t events = 0;
   std::int64_t actors = 0, hosts = 0, activities = 0;  // of SimGrid: activities are executions and flows

@@ -15,7 +15,9 @@ Replica::Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& 
       front_end_(plan.spec.front_end, recorder.reply()),
       positions_(positions),
       recorder_(recorder),
-      events_(std::move(events)) {}
+      events_(std::move(events)) {
+  if (drafts() > 0) draws_.emplace(spec_->speculative, plan.seed);
+}
 
 bool Replica::fits(const Request& r) const {
   return can_serve(*plan_, r);
@@ -152,7 +154,8 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
                          .times = times_.get(),
                          .pools = plan_->kv_pools.of_channel,
                          .spare_channel = spare_channel(),
-                         .leaving = std::ssize(leaving_)},
+                         .leaving = std::ssize(leaving_),
+                         .drafts = drafts()},
                         batch_);
   const std::int64_t overwritten = cache_.overwritten();
   carry_out(now, iteration);

@@ -11,6 +11,7 @@
 #include "sim/plan/plan.h"
 #include "sim/serving/neurons/neuron_tables.h"
 #include "sim/serving/record/recorder.h"
+#include "sim/serving/replica/draft_draws.h"
 #include "sim/serving/replica/front_end.h"
 #include "sim/serving/replica/kv_cache.h"
 #include "sim/serving/replica/waiting_queue.h"
@@ -52,8 +53,16 @@ struct Iteration {
   std::vector<Member> members;
   std::vector<KvMove> moves;  // to be started before it
   std::int64_t steps = 1;     // for which its decision and the placement of those who wait are valid
+  // Where decodes verify drafts, of a run that begins with this step (longest_run): what they attend to in
+  // the steps after it, and the tokens that all have by the end of each.
+  std::vector<DecodeContexts> later;
+  std::vector<std::int64_t> given;
 
-  StepWork work() const { return {shape, sub_batches, interleaving == Interleaving::two_if_faster}; }
+  StepWork work() const { return {shape, sub_batches, interleaving == Interleaving::two_if_faster, later}; }
+  std::int64_t given_by(std::int64_t run) const {  // by the decodes of its first so many steps
+    if (given.empty() || run == 0) return run * shape.decodes;
+    return given[static_cast<std::size_t>(run - 1)];
+  }
   void clear();
 };
 
@@ -88,7 +97,7 @@ class Replica {
   // transfer.
   bool schedule(Seconds now, Iteration& iteration);
   // How often the iteration can run before it is no longer valid, a request ends or the blocks run out; >= 1.
-  std::int64_t longest_run(const Iteration& iteration);
+  std::int64_t longest_run(Iteration& iteration);
   // The iteration ran once, or `runs` covers its `steps` repetitions; it ended at `end`.
   void complete(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
                 std::int64_t steps);
@@ -176,6 +185,13 @@ class Replica {
     cache_.take(blocks - view.blocks, pool(view));
     view.blocks = blocks;
   }
+  std::int64_t drafts() const { return spec_->drafts(); }
+  std::int64_t longest_drafted_run(Iteration& iteration);
+  std::int64_t take_drafts(const Iteration& iteration, std::int64_t steps);  // fills given_
+  std::int64_t verify(SequenceView& view, std::int64_t steps);
+  std::int64_t given(std::size_t member, std::int64_t steps) const {
+    return given_.empty() ? steps : given_[member];
+  }
   void extend_blocks(const Iteration& iteration, std::int64_t more_tokens);
   bool other_gap(Seconds last, Seconds start, Seconds first, std::int64_t steps);
   void record_steps(double members, Seconds first, const std::vector<StepRun>& runs, std::int64_t steps);
@@ -212,6 +228,8 @@ class Replica {
 
   std::unique_ptr<StepTimes> times_;
   std::unique_ptr<NeuronTables> neurons_;
+  std::optional<DraftDraws> draws_;  // where decodes verify drafts
+  std::vector<std::int64_t> given_;  // to each member of the iteration that completes; empty: one a step
   std::vector<NeuronTables::Sequence> decoding_;  // scratch
   std::vector<SequenceView> running_;
   std::vector<Live> live_;            // beside running_, but for

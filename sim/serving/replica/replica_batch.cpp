@@ -11,13 +11,13 @@ namespace weir {
 namespace {
 
 // Called once a slice, a million times a second: out of line it is 2 % of a long run.
-[[gnu::always_inline]] inline void add(const SequenceView& view, std::int64_t tokens, bool with_contexts,
-                                       BatchShape& shape, Iteration::Parts& parts) {
+[[gnu::always_inline]] inline void add(const SequenceView& view, std::int64_t tokens, std::int64_t drafts,
+                                       bool with_contexts, BatchShape& shape, Iteration::Parts& parts) {
   if (view.prefilling()) {
     parts.chunks.push_back({tokens, view.computed_tokens, view.channel});
     shape.prefill_tokens += tokens;
   } else {
-    const std::int64_t context = view.computed_tokens + tokens;
+    const std::int64_t context = view.computed_tokens + tokens + drafts;
     ++shape.decodes;
     shape.decode_context_sum += context;
     shape.decode_context_max = std::max(shape.decode_context_max, context);
@@ -48,6 +48,8 @@ void Iteration::clear() {
   members.clear();
   moves.clear();
   steps = 1;
+  later.clear();
+  given.clear();
 }
 
 void Replica::admit(std::int32_t request, Seconds now) {
@@ -84,17 +86,18 @@ std::size_t Replica::running_at(std::int32_t request, const char* what_for) {
 std::size_t Replica::compute_decodes(const std::vector<Slice>& slices, Iteration& iteration) {
   const std::size_t most = std::min(slices.size(), running_.size());
   iteration.members.resize(most);
+  const std::int64_t rows = 1 + drafts();
   std::int64_t sum = 0, longest = 0;
   std::size_t i = 0;
   for (; i < most; ++i) {
     SequenceView& view = running_[i];
     const bool decodes = !view.in_flight && !view.elsewhere && !view.prefilling() && view.pending() == 1;
     if (view.request != slices[i].request || slices[i].tokens != 1 || removed_[i] || !decodes) break;
-    const std::int64_t context = view.computed_tokens + 1;
+    const std::int64_t context = view.computed_tokens + rows;
     take_blocks_for(view, context);
     sum += context;
     longest = std::max(longest, context);
-    view.computed_tokens = context;
+    ++view.computed_tokens;
     view.in_flight = true;
     iteration.members[i] = {view.request, true};
   }
@@ -121,7 +124,8 @@ inline void Replica::compute(std::size_t at, const Slice& slice, bool with_conte
   SequenceView& view = running_[at];
   if (view.in_flight || slice.tokens < 1 || slice.tokens > view.pending())
     refuse("computes", slice.request, "has not so many tokens to compute");
-  take_blocks_for(view, view.computed_tokens + slice.tokens);
+  const std::int64_t drafts = view.prefilling() ? 0 : this->drafts();
+  take_blocks_for(view, view.computed_tokens + slice.tokens + drafts);
   if (view.elsewhere) {  // room is made; its KV comes first, its tokens in a later iteration
     Live& live = live_[at];
     const bool remote = live.resident_at >= 0;
@@ -132,11 +136,12 @@ inline void Replica::compute(std::size_t at, const Slice& slice, bool with_conte
     live.resident = 0;
     return;
   }
-  add(view, slice.tokens, with_contexts, iteration.shape, iteration.parts);
+  add(view, slice.tokens, drafts, with_contexts, iteration.shape, iteration.parts);
   if (!iteration.sub_batches.empty()) {
     const auto half = static_cast<std::size_t>(slice.sub_batch);
     if (half > 1) refuse("computes", slice.request, "is in a third sub-batch");
-    add(view, slice.tokens, with_contexts, iteration.sub_batches[half], iteration.sub_batch_parts[half]);
+    add(view, slice.tokens, drafts, with_contexts, iteration.sub_batches[half],
+        iteration.sub_batch_parts[half]);
   }
   view.computed_tokens += slice.tokens;
   const bool yields = view.computed_tokens == view.known_tokens;
@@ -239,6 +244,7 @@ void Replica::carry_out(Seconds now, Iteration& iteration) {
   removed_.resize(running_.size(), 0);
   iteration.interleaving = batch_.interleaving;
   if (batch_.interleaving != Interleaving::none) iteration.sub_batches.resize(2);
+  iteration.shape.decode_rows = 1 + drafts();
   compute(batch_.slices, iteration);
   if (!batch_.preempted.empty()) remove_marked();
   iteration.shape.padding = spec_->engine.graphs.padding(iteration.shape);

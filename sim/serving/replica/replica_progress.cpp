@@ -8,7 +8,8 @@
 
 namespace weir {
 
-std::int64_t Replica::longest_run(const Iteration& iteration) {
+std::int64_t Replica::longest_run(Iteration& iteration) {
+  if (draws_) return longest_drafted_run(iteration);
   std::int64_t steps = iteration.steps;
   if (steps == 1 || neurons_) return 1;  // other neurons are active in each
   const std::int64_t block = cache_.block_tokens();
@@ -113,11 +114,11 @@ void Replica::leave(const SequenceView& view, Seconds seen, Seconds now) {
 }
 
 // Its tokens of the iteration, the last of which the client sees at `seen`; marks it if it leaves.
-inline void Replica::give(std::size_t at, Seconds seen, Seconds end, std::int64_t steps) {
+inline void Replica::give(std::size_t at, Seconds seen, Seconds end, std::int64_t tokens) {
   SequenceView& view = running_[at];
   recorder_.phase(view.request, end, "decode");
   if (view.known_tokens == view.input_tokens) first_token(view, seen);
-  view.known_tokens += steps;
+  view.known_tokens += tokens;
   if (view.known_tokens < view.input_tokens + view.output_tokens) return;
   leave(view, seen, end);
   removed_[at] = 1;
@@ -129,7 +130,7 @@ inline void Replica::give(std::size_t at, Seconds seen, Seconds end, std::int64_
 double Replica::advance(const Iteration& iteration, Seconds start, Seconds end, Seconds first,
                         std::int64_t steps) {
   double in_step = 0;
-  std::int64_t yielding = 0;
+  std::int64_t tokens = 0;
   removed_.assign(running_.size(), 0);
   left_.clear();
   const Seconds seen_before = front_end_.seen(start), seen = front_end_.seen(end);
@@ -139,17 +140,19 @@ double Replica::advance(const Iteration& iteration, Seconds start, Seconds end, 
     const std::size_t at = position(member.request, next);
     running_[at].in_flight = false;
     if (!member.yields) continue;
-    ++yielding;
+    const std::int64_t of_it = given(static_cast<std::size_t>(&member - iteration.members.data()), steps);
+    tokens += of_it;
     const Seconds last = std::exchange(last_tokens_[at], seen);
     if (recorder_.kept(member.request))
       in_step += last == seen_before || other_gap(last, seen_before, first, steps);
-    give(at, seen, end, steps);
+    give(at, seen, end, of_it);
   }
-  outstanding_tokens_ -= yielding * steps;
+  outstanding_tokens_ -= tokens;
   return in_step;
 }
 
-// The same where tokens leave one by one: those of a step in the order of its members, at its turn.
+// The same where tokens leave one by one: those of a step in the order of its members, at its turn. A member
+// that has several of one step is seen to have them with the last.
 void Replica::advance_in_turn(const Iteration& iteration, std::span<const Seconds> turns, Seconds end) {
   std::int64_t before = 0;
   removed_.assign(running_.size(), 0);
@@ -159,11 +162,12 @@ void Replica::advance_in_turn(const Iteration& iteration, std::span<const Second
     const std::size_t at = position(member.request, next);
     running_[at].in_flight = false;
     if (!member.yields) continue;
-    const Seconds seen = front_end_.seen(turns.back(), before);
+    const std::int64_t of_it = given(static_cast<std::size_t>(&member - iteration.members.data()), 1);
+    const Seconds seen = front_end_.seen(turns.back(), before + of_it - 1);
     const Seconds last = std::exchange(last_tokens_[at], seen);
-    if (recorder_.kept(member.request)) record_turns(member.request, last, before, turns);
-    give(at, seen, end, std::ssize(turns));
-    ++before;
+    if (recorder_.kept(member.request)) record_turns(member.request, last, before + of_it - 1, turns);
+    give(at, seen, end, of_it * std::ssize(turns));
+    before += of_it;
   }
   outstanding_tokens_ -= before * std::ssize(turns);
 }
@@ -181,16 +185,20 @@ void Replica::record_turns(std::int32_t request, Seconds last, std::int64_t befo
 
 void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
                        const std::vector<StepRun>& runs, std::int64_t steps) {
-  if (steps > 1) extend_blocks(iteration, steps - 1);
+  std::int64_t tokens = iteration.shape.sequences * steps;
+  if (draws_)
+    tokens = take_drafts(iteration, steps);
+  else if (steps > 1)
+    extend_blocks(iteration, steps - 1);
   decisions_ += steps - 1;
   if (times_ && iteration.shape.prefill_tokens > 0)
     times_->observe(iteration.sub_batches.empty() ? std::span(&iteration.shape, 1) : iteration.sub_batches);
   account(end);
   recorder_.result().iterations += steps;
-  recorder_.tokens(start, end, static_cast<double>(iteration.shape.sequences * steps));
+  recorder_.tokens(start, end, static_cast<double>(tokens));
   const Seconds first = steps > 1 ? runs.front().first.time : end - start;
   if (front_end_.one_by_one()) {
-    const Seconds turn = steps > 1 ? Seconds(0) : front_end_.turn(end, iteration.shape.sequences);
+    const Seconds turn = steps > 1 ? Seconds(0) : front_end_.turn(end, tokens);
     const std::span one(&turn, 1);
     advance_in_turn(iteration,
                     steps > 1 ? front_end_.turns(start, runs, steps, iteration.shape.sequences) : one, end);

@@ -192,7 +192,7 @@ bool Server::may_run() const {
 }
 
 // As many steps as are valid, and end before a device changes its speed. False: the next step is by itself.
-bool Server::start_run(const Iteration& iteration) {
+bool Server::start_run(Iteration& iteration) {
   const Lockstep& devices = *stages_[0].devices;
   run_.start(now());
   const std::int64_t valid = may_run() ? replica_->longest_run(iteration) : 1;
@@ -292,7 +292,7 @@ std::int64_t Server::steps_over() const {
 
 std::int64_t Server::outstanding_tokens(Seconds at) const {
   std::int64_t tokens = replica_->outstanding_tokens();
-  if (in_run_) tokens -= run_.steps_by(at) * pipe_[0].iteration.shape.decodes;
+  if (in_run_) tokens -= pipe_[0].iteration.given_by(run_.steps_by(at));
   return tokens;
 }
 

@@ -78,7 +78,7 @@ class Server {
   void occupy(std::size_t stage, const Iteration& iteration);  // has its devices execute the step
   void execute(Stage& stage, const BatchShape& batch, StepCost& cost);
   bool may_run() const;  // several steps as one execution
-  bool start_run(const Iteration& iteration);
+  bool start_run(Iteration& iteration);
   void forward(std::size_t stage, Iteration* iteration);
   void serve_stage(std::size_t stage);
   void note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end, const StepCost& cost,

@@ -46,8 +46,8 @@ StageCollectives::StageCollectives(const Rank& rank, std::shared_ptr<const StepM
 
 // The messages of the plain algorithms, added up by who sends to whom.
 const StageCollectives::Pattern& StageCollectives::pattern(const BatchShape& batch) {
-  if (pattern_.rows == batch.rows() && pattern_.sequences == batch.sequences) return pattern_;
-  pattern_ = {batch.rows(), batch.sequences, {}, Bytes(0), 0, 0};
+  if (pattern_.counts == batch.counts()) return pattern_;
+  pattern_ = {batch.counts(), {}, Bytes(0), 0, 0};
   std::map<std::pair<int, int>, Bytes> sums;
   for (const auto& call : model_->collectives(batch)) {
     const auto rounds = rounds_of(call, rank_, ranks_.size());

@@ -36,7 +36,7 @@ class StageCollectives {
     std::size_t unit;
   };
   struct Pattern {  // of a step's collectives
-    std::int64_t rows = -1, sequences = -1;
+    BatchShape::Counts counts;
     std::vector<LinkFlow> flows;
     Bytes sum;
     double calls = 0;

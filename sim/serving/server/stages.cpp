@@ -102,8 +102,7 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
                       .collectives = nullptr,
                       .beside = {},
                       .attending_unit = attending_unit(replica.rank),
-                      .kv_per_token = kv_bytes_per_token(scenario.model, scenario.precision,
-                                                         replica.spec.parallelism, stage),
+                      .kv_per_token = kv_bytes_per_token(scenario, replica.spec, stage),
                       .device = recorder.add_device(nothing_used_yet(
                           scenario, replica.rank, replica.stages[s], *model, name, place[s].size())),
                       .track = recorder.add_track(name),

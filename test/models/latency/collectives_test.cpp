@@ -199,3 +199,22 @@ TEST_CASE("interconnects: every number has a source") {
     }
   }
 }
+
+TEST_CASE("collectives: on a mesh of more devices a group has the links between its own ones alone") {
+  LinkSpec mesh = custom(LinkShape::full_mesh);
+  const auto time = [&](Collective op, int devices) {
+    return make_collectives(mesh, "")->time(op, Bytes(1e9), devices) -
+           make_collectives(mesh, "")->time(op, Bytes(0), devices);
+  };
+  for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
+    mesh.links = 0;
+    std::map<int, Seconds> whole;
+    for (const int devices : {2, 4, 8}) whole[devices] = time(op, devices);
+    mesh.links = 7;
+    for (const int devices : {2, 4, 8})
+      CHECK(time(op, devices) / whole[devices] == Approx(7. / (devices - 1)));
+  }
+  mesh.links = 7;
+  CHECK(time(Collective::send_receive, 2).value() == Approx(time(Collective::send_receive, 8).value()));
+  CHECK(find_interconnect("infinity_fabric_mesh").links == 7);
+}
