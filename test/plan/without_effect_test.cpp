@@ -184,7 +184,9 @@ TEST_CASE("notes: shipped scenarios have those that are right, and no other") {
       "estimate",
       "which neurons are active",        // reference.json shows every key, whoever uses it
       "nothing serves or trains on it",  // nor whoever runs on it
-      "activates every neuron"};         // Hermes-base
+      "activates every neuron",          // Hermes-base
+      "predict further tokens",          // drafting layers of frontier models
+      "stand in"};                       // kernels of another library, which nobody measured under this one
   for (const std::filesystem::path& file : test::shipped_scenarios()) {
     if (file.string().find("bench") != std::string::npos) continue;
     for (const std::string& note : read_plan(read_json_file(file), file.string()).scenario.notes) {
