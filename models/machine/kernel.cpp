@@ -77,7 +77,8 @@ Bytes stored_bytes(const KernelWork& work) {
   const auto seen = [&](std::int64_t tokens, std::int64_t requests) {
     return attention->window > 0 ? std::min(tokens, requests * attention->window) : tokens;
   };
-  std::int64_t tokens = seen(work.batch.decode_context_sum - work.batch.decodes * work.batch.decode_rows, work.batch.decodes);
+  std::int64_t tokens =
+      seen(work.batch.decode_context_sum - work.batch.decodes * work.batch.decode_rows, work.batch.decodes);
   for (const PrefillChunk& chunk : work.batch.prefill) tokens += seen(chunk.context, 1);
   return static_cast<double>(tokens) * bytes_per_token(*attention);
 }
