@@ -10,6 +10,7 @@
 #include "devices/kernel_shapes.h"
 #include "devices/profile/profile_bundle.h"
 #include "devices/profile/profiled_attention.h"
+#include "devices/profile/profiled_kernels.h"
 
 namespace weir {
 namespace {
@@ -23,40 +24,6 @@ int named_degree(const std::filesystem::path& folder) {
   int degree = 0;
   if (named) std::from_chars(name.data() + digits, name.data() + name.size(), degree);  // 0: it is no degree
   return degree;
-}
-
-// The block of a mixture of experts is measured whole: its first matrix stands for all of it.
-bool whole_moe(const KernelWork& work) {
-  return work.name == "moe_gate_up";
-}
-bool part_of_moe(const KernelWork& work) {
-  return work.name.starts_with("moe_");
-}
-
-// Layers of per_sequence.csv; all others are of dense.csv.
-bool of_sequences(const KernelWork& work) {
-  return work.name == "lm_head" || work.name == "sampler";
-}
-
-// 8-bit matrices and narrower ones leave 16-bit numbers behind.
-Gemm gemm_of(const GemmTypes& types, std::int64_t in, std::int64_t out) {
-  const bool narrow = bytes_per_element(types.activations) < 2;
-  return {in, out, types.weights, types.activations, narrow ? DataType::bf16 : types.activations};
-}
-
-GroupedGemm up_projection(const ExpertBlock& block) {
-  return {gemm_of(block.types, block.hidden, 2 * block.inter), block.total / block.ep, block.active,
-          block.total};
-}
-
-ExpertBlock block_of(const GroupedGemm& op, bool up) {
-  const GemmTypes types{op.each.weights, op.each.activations};
-  return {types,
-          up ? op.each.in : op.each.out,
-          up ? op.each.out / 2 : op.each.in,
-          op.active,
-          op.total,
-          op.total / op.here};
 }
 
 // Measured over analytic times of GEMMs in these types, by n, k and m.

@@ -102,13 +102,6 @@ void Server::wake() {
     wake_->release();
 }
 
-// It ends with the step that is under way, or so many later.
-void Server::cut_run(std::int64_t more_steps) {
-  const std::int64_t planned = run_.steps();
-  run_.cut_at(now(), more_steps);
-  if (run_.steps() < planned) stages_[0].devices->end_at(run_.end());
-}
-
 void Server::submit(std::int32_t request) {
   if (!replica_->accept(request, now())) return;
   const Seconds passed = replica_->front_end().passes(now(), recorder_.record(request).request.input_tokens);
@@ -284,24 +277,6 @@ void Server::serve_stage(std::size_t stage) {
     occupy(stage, in_pipe->iteration);
     forward(stage, &in_pipe->iteration);
   }
-}
-
-std::int64_t Server::steps_over() const {
-  return in_run_ && replica_->plan().spec.sees_late() ? run_.steps_by(now()) : 0;
-}
-
-std::int64_t Server::outstanding_tokens(Seconds at) const {
-  std::int64_t tokens = replica_->outstanding_tokens();
-  if (in_run_) tokens -= pipe_[0].iteration.given_by(run_.steps_by(at));
-  return tokens;
-}
-
-void Server::commit_until(Seconds at) {
-  if (!in_run_) return;
-  const std::int64_t steps = run_.steps_by(at);
-  if (steps == 0) return;
-  in_run_ = false;
-  commit_run(pipe_[0].iteration, run_.began() + run_.time(steps), steps);
 }
 
 }  // namespace weir

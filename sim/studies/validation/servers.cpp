@@ -174,7 +174,8 @@ void write_points(const std::filesystem::path& path, const std::vector<MeasuredS
 
 using CellErrors = std::map<std::string, std::map<std::string, MeanError>>;  // by what is compared, by group
 
-// Written with every measured row, this is copied to sim/app/evidence/measured/cells.json.
+// Written with every measured row; cells of models without experts are copied to
+// sim/app/evidence/measured/cells.json, as a run's evidence is of those alone.
 Json cells_of(const std::vector<MeasuredServer>& servers, const CellErrors& errors) {
   std::map<std::string, MeasuredCell> cells;
   const auto error = [&](const char* what, const std::string& group) {
