@@ -19,8 +19,8 @@ double seconds_per_tile(const PrefillEfficiency& p, const Roof& roof, const Atte
   return 4 * (s.width() + p.softmax_elements) * p.tile_rows * roof.multiprocessors / roof.peak.value();
 }
 
-// What is left of decodes' contexts in the window. Where some are shorter than it and others longer, they
-// cost as if all were as long as their mean: more than they do.
+// The part of decodes' contexts that lies in the window. Where some are shorter than it and others longer,
+// they cost as if all were as long as their mean: more than they do.
 BatchShape in_window(BatchShape batch, const AttentionShape& s) {
   if (s.window == 0) return batch;
   const auto window = static_cast<std::int64_t>(s.window);

@@ -37,7 +37,7 @@ class PlainCollectives : public CollectiveModel {
   double latency() const { return links_.latency_once ? 0 : links_.latency.value(); }  // of a round
   double transfer(double bytes) const { return bytes / links_.bandwidth.value(); }
   LinkShape shape() const { return links_.shape; }
-  // Of the bandwidth, in a group of n on a full mesh of more devices.
+  // The share of the bandwidth that a group of n has on a full mesh of more devices.
   double share(double n) const { return links_.links > 0 ? std::min(1., (n - 1) / links_.links) : 1; }
 
  private:

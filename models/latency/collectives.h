@@ -22,8 +22,8 @@ struct LinkSpec {
   Seconds latency;            // one hop
   bool latency_once = false;  // of a whole collective, however many rounds it takes
   std::shared_ptr<const MeasuredLibrary> measured = {};  // null: nobody has
-  // Of a full mesh, that make up the bandwidth: a group of n devices has n - 1 of them. 0: as many as the
-  // group has peers, whatever its size.
+  // Links of a full mesh that make up the bandwidth: a group of n devices has n - 1 of them. 0: as many as
+  // the group has peers, whatever its size.
   int links = 0;
 
   bool operator==(const LinkSpec&) const = default;

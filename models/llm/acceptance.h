@@ -21,7 +21,7 @@ class Acceptance {
 
   std::int64_t drafts() const { return static_cast<std::int64_t>(reached_.size()); }
   double length() const;  // tokens of a step in the mean, its own one included
-  // Of a step that drew these random bits.
+  // The drafts accepted in a step that drew these random bits.
   std::int64_t accepted(std::uint64_t bits) const {
     const double drawn = static_cast<double>(bits >> 11) * 0x1p-53;  // in [0, 1)
     std::int64_t n = 0;

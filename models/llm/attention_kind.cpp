@@ -94,7 +94,7 @@ double attending(const HeadAttention& a, std::int64_t context) {
   return 2. * static_cast<double>(a.query_heads * a.head_dim) * static_cast<double>(seen);
 }
 
-// Of heads with keys and values of their own, or, with an indexer, of latents.
+// Attention over keys and values of each head, or, with an indexer, over latents.
 double attending(const LatentAttention& a, std::int64_t context) {
   const auto tokens = static_cast<double>(context);
   if (a.top_k == 0) return static_cast<double>(a.heads * (a.key_dim() + a.value_dim)) * tokens;
@@ -103,7 +103,7 @@ double attending(const LatentAttention& a, std::int64_t context) {
          static_cast<double>(a.index_heads * a.index_dim) * tokens;
 }
 
-// What the state says to the key, its update, what it says to the query.
+// Three products: the state with the key, its update, the state with the query.
 double attending(const LinearAttention& a, std::int64_t context) {
   return context > 0 ? 3. * static_cast<double>(a.state()) : 0;
 }

@@ -73,8 +73,8 @@ std::int64_t small_parameters(const AttentionKind& kind, std::int64_t hidden);
 double projection_work(const AttentionKind& kind, std::int64_t hidden);
 double attending_work(const AttentionKind& kind, std::int64_t context);
 
-// What layers keep of requests. A window keeps its tokens' keys and values, and no others': they are an
-// amount a request, as states are.
+// The memory that layers keep of requests. A window keeps its tokens' keys and values, and no others': they
+// are an amount a request, as states are.
 struct Kept {
   std::int64_t token = 0;          // elements of the KV cache's type, a token of the context
   std::int64_t request = 0;        // the same, a request
@@ -82,7 +82,7 @@ struct Kept {
   std::int64_t request_bytes = 0;  // ... and states
 };
 Kept kept(const AttentionKind& kind);
-// What a token adds to the cache as it comes, whoever keeps it.
+// Elements that a token adds to the cache as it comes, whoever keeps it.
 std::int64_t kv_elements(const AttentionKind& kind);
 
 }  // namespace weir

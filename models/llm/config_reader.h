@@ -1,5 +1,5 @@
 #pragma once
-// What the families of config.json share: shared by hugging_face.cpp, frontier_families.cpp and
+// The reader that families of config.json share: shared by hugging_face.cpp, frontier_families.cpp and
 // layer_types.cpp, used by nobody else.
 #include <initializer_list>
 #include <optional>
@@ -16,8 +16,8 @@ constexpr std::int64_t max_head_dim = 1 << 14, max_width = 1 << 18;
 constexpr std::int64_t max_intermediate = 1 << 20, max_vocabulary = 1 << 24,
                        max_positions = std::int64_t{1} << 32;
 
-// What a family fills. Layers attend with `latent` where it is given, else with `heads`, unless their type
-// (layer_types.cpp) says otherwise.
+// The result that a family fills. Layers attend with `latent` where it is given, else with `heads`, unless
+// their type (layer_types.cpp) says otherwise.
 struct Draft : Architecture {
   HeadAttention heads;
   std::optional<LatentAttention> latent = {};
@@ -49,7 +49,8 @@ void qwen3_5_moe(Params& p, Draft& m);
 
 // Gives each layer its attention.
 void give_layers_their_attention(Params& p, Draft& m);
-// What the file says of its layers, as far as such keys are known from other families, and nobody has read.
+// Keys by which the file speaks of its layers, as far as such keys are known from other families, and nobody
+// has read.
 void refuse_unknown_layers(Params& p, const std::string& family);
 
 }  // namespace weir

@@ -86,8 +86,8 @@ void give_layers_their_attention(Params& p, Draft& m) {
 }
 
 void refuse_unknown_layers(Params& p, const std::string& family) {
-  // Of families that are known here and of some that are not (Mamba, Jamba, Nemotron-H, MiniMax-01, Gemma 3,
-  // LFM2, Kimi Linear).
+  // Keys of families that are known here and of some that are not (Mamba, Jamba, Nemotron-H, MiniMax-01,
+  // Gemma 3, LFM2, Kimi Linear).
   static constexpr const char* telling[] = {"kv_lora_rank",
                                             "index_topk",
                                             "qk_norm_type",

@@ -68,7 +68,7 @@ class BatchBuilder {
   // A slice; false if its blocks are not free. The caller has asked full() and tokens_left().
   bool take(const SequenceView& sequence, std::int64_t tokens);
 
-  // Of the token budget, for so many of its tokens next.
+  // The share of the token budget that so many of its tokens take next.
   std::int64_t positions(const SequenceView& sequence, std::int64_t tokens) const {
     return tokens + drafts_of(sequence);
   }

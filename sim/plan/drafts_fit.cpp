@@ -1,4 +1,4 @@
-// What speculative decoding asks of a replica: machines that attend for several rows of a decode, policies
+// Speculative decoding asks this of a replica: machines that attend for several rows of a decode, policies
 // that give a decode as many positions.
 #include <fmt/format.h>
 

@@ -37,7 +37,7 @@ struct ReplicaPlan {
   std::shared_ptr<const NeuronPlan> neurons;  // null: it computes whole matrices
 };
 
-// Of one rank of that stage: its layers' keys and values, and on the last stage those of what drafts.
+// Bytes of one rank of that stage: its layers' keys and values, and on the last stage those of what drafts.
 Bytes kv_bytes_per_token(const Scenario& scenario, const ReplicaSpec& replica, int stage);
 
 struct Plan {

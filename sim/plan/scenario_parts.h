@@ -29,8 +29,8 @@ Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica); 
 void fit_kv_cache(const Scenario& scenario, ReplicaPlan& replica, const std::string& pointer,
                   Reading& reading);
 
-// What keeps a replica that stands on its devices from speculative decoding, if it asks for it; and replicas
-// from handing over to each other where they draft (drafts_fit.cpp).
+// The reason that keeps a replica that stands on its devices from speculative decoding, if it asks for it;
+// and replicas from handing over to each other where they draft (drafts_fit.cpp).
 void check_drafts(const Scenario& scenario, const ReplicaPlan& replica, const std::string& pointer,
                   Reading& reading);
 void check_drafts_go_over(const Scenario& scenario, Reading& reading);

@@ -18,7 +18,7 @@ struct StepWork {
   const BatchShape& whole;
   std::span<const BatchShape> sub_batches = {};  // two, or none
   bool whole_if_faster = false;                  // whichever way the step is shorter
-  // What the decodes of `whole` attend to in the steps after this one; empty: a token more in each.
+  // The contexts that decodes of `whole` attend to in the steps after this one; empty: a token more in each.
   std::span<const DecodeContexts> later = {};
 };
 

@@ -1,4 +1,4 @@
-// What runs of decode steps cost: as lines over the steps where there are any, else step by step.
+// The cost of runs of decode steps: as lines over the steps where there are any, else step by step.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// Who attends in which ways: GPUs to anything, what was built for heads with keys and values of their own to
-// these alone.
+// Devices attend in different ways: GPUs to anything, what was built for heads with keys and values of their
+// own to these alone.
 #include <catch2/catch.hpp>
 
 #include "devices/kernel_shapes.h"

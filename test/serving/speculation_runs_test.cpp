@@ -34,7 +34,7 @@ Json drafting_with(const char* kind, int tokens, double length) {
   return {{"kind", kind}, {"tokens", tokens}, {"acceptance_length", length}};
 }
 
-// Of its own dice, so that what else a seed stands for stays.
+// It has dice of its own, so that what else a seed stands for stays.
 Json random_drafts(unsigned seed) {
   const char* const kinds[] = {"ngram", "mtp", "eagle", "draft"};
   const int tokens = 1 + static_cast<int>(seed % 5);

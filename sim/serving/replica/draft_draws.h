@@ -14,7 +14,8 @@ class DraftDraws {
   DraftDraws(std::shared_ptr<const Speculation> speculation, std::uint64_t seed)
       : speculation_(std::move(speculation)), key_(random_stream(seed, "drafts")()) {}
 
-  // Of the drafts that a request verifies in its next decode, having generated so many tokens.
+  // The number accepted of the drafts that a request verifies in its next decode, having generated so many
+  // tokens.
   std::int64_t accepted(std::int32_t request, std::int64_t generated) const {
     const auto name = static_cast<std::uint64_t>(request) << 40 ^ static_cast<std::uint64_t>(generated);
     return speculation_->acceptance.accepted(mixed(key_ + mixed(name)));

@@ -54,7 +54,7 @@ std::int64_t Replica::longest_drafted_run(Iteration& iteration) {
   return run;
 }
 
-// What was accepted stays in the cache, what was not is overwritten. Returns the tokens of all members.
+// Accepted drafts stay in the cache, the others are overwritten. Returns the tokens of all members.
 std::int64_t Replica::take_drafts(const Iteration& iteration, std::int64_t steps) {
   given_.clear();
   std::int64_t all = 0;

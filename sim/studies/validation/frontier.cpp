@@ -148,7 +148,7 @@ std::optional<Launch> launch_of(const FrontierRow& row) {
   return {};
 }
 
-// What Weir lacks to simulate it, as a word of a row's id; "" if nothing.
+// Weir lacks this to simulate it, as a word of a row's id; "" if nothing.
 std::string lacks(const FrontierRow& row) {
   if (!row.is("mode", "agg"))
     for (const char* column : {"prefill_attention_dp", "decode_attention_dp", "prefill_pp", "decode_pp"})

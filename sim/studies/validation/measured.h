@@ -49,7 +49,7 @@ struct MeasuredServer {
 Json shipped_table(const std::string& stem);  // measured/STEM.json
 std::vector<MeasuredServer> shipped_servers();
 std::vector<MeasuredServer> reference_servers(const std::filesystem::path& reference);
-// Of serving/frontier_servers.csv those rows that are fit to judge by and that Weir can simulate; how many of
+// The rows of serving/frontier_servers.csv that are fit to judge by and that Weir can simulate; how many of
 // the former it cannot goes to `left_out`, by what it lacks.
 std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& reference,
                                              std::map<std::string, int>& left_out);

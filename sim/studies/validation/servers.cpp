@@ -37,7 +37,7 @@ struct MeanError {
   }
 };
 
-// What is compared of a server.
+// A figure of a server that is compared.
 struct ServerFigure {
   const char *id, *of;
   double (*measured)(const MeasuredServer&);
@@ -208,7 +208,7 @@ ReproducedRow row_of(const std::string& set, const ServerFigure& what, const std
   return row;
 }
 
-// What the project promises of all measured dense servers (docs/accuracy.md).
+// The project promises this of all measured dense servers (docs/accuracy.md).
 std::optional<double> bound(const std::string& set, const std::string& what, const std::string& group) {
   if (set != "servers" || group != "all") return {};
   if (what == "tpot") return 5;

@@ -107,7 +107,7 @@ inline std::string to_string(const Sharding& s) {
          std::to_string(s.expert);
 }
 
-// Of models whose layers are alike in it.
+// The value of models whose layers are alike in it.
 inline const HeadAttention& heads_of(const Architecture& m) {
   return std::get<HeadAttention>(m.layers.front().attention);
 }
