@@ -93,13 +93,12 @@ struct ReplicaSpec {
   FrontEndSpec front_end;
   int scheduled_ahead = 0;         // steps that are decided when one begins
   std::int64_t recv_interval = 1;  // steps of decodes alone from one look at who has come to the next
+  std::optional<std::int64_t> max_model_len;
 
   // Whether a request that comes may be seen later than by the next decision.
   bool sees_late() const { return scheduled_ahead > 0 || recv_interval > 1; }
-  std::optional<std::int64_t> max_model_len;
-
-  // That a decode verifies beside its token. Where there are prompts alone these are drafted, and their
-  // generation verifies them elsewhere.
+  // Drafted tokens that a decode verifies beside its own. Where there are prompts alone these are drafted,
+  // and their generation verifies them elsewhere.
   std::int64_t drafts() const { return speculative && role != Role::prefill ? speculative->drafts() : 0; }
   bool hands_over_layerwise() const {
     return role == Role::prefill && kv_cache.handover == Handover::layerwise;

@@ -2,80 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <exception>
 #include <map>
-#include <simgrid/kernel/Timer.hpp>
-#include <simgrid/s4u.hpp>
 
-#include "devices/actor/alarm.h"
 #include "devices/actor/clock.h"
-#include "sim/serving/handovers.h"
-#include "sim/serving/neurons/neuron_starts.h"
 #include "sim/serving/platform/engine.h"
-#include "sim/serving/predictors.h"
-#include "sim/serving/router.h"
-#include "sim/serving/run_end.h"
-#include "sim/serving/server/stages.h"
+#include "sim/serving/simulation_run.h"
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
-namespace {
-
-class Simulation {
- public:
-  Simulation(const Plan& plan, const RunOptions& options);
-  RunResult run(sg4::Engine& engine);
-
- private:
-  void build_replica(const ReplicaPlan& plan, const ReplicaPlace& place);
-  void clients();
-  void open_loop();
-  void send(std::int32_t request);
-  void submit(std::int32_t request);
-  bool may_send() const;
-  void submit_next();
-  void answer(Seconds seen);
-  void finished();
-  void forget_answers_under_way();
-  void when(Seconds time, std::function<void()> what);
-  void move(const KvMove& move, std::function<void()> arrived);
-  bool stopping();
-  void stop();
-  double share_done() const;
-  void fail();  // remembers the exception being handled, and stops
-  [[noreturn]] void rethrow() const;
-  void charge(RunResult& result) const;
-  void mark_lost();
-
-  const Scenario& scenario_;
-  const RunOptions& options_;
-  Cluster cluster_;
-  RunEnd end_;
-  Recorder recorder_;
-  LinkTraffic traffic_{recorder_};
-  CourierPool couriers_;
-  std::vector<std::int32_t> positions_,
-      positions_after_prompt_;  // of decode replicas: a request may be at two
-  std::vector<std::unique_ptr<Server>> servers_;
-  Predictors predictors_;
-  NeuronStarts neuron_starts_;
-  Router router_;
-  Handovers handovers_;
-  StepModels step_models_;
-  std::vector<const DeviceSpec*> charged_;  // in the order of the recorder's devices
-  sg4::SemaphorePtr all_done_;
-  Seconds over_{0};        // when the clients left
-  std::int32_t next_ = 0;  // the next request to send
-  std::int64_t owed_ = 0;  // closed loop: how many places are free
-  bool submitting_ = false, have_left_ = false;
-  std::int64_t done_ = 0;
-  double all_tokens_ = 0, rejected_tokens_ = 0;  // of output
-  bool stopping_ = false;
-  std::exception_ptr failure_;
-  std::int64_t ticks_ = 0;
-  std::chrono::steady_clock::time_point last_progress_;
-};
 
 Simulation::Simulation(const Plan& plan, const RunOptions& options)
     : scenario_(plan.scenario),
@@ -136,82 +70,11 @@ void Simulation::mark_lost() {
       record.status = RequestStatus::lost;
 }
 
-// Timers of clients, unless these have left.
-void Simulation::when(Seconds time, std::function<void()> what) {
-  if (time <= now()) return what();
-  call_at(time, [this, what = std::move(what)] {
-    if (stopping_ || have_left_) return;
-    try {
-      what();
-    } catch (const std::exception&) {
-      fail();
-    }
-  });
-}
-
-void Simulation::send(std::int32_t request) {
-  if (scenario_.workload.closed_loop) recorder_.record(request).request.arrival = now();
-  if (request == scenario_.workload.warmup_requests) recorder_.measure_from(now());
-  when(now() + recorder_.reply(), [this, request] { submit(request); });
-}
-
-void Simulation::submit(std::int32_t request) {
-  RequestRecord& record = recorder_.record(request);
-  Server* server = router_.for_prompt(record.request);
-  if (!server) {
-    record.status = RequestStatus::rejected;
-    rejected_tokens_ += static_cast<double>(record.request.output_tokens);
-    answer(now() + recorder_.reply());
-    return;
-  }
-  if (scenario_.workload.in_generation)
-    server->submit_in_generation(request);
-  else
-    server->submit(request);
-  router_.changed(server->replica().index());
-}
-
-bool Simulation::may_send() const {
-  if (next_ == static_cast<std::int32_t>(positions_.size())) return false;
-  const std::int64_t warmup = scenario_.workload.warmup_requests;
-  return !scenario_.workload.closed_loop->restart_after_warmup || next_ != warmup || done_ == warmup;
-}
-
-// A rejected request may free its place at once: a loop, not a recursion as deep as the trace.
-void Simulation::submit_next() {
-  ++owed_;
-  if (submitting_) return;
-  submitting_ = true;
-  for (; owed_ > 0 && may_send(); --owed_) send(next_++);
-  submitting_ = false;
-}
-
-// The client has all of it then.
-void Simulation::answer(Seconds seen) {
-  when(seen, [this] { finished(); });
-}
-
-void Simulation::finished() {
-  ++done_;
-  if (scenario_.workload.closed_loop) submit_next();
-  if (done_ == static_cast<std::int64_t>(positions_.size())) all_done_->release();
-}
-
 void Simulation::move(const KvMove& m, std::function<void()> arrived) {
   if (m.hands_over()) return handovers_.start(m, std::move(arrived));
   const Server& server = *servers_[static_cast<std::size_t>(m.to.replica)];
   const std::vector<LinkFlow> flows = host_flows(server.stages(), m.tokens, m.to.in_host);
   arrived ? couriers_.send(flows, std::move(arrived)) : transfer_and_wait(flows, traffic_);
-}
-
-// Tokens that the clients have not seen when they leave have not been.
-void Simulation::forget_answers_under_way() {
-  for (RequestRecord& record : recorder_.result().requests) {
-    if (record.first_token > now()) record.first_token = Seconds(-1);
-    if (record.finished <= now()) continue;
-    record.finished = Seconds(-1);
-    record.status = RequestStatus::unfinished;
-  }
 }
 
 double Simulation::share_done() const {
@@ -253,44 +116,6 @@ void Simulation::charge(RunResult& result) const {
     usage.energy += usage.devices * (spec.power.idle * window + spec.power.active * usage.busy);
     usage.dollars_per_hour = usage.devices * spec.dollars_per_hour;
     usage.cost_dollars = usage.dollars_per_hour * window.value() / 3600;
-  }
-}
-
-// By a timer of SimGrid's kernel for each arrival, which costs a third of an actor's sleep.
-void Simulation::open_loop() try {
-  const auto& requests = scenario_.workload.requests;
-  const auto count = static_cast<std::int32_t>(requests.size());
-  const auto next = [&] { return requests[static_cast<std::size_t>(next_)].arrival; };
-  while (next_ < count && next() <= now() && !stopping()) send(next_++);
-  if (next_ == count || stopping_ || (end_.at && next() > *end_.at)) return;
-  simgrid::kernel::timer::Timer::set(next().value(), [this] { open_loop(); });
-} catch (const std::exception&) {
-  fail();
-}
-
-void Simulation::clients() {
-  last_progress_ = std::chrono::steady_clock::now();
-  if (const auto& closed = scenario_.workload.closed_loop) {
-    for (std::int64_t i = 0; i < closed->concurrency; ++i) submit_next();
-  } else {
-    open_loop();
-  }
-  const Seconds left = end_.at.value_or(Seconds(0)) - now();
-  const bool timed_out = !end_.at             ? (all_done_->acquire(), false)
-                         : left <= Seconds(0) ? true
-                                              : all_done_->acquire_timeout(left.value());
-  RunResult& result = recorder_.result();
-  result.out_of_time = timed_out;
-  result.interrupted = stopping_;
-  over_ = now();
-  have_left_ = true;
-  traffic_.stop_recording();
-  if (timed_out)
-    for (const auto& server : servers_) server->commit_until(now());
-  if (timed_out || stopping_) forget_answers_under_way();
-  if (timed_out && end_.stopped) {
-    result.stopped = end_.stopped;
-    mark_lost();
   }
 }
 
@@ -336,8 +161,6 @@ RunResult Simulation::run(sg4::Engine& engine) {
   charge(finished);
   return finished;
 }
-
-}  // namespace
 
 RunResult simulate(const Plan& plan, const RunOptions& options) {
   const auto engine = make_engine();

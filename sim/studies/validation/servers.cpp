@@ -174,7 +174,7 @@ void write_points(const std::filesystem::path& path, const std::vector<MeasuredS
 
 using CellErrors = std::map<std::string, std::map<std::string, MeanError>>;  // by what is compared, by group
 
-// Written with every measured row; cells of models without experts are copied to
+// Cells of whole replicas, written with every measured row; cells of models without experts are copied to
 // sim/app/evidence/measured/cells.json, as a run's evidence is of those alone.
 Json cells_of(const std::vector<MeasuredServer>& servers, const CellErrors& errors) {
   std::map<std::string, MeasuredCell> cells;
@@ -183,7 +183,8 @@ Json cells_of(const std::vector<MeasuredServer>& servers, const CellErrors& erro
     return of.contains(group) ? std::optional(of.at(group).mean()) : std::nullopt;
   };
   for (const MeasuredServer& s : servers)
-    if (const auto found = errors.at("tpot").find(s.group()); found != errors.at("tpot").end())
+    if (const auto found = errors.at("tpot").find(s.group());
+        s.pools.empty() && found != errors.at("tpot").end())
       cells[s.group()] = {.device = s.device,
                           .engine = s.engine,
                           .model = s.model,

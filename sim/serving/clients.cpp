@@ -1,0 +1,120 @@
+// The clients of a run: they send requests as these arrive, or as places become free in a closed loop, and
+// leave when all are answered or time is up.
+#include <simgrid/kernel/Timer.hpp>
+
+#include "devices/actor/alarm.h"
+#include "devices/actor/clock.h"
+#include "sim/serving/simulation_run.h"
+
+namespace weir {
+
+// Timers of clients, unless these have left.
+void Simulation::when(Seconds time, std::function<void()> what) {
+  if (time <= now()) return what();
+  call_at(time, [this, what = std::move(what)] {
+    if (stopping_ || have_left_) return;
+    try {
+      what();
+    } catch (const std::exception&) {
+      fail();
+    }
+  });
+}
+
+void Simulation::send(std::int32_t request) {
+  if (scenario_.workload.closed_loop) recorder_.record(request).request.arrival = now();
+  if (request == scenario_.workload.warmup_requests) recorder_.measure_from(now());
+  when(now() + recorder_.reply(), [this, request] { submit(request); });
+}
+
+void Simulation::submit(std::int32_t request) {
+  RequestRecord& record = recorder_.record(request);
+  Server* server = router_.for_prompt(record.request);
+  if (!server) {
+    record.status = RequestStatus::rejected;
+    rejected_tokens_ += static_cast<double>(record.request.output_tokens);
+    answer(now() + recorder_.reply());
+    return;
+  }
+  if (scenario_.workload.in_generation)
+    server->submit_in_generation(request);
+  else
+    server->submit(request);
+  router_.changed(server->replica().index());
+}
+
+bool Simulation::may_send() const {
+  if (next_ == static_cast<std::int32_t>(positions_.size())) return false;
+  const std::int64_t warmup = scenario_.workload.warmup_requests;
+  return !scenario_.workload.closed_loop->restart_after_warmup || next_ != warmup || done_ == warmup;
+}
+
+// A rejected request may free its place at once: a loop, not a recursion as deep as the trace.
+void Simulation::submit_next() {
+  ++owed_;
+  if (submitting_) return;
+  submitting_ = true;
+  for (; owed_ > 0 && may_send(); --owed_) send(next_++);
+  submitting_ = false;
+}
+
+// The client has all of it then.
+void Simulation::answer(Seconds seen) {
+  when(seen, [this] { finished(); });
+}
+
+void Simulation::finished() {
+  ++done_;
+  if (scenario_.workload.closed_loop) submit_next();
+  if (done_ == static_cast<std::int64_t>(positions_.size())) all_done_->release();
+}
+
+// Tokens that the clients have not seen when they leave have not been.
+void Simulation::forget_answers_under_way() {
+  for (RequestRecord& record : recorder_.result().requests) {
+    if (record.first_token > now()) record.first_token = Seconds(-1);
+    if (record.finished <= now()) continue;
+    record.finished = Seconds(-1);
+    record.status = RequestStatus::unfinished;
+  }
+}
+
+// By a timer of SimGrid's kernel for each arrival, which costs a third of an actor's sleep.
+void Simulation::open_loop() try {
+  const auto& requests = scenario_.workload.requests;
+  const auto count = static_cast<std::int32_t>(requests.size());
+  const auto next = [&] { return requests[static_cast<std::size_t>(next_)].arrival; };
+  while (next_ < count && next() <= now() && !stopping()) send(next_++);
+  if (next_ == count || stopping_ || (end_.at && next() > *end_.at)) return;
+  simgrid::kernel::timer::Timer::set(next().value(), [this] { open_loop(); });
+} catch (const std::exception&) {
+  fail();
+}
+
+void Simulation::clients() {
+  last_progress_ = std::chrono::steady_clock::now();
+  if (const auto& closed = scenario_.workload.closed_loop) {
+    for (std::int64_t i = 0; i < closed->concurrency; ++i) submit_next();
+  } else {
+    open_loop();
+  }
+  const Seconds left = end_.at.value_or(Seconds(0)) - now();
+  const bool timed_out = !end_.at             ? (all_done_->acquire(), false)
+                         : left <= Seconds(0) ? true
+                                              : all_done_->acquire_timeout(left.value());
+  RunResult& result = recorder_.result();
+  result.out_of_time = timed_out;
+  result.interrupted = stopping_;
+  over_ = now();
+  have_left_ = true;
+  traffic_.stop_recording();
+  if (timed_out)
+    for (const auto& server : servers_) server->commit_until(now());
+  if (timed_out || stopping_) forget_answers_under_way();
+  if (timed_out && end_.stopped) {
+    result.stopped = end_.stopped;
+    mark_lost();
+  }
+}
+
+}  // namespace weir
