@@ -72,7 +72,7 @@ double asked_for(const KernelWork& work) {
 }
 
 KernelCost collective_cost(const KernelWork& work, const CollectiveModel& links, const DeviceSpec& device) {
-  const auto& [kind, per_row, devices] = std::get<Communication>(work.kernel);
+  const auto& [kind, per_row, devices, among] = std::get<Communication>(work.kernel);
   KernelCost cost;
   if (work.rows == 0) return cost;
   const Bytes payload = work.rows * per_row;

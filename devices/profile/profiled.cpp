@@ -90,7 +90,8 @@ class Profiled final : public Device {
             "{} has whole kernels' times, not what of them is memory traffic: nothing can be "
             "prefetched",
             folder_.string());
-      if (const auto* group = work.as<Communication>()) degree = std::max(degree, group->devices);
+      if (const auto* group = work.as<Communication>(); group && group->among == Communication::Among::tensor)
+        degree = std::max(degree, group->devices);
     }
     for (const KernelWork& work : all) {
       if (tables_.analytic_where_missing) break;

@@ -21,7 +21,7 @@ std::int64_t small_elements(const Architecture& m, const Sharding& sharding, con
   if (moe.routing_bias) elements += moe.experts;
   if (moe.bias)
     elements += moe.experts + moe.experts / sharding.expert *
-                                  (2 * moe.intermediate * sharding.expert / sharding.tensor + m.hidden);
+                                  (2 * moe.intermediate * sharding.expert / sharding.ranks() + m.hidden);
   return elements;
 }
 

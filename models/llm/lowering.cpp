@@ -60,6 +60,8 @@ std::int64_t rows_of(Rows rows, const ChannelRange& channels, const BatchShape& 
       return batch.sampled();
     case Rows::drafts:
       return batch.sequences;
+    case Rows::routed:
+      return batch.routed_rows();
     case Rows::decodes:
       return decodes_in(channels, batch).decodes * batch.decode_rows;
     case Rows::prompt_tokens:

@@ -31,15 +31,17 @@ enum class Rows {
   prompt_contexts,  // these, and those of the same prompts that are in the cache
   decodes,
   drafts,  // one a sequence that yields tokens: who drafts its next one; attention: of decodes
+  routed,  // tokens of all ranks that share a layer's experts: where their attention is data-parallel
   step,    // one, whatever the batch is
 };
-inline constexpr std::size_t row_kinds = 7;
+inline constexpr std::size_t row_kinds = 8;
 // Without attention, an operator has so many rows in a batch.
 std::int64_t rows_of(Rows rows, const ChannelRange& channels, const BatchShape& batch);
 
 struct Operator {
   // The layer as profiles name it (devices/profile/profile_bundle.h), the collective's kind, or of experts:
-  // moe_router, moe_gate_up, moe_act, moe_down, moe_sum (adding up a token's experts).
+  // moe_router, moe_dispatch, moe_gate_up, moe_act, moe_down, moe_sum (adding up a token's experts),
+  // moe_combine, moe_shared_sum.
   std::string name;
   Kernel kernel;               // for one row of the rank's share
   Rows rows = Rows::tokens;    // attention: decodes, prompts, or (tokens) both
@@ -87,8 +89,14 @@ KernelWork lowered(const Operator& op, const BatchShape& batch, std::int64_t lay
 using OperatorGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Operator>;
 
 struct Sharding {
-  int tensor = 1, pipeline = 1, expert = 1;  // expert: expert groups inside the tensor group; divides tensor
-  bool pad_heads = false;                    // heads that cannot be dealt out evenly are padded
+  int tensor = 1, pipeline = 1;
+  int expert = 1;          // groups of a stage's ranks that hold different experts; divides ranks()
+  bool pad_heads = false;  // heads that cannot be dealt out evenly are padded
+  // Tensor groups of a stage, each with requests of its own: all but the experts is there once a group. The
+  // experts are dealt out over all of its ranks.
+  int attention_data = 1;
+
+  int ranks() const { return tensor * attention_data; }  // of a stage
 };
 
 // A rank's of these of the model; padded ones count, as every rank computes them.

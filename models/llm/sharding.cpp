@@ -49,12 +49,15 @@ void check_mlp(const LayerKind& layer, const Sharding& s, Problems& problems) {
   problems.uneven("experts", moe.experts, s.expert, "expert groups");
   problems.uneven("intermediate size of the shared expert", moe.shared_intermediate, s.tensor,
                   "tensor ranks");
-  if (s.tensor % s.expert != 0)
-    problems.add(fmt::format("expert {} does not divide tensor {}: expert groups lie inside the tensor group",
-                             s.expert, s.tensor));
-  else
-    problems.uneven("intermediate size of an expert", moe.intermediate, s.tensor / s.expert,
-                    "ranks of an expert group");
+  if (s.ranks() % s.expert == 0)
+    return problems.uneven("intermediate size of an expert", moe.intermediate, s.ranks() / s.expert,
+                           "ranks of an expert group");
+  problems.add(
+      s.attention_data == 1
+          ? fmt::format("expert {} does not divide tensor {}: expert groups lie inside the tensor group",
+                        s.expert, s.tensor)
+          : fmt::format("expert {} does not divide the {} ranks of a stage (tensor {} x attention_data {})",
+                        s.expert, s.ranks(), s.tensor, s.attention_data));
 }
 
 void cut(HeadAttention& a, std::int64_t tensor) {
@@ -75,9 +78,10 @@ void cut(LinearAttention& a, std::int64_t tensor) {
 
 std::vector<std::string> sharding_problems(const Architecture& model, const Sharding& sharding) {
   Problems problems;
-  if (std::min({sharding.tensor, sharding.pipeline, sharding.expert}) < 1) {
-    problems.add(fmt::format("tensor {}, pipeline {} and expert {} must each be at least 1", sharding.tensor,
-                             sharding.pipeline, sharding.expert));
+  if (std::min({sharding.tensor, sharding.pipeline, sharding.expert, sharding.attention_data}) < 1) {
+    problems.add(
+        fmt::format("tensor {}, pipeline {}, expert {} and attention_data {} must each be at least 1",
+                    sharding.tensor, sharding.pipeline, sharding.expert, sharding.attention_data));
     return problems.take();
   }
   if (sharding.pipeline > model.layer_count())
@@ -85,6 +89,13 @@ std::vector<std::string> sharding_problems(const Architecture& model, const Shar
         fmt::format("pipeline {}: more stages than the {} layers", sharding.pipeline, model.layer_count()));
   if (sharding.expert > 1 && model.most_experts() == 0)
     problems.add(fmt::format("expert {}: the model has no experts", sharding.expert));
+  if (sharding.attention_data > 1 && model.most_experts() == 0)
+    problems.add(
+        fmt::format("attention_data {}: the model has no experts to share; replicas of {} ranks are as much",
+                    sharding.attention_data, sharding.tensor));
+  if (sharding.attention_data > 1 && model.parallel_block)
+    problems.add(fmt::format("attention_data {}: attention and MLP of {} run side by side",
+                             sharding.attention_data, model.name));
   for (const LayerKind& layer : sharding.pad_heads ? std::vector<LayerKind>{} : model.layer_kinds())
     std::visit([&](const auto& kind) { check_heads(kind, sharding.tensor, problems); }, layer.attention);
   for (const LayerKind& layer : model.layer_kinds()) check_mlp(layer, sharding, problems);

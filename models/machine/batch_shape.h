@@ -25,6 +25,8 @@ struct DecodeContexts {  // BatchShape::decode_context_...
 
 class NeuronLoads;  // neuron_work.h
 
+// Where attention is data-parallel, ranks in lockstep have a batch each: then this is what the fullest of
+// them runs, which all others wait for, and `ranks` has every one's.
 struct BatchShape {
   std::span<const PrefillChunk> prefill;
   std::int64_t prefill_tokens = 0;          // sum over prefill
@@ -36,18 +38,26 @@ struct BatchShape {
   const NeuronLoads* neurons = nullptr;     // where activations are sparse
   std::int64_t sequences = 0;  // that yield tokens: decodes plus prompts that end in this iteration
   std::int64_t padding = 0;    // rows of no request, which fill up what the engine runs
+  std::span<const BatchShape> ranks = {};  // empty: there is one
+  std::int64_t routed = 0;                 // tokens of all of them, dummies included; 0: there is one
 
   std::int64_t tokens() const { return prefill_tokens + decodes * decode_rows; }
   // Rows of the LM head: every row of a decode, the last one of a prompt that ends.
   std::int64_t sampled() const { return sequences + decodes * (decode_rows - 1); }
   std::int64_t rows() const { return tokens() + padding; }  // of every GEMM of a block
+  std::int64_t routed_rows() const { return ranks.empty() ? rows() : routed; }
 
   // All that operators depend on which follow no contexts.
   struct Counts {
-    std::int64_t rows = -1, sequences = -1, sampled = -1;
+    std::int64_t rows = -1, sequences = -1, sampled = -1, routed = -1;
     bool operator==(const Counts&) const = default;
   };
-  Counts counts() const { return {rows(), sequences, sampled()}; }
+  Counts counts() const { return {rows(), sequences, sampled(), routed_rows()}; }
 };
+
+// The step of ranks in lockstep, as all of them wait for the fullest: decodes alone are filled up to it on
+// every rank, under CUDA graphs that are as wide on each; of prompts there are those that there are. Valid as
+// long as `ranks`, of which there are one or more.
+BatchShape in_lockstep(std::span<const BatchShape> ranks);
 
 }  // namespace weir

@@ -82,6 +82,8 @@ struct Communication {
   Collective collective = Collective::all_reduce;
   Bytes per_row;    // payload
   int devices = 1;  // ranks taking part
+  // All ranks of a stage; otherwise those that share every layer's attention, its tensor group.
+  enum class Among { tensor, stage } among = Among::tensor;
   bool operator==(const Communication&) const = default;
 };
 

@@ -42,6 +42,14 @@ LinkSpec ring_over_nodes(const LinkSpec& inside, const NetworkSpec& network) {
 
 }  // namespace
 
+ReplicaPlace tensor_groups(const ReplicaPlace& place, const Sharding& cut) {
+  ReplicaPlace groups;
+  for (const auto& stage : place)
+    for (auto first = stage.begin(); first < stage.end(); first += cut.tensor)
+      groups.emplace_back(first, first + cut.tensor);
+  return groups;
+}
+
 std::vector<std::map<int, int>> spread_of(const ReplicaPlace& place) {
   std::vector<std::map<int, int>> stages;
   for (const auto& stage : place) {

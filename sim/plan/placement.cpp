@@ -52,18 +52,21 @@ class Placer {
     if (const auto kinds = device_kinds(); spec.device && !kinds.contains(*spec.device))
       return reading_.problem(pointer + "/device",
                               no_such("device in the cluster", *spec.device, {kinds.begin(), kinds.end()}));
-    const auto per_replica = static_cast<std::size_t>(cut.tensor) * static_cast<std::size_t>(cut.pipeline);
+    const auto per_replica = static_cast<std::size_t>(cut.ranks()) * static_cast<std::size_t>(cut.pipeline);
     std::vector<Slot*> first;
     for (int i = 0; i < spec.count; ++i) {
       const std::vector<Slot*> devices = find_devices(slots_, spec.device, per_replica);
       if (devices.empty()) {
         const std::size_t left = free_devices(spec.device);
         reading_.problem(
-            pointer, fmt::format("no room for replica {} of {}: it needs {} {} (tensor {} x "
-                                 "pipeline {}), the cluster has {} left{}",
-                                 i + 1, spec.count, per_replica, spec.device.value_or("devices of one kind"),
-                                 cut.tensor, cut.pipeline, left,
-                                 left < per_replica ? "" : ", and no entry of nodes as many that are alike"));
+            pointer,
+            fmt::format("no room for replica {} of {}: it needs {} {} (tensor {}{} x "
+                        "pipeline {}), the cluster has {} left{}",
+                        i + 1, spec.count, per_replica, spec.device.value_or("devices of one kind"),
+                        cut.tensor,
+                        cut.attention_data > 1 ? fmt::format(" x attention_data {}", cut.attention_data) : "",
+                        cut.pipeline, left,
+                        left < per_replica ? "" : ", and no entry of nodes as many that are alike"));
         return;
       }
       if (first.empty()) first = devices;
@@ -121,23 +124,30 @@ class Placer {
   }
 
   static ReplicaPlace place_on(const std::vector<Slot*>& devices, const Sharding& cut) {
-    const auto tensor = static_cast<std::size_t>(cut.tensor);
+    const auto ranks = static_cast<std::size_t>(cut.ranks());
     ReplicaPlace place(static_cast<std::size_t>(cut.pipeline));
-    for (std::size_t i = 0; i < devices.size(); ++i) place[i / tensor].push_back(devices[i]->place);
+    for (std::size_t i = 0; i < devices.size(); ++i) place[i / ranks].push_back(devices[i]->place);
     return place;
   }
 
+  Rank::Group group_of(const ReplicaPlace& groups, const NodeSpec& node, const std::string& library) const {
+    const GroupLinks of = links_between(groups, node, s_.network);
+    return {of.links, of.levels,
+            of.levels ? make_collectives_by_level(of.links, library, *of.levels)
+                      : make_collectives(of.links, library)};
+  }
+
   Rank rank_on(const Slot& slot, const ReplicaPlace& place, const ReplicaSpec& spec) const {
-    const GroupLinks group = links_between(place, *slot.node, s_.network);
     const std::string library = s_.collective_flows ? "" : spec.engine.collectives;
+    const Rank::Group tensor = group_of(tensor_groups(place, spec.parallelism), *slot.node, library);
     const std::shared_ptr<const Device>& any = slot.group->device;
     const std::shared_ptr<const Device> own = any->with_library(spec.engine.library);
     return {.on = own ? own : any,
             .kv_memories = kv_memories_of(any->spec()),
-            .links = group.links,
-            .levels = group.levels,
-            .collectives = group.levels ? make_collectives_by_level(group.links, library, *group.levels)
-                                        : make_collectives(group.links, library),
+            .links = tensor.links,
+            .levels = tensor.levels,
+            .collectives = tensor.collectives,
+            .stage = group_of(place, *slot.node, library),
             .partitioning = spec.partitioning,
             .placement = spec.placement,
             .prefetch = spec.prefetch,
@@ -203,8 +213,8 @@ class Placer {
 
   void fit(ReplicaPlan& replica, const std::string& pointer) {
     const LinkSpec& links = replica.rank.links;
-    const int together =
-        replica.rank.levels ? replica.rank.levels->per_node : replica.spec.parallelism.tensor;
+    const Rank::Group& stage = replica.rank.stage;
+    const int together = stage.levels ? stage.levels->per_node : replica.spec.parallelism.ranks();
     if (together > 1 && links.bandwidth <= BytesPerSecond(0)) {
       reading_.problem(pointer + "/parallelism/tensor",
                        "the node has no interconnect between its devices (cluster "
@@ -213,6 +223,7 @@ class Placer {
     }
     if (!place_stages(replica, pointer)) return;
     check_drafts(s_, replica, pointer, reading_);
+    check_lockstep(replica, pointer, reading_);
     if (s_.collective_flows && links.latency_once)
       return reading_.problem(
           "/collectives", "cannot be \"flows\" over an interconnect whose latency a collective pays once");

@@ -35,6 +35,9 @@ void check_drafts(const Scenario& scenario, const ReplicaPlan& replica, const st
                   Reading& reading);
 void check_drafts_go_over(const Scenario& scenario, Reading& reading);
 
+// And from attention data parallelism (lockstep_fit.cpp).
+void check_lockstep(const ReplicaPlan& replica, const std::string& pointer, Reading& reading);
+
 // The links of the groups of a replica that stands there (group_links.cpp): those in `node`, and with them
 // those to other nodes where each stage spans as many, with as many devices in each. Otherwise a group that
 // spans nodes is a ring through all of its devices.
@@ -43,6 +46,8 @@ struct GroupLinks {
   std::optional<NodeLevels> levels;
 };
 GroupLinks links_between(const ReplicaPlace& place, const NodeSpec& node, const NetworkSpec& network);
+// Each as if it were a stage.
+ReplicaPlace tensor_groups(const ReplicaPlace& place, const Sharding& cut);
 // By stage: how many devices it has in each node, counted from its first.
 std::vector<std::map<int, int>> spread_of(const ReplicaPlace& place);
 

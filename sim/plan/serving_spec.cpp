@@ -11,8 +11,18 @@ Sharding read_parallelism(Params params) {
   sharding.tensor = static_cast<int>(params.integer({"tensor", "Ranks that share every layer."}, degree, 1));
   sharding.pipeline =
       static_cast<int>(params.integer({"pipeline", "Stages that share the layers."}, degree, 1));
-  sharding.expert = static_cast<int>(params.integer(
-      {"expert", "Groups of the tensor ranks that hold different experts; divides tensor."}, degree, 1));
+  sharding.expert = static_cast<int>(params.integer({"expert",
+                                                     "Groups of a stage's ranks that hold different experts; "
+                                                     "each expert is cut over the ranks of its group. "
+                                                     "Divides tensor x attention_data."},
+                                                    degree, 1));
+  sharding.attention_data =
+      static_cast<int>(params.integer({"attention_data",
+                                       "Tensor groups that have requests, KV caches and all but the experts "
+                                       "each for itself, and step in lockstep "
+                                       "(data-parallel attention); the batching policy's limits are of each. "
+                                       "Experts are dealt out over all of their ranks."},
+                                      degree, 1));
   sharding.pad_heads = params.flag(
       {"pad_heads",
        "Heads that do not divide over the tensor ranks, or are fewer, are padded with idle ones: every rank "

@@ -16,6 +16,8 @@ constexpr double rounding = 1e-9;  // tokens
 // A prefill replica computes nothing but prompts: each member of a step has a chunk.
 template <class Do>
 void for_each_chunk(const Iteration& iteration, const Do& what) {
+  for (const Iteration& rank : iteration.ranks) for_each_chunk(rank, what);
+  if (!iteration.ranks.empty()) return;
   for (std::size_t i = 0; i < iteration.parts.chunks.size(); ++i)
     what(iteration.members[i].request, iteration.parts.chunks[i]);
 }
@@ -136,8 +138,8 @@ void Handovers::send(std::int32_t request, std::size_t stage, double tokens, Sec
   prompt.stages[stage].sent += tokens;
   Bytes kv = tokens * kv_bytes_per_token(scenario_.model, scenario_.precision, {}, 0);
   if (first) kv += kv_bytes_per_request(scenario_.model, scenario_.precision, {}, 0);
-  std::vector<LinkFlow> flows =
-      handover_flows(server(prompt.from).stages(), stage, server(prompt.to).stages(), kv);
+  std::vector<LinkFlow> flows = handover_flows(kv_devices(server(prompt.from), request), stage,
+                                               kv_devices(server(prompt.to), request), kv);
   for (LinkFlow& flow : flows) flow.at_least = at_least;
   ++prompt.sending;
   couriers_.send(
@@ -154,7 +156,7 @@ void Handovers::end_if_all_arrived(std::int32_t request) {
   Prompt& prompt = known->second;
   if (!prompt.ended || !prompt.arrived || prompt.sending > 0) return;
   Server& from = server(prompt.from);
-  from.replica().release_held(request, now());
+  from.replica().of(request).release_held(request, now());
   from.wake();
   if (recorder_.wants_spans()) draw(prompt);
   const std::function<void()> arrived = std::move(prompt.arrived);

@@ -29,9 +29,7 @@ Simulation::Simulation(const Plan& plan, const RunOptions& options)
     for (const ReplicaPlace& place : replica.places) build_replica(replica, place);
 }
 
-void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& place) {
-  const auto index = servers_.size();
-  const int number = static_cast<int>(index);
+std::unique_ptr<Replica> Simulation::build_rank(const ReplicaPlan& plan, int number) {
   auto replica = std::make_unique<Replica>(
       number, plan, plan.spec.role == Role::decode ? positions_after_prompt_ : positions_, recorder_,
       Replica::Events{
@@ -46,9 +44,17 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
           .prompt_lost = [this](std::int32_t request) { handovers_.prompt_lost(request); }});
   replica->expect(predictors_.times_for(plan));
   if (plan.neurons) replica->follow(neuron_starts_.tables_for(plan, recorder_.result()));
+  return replica;
+}
+
+void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& place) {
+  const auto index = servers_.size();
+  const int number = static_cast<int>(index);
+  std::vector<std::unique_ptr<Replica>> ranks;
+  while (std::ssize(ranks) < plan.spec.parallelism.attention_data) ranks.push_back(build_rank(plan, number));
   charged_.insert(charged_.end(), place.size(), &plan.rank.on->spec());
   servers_.push_back(std::make_unique<Server>(
-      std::move(replica),
+      AttentionRanks(std::move(ranks), recorder_),
       build_stages(scenario_, plan, place, fmt::format("replica {}", index), cluster_, recorder_,
                    step_models_),
       scenario_.fast_forward, scenario_.collective_flows, recorder_,
@@ -73,7 +79,7 @@ void Simulation::mark_lost() {
 void Simulation::move(const KvMove& m, std::function<void()> arrived) {
   if (m.hands_over()) return handovers_.start(m, std::move(arrived));
   const Server& server = *servers_[static_cast<std::size_t>(m.to.replica)];
-  const std::vector<LinkFlow> flows = host_flows(server.stages(), m.tokens, m.to.in_host);
+  const std::vector<LinkFlow> flows = host_flows(kv_devices(server, m.request), m.tokens, m.to.in_host);
   arrived ? couriers_.send(flows, std::move(arrived)) : transfer_and_wait(flows, traffic_);
 }
 
@@ -125,6 +131,13 @@ void Simulation::rethrow() const try {
   throw ConfigError(scenario_.file, e.problems());
 }
 
+std::vector<const Replica*> Simulation::all_ranks() const {
+  std::vector<const Replica*> ranks;
+  for (const auto& server : servers_)
+    for (const auto& rank : server->replica().all()) ranks.push_back(rank.get());
+  return ranks;
+}
+
 RunResult Simulation::run(sg4::Engine& engine) {
   sg4::Actor::create("clients", cluster_.node(0), [this] {
     try {
@@ -141,8 +154,8 @@ RunResult Simulation::run(sg4::Engine& engine) {
   Seconds end(0);
   for (const RequestRecord& r : result.requests) end = std::max({end, r.finished, r.first_token});
   predictors_.tell(result);
-  for (const auto& server : servers_) {
-    const KvCache& cache = server->replica().cache();
+  for (const Replica* rank : all_ranks()) {
+    const KvCache& cache = rank->cache();
     if (cache.used() != 0 && !result.out_of_time && !result.interrupted)
       throw std::logic_error(fmt::format("{} KV blocks are held when nothing runs", cache.used()));
     if (cache.total() > 0 && cache.peak() * std::max<std::int64_t>(1, result.kv_blocks_total) >=

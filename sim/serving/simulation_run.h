@@ -21,6 +21,8 @@ class Simulation {
   RunResult run(simgrid::s4u::Engine& engine);
 
  private:
+  std::unique_ptr<Replica> build_rank(const ReplicaPlan& plan, int number);
+  std::vector<const Replica*> all_ranks() const;
   void build_replica(const ReplicaPlan& plan, const ReplicaPlace& place);
   void clients();
   void open_loop();

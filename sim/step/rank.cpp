@@ -2,6 +2,7 @@
 
 #include "devices/kernel_shapes.h"
 #include "models/llm/parts/spread.h"
+#include "sim/step/cost/slowest_rank.h"
 
 namespace weir {
 namespace {
@@ -22,8 +23,23 @@ std::vector<KernelWork> works_of(const StageGraph& placed) {
 }  // namespace
 
 KernelCost Rank::cost(const Operator& op, const BatchShape& batch, std::int64_t layer) const {
+  if (!batch.ranks.empty() && follows_contexts(op)) {
+    std::vector<KernelCost> all;
+    for (const BatchShape& each : batch.ranks) all.push_back(cost(op, each, layer));
+    return slowest_of(all);
+  }
   const KernelWork work = lowered(op, batch, layer);
-  return is_collective(op) ? collective_cost(work, *collectives, on->spec()) : on->cost(work, op.unit);
+  if (!is_collective(op)) return on->cost(work, op.unit);
+  const bool of_stage = op.as<Communication>()->among == Communication::Among::stage;
+  return collective_cost(work, of_stage ? *stage.collectives : *collectives, on->spec());
+}
+
+AffineKernelCost Rank::decode_attention(const Operator& op, const BatchShape& batch) const {
+  if (batch.ranks.empty()) return on->decode_attention(lowered(op, batch), op.unit);
+  std::vector<AffineKernelCost> all(batch.ranks.size());
+  for (std::size_t r = 0; r < all.size(); ++r)
+    if (batch.ranks[r].decodes > 0) all[r] = on->decode_attention(lowered(op, batch.ranks[r]), op.unit);
+  return slowest_of(all);
 }
 
 KernelCost Rank::cost(const Operator& op, const BatchShape& batch, std::int64_t layer,

@@ -24,6 +24,12 @@ struct Rank {
   LinkSpec links;                    // of its tensor-parallel group, in its node
   std::optional<NodeLevels> levels;  // where the group spans nodes, as many in each
   std::shared_ptr<const CollectiveModel> collectives;
+  struct Group {  // of ranks, and the same of it
+    LinkSpec links;
+    std::optional<NodeLevels> levels;
+    std::shared_ptr<const CollectiveModel> collectives;
+  };
+  Group stage;  // all of its stage's; nobody asks where these are its tensor group
   std::shared_ptr<const PartitioningPolicy> partitioning;
   std::shared_ptr<const ChannelPlacementPolicy> placement;
   std::shared_ptr<const PrefetchPolicy> prefetch;
@@ -37,6 +43,8 @@ struct Rank {
   int placed_channels() const { return kv_memory().members; }
   // An operator costs this in this batch, on its unit or over the links.
   KernelCost cost(const Operator& op, const BatchShape& batch, std::int64_t layer = 0) const;
+  // Its decodes in a run of steps (Device::decode_attention).
+  AffineKernelCost decode_attention(const Operator& op, const BatchShape& batch) const;
   // The same where members of the unit share it, and what each has to do, alone: `members`.
   KernelCost cost(const Operator& op, const BatchShape& batch, std::int64_t layer,
                   std::span<Seconds> members) const;

@@ -70,8 +70,8 @@ const StepCost& StepModel::by_rows(Rows kind, const BatchShape& batch) const {
 
 StepCost StepModel::without_attention(const BatchShape& batch) const {
   StepCost cost = by_rows(Rows::tokens, batch);
-  for (const Rows rows :
-       {Rows::sequences, Rows::prompt_tokens, Rows::prompt_contexts, Rows::decodes, Rows::drafts, Rows::step})
+  for (const Rows rows : {Rows::sequences, Rows::prompt_tokens, Rows::prompt_contexts, Rows::decodes,
+                          Rows::drafts, Rows::routed, Rows::step})
     if (!of(rows).ops.empty()) cost += by_rows(rows, batch);
   cost += small_kernels_;
   cost.wait_for_host(host_time(batch));
@@ -170,12 +170,12 @@ std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
 
 std::vector<StepModel::CollectiveCall> StepModel::collectives(const BatchShape& batch) const {
   std::vector<CollectiveCall> calls;
-  for (const Rows rows : {Rows::tokens, Rows::sequences, Rows::drafts})
+  for (const Rows rows : {Rows::tokens, Rows::sequences, Rows::drafts, Rows::routed})
     for (const auto& [op, times] : of(rows).ops) {
       const auto* call = op.as<Communication>();
       if (!call) continue;
-      calls.push_back({call->collective, lowered(op, batch).rows * call->per_row,
-                       static_cast<std::int64_t>(times), static_cast<std::size_t>(op.unit)});
+      calls.push_back({*call, lowered(op, batch).rows * call->per_row, static_cast<std::int64_t>(times),
+                       static_cast<std::size_t>(op.unit)});
     }
   return calls;
 }

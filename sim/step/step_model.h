@@ -34,7 +34,7 @@ class StepModel {
   std::int64_t decode_run(const StepWork& work, std::int64_t steps, std::vector<StepRun>& runs) const;
 
   struct CollectiveCall {  // for `"collectives": "flows"`
-    Collective op;
+    Communication of;
     Bytes bytes;
     std::int64_t times;
     std::size_t unit;

@@ -13,14 +13,40 @@ constexpr std::int64_t most_played_steps = 32;
 // So many are played at most to find the lines of a run; what is left of it comes with the next.
 constexpr std::int64_t most_played_for_lines = 256;
 constexpr std::int64_t shortest_line = 8;  // a shorter run is played in as many steps
-// So many steps later; `contexts` not included.
-BatchShape grown(BatchShape batch, std::int64_t steps) {
-  batch.decode_context_sum += steps * batch.decodes;
-  batch.decode_context_max += steps;
-  return batch;
-}
+// A batch of decodes, each of which grows by a token a step, and those of other ranks beside it.
+class GrowingBatch {
+ public:
+  explicit GrowingBatch(const BatchShape& batch)
+      : now_(batch),
+        contexts_(batch.contexts.begin(), batch.contexts.end()),
+        ranks_(batch.ranks.begin(), batch.ranks.end()) {}
+  GrowingBatch(const GrowingBatch&) = delete;
+  GrowingBatch(GrowingBatch&&) = default;
 
-// A batch of decodes, each of which grows by a token a step.
+  // Valid until the next call.
+  const BatchShape& after(std::int64_t steps) {
+    const std::int64_t more = steps - grown_;
+    grow(now_, more);
+    for (DecodeContext& context : contexts_) context.tokens += more;
+    for (BatchShape& rank : ranks_) grow(rank, more);
+    now_.contexts = contexts_;
+    now_.ranks = ranks_;
+    grown_ = steps;
+    return now_;
+  }
+
+ private:
+  static void grow(BatchShape& batch, std::int64_t steps) {
+    batch.decode_context_sum += steps * batch.decodes;
+    if (batch.decodes > 0) batch.decode_context_max += steps;
+  }
+
+  BatchShape now_;
+  std::vector<DecodeContext> contexts_;
+  std::vector<BatchShape> ranks_;
+  std::int64_t grown_ = 0;
+};
+
 class GrowingWork {
  public:
   explicit GrowingWork(const StepWork& work) : whole_(work.whole), whole_if_faster_(work.whole_if_faster) {
@@ -31,31 +57,12 @@ class GrowingWork {
   StepWork after(std::int64_t steps) {
     shapes_.clear();
     for (GrowingBatch& half : halves_) shapes_.push_back(half.after(steps));
-    return {whole_now_ = whole_.after(steps), shapes_, whole_if_faster_};
+    return {whole_.after(steps), shapes_, whole_if_faster_};
   }
 
  private:
-  class GrowingBatch {
-   public:
-    explicit GrowingBatch(const BatchShape& batch)
-        : first_(batch), contexts_(batch.contexts.begin(), batch.contexts.end()) {}
-    BatchShape after(std::int64_t steps) {
-      for (DecodeContext& context : contexts_) context.tokens += steps - grown_;
-      grown_ = steps;
-      BatchShape shape = grown(first_, steps);
-      shape.contexts = contexts_;
-      return shape;
-    }
-
-   private:
-    BatchShape first_;
-    std::vector<DecodeContext> contexts_;
-    std::int64_t grown_ = 0;
-  };
-
   GrowingBatch whole_;
   std::vector<GrowingBatch> halves_;
-  BatchShape whole_now_;
   std::vector<BatchShape> shapes_;
   bool whole_if_faster_;
 };
@@ -85,21 +92,20 @@ std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
     return append_lines([&](std::int64_t step) { return played(growing.after(step), true); }, lines,
                         most_played_for_lines, runs);
   }
-  BatchShape shape = work.whole;
-  for (std::int64_t left = steps; left > 0;) {
-    const StepRun run = affine_run(shape, left);
-    runs.push_back(run);
-    left -= run.steps;
-    shape = grown(shape, run.steps);
-  }
+  GrowingBatch growing(work.whole);
+  for (std::int64_t done = 0; done < steps; done += runs.back().steps)
+    runs.push_back(affine_run(growing.after(done), steps - done));
   return steps;
 }
 
 // Operators that do not follow contexts are the same in each step.
 std::int64_t StepModel::steps_of_lines(const BatchShape& batch, std::int64_t steps) const {
-  for (const Placed& placed : attention_ops_)
-    if (!is_of_prompts(placed.op))
-      steps = std::min(steps, device_->line_steps(lowered(placed.op, batch), placed.op.unit));
+  for (const Placed& placed : attention_ops_) {
+    if (is_of_prompts(placed.op)) continue;
+    steps =
+        std::min(steps, batch.ranks.empty() ? device_->line_steps(lowered(placed.op, batch), placed.op.unit)
+                                            : rank_.decode_attention(placed.op, batch).steps);
+  }
   return steps;
 }
 
@@ -130,7 +136,7 @@ StepRun StepModel::affine_run(const BatchShape& batch, std::int64_t steps) const
   StepRun run{.first = without_attention(batch), .slope = {}, .steps = steps};
   for (const Placed& placed : attention_ops_) {
     if (is_of_prompts(placed.op)) continue;
-    const AffineKernelCost attention = device_->decode_attention(lowered(placed.op, batch), placed.op.unit);
+    const AffineKernelCost attention = rank_.decode_attention(placed.op, batch);
     run.first += attributed(attention.first, placed.op, placed.times);
     // The slope follows the first step's bound, so that time stays the sum of its parts.
     KernelCost slope = attention.slope;

@@ -157,7 +157,8 @@ void draw_figures(ResultDirectory& directory, const FinishedRun& run) {
   draw(directory, utilisation_figure(directory, run.result, run.metrics.duration));
   double blocks = 0;
   for (const ReplicaPlan& replica : run.plan.replicas)
-    blocks += static_cast<double>(replica.spec.count) * static_cast<double>(replica.kv_blocks);
+    blocks += static_cast<double>(replica.spec.count) * replica.spec.parallelism.attention_data *
+              static_cast<double>(replica.kv_blocks);
   draw(directory,
        {.name = "kv_cache", .settings = duration + fmt::format("blocks = {}.0\n", blocks), .body = kv_cache});
 }

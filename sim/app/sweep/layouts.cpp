@@ -1,5 +1,6 @@
-// "layouts": "all": every tensor x pipeline x expert x replicas that uses all devices. Which of them the
-// model and the memory allow, read_plan says best: points.cpp asks it and keeps its reasons.
+// "layouts": "all": every tensor x pipeline x replicas that uses all devices, of a model with experts also
+// every attention_data and expert. Which of them the model and the memory allow, read_plan says best:
+// points.cpp asks it and keeps its reasons.
 #include <algorithm>
 
 #include "models/llm/architecture.h"
@@ -42,9 +43,17 @@ std::int64_t devices_for_group(const Json& scenario) {
     const Json& other_kind = below(other, "device");
     if (other.is_object() && (kind.is_null() || other_kind.is_null() || other_kind == kind))
       devices -= count_of(other, "count") * (cut.is_object() ? count_of(cut, "tensor") : 1) *
-                 (cut.is_object() ? count_of(cut, "pipeline") : 1);
+                 (cut.is_object() ? count_of(cut, "attention_data") * count_of(cut, "pipeline") : 1);
   }
   return devices;
+}
+
+// That a scenario's parallelism may have.
+std::vector<std::int64_t> divisors(std::int64_t n) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t d = 1; d <= std::min(n, largest_degree); ++d)
+    if (n % d == 0) all.push_back(d);
+  return all;
 }
 
 bool has_experts(const Json& scenario, const std::filesystem::path& file) {
@@ -59,18 +68,19 @@ SweepAxis layouts_of(const Json& scenario, const std::filesystem::path& scenario
   SweepAxis axis;
   axis.pointers = {group + "/parallelism/tensor", group + "/parallelism/pipeline",
                    group + "/parallelism/expert", group + "/count"};
-  axis.given_at.assign(axis.pointers.size(), "/layouts");
-  const std::int64_t devices = devices_for_group(scenario);
+  const std::int64_t devices = std::min(devices_for_group(scenario), largest_count);
   const bool experts = has_experts(scenario, scenario_file);
-  for (std::int64_t tensor = 1; tensor <= std::min(devices, largest_degree); ++tensor) {
-    if (devices % tensor != 0) continue;
-    for (std::int64_t pipeline = 1; pipeline <= std::min(devices / tensor, largest_degree); ++pipeline) {
-      if (devices % (tensor * pipeline) != 0) continue;
-      for (std::int64_t expert = 1; expert <= (experts ? tensor : 1); ++expert)
-        if (tensor % expert == 0)
-          axis.choices.push_back({tensor, pipeline, expert, devices / (tensor * pipeline)});
-    }
-  }
+  if (experts) axis.pointers.push_back(group + "/parallelism/attention_data");
+  axis.given_at.assign(axis.pointers.size(), "/layouts");
+  for (const std::int64_t tensor : divisors(devices))
+    for (const std::int64_t pipeline : divisors(devices / tensor))
+      for (const std::int64_t data :
+           experts ? divisors(devices / tensor / pipeline) : std::vector<std::int64_t>{1})
+        for (const std::int64_t expert : experts ? divisors(tensor * data) : std::vector<std::int64_t>{1}) {
+          std::vector<Json> choice = {tensor, pipeline, expert, devices / (tensor * pipeline * data)};
+          if (experts) choice.push_back(data);
+          axis.choices.push_back(std::move(choice));
+        }
   return axis;
 }
 

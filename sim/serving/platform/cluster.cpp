@@ -23,7 +23,7 @@ Senders senders_of(const Scenario& scenario) {
     return spec.kv_cache.preemption == Preemption::swap || spec.batching->moves_kv_caches();
   });
   // Between nodes collectives share PCIe with what goes to a host.
-  const bool groups = any([](const ReplicaSpec& spec) { return spec.parallelism.tensor > 1; });
+  const bool groups = any([](const ReplicaSpec& spec) { return spec.parallelism.ranks() > 1; });
   return {peers || (to_host && groups), peers || to_host};
 }
 

@@ -57,12 +57,13 @@ struct Iteration {
   // the steps after it, and the tokens that all have by the end of each.
   std::vector<DecodeContexts> later;
   std::vector<std::int64_t> given;
+  // Of the replica's attention-data ranks, where there are several: members and moves are those of all, and
+  // the shape is what they run in lockstep (AttentionRanks).
+  std::vector<Iteration> ranks;
+  std::vector<BatchShape> rank_shapes;  // to which the shape points
 
   StepWork work() const { return {shape, sub_batches, interleaving == Interleaving::two_if_faster, later}; }
-  std::int64_t given_by(std::int64_t run) const {  // by the decodes of its first so many steps
-    if (given.empty() || run == 0) return run * shape.decodes;
-    return given[static_cast<std::size_t>(run - 1)];
-  }
+  std::int64_t given_by(std::int64_t run) const;  // by the decodes of its first so many steps
   void clear();
 };
 
@@ -105,6 +106,7 @@ class Replica {
   void release_held(std::int32_t request, Seconds now);
 
   bool empty() const { return running_.empty() && waiting_.empty() && overlooked_.empty(); }
+  bool runs_along() const { return running_.empty(); }  // in steps of other attention-data ranks
   // Whether the request that has just come may change the first decision that sees it.
   bool arrival_matters() const {
     return waiting_.size() + overlooked_.size() == 1 || batch_.valid.wakes_on.any_arrival;

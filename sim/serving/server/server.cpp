@@ -31,9 +31,9 @@ Lockstep::Share share_of(const Server::Stage& stage, const StepCost& cost) {
 
 }  // namespace
 
-Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward,
-               bool collective_flows, Recorder& recorder, Cluster cluster)
-    : replica_(std::move(replica)),
+Server::Server(AttentionRanks ranks, std::vector<Stage> stages, bool fast_forward, bool collective_flows,
+               Recorder& recorder, Cluster cluster)
+    : replica_(std::move(ranks)),
       stages_(std::move(stages)),
       fast_forward_(fast_forward && !collective_flows && stages_.size() == 1),
       collective_flows_(collective_flows),
@@ -57,7 +57,7 @@ Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool
   if (collective_flows_ || !cluster_.flows_cross_links) return;
   for (Stage& stage : stages_)
     if (stage.ranks.size() > 1)
-      stage.collectives = std::make_unique<StageCollectives>(replica_->plan().rank, stage.model, stage.ranks,
+      stage.collectives = std::make_unique<StageCollectives>(replica_.plan().rank, stage.model, stage.ranks,
                                                              *cluster_.traffic, [this] {
                                                                if (in_run_) wake();
                                                              });
@@ -65,7 +65,7 @@ Server::Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool
 
 void Server::start() {
   const auto name = [this](std::size_t stage) {
-    return fmt::format("replica {} stage {}", replica_->index(), stage);
+    return fmt::format("replica {} stage {}", replica_.index(), stage);
   };
   for (std::size_t s = 1; s < stages_.size(); ++s) {
     inboxes_[s].ready = sg4::Semaphore::create(0);
@@ -103,31 +103,37 @@ void Server::wake() {
 }
 
 void Server::submit(std::int32_t request) {
-  if (!replica_->accept(request, now())) return;
-  const Seconds passed = replica_->front_end().passes(now(), recorder_.record(request).request.input_tokens);
+  Replica& rank = replica_.assign(request);
+  if (!rank.accept(request, now())) return;
+  const Seconds passed = rank.front_end().passes(now(), recorder_.record(request).request.input_tokens);
   call_at(passed, [this, request] { guard([this, request] { reach_scheduler(request); }); });
 }
 
 void Server::reach_scheduler(std::int32_t request) {
-  replica_->enqueue_accepted(request, now(), steps_over());
-  wake_for_arrival();
+  Replica& rank = replica_.of(request);
+  rank.enqueue_accepted(request, now(), steps_over());
+  wake_for_arrival(rank);
 }
 
 void Server::submit_in_generation(std::int32_t request) {
-  if (replica_->enqueue_in_generation(request, now())) wake_for_arrival();
+  Replica& rank = replica_.assign(request);
+  if (rank.enqueue_in_generation(request, now())) wake_for_arrival(rank);
 }
 
 void Server::submit_handover(std::int32_t request, int from_replica) {
-  replica_->enqueue_handover(request, from_replica, now(), steps_over());
-  wake_for_arrival();
+  Replica& rank = replica_.assign(request);
+  rank.enqueue_handover(request, from_replica, now(), steps_over());
+  wake_for_arrival(rank);
 }
 
-// A run goes on unless the arrival may end it, and until that is seen.
-void Server::wake_for_arrival() {
-  if (!in_run_ || (!replica_->plan().spec.sees_late() && replica_->arrival_matters()))
+// A run goes on unless the arrival may end it, and until that is seen. A rank that runs along sees it at
+// once.
+void Server::wake_for_arrival(const Replica& rank) {
+  const bool at_once = rank.runs_along() || !rank.plan().spec.sees_late();
+  if (!in_run_ || (at_once && rank.arrival_matters()))
     wake();
-  else if (sleeping_ && replica_->arrival_matters())
-    cut_run(replica_->steps_unseen(steps_over()));
+  else if (sleeping_ && rank.arrival_matters())
+    cut_run(rank.steps_unseen(steps_over()));
 }
 
 void Server::start_moves(const Iteration& iteration) {
@@ -139,7 +145,7 @@ void Server::start_moves(const Iteration& iteration) {
     ++moves_under_way_;
     cluster_.move(move, [this, move] {
       --moves_under_way_;
-      replica_->arrived(move, now());
+      replica_.of(move.request).arrived(move, now());
       wake();
     });
   }
@@ -154,13 +160,13 @@ bool Server::beside_others(const Stage& stage) const {
 bool Server::shares_links(std::size_t stage) const {
   if (stages_[stage].links.empty()) return false;
   if (beside_others(stages_[stage])) return true;
-  return moves_under_way_ > 0 || (stages_.size() > 1 && replica_->plan().spec.batching->moves_kv_caches());
+  return moves_under_way_ > 0 || (stages_.size() > 1 && replica_.plan().spec.batching->moves_kv_caches());
 }
 
 void Server::serve() {
   while (!cluster_.stopping()) {
     const auto slot = std::find_if(pipe_.begin(), pipe_.end(), [](const InPipe& p) { return !p.used; });
-    if (slot == pipe_.end() || !replica_->schedule(now(), slot->iteration)) {
+    if (slot == pipe_.end() || !replica_.schedule(now(), slot->iteration)) {
       wait();
       continue;
     }
@@ -188,7 +194,7 @@ bool Server::may_run() const {
 bool Server::start_run(Iteration& iteration) {
   const Lockstep& devices = *stages_[0].devices;
   run_.start(now());
-  const std::int64_t valid = may_run() ? replica_->longest_run(iteration) : 1;
+  const std::int64_t valid = may_run() ? replica_.longest_run(iteration) : 1;
   if (valid == 1) return false;
   run_.plan(*stages_[0].model, iteration.work(), valid, devices.pace());
   if (devices.may_change()) run_.end_by(devices.next_change());
@@ -198,7 +204,7 @@ bool Server::start_run(Iteration& iteration) {
 void Server::run_alone(Iteration& iteration) {
   if (!start_run(iteration)) {
     occupy(0, iteration);
-    replica_->complete(iteration, run_.began(), now(), run_.pieces(), 1);
+    replica_.complete(iteration, run_.began(), now(), run_.pieces(), 1);
     return;
   }
   Lockstep& devices = *stages_[0].devices;
@@ -214,7 +220,7 @@ void Server::run_alone(Iteration& iteration) {
 
 void Server::commit_run(const Iteration& iteration, Seconds end, std::int64_t steps) {
   note(0, iteration, run_.began(), end, run_.total(steps), steps);
-  replica_->complete(iteration, run_.began(), end, run_.pieces(), steps);
+  replica_.complete(iteration, run_.began(), end, run_.pieces(), steps);
 }
 
 // Time beyond `cost`, because devices are slow or links are shared, is added there.
@@ -245,7 +251,7 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
   if (beside_others(stages_[stage]) && cost.time > alone + clock_noise)
     recorder_.lost_to_others(cost.time - alone);
   if (collective_flows_)
-    play_as_flows(replica_->plan().rank, *stages_[stage].model, stages_[stage].ranks, iteration.shape,
+    play_as_flows(replica_.plan().rank, *stages_[stage].model, stages_[stage].ranks, iteration.shape,
                   *cluster_.traffic, cost);
   if (cluster_.layerwise) cluster_.layerwise->step_ends(stage, iteration);
   note(stage, iteration, start, now(), cost, 1);
@@ -256,7 +262,7 @@ void Server::forward(std::size_t stage, Iteration* iteration) {
       std::find_if(pipe_.begin(), pipe_.end(), [&](InPipe& p) { return &p.iteration == iteration; });
   if (stage + 1 == stages_.size()) {
     slot->used = false;
-    replica_->complete(slot->iteration, slot->start, now(), run_.pieces(), 1);
+    replica_.complete(slot->iteration, slot->start, now(), run_.pieces(), 1);
     wake();
     return;
   }

@@ -9,7 +9,7 @@
 
 #include "devices/actor/lockstep.h"
 #include "sim/serving/platform/courier.h"
-#include "sim/serving/replica/replica.h"
+#include "sim/serving/replica/attention_ranks.h"
 #include "sim/serving/server/decode_run.h"
 #include "sim/serving/server/stage_collectives.h"
 
@@ -47,11 +47,12 @@ class Server {
     Handovers* layerwise = nullptr;  // which hears of its steps
   };
 
-  Server(std::unique_ptr<Replica> replica, std::vector<Stage> stages, bool fast_forward,
-         bool collective_flows, Recorder& recorder, Cluster cluster);
+  Server(AttentionRanks ranks, std::vector<Stage> stages, bool fast_forward, bool collective_flows,
+         Recorder& recorder, Cluster cluster);
   void start();
 
-  Replica& replica() { return *replica_; }
+  AttentionRanks& replica() { return replica_; }
+  const AttentionRanks& replica() const { return replica_; }
   const std::vector<Stage>& stages() const { return stages_; }
   // A request comes: as it is; with its input in the KV cache but for the last token; with its prompt
   // computed on another replica.
@@ -66,7 +67,7 @@ class Server {
   void serve();
   void guard(const std::function<void()>& body) const;
   void wait();
-  void wake_for_arrival();
+  void wake_for_arrival(const Replica& rank);
   void cut_run(std::int64_t more_steps);
   void reach_scheduler(std::int32_t request);
   std::int64_t steps_over() const;  // of the run
@@ -85,7 +86,7 @@ class Server {
             std::int64_t steps);
   void draw_operators(std::size_t stage, const Iteration& iteration, Seconds start);
 
-  std::unique_ptr<Replica> replica_;
+  AttentionRanks replica_;
   std::vector<Stage> stages_;
   bool fast_forward_, collective_flows_;
   Recorder& recorder_;

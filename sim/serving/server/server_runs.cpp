@@ -11,11 +11,11 @@ void Server::cut_run(std::int64_t more_steps) {
 }
 
 std::int64_t Server::steps_over() const {
-  return in_run_ && replica_->plan().spec.sees_late() ? run_.steps_by(now()) : 0;
+  return in_run_ && replica_.plan().spec.sees_late() ? run_.steps_by(now()) : 0;
 }
 
 std::int64_t Server::outstanding_tokens(Seconds at) const {
-  std::int64_t tokens = replica_->outstanding_tokens();
+  std::int64_t tokens = replica_.outstanding_tokens();
   if (in_run_) tokens -= pipe_[0].iteration.given_by(run_.steps_by(at));
   return tokens;
 }

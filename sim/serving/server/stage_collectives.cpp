@@ -22,10 +22,24 @@ std::vector<LinkFlow> part_of(double part, std::vector<LinkFlow> flows) {
   return flows;
 }
 
+std::vector<std::vector<Message>> rounds_of_group(const StepModel::CollectiveCall& call,
+                                                  const LinkSpec& links,
+                                                  const std::optional<NodeLevels>& levels) {
+  return levels ? rounds_by_level(call.of.collective, call.bytes, links, *levels)
+                : plain_rounds(call.of.collective, call.bytes, call.of.devices, links.shape);
+}
+
+// The tensor groups of a stage do the same at once.
 std::vector<std::vector<Message>> rounds_of(const StepModel::CollectiveCall& call, const Rank& rank,
                                             std::size_t ranks) {
-  return rank.levels ? rounds_by_level(call.op, call.bytes, rank.links, *rank.levels)
-                     : plain_rounds(call.op, call.bytes, static_cast<int>(ranks), rank.links.shape);
+  if (call.of.among == Communication::Among::stage)
+    return rounds_of_group(call, rank.stage.links, rank.stage.levels);
+  std::vector<std::vector<Message>> rounds = rounds_of_group(call, rank.links, rank.levels);
+  for (auto& round : rounds)
+    for (std::size_t m = 0, of_one = round.size(); m < of_one; ++m)
+      for (int first = call.of.devices; first < static_cast<int>(ranks); first += call.of.devices)
+        round.push_back({round[m].from + first, round[m].to + first, round[m].bytes});
+  return rounds;
 }
 
 }  // namespace

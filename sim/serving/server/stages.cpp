@@ -74,6 +74,15 @@ std::vector<std::pair<std::size_t, ClusterLink>> links_of(const Rank& rank) {
   return links;
 }
 
+std::vector<simgrid::s4u::Host*> hosts_of(const KvDevices& devices) {
+  std::vector<simgrid::s4u::Host*> hosts;
+  for (std::size_t s = 0; s < devices.stages.size(); ++s) {
+    const auto first = devices.stages[s].ranks.begin() + static_cast<std::ptrdiff_t>(devices.first(s));
+    hosts.insert(hosts.end(), first, first + static_cast<std::ptrdiff_t>(devices.in_stage(s)));
+  }
+  return hosts;
+}
+
 }  // namespace
 
 std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaPlan& replica,
@@ -116,16 +125,18 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
   return stages;
 }
 
-std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from, std::size_t stage,
-                                     const std::vector<Server::Stage>& to, Bytes kv) {
-  std::vector<simgrid::s4u::Host*> sources, sinks;
-  for (const auto& s : from) sources.insert(sources.end(), s.ranks.begin(), s.ranks.end());
-  for (const auto& s : to) sinks.insert(sinks.end(), s.ranks.begin(), s.ranks.end());
+KvDevices kv_devices(const Server& server, std::int32_t request) {
+  return {server.stages(), server.replica().rank_of(request), server.replica().all().size()};
+}
+
+std::vector<LinkFlow> handover_flows(const KvDevices& from, std::size_t stage, const KvDevices& to,
+                                     Bytes kv) {
+  const std::vector<simgrid::s4u::Host*> sources = hosts_of(from), sinks = hosts_of(to);
   // Layers and heads lie in the same order on both sides, so equal shares of them meet.
   const std::size_t shares = std::max(sources.size(), sinks.size());
   const Bytes share = kv / static_cast<double>(shares);
   std::vector<LinkFlow> flows;
-  const std::size_t ranks = from[stage].ranks.size();
+  const std::size_t ranks = from.in_stage(stage);
   for (std::size_t i = 0; i < shares; ++i)
     if (const std::size_t source = i * sources.size() / shares; source / ranks == stage)
       flows.push_back({sources[source], sinks[i * sinks.size() / shares], share, Seconds(0)});
@@ -153,15 +164,18 @@ std::vector<LinkFlow> step_flows(const Server::Stage& stage, const StepCost& cos
   return flows;
 }
 
-std::vector<LinkFlow> host_flows(const std::vector<Server::Stage>& stages, std::int64_t tokens, bool out) {
+std::vector<LinkFlow> host_flows(const KvDevices& devices, std::int64_t tokens, bool out) {
   std::vector<LinkFlow> flows;
-  for (const auto& stage : stages)
-    for (std::size_t i = 0; i < stage.ranks.size(); ++i) {
+  for (std::size_t s = 0; s < devices.stages.size(); ++s) {
+    const Server::Stage& stage = devices.stages[s];
+    const std::size_t first = devices.first(s);
+    for (std::size_t i = first; i < first + devices.in_stage(s); ++i) {
       LinkFlow flow{stage.ranks[i], stage.memories[i], static_cast<double>(tokens) * stage.kv_per_token,
                     Seconds(0)};
       if (!out) std::swap(flow.from, flow.to);
       flows.push_back(flow);
     }
+  }
   return flows;
 }
 

@@ -18,13 +18,21 @@ std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaP
                                         const ReplicaPlace& place, const std::string& replica_name,
                                         const Cluster& cluster, Recorder& recorder, StepModels& models);
 
+// Devices that hold a request's KV cache: in each stage those of its attention-data rank.
+struct KvDevices {
+  const std::vector<Server::Stage>& stages;
+  std::size_t rank, ranks;  // of so many
+
+  std::size_t in_stage(std::size_t stage) const { return stages[stage].ranks.size() / ranks; }
+  std::size_t first(std::size_t stage) const { return rank * in_stage(stage); }
+};
+KvDevices kv_devices(const Server& server, std::int32_t request);
 // `kv`: of all stages; the flows are those from one of them.
-std::vector<LinkFlow> handover_flows(const std::vector<Server::Stage>& from, std::size_t stage,
-                                     const std::vector<Server::Stage>& to, Bytes kv);
+std::vector<LinkFlow> handover_flows(const KvDevices& from, std::size_t stage, const KvDevices& to, Bytes kv);
 // The bytes that the operators of a step send over links of the cluster, for others to share these.
 std::vector<LinkFlow> step_flows(const Server::Stage& stage, const StepCost& cost);
 std::vector<LinkFlow> activation_flows(const Server::Stage& from, const Server::Stage& to,
                                        std::int64_t tokens);
-std::vector<LinkFlow> host_flows(const std::vector<Server::Stage>& stages, std::int64_t tokens, bool out);
+std::vector<LinkFlow> host_flows(const KvDevices& devices, std::int64_t tokens, bool out);
 
 }  // namespace weir

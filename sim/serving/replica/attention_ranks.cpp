@@ -1,0 +1,76 @@
+#include "sim/serving/replica/attention_ranks.h"
+
+#include <algorithm>
+
+namespace weir {
+namespace {
+
+void join(Iteration& all) {
+  all.members.clear();
+  all.moves.clear();
+  all.rank_shapes.clear();
+  for (const Iteration& rank : all.ranks) {
+    all.members.insert(all.members.end(), rank.members.begin(), rank.members.end());
+    all.moves.insert(all.moves.end(), rank.moves.begin(), rank.moves.end());
+    all.rank_shapes.push_back(rank.shape);
+  }
+  all.shape = in_lockstep(all.rank_shapes);
+}
+
+}  // namespace
+
+std::size_t AttentionRanks::rank_of(std::int32_t request) const {
+  const auto at = static_cast<std::size_t>(request);
+  return at < rank_of_.size() ? static_cast<std::size_t>(rank_of_[at]) : 0;
+}
+
+Replica& AttentionRanks::assign(std::int32_t request) {
+  if (ranks_.size() == 1) return *ranks_[0];
+  const auto least = std::ranges::min_element(
+      ranks_, {}, [](const std::unique_ptr<Replica>& rank) { return rank->outstanding_requests(); });
+  const auto at = static_cast<std::size_t>(request);
+  if (at >= rank_of_.size()) rank_of_.resize(std::max(at + 1, 2 * rank_of_.size()), 0);
+  rank_of_[at] = static_cast<std::int16_t>(least - ranks_.begin());
+  return **least;
+}
+
+bool AttentionRanks::schedule(Seconds now, Iteration& iteration) {
+  if (ranks_.size() == 1) return ranks_[0]->schedule(now, iteration);
+  iteration.ranks.resize(ranks_.size());
+  bool anything = false;
+  for (std::size_t r = 0; r < ranks_.size(); ++r) anything |= ranks_[r]->schedule(now, iteration.ranks[r]);
+  join(iteration);
+  return anything;
+}
+
+std::int64_t AttentionRanks::longest_run(Iteration& iteration) {
+  if (ranks_.size() == 1) return ranks_[0]->longest_run(iteration);
+  std::int64_t steps = Validity::unlimited;
+  for (std::size_t r = 0; r < ranks_.size() && steps > 1; ++r)
+    if (!iteration.ranks[r].members.empty())
+      steps = std::min(steps, ranks_[r]->longest_run(iteration.ranks[r]));
+  return steps;
+}
+
+void AttentionRanks::complete(const Iteration& iteration, Seconds start, Seconds end,
+                              const std::vector<StepRun>& runs, std::int64_t steps) {
+  recorder_.result().iterations += steps;
+  if (ranks_.size() == 1) return ranks_[0]->complete(iteration, start, end, runs, steps);
+  for (std::size_t r = 0; r < ranks_.size(); ++r)
+    if (!iteration.ranks[r].members.empty())
+      ranks_[r]->complete(iteration.ranks[r], start, end, runs, steps);
+}
+
+std::int64_t AttentionRanks::outstanding_requests() const {
+  std::int64_t sum = 0;
+  for (const auto& rank : ranks_) sum += rank->outstanding_requests();
+  return sum;
+}
+
+std::int64_t AttentionRanks::outstanding_tokens() const {
+  std::int64_t sum = 0;
+  for (const auto& rank : ranks_) sum += rank->outstanding_tokens();
+  return sum;
+}
+
+}  // namespace weir
