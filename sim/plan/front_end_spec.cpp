@@ -33,6 +33,18 @@ void read_front_end(Params& engine, ReplicaSpec& replica) {
                       "Steps of decodes alone from one look at who has come to the next (SGLang's flag of "
                       "this name); one with a prompt, or an idle engine, looks at once."},
                      {1, 10'000}, 1);
+  replica.prompt_interval = engine.integer({"prefill_schedule_interval",
+                                            "New prompts begin in every so many-th step alone, the same ones "
+                                            "on all attention-data ranks, so that these "
+                                            "wait for each other's prompts less often (vLLM's setting of "
+                                            "this name); an idle replica begins at once."},
+                                           {1, 10'000}, 1);
+  replica.two_batches =
+      engine.flag({"two_batch_overlap",
+                   "Each batch is cut in two of half as many tokens, whose operators are independent chains: "
+                   "the exchange of one "
+                   "goes under the kernels of the other (SGLang's --enable-two-batch-overlap)."},
+                  false);
 }
 
 }  // namespace weir

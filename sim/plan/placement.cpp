@@ -194,10 +194,9 @@ class Placer {
   }
 
   bool place_stages(ReplicaPlan& replica, const std::string& pointer) {
-    if (replica.spec.prefetch->of_one_batch() && replica.spec.batching->interleaves()) {
-      reading_.problem(
-          pointer + "/prefetch",
-          "chooses for one batch a step, and is no bound where the batching policy interleaves two");
+    if (replica.spec.prefetch->of_one_batch() && replica.spec.interleaves()) {
+      reading_.problem(pointer + "/prefetch",
+                       "chooses for one batch a step, and is no bound where two are interleaved");
       return false;
     }
     for (int stage = 0; stage < replica.spec.parallelism.pipeline; ++stage)
@@ -207,8 +206,7 @@ class Placer {
 
   // Flows come after the kernels of a step.
   bool overlaps(const ReplicaPlan& replica) const {
-    return replica.spec.batching->interleaves() ||
-           !StepModel(replica.rank, replica.stages[0], false).serial();
+    return replica.spec.interleaves() || !StepModel(replica.rank, replica.stages[0], false).serial();
   }
 
   void fit(ReplicaPlan& replica, const std::string& pointer) {

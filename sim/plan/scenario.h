@@ -91,12 +91,16 @@ struct ReplicaSpec {
   KvCacheSpec kv_cache;
   EngineOverhead engine;
   FrontEndSpec front_end;
-  int scheduled_ahead = 0;         // steps that are decided when one begins
-  std::int64_t recv_interval = 1;  // steps of decodes alone from one look at who has come to the next
+  int scheduled_ahead = 0;           // steps that are decided when one begins
+  std::int64_t recv_interval = 1;    // steps of decodes alone from one look at who has come to the next
+  std::int64_t prompt_interval = 1;  // steps from one that new prompts may begin in to the next
+  bool two_batches = false;          // cut in half, side by side
   std::optional<std::int64_t> max_model_len;
 
   // Whether a request that comes may be seen later than by the next decision.
-  bool sees_late() const { return scheduled_ahead > 0 || recv_interval > 1; }
+  bool sees_late() const { return scheduled_ahead > 0 || recv_interval > 1 || prompt_interval > 1; }
+  // Whether a step may be two sub-batches.
+  bool interleaves() const { return two_batches || batching->interleaves(); }
   // Drafted tokens that a decode verifies beside its own. Where there are prompts alone these are drafted,
   // and their generation verifies them elsewhere.
   std::int64_t drafts() const { return speculative && role != Role::prefill ? speculative->drafts() : 0; }

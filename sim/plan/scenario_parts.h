@@ -35,7 +35,7 @@ void check_drafts(const Scenario& scenario, const ReplicaPlan& replica, const st
                   Reading& reading);
 void check_drafts_go_over(const Scenario& scenario, Reading& reading);
 
-// And from attention data parallelism (lockstep_fit.cpp).
+// And from attention data parallelism or two batches side by side (lockstep_fit.cpp).
 void check_lockstep(const ReplicaPlan& replica, const std::string& pointer, Reading& reading);
 
 // The links of the groups of a replica that stands there (group_links.cpp): those in `node`, and with them

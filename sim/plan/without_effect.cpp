@@ -102,7 +102,7 @@ class Notes {
     if (chunks.is_number() && chunks > 1)
       note(at + "/partitioning/fused_all_reduce_chunks",
            fmt::format("{} changes nothing: with tensor 1 there is no all-reduce to fuse", chunks.dump()));
-    if (replica.spec.batching->interleaves() && one_unit(replica.stages[0]))
+    if (replica.spec.interleaves() && one_unit(replica.stages[0]))
       note(at + "/batching",
            fmt::format("two sub-batches take turns on {}, whose operators all run on one unit: nothing "
                        "overlaps",

@@ -34,12 +34,32 @@ Replica& AttentionRanks::assign(std::int32_t request) {
   return **least;
 }
 
+// Their steps have the same numbers.
+void AttentionRanks::keep_in_step() {
+  std::int64_t decisions = 0;
+  std::size_t running = 0;
+  for (const auto& rank : ranks_) {
+    decisions = std::max(decisions, rank->decisions());
+    running += rank->runs();
+  }
+  for (const auto& rank : ranks_) rank->step_with(decisions, running > rank->runs());
+}
+
 bool AttentionRanks::schedule(Seconds now, Iteration& iteration) {
-  if (ranks_.size() == 1) return ranks_[0]->schedule(now, iteration);
-  iteration.ranks.resize(ranks_.size());
   bool anything = false;
-  for (std::size_t r = 0; r < ranks_.size(); ++r) anything |= ranks_[r]->schedule(now, iteration.ranks[r]);
-  join(iteration);
+  if (ranks_.size() == 1) {
+    anything = ranks_[0]->schedule(now, iteration);
+  } else {
+    keep_in_step();
+    iteration.ranks.resize(ranks_.size());
+    for (std::size_t r = 0; r < ranks_.size(); ++r) anything |= ranks_[r]->schedule(now, iteration.ranks[r]);
+    keep_in_step();
+    join(iteration);
+  }
+  if (plan().spec.two_batches) {
+    const std::span<const BatchShape> halves = iteration.halves.cut(iteration.shape);
+    iteration.sub_batches.assign(halves.begin(), halves.end());
+  }
   return anything;
 }
 
@@ -47,18 +67,19 @@ std::int64_t AttentionRanks::longest_run(Iteration& iteration) {
   if (ranks_.size() == 1) return ranks_[0]->longest_run(iteration);
   std::int64_t steps = Validity::unlimited;
   for (std::size_t r = 0; r < ranks_.size() && steps > 1; ++r)
-    if (!iteration.ranks[r].members.empty())
-      steps = std::min(steps, ranks_[r]->longest_run(iteration.ranks[r]));
-  return steps;
+    steps = std::min(steps, iteration.ranks[r].members.empty() ? ranks_[r]->steps_until_seen()
+                                                               : ranks_[r]->longest_run(iteration.ranks[r]));
+  return std::max<std::int64_t>(1, steps);
 }
 
 void AttentionRanks::complete(const Iteration& iteration, Seconds start, Seconds end,
                               const std::vector<StepRun>& runs, std::int64_t steps) {
   recorder_.result().iterations += steps;
   if (ranks_.size() == 1) return ranks_[0]->complete(iteration, start, end, runs, steps);
+  for (const auto& rank : ranks_) rank->pass(steps - 1);
   for (std::size_t r = 0; r < ranks_.size(); ++r)
     if (!iteration.ranks[r].members.empty())
-      ranks_[r]->complete(iteration.ranks[r], start, end, runs, steps);
+      ranks_[r]->complete_passed(iteration.ranks[r], start, end, runs, steps);
 }
 
 std::int64_t AttentionRanks::outstanding_requests() const {

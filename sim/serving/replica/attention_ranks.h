@@ -1,7 +1,8 @@
 #pragma once
-// The attention-data ranks of a replica (`parallelism.attention_data`): each has a scheduler, a queue and a KV cache
-// of its own, as vLLM's engine cores and SGLang's data-parallel ranks have, and all take their steps together,
-// because they share the experts. To its server this is the replica. One rank is nothing but itself.
+// The attention-data ranks of a replica (`parallelism.attention_data`): each has a scheduler, a queue and a
+// KV cache of its own, as vLLM's engine cores and SGLang's data-parallel ranks have, and all take their steps
+// together, because they share the experts. To its server this is the replica. One rank is nothing but
+// itself.
 #include <memory>
 #include <vector>
 
@@ -32,6 +33,8 @@ class AttentionRanks {
   std::int64_t outstanding_tokens() const;
 
  private:
+  void keep_in_step();
+
   std::vector<std::unique_ptr<Replica>> ranks_;
   Recorder& recorder_;
   std::vector<std::int16_t> rank_of_;  // by request; of several ranks only

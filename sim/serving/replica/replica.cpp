@@ -61,11 +61,13 @@ bool Replica::enqueue_in_generation(std::int32_t request, Seconds now) {
 // The first decision that sees who comes now. The steps that are decided already have no place for it.
 std::int64_t Replica::seen_by(std::int64_t steps_over) const {
   const std::int64_t every = spec_->recv_interval, next = decisions_ + steps_over + 1;
-  return received_ + (next - received_ + every - 1) / every * every + spec_->scheduled_ahead;
+  const std::int64_t seen =
+      received_ + (next - received_ + every - 1) / every * every + spec_->scheduled_ahead;
+  return (seen + spec_->prompt_interval - 1) / spec_->prompt_interval * spec_->prompt_interval;
 }
 
 void Replica::join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over) {
-  if (!spec_->sees_late() || running_.empty()) return waiting_.push_back(view, live);
+  if (sees_at_once()) return waiting_.push_back(view, live);
   overlooked_.push_back({view, live, seen_by(steps_over)});
 }
 
@@ -130,9 +132,9 @@ void Replica::find_left_blocks() {
 bool Replica::schedule(Seconds now, Iteration& iteration) {
   account(now);
   if (running_.empty()) received_ = decisions_ + 1;
-  catch_up(running_.empty());
+  catch_up(nothing_runs());
   if (decide(now, iteration)) return true;
-  if (overlooked_.empty() && leaving_.empty()) return false;
+  if ((overlooked_.empty() && leaving_.empty()) || !nothing_runs()) return false;
   catch_up(true);
   return decide(now, iteration);
 }

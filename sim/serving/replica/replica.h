@@ -14,6 +14,7 @@
 #include "sim/serving/replica/draft_draws.h"
 #include "sim/serving/replica/front_end.h"
 #include "sim/serving/replica/kv_cache.h"
+#include "sim/serving/replica/two_batches.h"
 #include "sim/serving/replica/waiting_queue.h"
 
 namespace weir {
@@ -61,6 +62,7 @@ struct Iteration {
   // the shape is what they run in lockstep (AttentionRanks).
   std::vector<Iteration> ranks;
   std::vector<BatchShape> rank_shapes;  // to which the shape points
+  TwoBatches halves;                    // to which sub-batches do, where engines cut every batch
 
   StepWork work() const { return {shape, sub_batches, interleaving == Interleaving::two_if_faster, later}; }
   std::int64_t given_by(std::int64_t run) const;  // by the decodes of its first so many steps
@@ -102,11 +104,29 @@ class Replica {
   // The iteration ran once, or `runs` covers its `steps` repetitions; it ended at `end`.
   void complete(const Iteration& iteration, Seconds start, Seconds end, const std::vector<StepRun>& runs,
                 std::int64_t steps);
+  // The same in two: steps beyond the first pass on all attention-data ranks before one hands out what it
+  // has, as that may bring a new request to another.
+  void pass(std::int64_t more_steps) { decisions_ += more_steps; }
+  void complete_passed(const Iteration& iteration, Seconds start, Seconds end,
+                       const std::vector<StepRun>& runs, std::int64_t steps);
   void arrived(const KvMove& move, Seconds now);
   void release_held(std::int32_t request, Seconds now);
 
   bool empty() const { return running_.empty() && waiting_.empty() && overlooked_.empty(); }
-  bool runs_along() const { return running_.empty(); }  // in steps of other attention-data ranks
+  // Before each schedule(), where other attention-data ranks run beside it: the steps decided so far are
+  // theirs as well, and whether it has any company now.
+  void step_with(std::int64_t decisions, bool others_run) {
+    decisions_ = decisions;
+    others_run_ = others_run;
+  }
+  std::int64_t decisions() const { return decisions_; }
+  bool runs() const { return !running_.empty(); }
+  // Steps until a request that is overlooked is seen.
+  std::int64_t steps_until_seen() const {
+    return overlooked_.empty() ? Validity::unlimited : overlooked_.front().until - decisions_;
+  }
+  // Whether a request that comes is seen by the next decision.
+  bool sees_at_once() const { return !spec_->sees_late() || nothing_runs(); }
   // Whether the request that has just come may change the first decision that sees it.
   bool arrival_matters() const {
     return waiting_.size() + overlooked_.size() == 1 || batch_.valid.wakes_on.any_arrival;
@@ -144,6 +164,7 @@ class Replica {
   };
   void enqueue(std::int32_t request, std::int64_t computed, Seconds now, std::int64_t steps_over);
   std::int64_t seen_by(std::int64_t steps_over) const;
+  bool nothing_runs() const { return running_.empty() && (!others_run_ || spec_->prompt_interval == 1); }
   void join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over);
   void catch_up(bool with_all);
   bool decide(Seconds now, Iteration& iteration);
@@ -241,6 +262,7 @@ class Replica {
   std::deque<Overlooked> overlooked_;
   std::deque<Leaving> leaving_;
   std::int64_t decisions_ = 0;  // steps decided so far
+  bool others_run_ = false;     // attention-data ranks, while it has nothing to do
   std::int64_t received_ = 0;   // a decision that looks at who has come; others do so every recv_interval
   std::vector<Held> held_;
   std::int64_t swapped_ = 0;  // blocks in the host's swap space

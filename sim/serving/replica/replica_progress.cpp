@@ -185,12 +185,17 @@ void Replica::record_turns(std::int32_t request, Seconds last, std::int64_t befo
 
 void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
                        const std::vector<StepRun>& runs, std::int64_t steps) {
+  pass(steps - 1);
+  complete_passed(iteration, start, end, runs, steps);
+}
+
+void Replica::complete_passed(const Iteration& iteration, Seconds start, Seconds end,
+                              const std::vector<StepRun>& runs, std::int64_t steps) {
   std::int64_t tokens = iteration.shape.sequences * steps;
   if (draws_)
     tokens = take_drafts(iteration, steps);
   else if (steps > 1)
     extend_blocks(iteration, steps - 1);
-  decisions_ += steps - 1;
   if (times_ && iteration.shape.prefill_tokens > 0)
     times_->observe(iteration.sub_batches.empty() ? std::span(&iteration.shape, 1) : iteration.sub_batches);
   account(end);
@@ -207,7 +212,7 @@ void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
   }
   if (left_.empty()) return;
   remove_marked();
-  if (running_.empty()) catch_up(true);
+  if (nothing_runs()) catch_up(true);
   blocks_then_ = static_cast<double>(cache_.used());
   for (const std::int32_t request : left_) {
     const bool done = recorder_.record(request).status == RequestStatus::completed;

@@ -126,11 +126,9 @@ void Server::submit_handover(std::int32_t request, int from_replica) {
   wake_for_arrival(rank);
 }
 
-// A run goes on unless the arrival may end it, and until that is seen. A rank that runs along sees it at
-// once.
+// A run goes on unless the arrival may end it, and until that is seen.
 void Server::wake_for_arrival(const Replica& rank) {
-  const bool at_once = rank.runs_along() || !rank.plan().spec.sees_late();
-  if (!in_run_ || (at_once && rank.arrival_matters()))
+  if (!in_run_ || (rank.sees_at_once() && rank.arrival_matters()))
     wake();
   else if (sleeping_ && rank.arrival_matters())
     cut_run(rank.steps_unseen(steps_over()));

@@ -35,9 +35,8 @@ KernelCost slowest_of(std::span<const KernelCost> ranks) {
 }
 
 AffineKernelCost slowest_of(std::span<const AffineKernelCost> ranks) {
-  const AffineKernelCost& slowest = *std::ranges::max_element(ranks, {}, [](const AffineKernelCost& rank) {
-    return std::pair(rank.first.time, rank.slope.time);
-  });
+  const AffineKernelCost& slowest = *std::ranges::max_element(
+      ranks, {}, [](const AffineKernelCost& rank) { return std::pair(rank.first.time, rank.slope.time); });
   std::vector<KernelCost> firsts, slopes;
   double steps = std::numeric_limits<double>::max();
   for (const AffineKernelCost& rank : ranks) {

@@ -1,6 +1,6 @@
 #pragma once
-// Ranks that run a kernel each on requests of their own, and wait for each other behind it: their time is that of
-// the one that takes longest, and what a rank moves and draws is their mean. For Rank alone. Pure.
+// Ranks that run a kernel each on requests of their own, and wait for each other behind it: their time is
+// that of the one that takes longest, and what a rank moves and draws is their mean. For Rank alone. Pure.
 #include <span>
 
 #include "devices/device.h"

@@ -26,7 +26,8 @@ TEST_CASE("lockstep: decodes are filled up to the fullest rank, on every rank") 
   CHECK(all.ranks.size() == 3);
 }
 
-TEST_CASE("lockstep: a step with prompts has the tokens that there are, and is a step with prompts on all ranks") {
+TEST_CASE(
+    "lockstep: a step with prompts has the tokens that there are, and is a step with prompts on all ranks") {
   const PrefillChunk chunk{50, 0};
   BatchShape prompt = decoding(2, 100);
   prompt.prefill = {&chunk, 1};
