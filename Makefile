@@ -47,6 +47,7 @@ reproduce: all
 bench: all
 	@$(BUILD)/test/weir_bench_timeline; echo
 	@$(BUILD)/test/weir_bench_step; echo
+	@$(BUILD)/test/weir_bench_experts; echo
 	@$(BUILD)/test/weir_bench_dram; echo
 	$(BUILD)/test/weir_bench
 	$(BUILD)/test/weir_bench_sweep 60

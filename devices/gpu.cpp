@@ -67,11 +67,11 @@ class Gpu final : public Device {
     const GemmShape shape = gemm_shape(*matrix, work.rows);
     const DataType type = matrix->activations;
     const auto* experts = work.as<GroupedGemm>();
-    return with_energy(
-        spec_,
-        experts ? grouped_gemm_cost(*experts_[kind_index(*matrix)], roof(type), shape, expert_shape(*experts))
-                : gemm_cost(*gemms_[kind_index(*matrix)], roof(type), shape),
-        type);
+    return with_energy(spec_,
+                       experts ? grouped_gemm_cost(*experts_[kind_index(*matrix)], roof(type), shape,
+                                                   even_load(expert_shape(*experts), work.rows))
+                               : gemm_cost(*gemms_[kind_index(*matrix)], roof(type), shape),
+                       type);
   }
 
   AffineKernelCost decode_attention(const KernelWork& work, int) const override {

@@ -53,10 +53,8 @@ KernelCost npu_gemm_cost(const NpuShape& shape, const GemmShape& gemm, std::int6
 }
 
 KernelCost npu_grouped_gemm_cost(const NpuShape& shape, const GemmShape& s, const ExpertShape& experts) {
-  const double mean =
-      s.rows * static_cast<double>(experts.active * experts.here) / static_cast<double>(experts.total);
-  const double rows = mean * busiest_rank(experts, mean);
-  const double busy = std::max(1.0, expected_active_experts(experts, s.rows));
+  const RankLoad load = even_load(experts, s.rows);
+  const double rows = load.copies, busy = std::max(1.0, load.hit);
   const SystolicArrays& a = shape.arrays;
   GemmShape all = s;
   all.rows = rows;

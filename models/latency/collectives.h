@@ -13,6 +13,7 @@ namespace weir {
 enum class LinkShape { switched, ring, full_mesh };
 
 struct MeasuredLibrary;  // measured_collectives.h
+struct ExchangeLibrary;  // expert_exchange.h
 
 // Links between the devices of one group.
 struct LinkSpec {
@@ -22,6 +23,7 @@ struct LinkSpec {
   Seconds latency;            // one hop
   bool latency_once = false;  // of a whole collective, however many rounds it takes
   std::shared_ptr<const MeasuredLibrary> measured = {};  // null: nobody has
+  std::shared_ptr<const ExchangeLibrary> exchange = {};  // of tokens between experts; null: nobody has
   // Links of a full mesh that make up the bandwidth: a group of n devices has n - 1 of them. 0: as many as
   // the group has peers, whatever its size.
   int links = 0;

@@ -52,25 +52,9 @@ KernelCost implicit_gemm_cost(const GemmEfficiency& e, const Roof& roof, const G
                   {flops, flops + tail(e, roof, s.in), moved.value(), s.rows, s.matrices * s.rows * s.in});
 }
 
-double expected_active_experts(const ExpertShape& experts, double tokens) {
-  const double missed = 1 - static_cast<double>(experts.active) / static_cast<double>(experts.total);
-  return static_cast<double>(experts.here) * (1 - std::pow(missed, tokens));
-}
-
-// ESTIMATE: the largest of g Poisson counts of mean r is about r + sqrt(2 r ln g) (extreme values of a normal
-// distribution); it cannot pass all g r rows.
-double busiest_rank(const ExpertShape& experts, double rows_per_rank) {
-  const double ranks = static_cast<double>(experts.total) / static_cast<double>(experts.here);
-  if (ranks <= 1 || rows_per_rank <= 0) return 1;
-  return std::min(ranks, 1 + std::sqrt(2 * std::log(ranks) / rows_per_rank));
-}
-
 KernelCost grouped_gemm_cost(const GemmEfficiency& e, const Roof& roof, const GemmShape& s,
-                             const ExpertShape& experts) {
-  const double mean =
-      s.rows * static_cast<double>(experts.active * experts.here) / static_cast<double>(experts.total);
-  const double rows = mean * busiest_rank(experts, mean);
-  const double busy = expected_active_experts(experts, s.rows);
+                             const RankLoad& load) {
+  const double rows = load.copies, busy = load.hit;
   const double flops = 2 * s.in * s.out * rows;
   const double computed = 2 * s.in * s.out * (rows + busy * e.empty_rows_per_expert) + tail(e, roof, s.in);
   const double bytes =

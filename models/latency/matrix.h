@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/latency/expert_load.h"
 #include "models/machine/kernel_cost.h"
 
 namespace weir {
@@ -43,19 +44,10 @@ KernelCost gemm_cost(const GemmEfficiency& efficiency, const Roof& roof, const G
 KernelCost implicit_gemm_cost(const GemmEfficiency& efficiency, const Roof& roof, const GemmShape& shape,
                               Bytes moved);
 
-struct ExpertShape {
-  std::int64_t here = 0, active = 0, total = 0;  // experts on this rank; of a token; in the layer
-};
-
-// How many of `here` experts at least one of the tokens is routed to, when each chooses `active` of `total`
-// at random.
-double expected_active_experts(const ExpertShape& experts, double tokens);
-// Rows of the busiest of the ranks that share the experts, over their mean.
-double busiest_rank(const ExpertShape& experts, double rows_per_rank);
-// `shape.rows` are the layer's tokens. The busiest rank's time, since the others wait for it in the
-// all-reduce.
+// The fullest rank's time, since the others wait for it. `shape.rows` are the layer's tokens, which choose
+// the kernel; what the rank computes and reads is in `load`.
 KernelCost grouped_gemm_cost(const GemmEfficiency& efficiency, const Roof& roof, const GemmShape& shape,
-                             const ExpertShape& experts);
+                             const RankLoad& load);
 
 // launch + what the producer left in the cache at the cache's speed + the rest at the memory's.
 struct ElementwiseEfficiency {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "models/latency/expert_exchange.h"
 #include "sim/core/catalog_row.h"
 
 namespace weir {
@@ -104,6 +105,12 @@ LinkSpec read_links(Params params, const std::string& name) {
       params.has("nccl") || params.has("one_shot") || params.has("two_shot") || params.has("send_receive");
   MeasuredLibrary library = read_measured(params);
   if (measured) links.measured = std::make_shared<MeasuredLibrary>(std::move(library));
+  if (given(params, "expert_exchange")) {
+    Params exchange =
+        params.object({"expert_exchange",
+                       "Kernels that send tokens to their experts, as measured; in shares of bandwidth."});
+    links.exchange = std::make_shared<ExchangeLibrary>(read_exchange_library(exchange));
+  }
   for (const char* key : {"title", "sources", "errors"})
     if (given(params, key)) params.value({key, "For people."}, {{"type", {"string", "object"}}});
   params.close();

@@ -117,7 +117,8 @@ TEST_CASE("kernel libraries: of every row, nothing beats its roofline, whatever 
   for_each_efficiency([](const GemmEfficiency& e) {
     for (double rows = 1; rows < 20000; rows = std::ceil(1.1 * rows)) {
       for (const KernelCost& cost :
-           {gemm_cost(e, roof, of_rows(rows)), grouped_gemm_cost(e, roof, of_rows(rows), {16, 8, 128})}) {
+           {gemm_cost(e, roof, of_rows(rows)),
+            grouped_gemm_cost(e, roof, of_rows(rows), even_load({16, 8, 128}, rows))}) {
         REQUIRE(cost.time >= cost.flops / roof.peak);
         REQUIRE(cost.time >= cost.moved[own_memory] / roof.bandwidth);
       }

@@ -103,20 +103,10 @@ TEST_CASE("experts: all on one rank take the time of their rows and of the weigh
   const GemmEfficiency sharp{.compute = 1, .memory = 1, .knee = 100, .tail_tiles = 0, .launch = Seconds(0)};
   const Roof roof{FlopsPerSecond(1e15), BytesPerSecond(1e12), 100};
   const GemmShape shape{.rows = 1, .in = 1024, .out = 2048};
-  const KernelCost cost = grouped_gemm_cost(sharp, roof, shape, {8, 2, 8});
+  const KernelCost cost = grouped_gemm_cost(sharp, roof, shape, even_load({8, 2, 8}, 1));
   CHECK(cost.moved[own_memory].value() == Approx(2 * 1024. * 2048 * 2 + 2 * (1024 + 2048) * 2));
   CHECK(cost.flops.value() == Approx(2. * 2 * 1024 * 2048));
   CHECK(cost.time.value() == Approx(cost.moved[own_memory].value() / 1e12));
-}
-
-TEST_CASE("experts: the busiest rank has more than its share, and never more than every row") {
-  for (double rows = 0.25; rows < 1e6; rows *= 3) {
-    const double share = busiest_rank({16, 4, 64}, rows);
-    CHECK(share >= 1);
-    CHECK(share <= 4);
-  }
-  CHECK(busiest_rank({64, 4, 64}, 10) == 1);
-  CHECK(busiest_rank({16, 4, 64}, 1e9) == Approx(1).margin(1e-3));
 }
 
 TEST_CASE("elementwise: what fits the cache moves at its speed, the rest at the memory's") {
