@@ -69,7 +69,7 @@ class Gpu final : public Device {
     const auto* experts = work.as<GroupedGemm>();
     return with_energy(spec_,
                        experts ? grouped_gemm_cost(*experts_[kind_index(*matrix)], roof(type), shape,
-                                                   even_load(expert_shape(*experts), work.rows))
+                                                   rank_load(*experts, work.rows))
                                : gemm_cost(*gemms_[kind_index(*matrix)], roof(type), shape),
                        type);
   }

@@ -49,6 +49,10 @@ ExpertShape expert_shape(const GroupedGemm& experts) {
   return {experts.here, experts.active, experts.total};
 }
 
+RankLoad rank_load(const GroupedGemm& experts, double tokens) {
+  return experts.loads ? experts.loads->fullest(tokens) : even_load(expert_shape(experts), tokens);
+}
+
 std::array<GemmShape, 2> neuron_shapes(const Neurons& neurons, const KernelWork& work) {
   const ActiveNeurons& active = work.neurons[0];
   const auto width = static_cast<double>(neurons.width);
@@ -68,11 +72,11 @@ double asked_for(const KernelWork& work) {
   if (work.as<Gemm>()) return work.rows > 0 ? 1 : 0;
   const auto* experts = work.as<GroupedGemm>();
   if (!experts) return 1;
-  return expected_active_experts(expert_shape(*experts), work.rows) / static_cast<double>(experts->here);
+  return rank_load(*experts, work.rows).hit / static_cast<double>(experts->here);
 }
 
 KernelCost collective_cost(const KernelWork& work, const CollectiveModel& links, const DeviceSpec& device) {
-  const auto& [kind, per_row, devices, among] = std::get<Communication>(work.kernel);
+  const auto& [kind, per_row, devices, among, experts] = std::get<Communication>(work.kernel);
   KernelCost cost;
   if (work.rows == 0) return cost;
   const Bytes payload = work.rows * per_row;
@@ -84,6 +88,25 @@ KernelCost collective_cost(const KernelWork& work, const CollectiveModel& links,
   cost.moved[interconnect] = (work.end - work.begin) * links.sent(kind, payload, devices);
   cost.moved[own_memory] = 2 * cost.moved[interconnect];
   cost.traffic = cost.time;
+  cost.energy = device.power.dynamic(cost.flops, cost.moved[own_memory], cost.moved[interconnect]);
+  return cost;
+}
+
+KernelCost exchange_cost(const KernelWork& work, const ExpertExchange& exchange, const DeviceSpec& device) {
+  const auto& call = std::get<Communication>(work.kernel);
+  const ExpertTraffic& traffic = *call.experts;
+  KernelCost cost;
+  if (work.rows == 0) return cost;
+  const ExchangeStep step{.tokens = work.rows / call.devices,
+                          .experts = traffic.experts,
+                          .active = traffic.active,
+                          .dispatched = call.per_row,
+                          .combined = call.per_row,
+                          .imbalance = traffic.loads ? traffic.loads->fullest(work.rows).imbalance : 1};
+  const ExchangeCost sent = traffic.back ? exchange.combine(step) : exchange.dispatch(step);
+  cost.time = cost.traffic = sent.time;
+  cost.moved[interconnect] = sent.inside + sent.between;
+  cost.moved[own_memory] = 2 * cost.moved[interconnect];
   cost.energy = device.power.dynamic(cost.flops, cost.moved[own_memory], cost.moved[interconnect]);
   return cost;
 }

@@ -5,6 +5,7 @@
 #include "devices/device.h"
 #include "models/latency/attention.h"
 #include "models/latency/collectives.h"
+#include "models/latency/expert_exchange.h"
 #include "models/latency/matrix.h"
 
 namespace weir {
@@ -13,6 +14,8 @@ namespace weir {
 GemmShape gemm_shape(const Gemm& gemm, double rows);
 AttentionShape attention_shape(const Attention& attention);
 ExpertShape expert_shape(const GroupedGemm& experts);
+// Of the fullest rank, with so many tokens of all ranks.
+RankLoad rank_load(const GroupedGemm& experts, double tokens);
 // The matrices before the active neurons of a unit of one member, and the one behind: gathered, they are as
 // wide as these are many.
 std::array<GemmShape, 2> neuron_shapes(const Neurons& neurons, const KernelWork& work);
@@ -24,6 +27,9 @@ double asked_for(const KernelWork& work);
 // Communication over `links`, the interconnect of the group as the engine preset uses it. What comes in is
 // written to memory, and what goes out is read from it. Throws std::bad_variant_access for other kernels.
 KernelCost collective_cost(const KernelWork& work, const CollectiveModel& links, const DeviceSpec& device);
+
+// The same of tokens that go to their experts, or come back (Communication::experts).
+KernelCost exchange_cost(const KernelWork& work, const ExpertExchange& exchange, const DeviceSpec& device);
 
 // Throws std::logic_error: nothing but what a device has no kernel for is left once it has sorted them out.
 [[noreturn]] void no_kernel(const KernelWork& work, const DeviceSpec& device);

@@ -53,7 +53,7 @@ class L2Npu final : public Device {
     const DataType type = experts->each.activations;
     return with_energy(spec_,
                        grouped_gemm_cost(roofline_, roof(type), gemm_shape(experts->each, work.rows),
-                                         even_load(expert_shape(*experts), work.rows)),
+                                         rank_load(*experts, work.rows)),
                        type);
   }
 

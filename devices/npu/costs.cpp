@@ -52,8 +52,7 @@ KernelCost npu_gemm_cost(const NpuShape& shape, const GemmShape& gemm, std::int6
   return systolic_gemm_cost(shape.arrays, gemm, count);
 }
 
-KernelCost npu_grouped_gemm_cost(const NpuShape& shape, const GemmShape& s, const ExpertShape& experts) {
-  const RankLoad load = even_load(experts, s.rows);
+KernelCost npu_grouped_gemm_cost(const NpuShape& shape, const GemmShape& s, const RankLoad& load) {
   const double rows = load.copies, busy = std::max(1.0, load.hit);
   const SystolicArrays& a = shape.arrays;
   GemmShape all = s;

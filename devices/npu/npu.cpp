@@ -57,7 +57,7 @@ KernelCost Npu::cost(const KernelWork& work, int unit) const {
       if (work.rows == 0) return {};
       const auto& experts = *work.as<GroupedGemm>();
       return with_energy(
-          npu_grouped_gemm_cost(shape_, gemm_shape(experts.each, work.rows), expert_shape(experts)));
+          npu_grouped_gemm_cost(shape_, gemm_shape(experts.each, work.rows), rank_load(experts, work.rows)));
     }
     case KernelKind::attention:
       return with_energy(attention(*work.as<Attention>(), work.batch));

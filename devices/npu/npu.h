@@ -38,6 +38,6 @@ DecodeWork decode_work(const NpuShape& shape, const Attention& op, double share,
 KernelCost prefill_attention_cost(const NpuShape& shape, const Attention& op, const BatchShape& batch);
 KernelCost npu_gemm_cost(const NpuShape& shape, const GemmShape& gemm, std::int64_t count = 1);
 // Experts' tiles are many: dealt out evenly over the arrays.
-KernelCost npu_grouped_gemm_cost(const NpuShape& shape, const GemmShape& gemm, const ExpertShape& experts);
+KernelCost npu_grouped_gemm_cost(const NpuShape& shape, const GemmShape& gemm, const RankLoad& load);
 
 }  // namespace weir

@@ -235,7 +235,7 @@ class Profiled final : public Device {
 
   double moe_seconds(const KernelWork& work, int unit, Seconds here) const {
     const double end = std::clamp(work.rows, tables_.experts.knots.front(), tables_.experts.knots.back());
-    const double active = expected_active_experts(expert_shape(std::get<GroupedGemm>(work.kernel)), end);
+    const double active = rank_load(std::get<GroupedGemm>(work.kernel), end).hit;
     const double time = interpolate(tables_.experts, end, active, active).mean;
     return time * (end == work.rows ? 1 : here / analytic_seconds(work, unit, end));
   }

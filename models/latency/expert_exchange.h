@@ -12,13 +12,6 @@
 
 namespace weir {
 
-enum class ExchangeMethod {
-  low_latency,        // DeepEP's for decodes: a copy for each expert of a token, straight to its rank
-  normal,             // DeepEP's for prompts: once a node over NICs, then once a rank inside it
-  all_gather,         // every rank gets every token, and a reduce-scatter brings the results back
-  nvlink_all_to_all,  // TensorRT-LLM's one-sided kernels: once a rank, over NVLink alone
-};
-
 // One direction of one kind of kernel.
 struct ExchangeKernel {
   Seconds start, start_between;

@@ -62,6 +62,10 @@ std::int64_t rows_of(Rows rows, const ChannelRange& channels, const BatchShape& 
       return batch.sequences;
     case Rows::routed:
       return batch.routed_rows();
+    case Rows::routed_prompts:
+      return batch.prefill_tokens > 0 ? batch.routed_rows() : 0;
+    case Rows::routed_decodes:
+      return batch.prefill_tokens > 0 ? 0 : batch.routed_rows();
     case Rows::decodes:
       return decodes_in(channels, batch).decodes * batch.decode_rows;
     case Rows::prompt_tokens:

@@ -8,6 +8,20 @@ Rows rows_of_experts(const Sharding& sharding) {
   return sharding.attention_data > 1 ? Rows::routed : Rows::tokens;
 }
 
+// Null: every rank has as many tokens of as many experts.
+const ExpertLoads* loads_of(const OperatorMaker& make) {
+  const ExpertSharing& sharing = make.sharding.experts;
+  if (!sharing.skewed()) return nullptr;
+  const MixtureOfExperts& moe = make.layer.moe;
+  return &expert_loads({.experts = static_cast<int>(moe.experts),
+                        .active = static_cast<int>(moe.active),
+                        .ranks = make.sharding.expert,
+                        .redundant = sharing.redundant,
+                        .distribution = sharing.distribution,
+                        .exponent = sharing.exponent,
+                        .seed = sharing.seed});
+}
+
 // Experts are dealt out to the expert groups of the tensor group and each is cut over the ranks of its group
 // (TensorRT-LLM's moe_tp_size x moe_ep_size = tp_size; vLLM's enable_expert_parallel is expert = tensor).
 // Every rank of a tensor group already holds every token of its own, so that without attention data
@@ -18,8 +32,10 @@ Operator grouped(const char* name, const OperatorMaker& make, std::int64_t in, s
   Gemm each = std::get<Gemm>(make.gemm(name, in, out).kernel);
   each.weights = make.precision.expert_weights.value_or(each.weights);
   each.activations = make.precision.expert_activations.value_or(each.activations);
+  const ExpertLoads* loads = loads_of(make);
+  const std::int64_t here = loads ? loads->slots_per_rank() : moe.experts / make.sharding.expert;
   return {.name = name,
-          .kernel = GroupedGemm{each, moe.experts / make.sharding.expert, moe.active, moe.experts},
+          .kernel = GroupedGemm{each, here, moe.active, moe.experts, loads},
           .rows = rows_of_experts(make.sharding)};
 }
 
@@ -32,11 +48,58 @@ Operator of_experts(const char* name, const OperatorMaker& make, double elements
 
 // Hidden states of all ranks' tokens, to every rank, or of what its experts made of them, added up and back:
 // vLLM's allgather_reducescatter. Ranks of a tensor group send a part each of what they all have.
-Operator exchanged(const char* name, const OperatorMaker& make, Collective how) {
+Operator gathered(const char* name, const OperatorMaker& make, Collective how) {
   const Bytes state(static_cast<double>(make.model.hidden) * bytes_per_element(make.precision.hidden()));
   return {.name = name,
           .kernel = Communication{how, state, make.sharding.ranks(), Communication::Among::stage},
           .rows = Rows::routed};
+}
+
+// In the experts' type where it is narrow: with a 32-bit scale to 128 elements of 8 bits (DeepEP), and those of NVFP4
+// in its own width. Results come back in 16 bits.
+Bytes sent_of_token(const OperatorMaker& make, bool back) {
+  const DataType type = make.precision.expert_activations.value_or(make.precision.activations);
+  const bool narrow = !back && bytes_per_element(type) <= 1;
+  const double element = bytes_per_element(narrow ? type : make.precision.hidden());
+  const double scales = narrow && element == 1 ? 4. / 128 : 0;
+  return Bytes(static_cast<double>(make.model.hidden) * (element + scales));
+}
+
+Operator sent(const OperatorMaker& make, bool back, ExchangeMethod method, Rows rows) {
+  const MixtureOfExperts& moe = make.layer.moe;
+  return {.name = back ? "moe_combine" : "moe_dispatch",
+          .kernel = Communication{Collective::all_to_all, sent_of_token(make, back), make.sharding.ranks(),
+                                  Communication::Among::stage,
+                                  ExpertTraffic{method, back, moe.experts, moe.active, loads_of(make)}},
+          .rows = rows};
+}
+
+// DeepEP has kernels for prompts and others for decodes; a step runs the ones or the others.
+Vertex append_exchange(OperatorGraph& graph, const OperatorMaker& make, bool back, Vertex input) {
+  switch (make.sharding.experts.communication) {
+    case ExpertSharing::Communication::deepep:
+      input = append(graph, sent(make, back, ExchangeMethod::normal, Rows::routed_prompts), {input});
+      return append(graph, sent(make, back, ExchangeMethod::low_latency, Rows::routed_decodes), {input});
+    case ExpertSharing::Communication::nvlink_all_to_all:
+      return append(graph, sent(make, back, ExchangeMethod::nvlink_all_to_all, Rows::routed), {input});
+    default:
+      return append(graph,
+                    back ? gathered("moe_combine", make, Collective::reduce_scatter)
+                         : gathered("moe_dispatch", make, Collective::all_gather),
+                    {input});
+  }
+}
+
+// Adding up a token's experts: those of a rank, with the shared one's or not; where tokens are sent and come back,
+// the kernel that brings them does the rest. DeepEP's for decodes brings every copy.
+Operator summed(const OperatorMaker& make, double active_here, bool with_shared) {
+  const double hidden = static_cast<double>(make.model.hidden);
+  const ExpertSharing::Communication sent = make.sharding.experts.communication;
+  Operator op = of_experts("moe_sum", make, (active_here + (with_shared ? 2 : 1)) * hidden);
+  if (make.sharding.attention_data == 1 || sent == ExpertSharing::Communication::all_gather) return op;
+  op = of_experts("moe_sum", make, 2 * active_here * hidden);
+  if (sent == ExpertSharing::Communication::deepep) op.rows = Rows::routed_prompts;
+  return op;
 }
 
 }  // namespace
@@ -56,15 +119,14 @@ Vertex append_experts(OperatorGraph& graph, const OperatorMaker& make, Vertex in
   const auto append_shared = [&] { return append_mlp(graph, make, moe.shared_intermediate, true, input); };
 
   Vertex at = append(graph, make.unquantised_gemm("moe_router", m.hidden, scores), {input});
-  if (exchanges) at = append(graph, exchanged("moe_dispatch", make, Collective::all_gather), {at});
+  if (exchanges) at = append_exchange(graph, make, false, at);
   at = append(graph, grouped("moe_gate_up", make, m.hidden, 2 * width), {at, input});
   at = append(graph, of_experts("moe_act", make, active_here * 3 * static_cast<double>(width)), {at});
   at = append(graph, grouped("moe_down", make, width, m.hidden), {at});
-  if (shares && !exchanges)
-    return append(graph, of_experts("moe_sum", make, (active_here + 2) * hidden), {at, append_shared()});
-  at = append(graph, of_experts("moe_sum", make, (active_here + 1) * hidden), {at});
+  if (shares && !exchanges) return append(graph, summed(make, active_here, true), {at, append_shared()});
+  at = append(graph, summed(make, active_here, false), {at});
   if (!exchanges) return at;
-  at = append(graph, exchanged("moe_combine", make, Collective::reduce_scatter), {at});
+  at = append_exchange(graph, make, true, at);
   return shares ? append(graph, make.elementwise("moe_shared_sum", 3 * hidden), {at, append_shared()}) : at;
 }
 

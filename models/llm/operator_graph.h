@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/latency/expert_load.h"
 #include "models/llm/architecture.h"
 #include "models/machine/kernel.h"
 
@@ -32,9 +33,11 @@ enum class Rows {
   decodes,
   drafts,  // one a sequence that yields tokens: who drafts its next one; attention: of decodes
   routed,  // tokens of all ranks that share a layer's experts: where their attention is data-parallel
+  routed_prompts,  // these in steps with prompts,
+  routed_decodes,  // and in steps without
   step,    // one, whatever the batch is
 };
-inline constexpr std::size_t row_kinds = 8;
+inline constexpr std::size_t row_kinds = 10;
 // Without attention, an operator has so many rows in a batch.
 std::int64_t rows_of(Rows rows, const ChannelRange& channels, const BatchShape& batch);
 
@@ -88,6 +91,18 @@ KernelWork lowered(const Operator& op, const BatchShape& batch, std::int64_t lay
 
 using OperatorGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Operator>;
 
+// How a layer's experts lie on ranks whose attention is data-parallel, and how tokens get there.
+struct ExpertSharing {
+  enum class Communication { all_gather, deepep, nvlink_all_to_all };
+  Communication communication = Communication::all_gather;
+  ExpertDistribution distribution = ExpertDistribution::uniform;
+  double exponent = 1.2;  // of a power law
+  int redundant = 0;      // copies of experts beside these, over all ranks
+  std::uint64_t seed = 1;
+
+  bool skewed() const { return distribution != ExpertDistribution::uniform || redundant > 0; }
+};
+
 struct Sharding {
   int tensor = 1, pipeline = 1;
   int expert = 1;          // groups of a stage's ranks that hold different experts; divides ranks()
@@ -95,6 +110,7 @@ struct Sharding {
   // Tensor groups of a stage, each with requests of its own: all but the experts is there once a group. The
   // experts are dealt out over all of its ranks.
   int attention_data = 1;
+  ExpertSharing experts = {};
 
   int ranks() const { return tensor * attention_data; }  // of a stage
 };

@@ -46,7 +46,14 @@ void check_mlp(const LayerKind& layer, const Sharding& s, Problems& problems) {
   const MixtureOfExperts& moe = layer.moe;
   if (moe.experts == 0)
     return problems.uneven("intermediate size", layer.intermediate, s.tensor, "tensor ranks");
-  problems.uneven("experts", moe.experts, s.expert, "expert groups");
+  if (s.experts.redundant == 0)
+    problems.uneven("experts", moe.experts, s.expert, "expert groups");
+  else
+    problems.uneven("experts with their redundant copies", moe.experts + s.experts.redundant, s.expert,
+                    "expert groups");
+  if (s.experts.redundant > moe.experts * (s.expert - 1))
+    problems.add(fmt::format("redundant {}: {} experts lie on each of {} groups then", s.experts.redundant,
+                             moe.experts, s.expert));
   problems.uneven("intermediate size of the shared expert", moe.shared_intermediate, s.tensor,
                   "tensor ranks");
   if (s.ranks() % s.expert == 0)
@@ -89,10 +96,20 @@ std::vector<std::string> sharding_problems(const Architecture& model, const Shar
         fmt::format("pipeline {}: more stages than the {} layers", sharding.pipeline, model.layer_count()));
   if (sharding.expert > 1 && model.most_experts() == 0)
     problems.add(fmt::format("expert {}: the model has no experts", sharding.expert));
+  if (sharding.experts.redundant > 0 && model.most_experts() == 0)
+    problems.add(fmt::format("redundant {}: the model has no experts", sharding.experts.redundant));
   if (sharding.attention_data > 1 && model.most_experts() == 0)
     problems.add(
         fmt::format("attention_data {}: the model has no experts to share; replicas of {} ranks are as much",
                     sharding.attention_data, sharding.tensor));
+  if (sharding.experts.communication != ExpertSharing::Communication::all_gather) {
+    if (sharding.attention_data == 1)
+      problems.add("communication: tokens are sent to experts where attention_data is above 1; the ranks of a tensor group "
+                   "have all of them");
+    else if (sharding.expert != sharding.ranks())
+      problems.add(fmt::format("communication: sends tokens to whole experts, so expert must be all {} ranks of a stage (is {})",
+                               sharding.ranks(), sharding.expert));
+  }
   if (sharding.attention_data > 1 && model.parallel_block)
     problems.add(fmt::format("attention_data {}: attention and MLP of {} run side by side",
                              sharding.attention_data, model.name));

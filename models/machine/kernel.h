@@ -3,6 +3,7 @@
 // them for one row (models/llm/operator_graph.h), policies place them on units by their kind, and a device
 // prices KernelWork: the kernel with the rows and contexts of a batch (devices/device.h). Pure values.
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 
@@ -21,9 +22,12 @@ struct Gemm {  // rows x in by in x out
   bool operator==(const Gemm&) const = default;
 };
 
+class ExpertLoads;  // models/latency/expert_load.h
+
 struct GroupedGemm {  // experts: a matrix each, rows spread over them by a router
   Gemm each;
   std::int64_t here = 0, active = 0, total = 0;  // experts on this rank; of a row; in the layer
+  const ExpertLoads* loads = nullptr;            // how rows fall on ranks; null: evenly
   bool operator==(const GroupedGemm&) const = default;
 };
 
@@ -78,12 +82,31 @@ Bytes bytes_per_token(const Attention& attention);
 
 enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all, send_receive };
 
+// How ranks send tokens to those that hold their experts.
+enum class ExchangeMethod {
+  low_latency,  // DeepEP's for decodes: a copy for each expert of a token, straight to its rank
+  normal,       // DeepEP's for prompts: once a node over NICs, then once a rank inside it
+  all_gather,   // every rank gets every token, and a reduce-scatter brings the results back
+  nvlink_all_to_all,  // TensorRT-LLM's one-sided kernels: once a rank, over NVLink alone
+};
+inline constexpr std::size_t exchange_methods = 4;
+
+// An all-to-all of tokens with the experts of a layer.
+struct ExpertTraffic {
+  ExchangeMethod method = ExchangeMethod::all_gather;
+  bool back = false;                     // what the experts made of them (combine)
+  std::int64_t experts = 0, active = 0;  // of the layer; of a token
+  const ExpertLoads* loads = nullptr;    // as of their GroupedGemm
+  bool operator==(const ExpertTraffic&) const = default;
+};
+
 struct Communication {
   Collective collective = Collective::all_reduce;
   Bytes per_row;    // payload
   int devices = 1;  // ranks taking part
   // All ranks of a stage; otherwise those that share every layer's attention, its tensor group.
   enum class Among { tensor, stage } among = Among::tensor;
+  std::optional<ExpertTraffic> experts = {};  // rows are tokens of all ranks then
   bool operator==(const Communication&) const = default;
 };
 

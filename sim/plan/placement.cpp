@@ -82,7 +82,10 @@ class Placer {
         return;
       }
       for (Slot* slot : devices) slot->taken = true;
-      if (i == 0) replica.rank = rank_on(*devices[0], place, spec);
+      if (i == 0) {
+        replica.rank = rank_on(*devices[0], place, spec);
+        if (!exchanges_tokens(replica, pointer)) return;
+      }
       replica.places.push_back(place);
     }
     if (!join_host_memory(replica, *first[0]->node, pointer)) return;
@@ -152,6 +155,28 @@ class Placer {
             .placement = spec.placement,
             .prefetch = spec.prefetch,
             .engine = spec.engine.on(spec.parallelism.tensor * spec.parallelism.pipeline)};
+  }
+
+  // The kernels that send tokens to experts, where the replica's communication is one.
+  bool exchanges_tokens(ReplicaPlan& replica, const std::string& pointer) {
+    const ExpertSharing::Communication how = replica.spec.parallelism.experts.communication;
+    if (how == ExpertSharing::Communication::all_gather) return true;
+    const Rank::Group& stage = replica.rank.stage;
+    ExchangeGroup group{replica.spec.parallelism.ranks(), replica.spec.parallelism.ranks(), stage.links, {}};
+    if (stage.levels) group.per_node = stage.levels->per_node, group.between = stage.levels->network;
+    const bool uneven = !stage.levels && stage.links.name == "network";
+    try {
+      if (uneven) throw std::invalid_argument("the stage has unlike numbers of devices in its nodes");
+      const auto methods = how == ExpertSharing::Communication::deepep
+                               ? std::vector{ExchangeMethod::low_latency, ExchangeMethod::normal}
+                               : std::vector{ExchangeMethod::nvlink_all_to_all};
+      for (const ExchangeMethod method : methods)
+        replica.rank.exchanges[static_cast<std::size_t>(method)] = std::make_shared<ExpertExchange>(method, group);
+      return true;
+    } catch (const std::invalid_argument& refused) {
+      reading_.problem(pointer + "/communication", refused.what());
+      return false;
+    }
   }
 
   bool join_host_memory(ReplicaPlan& replica, const NodeSpec& node, const std::string& pointer) {

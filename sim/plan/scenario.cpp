@@ -63,6 +63,7 @@ void read_model_and_precision(Params& params, Scenario& s) {
 void read_serving(Params& params, Scenario& s) {
   Params serving = params.object({"serving", "How the model is served."});
   s.replicas = read_replicas(serving);
+  for (ReplicaSpec& replica : s.replicas) replica.parallelism.experts.seed = s.seed;
   s.routing = make_from(routing_policies(), serving.object({"routing", "Which replica a request goes to."}),
                         policy_kind);
   serving.close();

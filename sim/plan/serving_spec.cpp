@@ -75,6 +75,30 @@ KvCacheSpec read_kv_cache(Params params) {
   return cache;
 }
 
+void read_expert_sharing(Params& replica, ExpertSharing& sharing) {
+  sharing.communication = replica.choice<ExpertSharing::Communication>(
+      {"communication",
+       "How tokens get to experts where attention_data is above 1: every rank gets all of them (all_gather, "
+       "vLLM's default), DeepEP's kernels (low latency for decodes, normal for prompts), or TensorRT-LLM's "
+       "all-to-all over NVLink."},
+      {{"all_gather", ExpertSharing::Communication::all_gather},
+       {"deepep", ExpertSharing::Communication::deepep},
+       {"nvlink_all_to_all", ExpertSharing::Communication::nvlink_all_to_all}},
+      "all_gather");
+  Params experts = replica.object({"experts", "How tokens fall on experts, and experts on ranks."});
+  sharing.distribution = experts.choice<ExpertDistribution>(
+      {"distribution",
+       "Every rank has as many tokens as any other (routers balance; measured servers fit that), or experts "
+       "are chosen by a power law and a layer waits for its fullest rank."},
+      {{"uniform", ExpertDistribution::uniform}, {"power_law", ExpertDistribution::power_law}}, "uniform");
+  sharing.exponent = experts.number({"exponent", "Of the power law."}, {0, 8}, 1.2);
+  sharing.redundant = static_cast<int>(experts.integer(
+      {"redundant",
+       "Copies of the most loaded experts beside these, over all ranks, which greedy packing deals out (EPLB)."},
+      {0, 65536}, 0));
+  experts.close();
+}
+
 ReplicaSpec read_replica(Params params) {
   ReplicaSpec spec;
   spec.count = static_cast<int>(
@@ -85,6 +109,7 @@ ReplicaSpec read_replica(Params params) {
       {{"both", Role::both}, {"prefill", Role::prefill}, {"decode", Role::decode}}, "both");
   spec.device = params.text_or_null({"device", "Kind of device to run on; null: the next free ones."});
   spec.parallelism = read_parallelism(params.object({"parallelism", "How the model is cut."}));
+  read_expert_sharing(params, spec.parallelism.experts);
   spec.batching = make_from(batching_policies(),
                             params.object({"batching", "Which tokens the next step computes."}), policy_kind);
   spec.kv_cache = read_kv_cache(params.object({"kv_cache", "The paged KV cache."}));

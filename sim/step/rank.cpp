@@ -30,7 +30,10 @@ KernelCost Rank::cost(const Operator& op, const BatchShape& batch, std::int64_t 
   }
   const KernelWork work = lowered(op, batch, layer);
   if (!is_collective(op)) return on->cost(work, op.unit);
-  const bool of_stage = op.as<Communication>()->among == Communication::Among::stage;
+  const Communication& call = *op.as<Communication>();
+  if (call.experts)
+    return exchange_cost(work, *exchanges[static_cast<std::size_t>(call.experts->method)], on->spec());
+  const bool of_stage = call.among == Communication::Among::stage;
   return collective_cost(work, of_stage ? *stage.collectives : *collectives, on->spec());
 }
 

@@ -2,12 +2,14 @@
 // One rank of a replica as its steps need it: the device, the links to the other ranks of its group, the
 // policies that place operators, and the serving engine around them. All ranks of a replica are alike. A plan
 // has one for each group of replicas (sim/plan/plan.h); studies and tests may put their own together.
+#include <array>
 #include <memory>
 #include <string>
 
 #include "devices/device.h"
 #include "models/latency/collectives.h"
 #include "models/latency/collectives_by_level.h"
+#include "models/latency/expert_exchange.h"
 #include "models/llm/operator_graph.h"
 #include "policies/partitioning/partitioning.h"
 #include "policies/placement/placement.h"
@@ -30,6 +32,8 @@ struct Rank {
     std::shared_ptr<const CollectiveModel> collectives;
   };
   Group stage;  // all of its stage's; nobody asks where these are its tensor group
+  // By method; null: no operator of the rank's sends tokens that way.
+  std::array<std::shared_ptr<const ExpertExchange>, exchange_methods> exchanges = {};
   std::shared_ptr<const PartitioningPolicy> partitioning;
   std::shared_ptr<const ChannelPlacementPolicy> placement;
   std::shared_ptr<const PrefetchPolicy> prefetch;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "devices/kernel_shapes.h"
 #include "models/llm/parts/without_prompts.h"
 
 namespace weir {
@@ -35,6 +36,7 @@ StepModel::StepModel(const Rank& rank, const StageGraph& placed, bool collective
     auto& ops = follows_contexts(op) ? attention_ops_ : by_rows_[static_cast<std::size_t>(op.rows)].ops;
     ops.push_back({op, times});
     launches_ += times;
+    if (op.as<GroupedGemm>() && !experts_) experts_ = op;
     serial_ =
         serial_ && !differs_by_layer(op) && (!follows_contexts(op) || op.kind() == KernelKind::attention);
   });
@@ -71,7 +73,7 @@ const StepCost& StepModel::by_rows(Rows kind, const BatchShape& batch) const {
 StepCost StepModel::without_attention(const BatchShape& batch) const {
   StepCost cost = by_rows(Rows::tokens, batch);
   for (const Rows rows : {Rows::sequences, Rows::prompt_tokens, Rows::prompt_contexts, Rows::decodes,
-                          Rows::drafts, Rows::routed, Rows::step})
+                          Rows::drafts, Rows::routed, Rows::routed_prompts, Rows::routed_decodes, Rows::step})
     if (!of(rows).ops.empty()) cost += by_rows(rows, batch);
   cost += small_kernels_;
   cost.wait_for_host(host_time(batch));
@@ -168,9 +170,14 @@ std::vector<OperatorSpan> StepModel::operators(const StepWork& work) const {
   return spans;
 }
 
+std::optional<double> StepModel::expert_imbalance(const BatchShape& batch) const {
+  if (!experts_) return {};
+  return rank_load(*experts_->as<GroupedGemm>(), lowered(*experts_, batch).rows).imbalance;
+}
+
 std::vector<StepModel::CollectiveCall> StepModel::collectives(const BatchShape& batch) const {
   std::vector<CollectiveCall> calls;
-  for (const Rows rows : {Rows::tokens, Rows::sequences, Rows::drafts, Rows::routed})
+  for (const Rows rows : {Rows::tokens, Rows::sequences, Rows::drafts, Rows::routed, Rows::routed_prompts, Rows::routed_decodes})
     for (const auto& [op, times] : of(rows).ops) {
       const auto* call = op.as<Communication>();
       if (!call) continue;

@@ -43,6 +43,9 @@ class StepModel {
 
   std::vector<OperatorSpan> operators(const StepWork& work) const;
 
+  // Tokens of the fullest rank that holds experts over their mean; none: the stage has no experts.
+  std::optional<double> expert_imbalance(const BatchShape& batch) const;
+
   bool serial() const { return serial_; }
   bool prefetches() const { return !placed_.windows.empty(); }
   const Device& device() const { return *device_; }
@@ -80,7 +83,8 @@ class StepModel {
   EngineOverhead engine_;
   PowerLimit limit_;
   bool collectives_elsewhere_;
-  double launches_ = 0;  // of a step
+  double launches_ = 0;               // of a step
+  std::optional<Operator> experts_;  // the first that is of some
   StepCost small_kernels_;
   struct Played {  // one batch, and two side by side: made when the first of them come
     std::unique_ptr<PlayedStep> whole, interleaved;

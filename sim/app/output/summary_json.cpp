@@ -212,6 +212,8 @@ Json summary_json(const FinishedRun& run) {
         {"offloaded", prediction_error(run.result, &PredictionErrors::offloaded)},
         {"decode_attention", prediction_error(run.result, &PredictionErrors::decode_attention)}};
   if (speculates(run.plan)) s["speculative"] = speculative_json(run.result.drafts);
+  if (const ExpertCounts& experts = run.result.experts; experts.steps > 0)
+    s["experts"] = {{"imbalance", experts.imbalance / experts.steps}};
   if (run.result.neurons) s["neurons"] = neurons_json(*run.result.neurons);
   const BeyondContext beyond = beyond_context(run.plan.scenario);
   s["beyond_context"] = {{"requests", beyond.requests},

@@ -97,6 +97,10 @@ struct PredictionCounts {
 };
 
 // Drafts that decodes verified, of the requests that are measured.
+struct ExpertCounts {
+  double imbalance = 0, steps = 0;  // of the fullest rank over the mean, summed over so many steps
+};
+
 struct DraftCounts {
   std::int64_t decodes = 0, drafted = 0, accepted = 0;
   void add(std::int64_t more, std::int64_t drafts, std::int64_t good) {
@@ -187,6 +191,7 @@ struct RunResult {
   std::vector<PredictionErrors> predictions;  // one a replica with a learned predictor
   std::optional<NeuronTotals> neurons = {};
   DraftCounts drafts = {};
+  ExpertCounts experts = {};
   std::vector<std::string> notes;
   std::int64_t events = 0;
   std::int64_t actors = 0, hosts = 0, activities = 0;  // of SimGrid: activities are executions and flows

@@ -11,6 +11,11 @@ void Server::note(std::size_t stage, const Iteration& iteration, Seconds start, 
     collectives->carried(iteration.shape, cost, start, end);
   if (cluster_.shared && !stages_[stage].links.empty())
     cluster_.traffic->carried(step_flows(stages_[stage], cost), start, end);
+  if (const auto imbalance = stages_[stage].model->expert_imbalance(iteration.shape)) {
+    ExpertCounts& counts = recorder_.result().experts;
+    counts.imbalance += *imbalance * static_cast<double>(steps);
+    counts.steps += static_cast<double>(steps);
+  }
   if (!recorder_.wants_spans()) return;
   const char* kind = iteration.shape.prefill_tokens == 0 ? "decode"
                      : iteration.shape.decodes == 0      ? "prefill"
