@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits `expert_exchange` of models/latency/interconnects/*.json on DeepEP's measured times (WEIR_REFERENCE,
 kernels/engines/*_wideep_deepep_*.csv.gz) and NVLink all-to-all's, and prints the constants with their errors.
-Analysis only; see README.md beside this file. The law is models/latency/expert_exchange.h's."""
+With the path of a moe_a2a_oracle.json it fits that too. Analysis only; see README.md beside this file. The law is models/latency/expert_exchange.h's."""
 import csv
 import gzip
 import json
@@ -11,7 +11,7 @@ import sys
 import numpy as np
 from scipy.optimize import least_squares
 
-REFERENCE = os.environ.get("WEIR_REFERENCE", "/work/shared/reference")
+REFERENCE = os.environ.get("WEIR_REFERENCE")
 NVLINK = {"h100": 357e9, "h200": 357e9, "b200": 641e9}  # bandwidth_gb_per_s of their interconnects
 NIC = 50e9  # of the measured cluster, a GPU and direction (kernels/systems/h100_sxm.yaml)
 
@@ -134,6 +134,8 @@ def nvlink_all_to_all(path):
 
 
 if __name__ == "__main__":
+    if not REFERENCE:
+        sys.exit("no WEIR_REFERENCE: nothing to fit")
     deepep()
     if len(sys.argv) > 1:
         nvlink_all_to_all(sys.argv[1])

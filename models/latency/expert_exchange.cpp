@@ -11,7 +11,6 @@ struct Sent {
   double inside = 0, between = 0, handled = 0;  // tokens' worth
 };
 
-// `per_node` of the ranks, itself one of them, are in a rank's node.
 Sent sent_copies(ExchangeMethod method, const ExchangeStep& step, double ranks, double nodes) {
   const double in_node = ranks / nodes, others_inside = (in_node - 1) / in_node, others = (nodes - 1) / nodes;
   if (method == ExchangeMethod::low_latency) {
@@ -19,7 +18,7 @@ Sent sent_copies(ExchangeMethod method, const ExchangeStep& step, double ranks, 
     return {copies * (in_node - 1) / ranks, copies * others, 0};
   }
   const double reached = step.tokens * reached_groups(ranks, step.experts, step.active);
-  // Every rank that a token reaches is told inside its node, by who got it there; 1 in in_node is that one.
+  // Whoever gets a token over a NIC hands it on inside the node, to the ranks that it reaches beside itself.
   const double between = step.tokens * reached_groups(nodes, step.experts, step.active) * others;
   return {reached * others_inside, between, reached + between};
 }
@@ -31,11 +30,12 @@ ExchangeKernels kernels_of(ExchangeMethod method, const ExchangeLibrary& library
 }
 
 ExchangeKernels measured_kernels(ExchangeMethod method, const LinkSpec& inside) {
-  const bool over_nvlink = method == ExchangeMethod::nvlink_all_to_all;
-  const LinkSpec nearest = find_interconnect(over_nvlink ? "nvlink5_switch" : "nvlink4_switch");
-  const bool own =
-      inside.exchange && (!over_nvlink || inside.exchange->nvlink_all_to_all.dispatch.start > Seconds(0));
-  return kernels_of(method, own ? *inside.exchange : *nearest.exchange);
+  if (inside.exchange) {
+    const ExchangeKernels own = kernels_of(method, *inside.exchange);
+    if (own.dispatch.start > Seconds(0)) return own;  // else nobody measured this kind
+  }
+  const char* nearest = method == ExchangeMethod::nvlink_all_to_all ? "nvlink5_switch" : "nvlink4_switch";
+  return kernels_of(method, *find_interconnect(nearest).exchange);
 }
 
 Seconds over(double bytes, BytesPerSecond bandwidth) {

@@ -144,6 +144,18 @@ TEST_CASE("exchange: over NVLink alone it stays in one domain") {
   CHECK(rack.dispatch(deepseek(64)).between == Bytes(0));
 }
 
+TEST_CASE("exchange: over links whose kernels nobody measured it takes the same share of their bandwidth") {
+  LinkSpec half = find_interconnect("nvlink4_switch");
+  half.bandwidth = 0.5 * half.bandwidth;
+  half.exchange = nullptr;
+  const ExchangeStep step = deepseek(1024), none = deepseek(1e-9);
+  const ExpertExchange own(ExchangeMethod::low_latency, group(8, 8));
+  const ExpertExchange other(ExchangeMethod::low_latency, {8, 8, half, nics()});
+  const double start = own.dispatch(none).time.value();
+  CHECK(other.dispatch(step).time.value() - start ==
+        Approx(2 * (own.dispatch(step).time.value() - start)).epsilon(1e-6));
+}
+
 // AIConfigurator systems data 095f58a (Apache-2.0), DeepEP under SGLang, hidden 7168, 8 of 256, 128 tokens a
 // rank: dispatch and combine in us. Eight nodes were not fitted.
 TEST_CASE("exchange: DeepEP's low-latency kernels take what they took on real clusters") {
