@@ -42,6 +42,7 @@ struct DeviceSpec {
   BytesPerSecond host_bandwidth;                 // PCIe, per direction
   PowerSpec power;
   double dollars_per_hour = 0;
+  double multiprocessors = 0;                 // of a GPU
   std::vector<Unit> units;                    // a partitioning policy places operators on them
   std::vector<Resource> more_resources = {};  // that they draw from, but for own_memory and interconnect
   std::vector<std::string> untimed_parts =

@@ -26,6 +26,7 @@ class Gpu final : public Device {
       gemms_[i] = matrix_choice(kernels_, static_cast<MatrixKind>(i), false).efficiency;
       experts_[i] = matrix_choice(kernels_, static_cast<MatrixKind>(i), true).efficiency;
     }
+    spec_.multiprocessors = shape_.multiprocessors;
     spec_.notes.kernels = kernels_.name;
     spec_.notes.kernel_library = kernels_.library;
     // ESTIMATE: a stream of prefetches reaches what a matrix's weights reach.

@@ -92,18 +92,21 @@ KernelCost collective_cost(const KernelWork& work, const CollectiveModel& links,
   return cost;
 }
 
-KernelCost exchange_cost(const KernelWork& work, const ExpertExchange& exchange, const DeviceSpec& device) {
-  const auto& call = std::get<Communication>(work.kernel);
+ExchangeCost exchanged(const Communication& call, double rows, const ExpertExchange& exchange) {
   const ExpertTraffic& traffic = *call.experts;
-  KernelCost cost;
-  if (work.rows == 0) return cost;
-  const ExchangeStep step{.tokens = work.rows / call.devices,
+  const ExchangeStep step{.tokens = rows / call.devices,
                           .experts = traffic.experts,
                           .active = traffic.active,
                           .dispatched = call.per_row,
                           .combined = call.per_row,
-                          .imbalance = traffic.loads ? traffic.loads->fullest(work.rows).imbalance : 1};
-  const ExchangeCost sent = traffic.back ? exchange.combine(step) : exchange.dispatch(step);
+                          .imbalance = traffic.loads ? traffic.loads->fullest(rows).imbalance : 1};
+  return traffic.back ? exchange.combine(step) : exchange.dispatch(step);
+}
+
+KernelCost exchange_cost(const KernelWork& work, const ExpertExchange& exchange, const DeviceSpec& device) {
+  KernelCost cost;
+  if (work.rows == 0) return cost;
+  const ExchangeCost sent = exchanged(std::get<Communication>(work.kernel), work.rows, exchange);
   cost.time = cost.traffic = sent.time;
   cost.moved[interconnect] = sent.inside + sent.between;
   cost.moved[own_memory] = 2 * cost.moved[interconnect];

@@ -28,7 +28,9 @@ double asked_for(const KernelWork& work);
 // written to memory, and what goes out is read from it. Throws std::bad_variant_access for other kernels.
 KernelCost collective_cost(const KernelWork& work, const CollectiveModel& links, const DeviceSpec& device);
 
-// The same of tokens that go to their experts, or come back (Communication::experts).
+// What a rank sends where tokens, so many of all ranks, go to their experts, or come back
+// (Communication::experts).
+ExchangeCost exchanged(const Communication& call, double tokens, const ExpertExchange& exchange);
 KernelCost exchange_cost(const KernelWork& work, const ExpertExchange& exchange, const DeviceSpec& device);
 
 // Throws std::logic_error: nothing but what a device has no kernel for is left once it has sorted them out.

@@ -55,8 +55,8 @@ Operator gathered(const char* name, const OperatorMaker& make, Collective how) {
           .rows = Rows::routed};
 }
 
-// In the experts' type where it is narrow: with a 32-bit scale to 128 elements of 8 bits (DeepEP), and those of NVFP4
-// in its own width. Results come back in 16 bits.
+// In the experts' type where it is narrow: with a 32-bit scale to 128 elements of 8 bits (DeepEP), and those
+// of NVFP4 in its own width. Results come back in 16 bits.
 Bytes sent_of_token(const OperatorMaker& make, bool back) {
   const DataType type = make.precision.expert_activations.value_or(make.precision.activations);
   const bool narrow = !back && bytes_per_element(type) <= 1;
@@ -90,8 +90,8 @@ Vertex append_exchange(OperatorGraph& graph, const OperatorMaker& make, bool bac
   }
 }
 
-// Adding up a token's experts: those of a rank, with the shared one's or not; where tokens are sent and come back,
-// the kernel that brings them does the rest. DeepEP's for decodes brings every copy.
+// Adding up a token's experts: those of a rank, with the shared one's or not; where tokens are sent and come
+// back, the kernel that brings them does the rest. DeepEP's for decodes brings every copy.
 Operator summed(const OperatorMaker& make, double active_here, bool with_shared) {
   const double hidden = static_cast<double>(make.model.hidden);
   const ExpertSharing::Communication sent = make.sharding.experts.communication;

@@ -31,11 +31,11 @@ enum class Rows {
   prompt_tokens,    // tokens of prompts
   prompt_contexts,  // these, and those of the same prompts that are in the cache
   decodes,
-  drafts,  // one a sequence that yields tokens: who drafts its next one; attention: of decodes
-  routed,  // tokens of all ranks that share a layer's experts: where their attention is data-parallel
+  drafts,          // one a sequence that yields tokens: who drafts its next one; attention: of decodes
+  routed,          // tokens of all ranks that share a layer's experts: where their attention is data-parallel
   routed_prompts,  // these in steps with prompts,
   routed_decodes,  // and in steps without
-  step,    // one, whatever the batch is
+  step,            // one, whatever the batch is
 };
 inline constexpr std::size_t row_kinds = 10;
 // Without attention, an operator has so many rows in a batch.

@@ -104,11 +104,14 @@ std::vector<std::string> sharding_problems(const Architecture& model, const Shar
                     sharding.attention_data, sharding.tensor));
   if (sharding.experts.communication != ExpertSharing::Communication::all_gather) {
     if (sharding.attention_data == 1)
-      problems.add("communication: tokens are sent to experts where attention_data is above 1; the ranks of a tensor group "
-                   "have all of them");
+      problems.add(
+          "communication: tokens are sent to experts where attention_data is above 1; the ranks of a tensor "
+          "group "
+          "have all of them");
     else if (sharding.expert != sharding.ranks())
-      problems.add(fmt::format("communication: sends tokens to whole experts, so expert must be all {} ranks of a stage (is {})",
-                               sharding.ranks(), sharding.expert));
+      problems.add(fmt::format(
+          "communication: sends tokens to whole experts, so expert must be all {} ranks of a stage (is {})",
+          sharding.ranks(), sharding.expert));
   }
   if (sharding.attention_data > 1 && model.parallel_block)
     problems.add(fmt::format("attention_data {}: attention and MLP of {} run side by side",

@@ -40,6 +40,7 @@ struct BatchShape {
   std::int64_t padding = 0;    // rows of no request, which fill up what the engine runs
   std::span<const BatchShape> ranks = {};  // empty: there is one
   std::int64_t routed = 0;                 // tokens of all of them, dummies included; 0: there is one
+  bool beside_another = false;             // a half of two that run side by side
 
   std::int64_t tokens() const { return prefill_tokens + decodes * decode_rows; }
   // Rows of the LM head: every row of a decode, the last one of a prompt that ends.

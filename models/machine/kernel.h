@@ -84,9 +84,9 @@ enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all, send
 
 // How ranks send tokens to those that hold their experts.
 enum class ExchangeMethod {
-  low_latency,  // DeepEP's for decodes: a copy for each expert of a token, straight to its rank
-  normal,       // DeepEP's for prompts: once a node over NICs, then once a rank inside it
-  all_gather,   // every rank gets every token, and a reduce-scatter brings the results back
+  low_latency,        // DeepEP's for decodes: a copy for each expert of a token, straight to its rank
+  normal,             // DeepEP's for prompts: once a node over NICs, then once a rank inside it
+  all_gather,         // every rank gets every token, and a reduce-scatter brings the results back
   nvlink_all_to_all,  // TensorRT-LLM's one-sided kernels: once a rank, over NVLink alone
 };
 inline constexpr std::size_t exchange_methods = 4;

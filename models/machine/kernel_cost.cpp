@@ -39,4 +39,11 @@ KernelCost reading_from_cache(KernelCost cost, Bytes hits, BytesPerSecond cache)
   return cost;
 }
 
+KernelCost on_share(KernelCost cost, double multiprocessors) {
+  const Seconds before = overlapped(cost);
+  cost.compute = (1 / multiprocessors) * cost.compute;
+  cost.time += overlapped(cost) - before;
+  return cost;
+}
+
 }  // namespace weir

@@ -34,6 +34,9 @@ double smooth_maximum(double a, double b, double knee);
 // most as many as it moves.
 KernelCost reading_from_cache(KernelCost cost, Bytes hits, BytesPerSecond cache);
 
+// On that share of its multiprocessors; what is neither arithmetic nor traffic stays.
+KernelCost on_share(KernelCost cost, double multiprocessors);
+
 // Decode attention while every request grows by one token a step: affine in the step number until `steps` are
 // done (a wave, a table knot, the longest request overtaking the mean). steps >= 1; slope is per step.
 struct AffineKernelCost {

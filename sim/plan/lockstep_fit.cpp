@@ -52,10 +52,14 @@ class Refusals {
 
 }  // namespace
 
-void check_lockstep(const ReplicaPlan& replica, const std::string& pointer, Reading& reading) {
+void check_lockstep(const ReplicaPlan& replica, bool flows, const std::string& pointer, Reading& reading) {
   Refusals refusals(replica, pointer, reading);
   if (replica.spec.parallelism.attention_data > 1) refusals.of_attention_data();
   if (replica.spec.two_batches) refusals.of_two_batches();
+  if (flows && replica.spec.parallelism.experts.communication != ExpertSharing::Communication::all_gather)
+    reading.problem("/collectives", "cannot be \"flows\" where tokens are sent to experts, as those of " +
+                                        pointer +
+                                        " are (communication): nobody knows these kernels' messages");
 }
 
 }  // namespace weir

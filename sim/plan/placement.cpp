@@ -171,7 +171,11 @@ class Placer {
                                ? std::vector{ExchangeMethod::low_latency, ExchangeMethod::normal}
                                : std::vector{ExchangeMethod::nvlink_all_to_all};
       for (const ExchangeMethod method : methods)
-        replica.rank.exchanges[static_cast<std::size_t>(method)] = std::make_shared<ExpertExchange>(method, group);
+        replica.rank.exchanges[static_cast<std::size_t>(method)] =
+            std::make_shared<ExpertExchange>(method, group);
+      const double multiprocessors = replica.rank.on->spec().multiprocessors;
+      if (how == ExpertSharing::Communication::deepep && multiprocessors > deepep_multiprocessors)
+        replica.rank.multiprocessors_left = 1 - deepep_multiprocessors / multiprocessors;
       return true;
     } catch (const std::invalid_argument& refused) {
       reading_.problem(pointer + "/communication", refused.what());
@@ -246,7 +250,7 @@ class Placer {
     }
     if (!place_stages(replica, pointer)) return;
     check_drafts(s_, replica, pointer, reading_);
-    check_lockstep(replica, pointer, reading_);
+    check_lockstep(replica, s_.collective_flows, pointer, reading_);
     if (s_.collective_flows && links.latency_once)
       return reading_.problem(
           "/collectives", "cannot be \"flows\" over an interconnect whose latency a collective pays once");

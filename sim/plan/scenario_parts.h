@@ -36,7 +36,7 @@ void check_drafts(const Scenario& scenario, const ReplicaPlan& replica, const st
 void check_drafts_go_over(const Scenario& scenario, Reading& reading);
 
 // And from attention data parallelism or two batches side by side (lockstep_fit.cpp).
-void check_lockstep(const ReplicaPlan& replica, const std::string& pointer, Reading& reading);
+void check_lockstep(const ReplicaPlan& replica, bool flows, const std::string& pointer, Reading& reading);
 
 // The links of the groups of a replica that stands there (group_links.cpp): those in `node`, and with them
 // those to other nodes where each stage spans as many, with as many devices in each. Otherwise a group that

@@ -92,10 +92,11 @@ void read_expert_sharing(Params& replica, ExpertSharing& sharing) {
        "are chosen by a power law and a layer waits for its fullest rank."},
       {{"uniform", ExpertDistribution::uniform}, {"power_law", ExpertDistribution::power_law}}, "uniform");
   sharing.exponent = experts.number({"exponent", "Of the power law."}, {0, 8}, 1.2);
-  sharing.redundant = static_cast<int>(experts.integer(
-      {"redundant",
-       "Copies of the most loaded experts beside these, over all ranks, which greedy packing deals out (EPLB)."},
-      {0, 65536}, 0));
+  sharing.redundant =
+      static_cast<int>(experts.integer({"redundant",
+                                        "Copies of the most loaded experts beside these, over all ranks, "
+                                        "which greedy packing deals out (EPLB)."},
+                                       {0, 65536}, 0));
   experts.close();
 }
 

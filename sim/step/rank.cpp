@@ -29,7 +29,11 @@ KernelCost Rank::cost(const Operator& op, const BatchShape& batch, std::int64_t 
     return slowest_of(all);
   }
   const KernelWork work = lowered(op, batch, layer);
-  if (!is_collective(op)) return on->cost(work, op.unit);
+  if (!is_collective(op)) {
+    const bool matrix = op.as<Gemm>() || op.as<GroupedGemm>();
+    const double left = matrix && batch.beside_another && batch.prefill_tokens > 0 ? multiprocessors_left : 1;
+    return left < 1 ? on_share(on->cost(work, op.unit), left) : on->cost(work, op.unit);
+  }
   const Communication& call = *op.as<Communication>();
   if (call.experts)
     return exchange_cost(work, *exchanges[static_cast<std::size_t>(call.experts->method)], on->spec());

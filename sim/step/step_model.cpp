@@ -177,7 +177,8 @@ std::optional<double> StepModel::expert_imbalance(const BatchShape& batch) const
 
 std::vector<StepModel::CollectiveCall> StepModel::collectives(const BatchShape& batch) const {
   std::vector<CollectiveCall> calls;
-  for (const Rows rows : {Rows::tokens, Rows::sequences, Rows::drafts, Rows::routed, Rows::routed_prompts, Rows::routed_decodes})
+  for (const Rows rows : {Rows::tokens, Rows::sequences, Rows::drafts, Rows::routed, Rows::routed_prompts,
+                          Rows::routed_decodes})
     for (const auto& [op, times] : of(rows).ops) {
       const auto* call = op.as<Communication>();
       if (!call) continue;

@@ -83,7 +83,7 @@ class StepModel {
   EngineOverhead engine_;
   PowerLimit limit_;
   bool collectives_elsewhere_;
-  double launches_ = 0;               // of a step
+  double launches_ = 0;              // of a step
   std::optional<Operator> experts_;  // the first that is of some
   StepCost small_kernels_;
   struct Played {  // one batch, and two side by side: made when the first of them come

@@ -14,12 +14,14 @@ void cut_decodes(const BatchShape& whole, std::array<BatchShape, 2>& halves) {
   for (BatchShape& half : halves) {
     const bool second = &half == &halves[1];
     half.decodes = second ? whole.decodes / 2 : whole.decodes - whole.decodes / 2;
-    half.decode_context_sum = second ? whole.decode_context_sum - halves[0].decode_context_sum
-                                     : whole.decode_context_sum - whole.decode_context_sum * (whole.decodes / 2) /
-                                                                      std::max<std::int64_t>(1, whole.decodes);
+    half.decode_context_sum =
+        second ? whole.decode_context_sum - halves[0].decode_context_sum
+               : whole.decode_context_sum - whole.decode_context_sum * (whole.decodes / 2) /
+                                                std::max<std::int64_t>(1, whole.decodes);
     half.decode_context_max = half.decodes > 0 ? whole.decode_context_max : 0;
     half.decode_rows = whole.decode_rows;
     half.sequences = half.decodes;
+    half.beside_another = true;
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A batch cut in two of half as many tokens, as SGLang's two-batch overlap cuts it: half of the decodes, and half of
-// each prompt, in two chunks. AttentionRanks asks, once a step. Pure.
+// A batch cut in two of half as many tokens, as SGLang's two-batch overlap cuts it: half of the decodes, and
+// half of each prompt, in two chunks. AttentionRanks asks, once a step. Pure.
 #include <array>
 #include <span>
 #include <vector>
@@ -11,8 +11,8 @@ namespace weir {
 
 class TwoBatches {
  public:
-  // Of one that lies in one channel, or of several in lockstep. None where it has one row alone; otherwise two,
-  // valid until the next call.
+  // Of one that lies in one channel, or of several in lockstep. None where it has one row alone; otherwise
+  // two, valid until the next call.
   std::span<const BatchShape> cut(const BatchShape& whole);
 
  private:

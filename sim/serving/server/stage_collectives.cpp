@@ -5,6 +5,7 @@
 #include <map>
 
 #include "devices/actor/clock.h"
+#include "devices/kernel_shapes.h"
 #include "sim/serving/platform/courier.h"
 
 namespace weir {
@@ -29,9 +30,25 @@ std::vector<std::vector<Message>> rounds_of_group(const StepModel::CollectiveCal
                 : plain_rounds(call.of.collective, call.bytes, call.of.devices, links.shape);
 }
 
+// Every rank sends to all others; each device's links carry as much where it sends to one in its node, and to
+// its like in the next.
+std::vector<Message> to_neighbours(const StepModel::CollectiveCall& call, const Rank& rank, int ranks) {
+  const ExpertExchange& exchange = *rank.exchanges[static_cast<std::size_t>(call.of.experts->method)];
+  const ExchangeCost sent = exchanged(call.of, call.bytes / call.of.per_row, exchange);
+  const int per_node = rank.stage.levels ? rank.stage.levels->per_node : ranks;
+  std::vector<Message> messages;
+  for (int from = 0; from < ranks; ++from) {
+    const int first = from / per_node * per_node;
+    if (per_node > 1) messages.push_back({from, first + (from + 1 - first) % per_node, sent.inside});
+    if (per_node < ranks) messages.push_back({from, (from + per_node) % ranks, sent.between});
+  }
+  return messages;
+}
+
 // The tensor groups of a stage do the same at once.
 std::vector<std::vector<Message>> rounds_of(const StepModel::CollectiveCall& call, const Rank& rank,
                                             std::size_t ranks) {
+  if (call.of.experts) return {to_neighbours(call, rank, static_cast<int>(ranks))};
   if (call.of.among == Communication::Among::stage)
     return rounds_of_group(call, rank.stage.links, rank.stage.levels);
   std::vector<std::vector<Message>> rounds = rounds_of_group(call, rank.links, rank.levels);
