@@ -21,6 +21,7 @@ struct Preset {
   double eager_step_us = 0, launch_us = 0, small_kernels_us = 0;
   double front_end_ms = 0;
   int scheduled_ahead_steps = 0;
+  bool overlapped = false;
 };
 
 // per_step: what shows of scheduler, input preparation and launches beside the kernels. per_sequence: what
@@ -75,7 +76,8 @@ const std::vector<Preset> presets = {
      .library = "sglang",
      .graphs = "padded",
      .graphs_of_prompts = false,
-     .launch_us = 50},
+     .launch_us = 50,
+     .overlapped = true},
     {"ideal", "no host time at all, plain ring collectives", 0, 0, ""},
 };
 
@@ -163,6 +165,12 @@ EngineOverhead read_engine(Params& params) {
                                             {"engine", "nccl", "vllm", "trtllm", "sglang"}, "engine");
       own != "engine")
     engine.collectives = own;
+  engine.overlapped = params.flag(
+      {"async_scheduling",
+       "The host does what requests need while the step before runs (vLLM's --async-scheduling, its default "
+       "from 0.14 on; SGLang's overlap scheduler): of the kernels and the host time of sequences and prompts "
+       "the longer one counts, not both."},
+      preset.overlapped);
   engine.graphs = read_graphs(params, preset);
   engine.eager_step = params.quantity<Seconds>(
       {"eager_step_us",

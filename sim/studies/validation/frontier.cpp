@@ -46,6 +46,13 @@ Json quantised_experts(const std::string& weights, const std::string& activation
   return precision;
 }
 
+// vLLM schedules a step ahead by default from 0.14 on (vllm-project/vllm, releases); scripts of servers before
+// asked for it (async-scheduling: true).
+Json scheduling_ahead(Json engine = Json::object()) {
+  engine["async_scheduling"] = true;
+  return engine;
+}
+
 // An all-reduce fused with the norm behind it (--enable-flashinfer-allreduce-fusion, fuse_allreduce_rms).
 const Json flashinfer = {{"collectives", "trtllm"}};
 
@@ -93,7 +100,7 @@ Launch launch_of_gpt_oss(const FrontierRow& row) {
   const bool blackwell = row.text("system").starts_with("b");
   Launch launch{
       .precision = quantised_experts("mxfp4", blackwell ? "fp8" : "bf16", blackwell ? "fp8" : "bf16"),
-      .engine = {{"cuda_graph_max_rows", 2048}}};
+      .engine = scheduling_ahead({{"cuda_graph_max_rows", 2048}})};
   if (!blackwell) return launch;
   launch.requests = 512;
   launch.engine.update(flashinfer);
@@ -104,6 +111,7 @@ Launch launch_of_minimax(const FrontierRow& row) {
   const bool blackwell = row.text("system").starts_with("b");
   return {.precision = types("fp8_block", "bf16"),
           .kv_cache = {{"memory_fraction", 0.95}},
+          .engine = scheduling_ahead(),
           .requests = 1024,  // vLLM's default on such GPUs
           .tokens = blackwell ? 2 * row.number("input_tokens") : 8192,
           .experts_apart = true};
@@ -116,7 +124,7 @@ Launch launch_of_llama(const FrontierRow& row) {
     launch.tokens = 16384;
     return launch;
   }
-  Launch launch{.precision = types("fp4", "fp8"), .engine = flashinfer, .requests = 512};
+  Launch launch{.precision = types("fp4", "fp8"), .engine = scheduling_ahead(flashinfer), .requests = 512};
   launch.engine["cuda_graph_prompts"] = false;
   return launch;
 }
@@ -145,7 +153,7 @@ std::optional<Launch> launch_of(const FrontierRow& row) {
   if (model == "kimi-k2.5")
     return Launch{.precision = quantised_experts("int4", "bf16", "bf16"),
                   .kv_cache = {{"memory_fraction", 0.95}},
-                  .engine = flashinfer};
+                  .engine = scheduling_ahead(flashinfer)};
   return {};
 }
 
