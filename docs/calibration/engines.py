@@ -228,19 +228,17 @@ def experts(gpus, library, dtype, file, kernels=""):
     e = file["elementwise"]
     layer = dict(cache_fraction=e["cache_fraction"], cache=e["cache_gb_per_s"] * 1e9, launch=e["layers"][-1]["launch_us"] * 1e-6,
                  memory=e["layers"][-1]["memory_efficiency"])
-    drawn = moe_rows(gpus, library, dtype, "power_law_1.01", kernels)
-    even = moe_rows(gpus, library, dtype, "balanced", kernels)
-    balanced = even.size > 0
-    rows = even if balanced else drawn
+    rows = moe_rows(gpus, library, dtype, "power_law_1.01", kernels)
     fitted = every_second(rows[1:6])
     a, b = some(rows[:, fitted], 4000), rows[:, ~fitted]
     high = [1, 1, 100, 20, 4, 30 if TYPES[dtype][1] < 2 else 1e-9, 64]
-    p = least(lambda p: moe_time(p, a, dtype, balanced, layer), a[6], [[0.5, 0.7, 5, 1.5, 0.1, 3, 8], [0.5, 0.8, 5, 4, 0.1, 3, 2]],
+    p = least(lambda p: moe_time(p, a, dtype, False, layer), a[6], [[0.5, 0.7, 5, 1.5, 0.1, 3, 8], [0.5, 0.8, 5, 4, 0.1, 3, 2]],
               [0.02, 0.1, 0, 1, 0, 0, 0], high, alike(a[0], MOE_BINS), 0.05)
-    told = said(moe_time(p, b, dtype, balanced, layer), b[6], b[0], MOE_BINS)
+    told = said(moe_time(p, b, dtype, False, layer), b[6], b[0], MOE_BINS)
     shapes = np.unique(rows[1:6], axis=1).shape[1]
-    if balanced:
-        told += "; %s of experts drawn by a power law, none fitted" % said(moe_time(p, drawn, dtype, False, layer), drawn[6], drawn[0], MOE_BINS)
+    even = moe_rows(gpus, library, dtype, "balanced", kernels)
+    if even.size > 0:
+        told += "; %s where a router spreads rows evenly, none fitted" % said(moe_time(p, even, dtype, True, layer), even[6], even[0], MOE_BINS)
     return dict(gemm_json(p), empty_rows_per_expert=round(p[6], 2)), "%s; %d shapes" % (told, shapes)
 
 
