@@ -132,7 +132,7 @@ TEST_CASE("engine: a scheduler that runs ahead hides what requests cost the host
   const Prompt prompt(64);
   for (const BatchShape& shape : {decodes(8, 500), prompt.shape()}) {
     const auto requests = static_cast<double>(shape.sequences);
-    EngineOverhead engine{.kind = "test", .per_step = Seconds(1e-4)};
+    EngineOverhead engine{.kind = "test", .per_step = Seconds(1e-4), .per_sequence = Seconds(0)};
     const Seconds kernels = Engine(engine).step(shape) - Seconds(1e-4);
     for (const double share : {0., 0.5, 0.99, 1.01, 3.}) {
       CAPTURE(share);
