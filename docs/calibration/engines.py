@@ -4,6 +4,7 @@ errors of what was not fitted, into devices/kernels/*.json. Every second shape o
 Analysis only; see README.md beside this file.
 
     WEIR_REFERENCE=DIR python3 docs/calibration/engines.py [FILE ...]    of devices/kernels, all by default
+    WEIR_REFERENCE=DIR python3 docs/calibration/engines.py experts [FILE ...]    experts alone
     WEIR_REFERENCE=DIR python3 docs/calibration/engines.py all_reduce    prints rows of models/latency/interconnects
 """
 import csv
@@ -198,8 +199,10 @@ MOE_COLUMNS = ("num_tokens", "hidden_size", "inter_size", "topk", "num_experts",
 
 
 def moe_rows(gpus, library, dtype, distribution, kernels=""):
+    """vLLM's `balanced` rows of DeepSeek's 256 experts are left out: its router takes four of eight groups, and so hits half of them."""
+    grouped = library == "vllm" and distribution == "balanced"
     tables = [fastest([r for r in rows_of(g, "moe", library, "moe") if r["moe_dtype"] == dtype and r["distribution"] == distribution
-                       and "nongated" not in r["kernel_source"] and kernels in r["kernel_source"] and r["moe_ep_size"] == "1"
+                       and not (grouped and r["num_experts"] == "256" and r["hidden_size"] == "7168") and "nongated" not in r["kernel_source"] and kernels in r["kernel_source"] and r["moe_ep_size"] == "1"
                        and int(r["num_tokens"]) <= 16384], MOE_COLUMNS) for g in gpus]
     return columns_of(gpus, tables, TYPES[dtype][2])
 
@@ -225,19 +228,17 @@ def experts(gpus, library, dtype, file, kernels=""):
     e = file["elementwise"]
     layer = dict(cache_fraction=e["cache_fraction"], cache=e["cache_gb_per_s"] * 1e9, launch=e["layers"][-1]["launch_us"] * 1e-6,
                  memory=e["layers"][-1]["memory_efficiency"])
-    drawn = moe_rows(gpus, library, dtype, "power_law_1.01", kernels)
-    even = moe_rows(gpus, library, dtype, "balanced", kernels)
-    balanced = even.size > 0
-    rows = even if balanced else drawn
+    rows = moe_rows(gpus, library, dtype, "power_law_1.01", kernels)
     fitted = every_second(rows[1:6])
     a, b = some(rows[:, fitted], 4000), rows[:, ~fitted]
     high = [1, 1, 100, 20, 4, 30 if TYPES[dtype][1] < 2 else 1e-9, 64]
-    p = least(lambda p: moe_time(p, a, dtype, balanced, layer), a[6], [[0.5, 0.7, 5, 1.5, 0.1, 3, 8], [0.5, 0.8, 5, 4, 0.1, 3, 2]],
+    p = least(lambda p: moe_time(p, a, dtype, False, layer), a[6], [[0.5, 0.7, 5, 1.5, 0.1, 3, 8], [0.5, 0.8, 5, 4, 0.1, 3, 2]],
               [0.02, 0.1, 0, 1, 0, 0, 0], high, alike(a[0], MOE_BINS), 0.05)
-    told = said(moe_time(p, b, dtype, balanced, layer), b[6], b[0], MOE_BINS)
+    told = said(moe_time(p, b, dtype, False, layer), b[6], b[0], MOE_BINS)
     shapes = np.unique(rows[1:6], axis=1).shape[1]
-    if balanced:
-        told += "; %s of experts drawn by a power law, none fitted" % said(moe_time(p, drawn, dtype, False, layer), drawn[6], drawn[0], MOE_BINS)
+    even = moe_rows(gpus, library, dtype, "balanced", kernels)
+    if even.size > 0:
+        told += "; %s where a router spreads rows evenly, none fitted" % said(moe_time(p, even, dtype, True, layer), even[6], even[0], MOE_BINS)
     return dict(gemm_json(p), empty_rows_per_expert=round(p[6], 2)), "%s; %d shapes" % (told, shapes)
 
 
@@ -314,8 +315,8 @@ ATTENTION_OF = lambda name: dict({key + end: name for key in ("prefill_attention
 # that measures its host, and whose is taken. unfused: an 8-bit table with a kernel that quantises, which servers fuse into the one before: its
 # bytes are left out, and of its launch what is beyond so many us over bf16's.
 FILES = {
-    "hopper": dict(gpus=HOPPER, library="vllm", gemm=["16bit"], experts=["16bit", "fp8_block", "4bit_weights"], cache=[8], vidur=0.65,
-                   taken={"gemm_fp8_block": "hopper_trtllm", "experts_8bit": "hopper_trtllm"}),
+    "hopper": dict(gpus=HOPPER, library="vllm", gemm=["16bit"], experts=["16bit", "fp8_block"], cache=[8], vidur=0.65,
+                   taken={"gemm_fp8_block": "hopper_trtllm", "experts_8bit": "hopper_trtllm", "experts_4bit_weights": "hopper_sglang"}),
     "hopper_trtllm": dict(gpus=HOPPER, library="trtllm", gemm=["16bit", "8bit", "fp8_block"], unfused=0,
                           experts=["16bit", "8bit", "fp8_block", "4bit_weights"], cache=[16, 8], taken={"elementwise": "hopper"}),
     "hopper_sglang": dict(gpus=HOPPER, library="sglang", gemm=["16bit", "8bit", "fp8_block"], experts=["16bit", "fp8_block", "4bit_weights"],
@@ -324,8 +325,8 @@ FILES = {
                            experts=["16bit", "8bit", "fp8_block", "fp4", "4bit_weights", "4bit_by_8bit"], cache=[16, 8],
                            taken={"elementwise": "hopper", "gemm_fp8_block": "blackwell_trtllm"}),
     "blackwell_trtllm": dict(gpus=BLACKWELL, library="trtllm", gemm=["16bit", "8bit", "fp8_block", "fp4"], unfused=0,
-                             experts=["16bit", "8bit", "fp8_block", "fp4", "4bit_weights", "4bit_by_8bit"], cache=[16, 8],
-                             kernels={"fp4": "cutlass"}, taken={"elementwise": "hopper"}),
+                             experts=["16bit", "8bit", "fp4", "4bit_weights", "4bit_by_8bit"], cache=[16, 8],
+                             kernels={"fp4": "min_latency"}, taken={"elementwise": "hopper", "experts_fp8_block": "blackwell_vllm"}),
     "blackwell_sglang": dict(gpus=BLACKWELL, library="sglang", gemm=["16bit", "8bit", "fp4"], experts=[], cache=[],
                              taken=dict(ATTENTION_OF("blackwell_vllm"), gemm_fp8_block="blackwell_trtllm",
                                         **{"experts_" + kind: "blackwell_vllm" for kind in KINDS})),
@@ -354,11 +355,11 @@ def take(name):
     write(name, file)
 
 
-def refit(name):
+def refit(name, alone=False):
     what, file = FILES[name], read(name)
     gpus, library, errors = what["gpus"], what["library"], file["errors"]
     launch = None
-    for kind in what["gemm"]:
+    for kind in () if alone else what["gemm"]:
         key = "gemm_" + kind
         both = kind == "16bit" and "vidur" in what
         p, steps, errors[key] = gemm_of_vidur_too(gpus, library, what["vidur"]) if both else gemm(gpus, library, KINDS[kind])
@@ -374,7 +375,7 @@ def refit(name):
         key, dtype = "experts_" + kind, "int4_wo" if kind == "4bit_weights" and what.get("int4") else KINDS[kind]
         file[key], errors[key] = experts(gpus, library, dtype, file, what.get("kernels", {}).get(kind, ""))
         print(name, key, json.dumps(file[key]), errors[key], flush=True)
-    for bits in what["cache"]:
+    for bits in () if alone else what["cache"]:
         end = "" if bits == 16 else "_8bit_cache"
         parts = attention(gpus, library, bits)
         for key, part, told in zip(("prefill_attention" + end, "decode_attention" + end), parts[:2], parts[2:]):
@@ -421,7 +422,8 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["all_reduce"]:
         all_reduces()
     else:
-        for one in sys.argv[1:] or FILES:
-            refit(one)
+        alone = sys.argv[1:2] == ["experts"]
+        for one in sys.argv[2 if alone else 1:] or FILES:
+            refit(one, alone)
         for one in FILES:
             take(one)

@@ -21,6 +21,7 @@ struct Preset {
   double eager_step_us = 0, launch_us = 0, small_kernels_us = 0;
   double front_end_ms = 0;
   int scheduled_ahead_steps = 0;
+  bool overlapped = false;
 };
 
 // per_step: what shows of scheduler, input preparation and launches beside the kernels. per_sequence: what
@@ -31,14 +32,16 @@ struct Preset {
 // process; 5 ms of front end, a client's usual round trip; 50 us a launch, as vllm_v0, for steps beyond 512
 // tokens, its largest graph (vllm/config.py). A request that comes waits for a step longer than the one that
 // runs: TTFT of four groups of servers on two versions says so. trtllm: fitted is the front end. A step's
-// scheduling hides behind the one before (overlap scheduler), and servers show none of it. ESTIMATE: prompts
-// run outside graphs (cuda_graph_config is of decodes), at PyTorch's 50 us a launch. vllm_v0: vLLM 0.2 to 0.4
-// with engine and worker in Ray actors, as DistServe ran it. A kernel's launch: on two and four A100s its
-// decode of OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0, whatever the batch
+// scheduling hides behind the one before (overlap scheduler), and servers show none of it. Prompts run
+// outside graphs (cuda_graph_config is of decodes): 14 ms a step and 15 us a kernel, of dense servers and
+// experts alike, where 50 us a kernel made steps of 94 layers twice too long. vllm_v0: vLLM 0.2 to 0.4 with
+// engine and worker in Ray actors, as DistServe ran it. A kernel's launch: on two and four A100s its decode
+// of OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0, whatever the batch
 // (simdistserve/estimators/profile_data/profiler-a100-80g.vllm.json): 50 to 53 us a kernel. The others are
 // fitted to its two published runs of OPT-13B (sim/studies/validation/distserve.cpp), request by request.
-// sglang: ESTIMATE, 300 us a step and 15 a sequence, got of TensorRT-LLM before its workers were told apart;
-// prompts are launched as of vllm_v0, PyTorch's modules being what they were. No dense server shows more.
+// sglang: ESTIMATE, 300 us a step and 15 a sequence, got of TensorRT-LLM before its workers were told apart.
+// Steps with prompts: 30 ms and 120 us an operator, of which each is two to three kernels there; fitted to
+// the TTFT of servers of four models (docs/calibration/README.md), as no dense one was measured.
 const std::vector<Preset> presets = {
     {.name = "vllm_v1",
      .summary = "vLLM 0.8 and later: CUDA graphs, scheduler in a process of its own",
@@ -65,7 +68,8 @@ const std::vector<Preset> presets = {
      .per_sequence_us = 0,
      .library = "trtllm",
      .graphs_of_prompts = false,
-     .launch_us = 50,
+     .eager_step_us = 14000,
+     .launch_us = 15,
      .front_end_ms = 10,
      .scheduled_ahead_steps = 1},
     {.name = "sglang",
@@ -75,7 +79,9 @@ const std::vector<Preset> presets = {
      .library = "sglang",
      .graphs = "padded",
      .graphs_of_prompts = false,
-     .launch_us = 50},
+     .eager_step_us = 30000,
+     .launch_us = 120,
+     .overlapped = true},
     {"ideal", "no host time at all, plain ring collectives", 0, 0, ""},
 };
 
@@ -163,6 +169,12 @@ EngineOverhead read_engine(Params& params) {
                                             {"engine", "nccl", "vllm", "trtllm", "sglang"}, "engine");
       own != "engine")
     engine.collectives = own;
+  engine.overlapped = params.flag(
+      {"async_scheduling",
+       "The host does what requests need while the step before runs (vLLM's --async-scheduling, its default "
+       "from 0.14 on; SGLang's overlap scheduler): of the kernels and the host time of sequences and prompts "
+       "the longer one counts, not both."},
+      preset.overlapped);
   engine.graphs = read_graphs(params, preset);
   engine.eager_step = params.quantity<Seconds>(
       {"eager_step_us",

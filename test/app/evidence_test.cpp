@@ -11,9 +11,17 @@ namespace {
 // Of a measured server, as its row in sim/app/evidence/measured/cells.json has it.
 Json scenario_of(const MeasuredCell& cell) {
   const std::string cache = cell.weights == "bf16" ? "bf16" : "fp8";
+  const std::string weights = cell.weights.substr(0, cell.weights.find(' '));
+  Json precision = {{"weights", weights}, {"activations", weights}, {"kv_cache", cache}};
+  if (cell.weights.ends_with(" experts"))
+    precision = {{"weights", "bf16"},
+                 {"activations", "bf16"},
+                 {"kv_cache", cache},
+                 {"expert_weights", weights},
+                 {"expert_activations", weights == "fp4" ? "fp4" : "bf16"}};
   return {
       {"model", cell.model},
-      {"precision", {{"weights", cell.weights}, {"activations", cell.weights}, {"kv_cache", cache}}},
+      {"precision", precision},
       {"cluster",
        {{"nodes",
          {{{"devices", {{{"kind", cell.device}, {"count", 8}}}}, {"interconnect", "nvlink4_switch"}}}}}},
@@ -85,7 +93,8 @@ TEST_CASE("evidence: another device or engine is nothing near, and what else was
   CHECK(has(without_measurement(read_plan(scenario, "evidence_test")), "batching static"));
 }
 
-TEST_CASE("evidence: a model with experts and a pipeline differ from every measured server") {
+TEST_CASE(
+    "evidence: a pipeline differs from every measured server, and experts where no such were measured") {
   Json scenario = scenario_of(cell_of("vllm_v1", "qwen3-32b"));
   scenario["model"] = "mixtral-8x7b";
   scenario["serving"]["replicas"][0]["parallelism"] = {{"tensor", 2}, {"pipeline", 2}};
@@ -94,6 +103,20 @@ TEST_CASE("evidence: a model with experts and a pipeline differ from every measu
   CHECK(has(found.differs, "model"));
   CHECK(has(found.differs, "a model with experts"));
   CHECK(has(found.differs, "a pipeline of stages"));
+}
+
+TEST_CASE("evidence: a mixture of experts is held against mixtures, a dense model against dense ones") {
+  Json scenario = scenario_of(cell_of("vllm_v1", "gpt-oss-120b"));
+  scenario["model"] = "mixtral-8x7b";
+  Evidence found = evidence(scenario);
+  REQUIRE(found.nearest);
+  CHECK(found.nearest->experts);
+  CHECK(found.differs == std::vector<std::string>{"model"});
+  scenario["model"] = "llama3.1-8b";
+  scenario["precision"] = {{"weights", "bf16"}, {"activations", "bf16"}, {"kv_cache", "bf16"}};
+  found = evidence(scenario);
+  REQUIRE(found.nearest);
+  CHECK_FALSE(found.nearest->experts);
 }
 
 TEST_CASE("evidence: estimates of the device and of its kernels are named, prices are not") {

@@ -127,6 +127,24 @@ TEST_CASE("engine: outside of graphs a step is the longer of its kernels and the
   }
 }
 
+TEST_CASE("engine: a scheduler that runs ahead hides what requests cost the host, until that is longer",
+          "[engine]") {
+  const Prompt prompt(64);
+  for (const BatchShape& shape : {decodes(8, 500), prompt.shape()}) {
+    const auto requests = static_cast<double>(shape.sequences);
+    EngineOverhead engine{.kind = "test", .per_step = Seconds(1e-4), .per_sequence = Seconds(0)};
+    const Seconds kernels = Engine(engine).step(shape) - Seconds(1e-4);
+    for (const double share : {0., 0.5, 0.99, 1.01, 3.}) {
+      CAPTURE(share);
+      engine.per_sequence = share / requests * kernels;
+      engine.overlapped = false;
+      check_near(Engine(engine).step(shape), Seconds(1e-4) + (1 + share) * kernels);
+      engine.overlapped = true;
+      check_near(Engine(engine).step(shape), Seconds(1e-4) + std::max(1., share) * kernels);
+    }
+  }
+}
+
 TEST_CASE(
     "engine: a run of steps outside of graphs is those steps, where launches take longer, where kernels do "
     "and between",

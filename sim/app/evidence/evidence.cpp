@@ -28,7 +28,7 @@ class ReplicaEvidence {
   Evidence find() const {
     Evidence evidence;
     for (const MeasuredCell& cell : measured_cells())
-      if (is_near(cell) && (!evidence.nearest || distance(cell) < distance(*evidence.nearest)))
+      if (is_alike(cell) && (!evidence.nearest || distance(cell) < distance(*evidence.nearest)))
         evidence.nearest = cell;
     if (evidence.nearest) evidence.differs = differences(*evidence.nearest);
     return evidence;
@@ -38,7 +38,7 @@ class ReplicaEvidence {
   std::vector<std::string> unmeasured() const {
     std::vector<std::string> all;
     const auto near = [&](auto has) {
-      return std::ranges::any_of(measured_cells(), [&](auto& cell) { return is_near(cell) && has(cell); });
+      return std::ranges::any_of(measured_cells(), [&](auto& cell) { return is_alike(cell) && has(cell); });
     };
     const std::string where = fmt::format("under {} on {}", replica_.spec.engine.kind, kind());
     const int ranks = replica_.spec.parallelism.tensor;
@@ -62,15 +62,25 @@ class ReplicaEvidence {
  private:
   const std::string& kind() const { return device().kind; }
   const std::string& model() const { return plan_.scenario.model.name; }
-  std::string weights() const { return to_string(plan_.scenario.precision.weights); }
+  std::string weights() const { return number_format(plan_.scenario.precision); }
 
   bool is_near(const MeasuredCell& cell) const {
     return cell.device == kind() && cell.engine == replica_.spec.engine.kind;
   }
 
-  std::tuple<bool, bool, double> distance(const MeasuredCell& cell) const {
+  bool experts_measured() const {
+    return std::ranges::any_of(measured_cells(), [&](auto& cell) { return is_near(cell) && cell.experts; });
+  }
+
+  // Dense servers say nothing of experts, and the other way round, where there are others.
+  bool is_alike(const MeasuredCell& cell) const {
+    return is_near(cell) && cell.experts == (has_experts() && experts_measured());
+  }
+
+  // The same layout may be there with more and with fewer experts a rank: where more was measured.
+  std::tuple<bool, bool, double, std::int64_t> distance(const MeasuredCell& cell) const {
     return {cell.weights != weights(), cell.model != model(),
-            std::abs(std::log2(double(cell.tensor) / replica_.spec.parallelism.tensor))};
+            std::abs(std::log2(double(cell.tensor) / replica_.spec.parallelism.tensor)), -cell.points};
   }
 
   std::vector<std::string> differences(const MeasuredCell& cell) const {
@@ -86,15 +96,14 @@ class ReplicaEvidence {
     return plan_.scenario.resolved.value(Json::json_pointer(pointer), Json());
   }
 
-  // Measured servers are whole replicas in a node, without experts, that generate as vLLM's and
-  // TensorRT-LLM's own defaults do.
+  // Measured servers are whole replicas in a node that generate as vLLM's and TensorRT-LLM's own defaults do.
   std::vector<std::string> features() const {
     std::vector<std::string> all;
     const ReplicaSpec& spec = replica_.spec;
     if (spec.role != Role::both) all.emplace_back("prefill and decode apart");
     if (spec.parallelism.pipeline > 1) all.emplace_back("a pipeline of stages");
     if (spread_over_nodes()) all.emplace_back("a replica over several nodes");
-    if (has_experts()) all.emplace_back("a model with experts");
+    if (has_experts() && !experts_measured()) all.emplace_back("a model with experts");
     if (spec.speculative) all.emplace_back("speculative decoding");
     for (const auto& [key, usual] : {std::pair("partitioning", default_of(partitioning_policies())),
                                      std::pair("prefetch", default_of(prefetch_policies()))})

@@ -10,7 +10,8 @@
 
 namespace weir {
 
-// A cell is near a replica on the same kind of device under the same engine: what else differs is named.
+// A cell is near a replica on the same kind of device under the same engine, with experts where it has some
+// and such servers were measured: what else differs is named.
 // Where several are, the one with the number format, then the model, then the closest number of ranks wins.
 struct Evidence {
   std::optional<MeasuredCell> nearest;

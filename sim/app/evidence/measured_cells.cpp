@@ -25,6 +25,7 @@ std::vector<MeasuredCell> read_cells() {
     cell.model = row.text({"model", "Catalog name."});
     cell.weights = row.text({"weights", "Number format."});
     cell.tensor = static_cast<int>(row.integer({"tensor", "Tensor-parallel ranks."}, {1, 1024}));
+    cell.experts = row.flag({"experts", "The model is a mixture of experts."}, false);
     cell.points = row.integer({"points", "Measured servers."}, {1});
     cell.tpot_error_percent = row.number({"tpot_error_percent", "Mean absolute error."}, not_negative);
     cell.ttft_error_percent = row.number_or_null({"ttft_error_percent", "Likewise."}, not_negative);
@@ -51,6 +52,11 @@ const std::vector<MeasuredCell>& measured_cells() {
   return cells;
 }
 
+std::string number_format(const Precision& precision) {
+  return precision.expert_weights ? to_string(*precision.expert_weights) + " experts"
+                                  : to_string(precision.weights);
+}
+
 Json cells_json(const std::vector<MeasuredCell>& cells, const std::string& source) {
   Json rows = Json::array();
   for (const MeasuredCell& cell : cells)
@@ -60,6 +66,7 @@ Json cells_json(const std::vector<MeasuredCell>& cells, const std::string& sourc
          {"model", cell.model},
          {"weights", cell.weights},
          {"tensor", cell.tensor},
+         {"experts", cell.experts},
          {"points", cell.points},
          {"tpot_error_percent", tenths(cell.tpot_error_percent)},
          {"ttft_error_percent", cell.ttft_error_percent ? Json(tenths(*cell.ttft_error_percent)) : Json()}});

@@ -30,13 +30,18 @@ EngineOverhead EngineOverhead::on(int devices) const {
   return engine;
 }
 
-Seconds EngineOverhead::host_time(const BatchShape& batch) const {
-  return per_step + static_cast<double>(batch.sequences) * per_sequence +
+Seconds EngineOverhead::of_requests(const BatchShape& batch) const {
+  return static_cast<double>(batch.sequences) * per_sequence +
          static_cast<double>(batch.prefill.size()) * per_prompt;
 }
 
+Seconds EngineOverhead::host_time(const BatchShape& batch) const {
+  return overlapped ? per_step : per_step + of_requests(batch);
+}
+
 Seconds EngineOverhead::floor(const BatchShape& batch, double kernels) const {
-  return graphs.hold(batch) ? Seconds(0) : eager_step + kernels * launch;
+  const Seconds launches = graphs.hold(batch) ? Seconds(0) : eager_step + kernels * launch;
+  return overlapped ? launches + of_requests(batch) : launches;
 }
 
 }  // namespace weir

@@ -29,6 +29,8 @@ struct EngineOverhead {
   Seconds per_step;
   Seconds per_sequence;  // not paid on a profiled device, whose tables time the sampler
   Seconds per_prompt{};  // of a chunk of it, in the step that computes it
+  // The host does what requests need while the step before runs: that is a floor of a step, not added to it.
+  bool overlapped = false;
   // Workers in processes of their own, which a replica of several devices has, cost this on top.
   Seconds workers_per_step{}, workers_per_sequence{};
   CudaGraphs graphs = {};
@@ -45,6 +47,9 @@ struct EngineOverhead {
   Seconds host_time(const BatchShape& batch) const;
   // The kernels of a step do not end earlier.
   Seconds floor(const BatchShape& batch, double kernels) const;
+
+ private:
+  Seconds of_requests(const BatchShape& batch) const;
 };
 
 }  // namespace weir

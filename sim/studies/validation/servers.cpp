@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/llm/architecture.h"
 #include "sim/app/evidence/measured_cells.h"
 #include "sim/app/output/output_file.h"
 #include "sim/studies/case_runner.h"
@@ -174,8 +175,21 @@ void write_points(const std::filesystem::path& path, const std::vector<MeasuredS
 
 using CellErrors = std::map<std::string, std::map<std::string, MeanError>>;  // by what is compared, by group
 
-// Cells of whole replicas, written with every measured row; cells of models without experts are copied to
-// sim/app/evidence/measured/cells.json, as a run's evidence is of those alone.
+bool has_experts(const std::string& model) {
+  Reading reading(model);
+  return find_architecture(model, reading, "/model").most_experts() > 0;
+}
+
+// As number_format() of the scenario's.
+std::string number_format_of(const MeasuredServer& s) {
+  if (s.precision.is_null()) return s.number();
+  if (s.precision.contains("expert_weights"))
+    return s.precision["expert_weights"].get<std::string>() + " experts";
+  return s.precision["weights"].get<std::string>();
+}
+
+// Cells of whole replicas, written with every measured row and copied to
+// sim/app/evidence/measured/cells.json.
 Json cells_of(const std::vector<MeasuredServer>& servers, const CellErrors& errors) {
   std::map<std::string, MeasuredCell> cells;
   const auto error = [&](const char* what, const std::string& group) {
@@ -188,8 +202,9 @@ Json cells_of(const std::vector<MeasuredServer>& servers, const CellErrors& erro
       cells[s.group()] = {.device = s.device,
                           .engine = s.engine,
                           .model = s.model,
-                          .weights = s.number(),
+                          .weights = number_format_of(s),
                           .tensor = s.tensor,
+                          .experts = has_experts(s.model),
                           .points = found->second.count,
                           .tpot_error_percent = found->second.mean(),
                           .ttft_error_percent = error("ttft", s.group())};
