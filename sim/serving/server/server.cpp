@@ -106,10 +106,13 @@ void Server::submit(std::int32_t request) {
   Replica& rank = replica_.assign(request);
   if (!rank.accept(request, now())) return;
   const Seconds passed = rank.front_end().passes(now(), recorder_.record(request).request.input_tokens);
-  call_at(passed, [this, request] { guard([this, request] { reach_scheduler(request); }); });
+  in_front_end_.emplace(passed, request);
+  call_at(passed, [this] { guard([this] { reach_scheduler(); }); });
 }
 
-void Server::reach_scheduler(std::int32_t request) {
+// Alarms of one instant come in any order; requests in theirs.
+void Server::reach_scheduler() {
+  const std::int32_t request = in_front_end_.extract(in_front_end_.begin()).mapped();
   Replica& rank = replica_.of(request);
   rank.enqueue_accepted(request, now(), steps_over());
   wake_for_arrival(rank);

@@ -2,6 +2,7 @@
 // A replica in SimGrid: the actor of each pipeline stage's first device takes the steps, together with those
 // of the stage's other devices (Lockstep). The first stage's runs the scheduler as well, as vLLM's engine
 // core drives its workers.
+#include <map>
 #include <memory>
 #include <set>
 #include <simgrid/s4u/Semaphore.hpp>
@@ -69,7 +70,7 @@ class Server {
   void wait();
   void wake_for_arrival(const Replica& rank);
   void cut_run(std::int64_t more_steps);
-  void reach_scheduler(std::int32_t request);
+  void reach_scheduler();
   std::int64_t steps_over() const;  // of the run
   void run_alone(Iteration& iteration);
   void commit_run(const Iteration& iteration, Seconds end, std::int64_t steps);
@@ -91,6 +92,8 @@ class Server {
   bool fast_forward_, collective_flows_;
   Recorder& recorder_;
   Cluster cluster_;
+
+  std::multimap<Seconds, std::int32_t> in_front_end_;  // by when they leave it
 
   simgrid::s4u::SemaphorePtr wake_;
   bool sleeping_ = false, in_run_ = false;

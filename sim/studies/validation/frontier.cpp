@@ -168,13 +168,8 @@ std::optional<Launch> launch_of(const FrontierRow& row) {
 
 // Weir lacks this to simulate it, as a word of a row's id; "" if nothing.
 std::string lacks(const FrontierRow& row) {
-  if (!row.is("mode", "agg"))
-    for (const char* column : {"prefill_attention_dp", "decode_attention_dp", "prefill_pp", "decode_pp"})
-      if (!row.is(column, "1")) return "attention_data_parallel_apart";
   const std::vector<std::string> known = architecture_names();
   if (std::ranges::find(known, row.text("model")) == known.end() || !launch_of(row)) return row.text("model");
-  if (row.is("mode", "agg") && (!row.is("attention_dp", "1") || !row.is("pp", "1")))
-    return "attention_data_parallel";
   return "";
 }
 
@@ -185,7 +180,8 @@ std::vector<MeasuredPool> pools_of(const FrontierRow& row) {
     const auto number = [&](const char* what) {
       return static_cast<int>(row.number((role + "_" + what).c_str()));
     };
-    pools.push_back({role, number("workers"), number("tp"), number("moe_ep")});
+    pools.push_back(
+        {role, number("workers"), number("tp"), number("moe_ep"), number("attention_dp"), number("pp")});
   }
   return pools;
 }
@@ -221,8 +217,10 @@ std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& refere
     std::vector<MeasuredPool> pools = pools_of(row);
     const bool apart = !pools.empty();
     const int tensor = apart ? pools.back().tensor : static_cast<int>(row.number("tp"));
+    const int attention_data =
+        apart ? pools.back().attention_data : static_cast<int>(row.number("attention_dp"));
     const int expert = apart                  ? pools.back().expert
-                       : launch.experts_apart ? tensor
+                       : launch.experts_apart ? tensor * attention_data
                                               : static_cast<int>(row.number("moe_ep"));
     servers.push_back(
         {.device = row.text("system"),
@@ -233,6 +231,8 @@ std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& refere
          .interconnect = row.text("system").starts_with("h") ? "nvlink4_switch" : "nvlink5_switch",
          .tensor = tensor,
          .expert = expert,
+         .attention_data = attention_data,
+         .pipeline = apart ? 1 : static_cast<int>(row.number("pp")),
          .precision = launch.precision,
          .kv_cache = launch.kv_cache,
          .pools = std::move(pools),

@@ -58,8 +58,9 @@ std::string MeasuredServer::number() const {
 }
 
 std::string MeasuredServer::group() const {
-  return fmt::format("{}_{}_{}_{}{}_tp{}{}", device, engine, model, weights, pools.empty() ? "" : "_apart",
-                     tensor, expert > 1 ? fmt::format("_ep{}", expert) : "");
+  return fmt::format("{}_{}_{}_{}{}_tp{}{}{}", device, engine, model, weights, pools.empty() ? "" : "_apart",
+                     tensor, attention_data > 1 ? fmt::format("_dp{}", attention_data) : "",
+                     expert > 1 ? fmt::format("_ep{}", expert) : "");
 }
 
 std::vector<MeasuredServer> reference_servers(const std::filesystem::path& reference) {

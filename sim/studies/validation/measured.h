@@ -22,14 +22,14 @@ struct MeasuredLoad {
 // Alike workers of a server whose prompts and tokens are computed apart.
 struct MeasuredPool {
   std::string role;  // prefill, decode
-  int workers = 1, tensor = 1, expert = 1;
+  int workers = 1, tensor = 1, expert = 1, attention_data = 1, pipeline = 1;
 };
 
 // A server measured in a closed loop.
 struct MeasuredServer {
   std::string device, engine, model, weights;  // in Weir's names
   std::string interconnect = "nvlink4_switch";
-  int tensor = 1, expert = 1;
+  int tensor = 1, expert = 1, attention_data = 1, pipeline = 1;
   Json precision = {}, kv_cache = {};    // as the scenario has them; null: what is known of the engine
   std::vector<MeasuredPool> pools = {};  // instead of one worker of `tensor` and `expert`
   Json engine_keys = Json::object();     // how it was launched, beside its engine's kind

@@ -100,10 +100,23 @@ Json kv_cache_of(const MeasuredServer& s) {
   return s.engine == "trtllm" ? Json{{"free_memory_fraction", 0.9}} : Json::object();
 }
 
+// TensorRT-LLM's all-to-all over NVLink is for GPUs of one domain of many nodes (MNNVL); elsewhere its
+// attention-data ranks gather, as those of vLLM and SGLang do unless they are told otherwise.
+std::string communication_of(const MeasuredServer& s, const MeasuredPool& pool) {
+  const bool whole_experts = pool.expert == pool.tensor * pool.attention_data && pool.attention_data > 1;
+  return s.engine == "trtllm" && s.device.starts_with("gb") && whole_experts ? "nvlink_all_to_all"
+                                                                             : "all_gather";
+}
+
 Json replica_of(const MeasuredServer& s, const MeasuredPool& pool) {
   Json engine = s.engine_keys;
   engine["kind"] = s.engine;
-  Json replica = {{"parallelism", {{"tensor", pool.tensor}, {"expert", pool.expert}}},
+  Json replica = {{"parallelism",
+                   {{"tensor", pool.tensor},
+                    {"pipeline", pool.pipeline},
+                    {"expert", pool.expert},
+                    {"attention_data", pool.attention_data}}},
+                  {"communication", communication_of(s, pool)},
                   {"batching",
                    {{"kind", s.load.batching},
                     {"max_batch_requests", s.load.max_batch_requests},
@@ -117,7 +130,8 @@ Json replica_of(const MeasuredServer& s, const MeasuredPool& pool) {
 // A worker a node, or all of them in one domain of 72 GPUs.
 Json nodes_of(const MeasuredServer& s) {
   int nodes = s.pools.empty() ? 1 : 0;
-  for (const MeasuredPool& pool : s.pools) nodes += pool.workers;
+  for (const MeasuredPool& pool : s.pools)
+    nodes += pool.workers * ((pool.tensor * pool.attention_data * pool.pipeline + 7) / 8);
   const bool rack = s.device == "gb200";
   const Json devices = Json::array({{{"kind", s.device}, {"count", rack ? 72 : 8}}});
   return Json::array({{{"count", rack ? 1 : nodes}, {"devices", devices}, {"interconnect", s.interconnect}}});
@@ -127,7 +141,11 @@ Json server_scenario(const MeasuredServer& s) {
   Json replicas = Json::array();
   for (const MeasuredPool& pool : s.pools) replicas.push_back(replica_of(s, pool));
   if (replicas.empty())
-    replicas.push_back(replica_of(s, {.role = "", .tensor = s.tensor, .expert = s.expert}));
+    replicas.push_back(replica_of(s, {.role = "",
+                                      .tensor = s.tensor,
+                                      .expert = s.expert,
+                                      .attention_data = s.attention_data,
+                                      .pipeline = s.pipeline}));
   return {{"model", s.model},
           {"precision", precision_of(s)},
           {"cluster", {{"nodes", nodes_of(s)}}},
