@@ -10,6 +10,7 @@ std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options)
   add_traces(options, rows);
   add_distserve(options, rows);
   add_peers(options, rows);
+  add_wide_ep(options, rows);
   add_dram(options, rows);
   add_pim(options, rows);
   return rows;

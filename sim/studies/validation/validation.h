@@ -16,8 +16,10 @@ void add_distserve(const ReproduceOptions& options,
                    std::vector<ReproducedRow>& rows);  // early vLLM and DistServe, by request
 void add_power(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // watts of servers
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // Vidur's runs
-void add_dram(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);   // DRAMsim3's cases
-void add_pim(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);    // NewtonSim's cases
+void add_wide_ep(const ReproduceOptions& options,
+                 std::vector<ReproducedRow>& rows);  // experts over many nodes, as published
+void add_dram(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // DRAMsim3's cases
+void add_pim(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);   // NewtonSim's cases
 void add_pim_beside(const std::filesystem::path& dram,
                     std::vector<ReproducedRow>& rows);  // reads beside it; empty: shipped cases
 
