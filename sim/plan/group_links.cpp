@@ -76,4 +76,12 @@ GroupLinks links_between(const ReplicaPlace& place, const NodeSpec& node, const 
   return {inside, NodeLevels{static_cast<int>(*nodes.begin()), together, rail}};
 }
 
+Rank::Group group_of(const ReplicaPlace& groups, const NodeSpec& node, const NetworkSpec& network,
+                     const std::string& library) {
+  const GroupLinks of = links_between(groups, node, network);
+  return {of.links, of.levels,
+          of.levels ? make_collectives_by_level(of.links, library, *of.levels)
+                    : make_collectives(of.links, library)};
+}
+
 }  // namespace weir

@@ -84,7 +84,8 @@ class Placer {
       for (Slot* slot : devices) slot->taken = true;
       if (i == 0) {
         replica.rank = rank_on(*devices[0], place, spec);
-        if (!exchanges_tokens(replica, pointer)) return;
+        if (const std::string why = take_exchanges(spec.parallelism, replica.rank); !why.empty())
+          return reading_.problem(pointer + "/communication", why);
       }
       replica.places.push_back(place);
     }
@@ -133,16 +134,10 @@ class Placer {
     return place;
   }
 
-  Rank::Group group_of(const ReplicaPlace& groups, const NodeSpec& node, const std::string& library) const {
-    const GroupLinks of = links_between(groups, node, s_.network);
-    return {of.links, of.levels,
-            of.levels ? make_collectives_by_level(of.links, library, *of.levels)
-                      : make_collectives(of.links, library)};
-  }
-
   Rank rank_on(const Slot& slot, const ReplicaPlace& place, const ReplicaSpec& spec) const {
     const std::string library = s_.collective_flows ? "" : spec.engine.collectives;
-    const Rank::Group tensor = group_of(tensor_groups(place, spec.parallelism), *slot.node, library);
+    const Rank::Group tensor =
+        group_of(tensor_groups(place, spec.parallelism), *slot.node, s_.network, library);
     const std::shared_ptr<const Device>& any = slot.group->device;
     const std::shared_ptr<const Device> own = any->with_library(spec.engine.library);
     return {.on = own ? own : any,
@@ -150,37 +145,11 @@ class Placer {
             .links = tensor.links,
             .levels = tensor.levels,
             .collectives = tensor.collectives,
-            .stage = group_of(place, *slot.node, library),
+            .stage = group_of(place, *slot.node, s_.network, library),
             .partitioning = spec.partitioning,
             .placement = spec.placement,
             .prefetch = spec.prefetch,
             .engine = spec.engine.on(spec.parallelism.tensor * spec.parallelism.pipeline)};
-  }
-
-  // The kernels that send tokens to experts, where the replica's communication is one.
-  bool exchanges_tokens(ReplicaPlan& replica, const std::string& pointer) {
-    const ExpertSharing::Communication how = replica.spec.parallelism.experts.communication;
-    if (how == ExpertSharing::Communication::all_gather) return true;
-    const Rank::Group& stage = replica.rank.stage;
-    ExchangeGroup group{replica.spec.parallelism.ranks(), replica.spec.parallelism.ranks(), stage.links, {}};
-    if (stage.levels) group.per_node = stage.levels->per_node, group.between = stage.levels->network;
-    const bool uneven = !stage.levels && stage.links.name == "network";
-    try {
-      if (uneven) throw std::invalid_argument("the stage has unlike numbers of devices in its nodes");
-      const auto methods = how == ExpertSharing::Communication::deepep
-                               ? std::vector{ExchangeMethod::low_latency, ExchangeMethod::normal}
-                               : std::vector{ExchangeMethod::nvlink_all_to_all};
-      for (const ExchangeMethod method : methods)
-        replica.rank.exchanges[static_cast<std::size_t>(method)] =
-            std::make_shared<ExpertExchange>(method, group);
-      const double multiprocessors = replica.rank.on->spec().multiprocessors;
-      if (how == ExpertSharing::Communication::deepep && multiprocessors > deepep_multiprocessors)
-        replica.rank.multiprocessors_left = 1 - deepep_multiprocessors / multiprocessors;
-      return true;
-    } catch (const std::invalid_argument& refused) {
-      reading_.problem(pointer + "/communication", refused.what());
-      return false;
-    }
   }
 
   bool join_host_memory(ReplicaPlan& replica, const NodeSpec& node, const std::string& pointer) {
@@ -225,7 +194,7 @@ class Placer {
   bool place_stages(ReplicaPlan& replica, const std::string& pointer) {
     if (replica.spec.prefetch->of_one_batch() && replica.spec.interleaves()) {
       reading_.problem(pointer + "/prefetch",
-                       "chooses for one batch a step, and is no bound where two are interleaved");
+                       "chooses for one batch a step, and is no bound where a step interleaves two");
       return false;
     }
     for (int stage = 0; stage < replica.spec.parallelism.pipeline; ++stage)

@@ -46,6 +46,12 @@ struct GroupLinks {
   std::optional<NodeLevels> levels;
 };
 GroupLinks links_between(const ReplicaPlace& place, const NodeSpec& node, const NetworkSpec& network);
+// The same with its collectives; `groups` as if each were a stage.
+Rank::Group group_of(const ReplicaPlace& groups, const NodeSpec& node, const NetworkSpec& network,
+                     const std::string& library);
+// The kernels by which a rank that stands there sends tokens to experts, or why it cannot, or ""
+// (exchanges.cpp).
+std::string take_exchanges(const Sharding& cut, Rank& rank);
 // Each as if it were a stage.
 ReplicaPlace tensor_groups(const ReplicaPlace& place, const Sharding& cut);
 // By stage: how many devices it has in each node, counted from its first.

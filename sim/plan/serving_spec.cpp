@@ -94,8 +94,8 @@ void read_expert_sharing(Params& replica, ExpertSharing& sharing) {
   sharing.exponent = experts.number({"exponent", "Of the power law."}, {0, 8}, 1.2);
   sharing.redundant =
       static_cast<int>(experts.integer({"redundant",
-                                        "Copies of the most loaded experts beside these, over all ranks, "
-                                        "which greedy packing deals out (EPLB)."},
+                                        "Copies of the most loaded experts beside these, over all ranks; the "
+                                        "heaviest are dealt out first (EPLB)."},
                                        {0, 65536}, 0));
   experts.close();
 }

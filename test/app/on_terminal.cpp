@@ -1,5 +1,7 @@
 #include "test/app/on_terminal.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -7,6 +9,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 namespace weir::test {
 
@@ -27,17 +30,28 @@ Shown run_on_terminal(std::vector<std::string> arguments, unsigned short columns
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }
+  // While somebody has the other end open, what weir has written is not lost when it ends; a busy machine
+  // hands it over some time later.
+  const int other_end = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY);
   Shown shown;
   char buffer[4096];
   bool told = false;
-  for (ssize_t n; (n = ::read(terminal, buffer, sizeof buffer)) > 0;) {  // ends with EIO when weir does
-    shown.text.append(buffer, static_cast<std::size_t>(n));
-    if (told || !until(shown.text)) continue;
-    told = true;
-    ::kill(child, SIGINT);
-  }
   int status = 0;
-  ::waitpid(child, &status, 0);
+  for (bool ended = false;;) {
+    pollfd readable{terminal, POLLIN, 0};
+    if (::poll(&readable, 1, 10) > 0) {
+      const ssize_t n = ::read(terminal, buffer, sizeof buffer);
+      shown.text.append(buffer, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+      if (told || !until(shown.text)) continue;
+      told = true;
+      ::kill(child, SIGINT);
+    } else if (ended) {
+      break;
+    } else {
+      ended = ::waitpid(child, &status, WNOHANG) == child;
+    }
+  }
+  ::close(other_end);
   ::close(terminal);
   shown.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return shown;

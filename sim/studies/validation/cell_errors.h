@@ -1,6 +1,6 @@
 #pragma once
-// How far simulated servers are from measured ones, by cell: one model, GPU, engine, number format and layout. Used by
-// servers.cpp alone.
+// How far simulated servers are from measured ones, by cell: one model, GPU, engine, number format and
+// layout. Used by servers.cpp alone.
 #include <cmath>
 #include <map>
 #include <string>
