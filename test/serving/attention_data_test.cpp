@@ -80,6 +80,13 @@ TEST_CASE(
   CHECK(eight > four);
 }
 
+TEST_CASE("attention data: in a pipeline, whoever comes as another request ends finds its rank as it was", "[engine]") {
+  Json scenario = alike_requests(2, 64);
+  scenario["serving"]["replicas"][0]["parallelism"] = {{"pipeline", 2}, {"attention_data", 2}, {"expert", 2}};
+  scenario["workload"]["arrivals"] = {{"kind", "closed_loop"}, {"concurrency", 16}};
+  CHECK(last_end(test::run(scenario)) > 0);
+}
+
 TEST_CASE("attention data: requests go to the rank with the fewest", "[engine]") {
   // With room for two requests a rank, eight run at once on four ranks, and nine do not.
   Json scenario = alike_requests(4, 8);

@@ -262,8 +262,8 @@ void Server::forward(std::size_t stage, Iteration* iteration) {
   const auto slot =
       std::find_if(pipe_.begin(), pipe_.end(), [&](InPipe& p) { return &p.iteration == iteration; });
   if (stage + 1 == stages_.size()) {
+    replica_.complete(slot->iteration, slot->start, now(), run_.pieces(), 1);  // where the scheduler may wake
     slot->used = false;
-    replica_.complete(slot->iteration, slot->start, now(), run_.pieces(), 1);
     wake();
     return;
   }
