@@ -1,4 +1,5 @@
-// Attention data parallelism in a scenario: where ranks stand, what they hold, what is refused and in which words.
+// Attention data parallelism in a scenario: where ranks stand, what they hold, what is refused and in which
+// words.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -44,7 +45,8 @@ Json with(Json scenario, const char* key, const Json& value) {
 }  // namespace
 
 TEST_CASE("attention data: tensor groups stay in a node, and the ranks of a stage span both") {
-  const Plan plan = read_plan(sharing_experts({{"tensor", 4}, {"attention_data", 2}, {"expert", 8}}), "test.json");
+  const Plan plan =
+      read_plan(sharing_experts({{"tensor", 4}, {"attention_data", 2}, {"expert", 8}}), "test.json");
   const Rank& rank = plan.replicas[0].rank;
   CHECK_FALSE(rank.levels);
   REQUIRE(rank.stage.levels);
@@ -76,18 +78,24 @@ TEST_CASE("attention data: redundant experts take the memory of as many") {
 
 TEST_CASE("attention data: what cannot be beside it is refused where it stands") {
   const Json valid = sharing_experts(eight_ranks);
-  check_beside_refused(sharing_experts({{"attention_data", 8}, {"expert", 3}}), "/parallelism", "does not divide the 8 ranks");
-  check_beside_refused(sharing_experts({{"attention_data", 256}, {"expert", 256}}), "/parallelism", "cannot be divided evenly");
+  check_beside_refused(sharing_experts({{"attention_data", 8}, {"expert", 3}}), "/parallelism",
+                       "does not divide the 8 ranks");
+  check_beside_refused(sharing_experts({{"attention_data", 256}, {"expert", 256}}), "/parallelism",
+                       "cannot be divided evenly");
   check_beside_refused(sharing_experts({{"attention_data", 16}, {"expert", 16}}), "", "attention_data 16");
   check_beside_refused(with(valid, "experts", {{"redundant", 3}}), "/parallelism", "redundant copies (131)");
-  check_beside_refused(with(valid, "batching", {{"kind", "sub_batch_interleaving"}}), "/batching", "cannot split batches");
-  check_beside_refused(with(valid, "speculative", {{"kind", "ngram"}, {"tokens", 2}, {"acceptance_length", 2}}),
-                "/speculative", "cannot draft");
-  check_beside_refused(with(valid, "communication", "nvlink_all_to_all"), "/communication", "one NVLink domain");
-  check_beside_refused(with(sharing_experts({{"tensor", 8}, {"expert", 8}}), "communication", "deepep"), "/parallelism",
-                "attention_data is above 1");
-  check_beside_refused(with(sharing_experts({{"attention_data", 8}, {"expert", 4}}), "communication", "deepep"),
-                "/parallelism", "whole experts");
+  check_beside_refused(with(valid, "batching", {{"kind", "sub_batch_interleaving"}}), "/batching",
+                       "cannot split batches");
+  check_beside_refused(
+      with(valid, "speculative", {{"kind", "ngram"}, {"tokens", 2}, {"acceptance_length", 2}}),
+      "/speculative", "cannot draft");
+  check_beside_refused(with(valid, "communication", "nvlink_all_to_all"), "/communication",
+                       "one NVLink domain");
+  check_beside_refused(with(sharing_experts({{"tensor", 8}, {"expert", 8}}), "communication", "deepep"),
+                       "/parallelism", "attention_data is above 1");
+  check_beside_refused(
+      with(sharing_experts({{"attention_data", 8}, {"expert", 4}}), "communication", "deepep"),
+      "/parallelism", "whole experts");
   Json flows = with(valid, "communication", "deepep");
   flows["collectives"] = "flows";
   check_beside_refused(flows, "/collectives", "sent to experts");
@@ -97,6 +105,7 @@ TEST_CASE("attention data: what cannot be beside it is refused where it stands")
 }
 
 TEST_CASE("attention data: DeepEP over nodes with unlike numbers of devices is refused") {
-  Json scenario = with(sharing_experts({{"attention_data", 4}, {"expert", 4}}, 2, 3), "communication", "deepep");
+  Json scenario =
+      with(sharing_experts({{"attention_data", 4}, {"expert", 4}}, 2, 3), "communication", "deepep");
   check_beside_refused(scenario, "/communication", "unlike numbers");
 }

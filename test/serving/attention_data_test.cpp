@@ -80,7 +80,8 @@ TEST_CASE(
   CHECK(eight > four);
 }
 
-TEST_CASE("attention data: in a pipeline, whoever comes as another request ends finds its rank as it was", "[engine]") {
+TEST_CASE("attention data: in a pipeline, whoever comes as another request ends finds its rank as it was",
+          "[engine]") {
   Json scenario = alike_requests(2, 64);
   scenario["serving"]["replicas"][0]["parallelism"] = {{"pipeline", 2}, {"attention_data", 2}, {"expert", 2}};
   scenario["workload"]["arrivals"] = {{"kind", "closed_loop"}, {"concurrency", 16}};
