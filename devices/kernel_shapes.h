@@ -14,7 +14,7 @@ namespace weir {
 GemmShape gemm_shape(const Gemm& gemm, double rows);
 AttentionShape attention_shape(const Attention& attention);
 ExpertShape expert_shape(const GroupedGemm& experts);
-// Of the fullest rank, with so many tokens of all ranks.
+// The load of the fullest rank, with so many tokens of all ranks.
 RankLoad rank_load(const GroupedGemm& experts, double tokens);
 // The matrices before the active neurons of a unit of one member, and the one behind: gathered, they are as
 // wide as these are many.
@@ -28,7 +28,7 @@ double asked_for(const KernelWork& work);
 // written to memory, and what goes out is read from it. Throws std::bad_variant_access for other kernels.
 KernelCost collective_cost(const KernelWork& work, const CollectiveModel& links, const DeviceSpec& device);
 
-// What a rank sends where tokens, so many of all ranks, go to their experts, or come back
+// A rank sends this where tokens, so many of all ranks, go to their experts, or come back
 // (Communication::experts).
 ExchangeCost exchanged(const Communication& call, double tokens, const ExpertExchange& exchange);
 KernelCost exchange_cost(const KernelWork& work, const ExpertExchange& exchange, const DeviceSpec& device);

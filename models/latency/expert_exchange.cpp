@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// What a rank sends for its tokens, and what its SMs read and write for them.
+// A rank sends this for its tokens, and its SMs read and write that for them.
 struct Sent {
   double inside = 0, between = 0, handled = 0;  // tokens' worth
 };

@@ -23,7 +23,7 @@ struct ExchangeKernels {
   ExchangeKernel dispatch, combine;
 };
 
-// What was measured on one interconnect.
+// The kernels that were measured on one interconnect.
 struct ExchangeLibrary {
   ExchangeKernels low_latency, normal, nvlink_all_to_all;
 };

@@ -12,7 +12,7 @@ struct ExpertShape {
   std::int64_t here = 0, active = 0, total = 0;  // experts on this rank; of a token; in the layer
 };
 
-// What the fullest of the ranks has to do: the others wait for it. Under skew the rank with the most copies
+// The fullest of the ranks has this to do; the others wait for it. Under skew the rank with the most copies
 // need not be the one that reads the most weights; both maxima are here.
 struct RankLoad {
   double copies = 0;     // of tokens, one for each expert that a token goes to

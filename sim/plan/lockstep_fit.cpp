@@ -1,4 +1,4 @@
-// What a replica cannot be told beside attention data parallelism, whose ranks have batches of their own, or
+// A replica cannot be told this beside attention data parallelism, whose ranks have batches of their own, or
 // two batches side by side.
 #include <fmt/format.h>
 

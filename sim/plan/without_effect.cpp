@@ -50,6 +50,11 @@ class Notes {
       note(at + "/placement", fmt::format("{} changes nothing: {} has all KV caches in one place", placement,
                                           replica.rank.kv_memory().name));
     if (spec.parallelism.tensor == 1) of_one_rank(replica, at);
+    const Sharding& cut = spec.parallelism;
+    if (cut.experts.distribution != ExpertDistribution::uniform &&
+        (cut.expert == 1 || s_.model.most_experts() == 0))
+      note(at + "/experts/distribution",
+           "changes nothing: no ranks hold different experts (parallelism.expert)");
     of_kv_cache(spec.kv_cache, at + "/kv_cache");
     if (replica.neurons && !s_.workload.activity)
       note(at + "/partitioning",

@@ -32,7 +32,7 @@ struct Rank {
     std::shared_ptr<const CollectiveModel> collectives;
   };
   Group stage;  // all of its stage's; nobody asks where these are its tensor group
-  // Of the device, what matrices of prompts have beside an exchange that goes on in the other of two batches.
+  // The share of the device that matrices of prompts have beside an exchange in the other of two batches.
   double multiprocessors_left = 1;
   // By method; null: no operator of the rank's sends tokens that way.
   std::array<std::shared_ptr<const ExpertExchange>, exchange_methods> exchanges = {};

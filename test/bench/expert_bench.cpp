@@ -2,20 +2,14 @@
 // `weir_bench_experts`, called by `make bench`. A layer of 256 experts and 32 redundant ones over 72 ranks,
 // power law; a step asks each once a part, so a microsecond is the bound.
 #include <cstdio>
-#include <ctime>
 
 #include "models/latency/expert_exchange.h"
 #include "models/latency/expert_load.h"
+#include "test/bench/cpu_seconds.h"
 
 using namespace weir;
 
 namespace {
-
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 template <class Ask>
 void report(const char* what, const Ask& ask) {

@@ -3,23 +3,17 @@
 // step; after warm-up. Issue: below 50 us; the authors' simulator needs minutes a layer
 // (docs/performance.md).
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <random>
 
 #include "sim/plan/plan.h"
 #include "sim/step/step_model.h"
+#include "test/bench/cpu_seconds.h"
 #include "test/models/llm/decode_shape.h"
 
 using namespace weir;
 
 namespace {
-
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 Plan neupims() {
   return read_plan(Json::parse(R"({

@@ -25,12 +25,7 @@ const Json eight_ranks = {{"attention_data", 8}, {"expert", 8}};
 
 void check_beside_refused(const Json& scenario, const std::string& key, const std::string& words) {
   INFO(scenario["serving"].dump());
-  std::vector<Problem> problems;
-  try {
-    read_plan(scenario, "test.json");
-  } catch (const ConfigError& e) {
-    problems = e.problems();
-  }
+  const std::vector<Problem> problems = test::problems_of(scenario);
   const std::string pointer = (key.starts_with("/collectives") ? "" : "/serving/replicas/0") + key;
   CHECK(std::ranges::any_of(problems, [&](const Problem& problem) {
     return problem.pointer == pointer && problem.what.find(words) != std::string::npos;

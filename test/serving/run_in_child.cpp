@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sim/app/child_process.h"
+#include "sim/core/errors.h"
 
 namespace weir::test {
 namespace {
@@ -82,6 +83,15 @@ Outcome run(const Json& scenario, const std::function<void(Plan&)>& change) {
         return true;
       });
   return o;
+}
+
+std::vector<Problem> problems_of(const Json& scenario) {
+  try {
+    read_plan(scenario, "test.json");
+  } catch (const ConfigError& e) {
+    return e.problems();
+  }
+  return {};
 }
 
 Json small_scenario() {

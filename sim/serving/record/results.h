@@ -96,11 +96,12 @@ struct PredictionCounts {
   }
 };
 
-// Drafts that decodes verified, of the requests that are measured.
+// Tokens of the fullest rank that holds experts over the ranks' mean, summed over so many steps.
 struct ExpertCounts {
-  double imbalance = 0, steps = 0;  // of the fullest rank over the mean, summed over so many steps
+  double imbalance = 0, steps = 0;
 };
 
+// Drafts that decodes verified, of the requests that are measured.
 struct DraftCounts {
   std::int64_t decodes = 0, drafted = 0, accepted = 0;
   void add(std::int64_t more, std::int64_t drafts, std::int64_t good) {

@@ -58,8 +58,8 @@ struct Iteration {
   // the steps after it, and the tokens that all have by the end of each.
   std::vector<DecodeContexts> later;
   std::vector<std::int64_t> given;
-  // Of the replica's attention-data ranks, where there are several: members and moves are those of all, and
-  // the shape is what they run in lockstep (AttentionRanks).
+  // Iterations of the replica's attention-data ranks, where there are several: members and moves are those of
+  // all, and the shape is what they run in lockstep (AttentionRanks).
   std::vector<Iteration> ranks;
   std::vector<BatchShape> rank_shapes;  // to which the shape points
   TwoBatches halves;                    // to which sub-batches do, where engines cut every batch

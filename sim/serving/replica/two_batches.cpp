@@ -9,7 +9,7 @@ std::size_t chunks_of(const BatchShape& whole) {
   return chunks;
 }
 
-// Of the longest and the shortest each half has as many: their sum parts as they do.
+// Long and short decodes are in both halves alike: the sum of contexts parts as they do.
 void cut_decodes(const BatchShape& whole, std::array<BatchShape, 2>& halves) {
   for (BatchShape& half : halves) {
     const bool second = &half == &halves[1];

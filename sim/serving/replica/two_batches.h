@@ -11,8 +11,8 @@ namespace weir {
 
 class TwoBatches {
  public:
-  // Of one that lies in one channel, or of several in lockstep. None where it has one row alone; otherwise
-  // two, valid until the next call.
+  // Halves of one that lies in one channel, or of several in lockstep. None where it has one row alone;
+  // otherwise two, valid until the next call.
   std::span<const BatchShape> cut(const BatchShape& whole);
 
  private:

@@ -33,7 +33,7 @@ inline const Operator& find(const OperatorGraph& graph, const std::string& name)
   throw std::runtime_error("no operator " + name);
 }
 
-// Of a GEMM, or of each expert; null of others.
+// The matrix of a GEMM or of each expert; null of others.
 inline const Gemm* matrix_of(const Operator& op) {
   const auto* experts = op.as<GroupedGemm>();
   return experts ? &experts->each : op.as<Gemm>();
