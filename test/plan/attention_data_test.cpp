@@ -25,7 +25,7 @@ const Json eight_ranks = {{"attention_data", 8}, {"expert", 8}};
 
 void check_beside_refused(const Json& scenario, const std::string& key, const std::string& words) {
   INFO(scenario["serving"].dump());
-  const std::vector<Problem> problems = test::problems_of(scenario);
+  const std::vector<Problem> problems = test::problems_of_scenario(scenario);
   const std::string pointer = (key.starts_with("/collectives") ? "" : "/serving/replicas/0") + key;
   CHECK(std::ranges::any_of(problems, [&](const Problem& problem) {
     return problem.pointer == pointer && problem.what.find(words) != std::string::npos;

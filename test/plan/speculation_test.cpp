@@ -21,7 +21,7 @@ Json drafting_scenario(const Json& speculative) {
 
 void check_refused(const Json& scenario, const std::string& pointer, const std::string& words) {
   INFO(scenario["serving"].dump());
-  const std::vector<Problem> problems = test::problems_of(scenario);
+  const std::vector<Problem> problems = test::problems_of_scenario(scenario);
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].pointer == pointer);
   CHECK_THAT(problems[0].what, Catch::Contains(words));

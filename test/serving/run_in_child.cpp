@@ -85,7 +85,7 @@ Outcome run(const Json& scenario, const std::function<void(Plan&)>& change) {
   return o;
 }
 
-std::vector<Problem> problems_of(const Json& scenario) {
+std::vector<Problem> problems_of_scenario(const Json& scenario) {
   try {
     read_plan(scenario, "test.json");
   } catch (const ConfigError& e) {

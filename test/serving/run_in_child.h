@@ -26,7 +26,7 @@ Outcome run(
     const Json& scenario, const std::function<void(Plan&)>& change = [](Plan&) {});
 
 // The reasons for which it is refused; none if it is not.
-std::vector<Problem> problems_of(const Json& scenario);
+std::vector<Problem> problems_of_scenario(const Json& scenario);
 
 // A small valid scenario to change: llama3.1-8b on one H100, lognormal lengths, Poisson arrivals.
 Json small_scenario();
