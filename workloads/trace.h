@@ -11,6 +11,7 @@
 
 #include "sim/core/errors.h"
 #include "sim/core/request.h"
+#include "workloads/contents.h"
 
 namespace weir {
 
@@ -20,6 +21,7 @@ inline constexpr double max_arrival_s = 1e12;
 
 struct Trace {
   std::vector<Request> requests;  // by arrival if each has one, otherwise in the file's order
+  std::vector<Origin> origins;    // one a request, by their order here; empty: no prompt begins as another
   std::string missing_arrivals;   // why not every request has an arrival; "" if each has
   std::vector<std::string> notes;
 };

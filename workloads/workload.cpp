@@ -47,6 +47,7 @@ Workload read_workload(Params params, std::uint64_t seed) {
   if (!trace || !process) return workload;
   workload.requests = std::move(trace->requests);
   workload.notes = std::move(trace->notes);
+  if (!trace->origins.empty()) workload.contents = Contents(std::move(trace->origins), workload.requests);
   workload.warmup_requests = process->warmup_requests();
   if (process->needs_a_trace() && !trace->missing_arrivals.empty())
     arrivals.fail(

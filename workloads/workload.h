@@ -9,6 +9,7 @@
 
 #include "sim/core/params.h"
 #include "sim/core/request.h"
+#include "workloads/contents.h"
 
 namespace weir {
 
@@ -29,6 +30,7 @@ struct Traffic {
 struct Workload {
   std::vector<Request> requests;  // sorted by arrival; under closed_loop in the order they are sent
   std::optional<ClosedLoop> closed_loop;
+  Contents contents;  // which prompts begin alike
   Traffic traffic;
   bool in_generation = false;        // the KV of every input is in place on arrival, its first token is out
   std::int64_t warmup_requests = 0;  // the first so many by arrival are left out of every metric
