@@ -35,4 +35,9 @@ class Contents {
   std::vector<std::int64_t> reused_;
 };
 
+inline const Contents& nothing_shared() {
+  static const Contents contents;
+  return contents;
+}
+
 }  // namespace weir

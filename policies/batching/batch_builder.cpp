@@ -150,8 +150,12 @@ bool BatchBuilder::make_room(std::int32_t index, ByChannel<std::int32_t>& end) {
 // Whoever is preempted waits in the order in which he came, whatever his channel.
 void BatchBuilder::give_up(std::int32_t index) {
   const std::size_t channel = at(running(index));
-  free_blocks_[channel] += running(index).blocks;
-  if (!unreserved_.empty()) unreserved_[channel] += blocks_of(running(index));
+  const std::int64_t freed = view_.prefixes ? view_.prefixes->give_up(running(index)) : running(index).blocks;
+  free_blocks_[channel] += freed;
+  given_up_.resize(free_blocks_.size());
+  given_up_[channel] += freed;
+  ++changes_;
+  if (!unreserved_.empty()) unreserved_[channel] += blocks_of(running(index)) - running(index).blocks + freed;
   ++seats_;
   const auto place = std::ranges::lower_bound(preempted_, index, std::greater<>()) - preempted_.begin();
   preempted_.insert(preempted_.begin() + place, index);
@@ -168,15 +172,31 @@ bool BatchBuilder::take(const SequenceView& sequence, std::int64_t tokens) {
     return false;
   }
   free_blocks -= wanted;
+  ++changes_;
   tokens_left_ -= positions(sequence, tokens);
   --sequences_left_;
   batch_.slices.push_back({sequence.request, tokens});
   return true;
 }
 
-const SequenceView* BatchBuilder::head() const {
+const SequenceView* BatchBuilder::head() {
   const std::size_t next = batch_.admitted.size();
-  return open() && next < view_.waiting.size() ? &view_.waiting[next] : nullptr;
+  return open() && next < view_.waiting.size() ? &look_up(view_.waiting[next]) : nullptr;
+}
+
+const SequenceView& BatchBuilder::look_up(const SequenceView& waiting) {
+  if (!view_.prefixes || waiting.elsewhere) return waiting;
+  if (found_at_ == changes_ && found_.request == waiting.request) return found_;
+  if (waiting.computed_tokens > 0) return waiting;
+  const std::size_t pool = at(waiting);
+  const std::int64_t given_up = given_up_.empty() ? 0 : given_up_[pool];
+  const Prefixes::Found found =
+      view_.prefixes->find(waiting, view_.free_blocks[pool] + given_up - free_blocks_[pool]);
+  found_ = waiting;
+  found_.computed_tokens = found.tokens;
+  found_.blocks = found.held;
+  found_at_ = changes_;
+  return found_;
 }
 
 std::int64_t BatchBuilder::claim(const SequenceView& sequence, std::int64_t tokens) const {
@@ -221,10 +241,15 @@ std::int64_t BatchBuilder::blocks_of(const SequenceView& sequence) const {
 }
 
 std::int64_t BatchBuilder::lacks(const SequenceView& waiting, std::int64_t tokens) {
-  return claim(waiting, tokens) - waiting.blocks - unclaimed_blocks(at(waiting));
+  const SequenceView& found = look_up(waiting);
+  return claim(found, tokens) - found.blocks - unclaimed_blocks(at(found));
 }
 
 bool BatchBuilder::admit(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare) {
+  return admit_found(look_up(waiting), tokens, spare);
+}
+
+bool BatchBuilder::admit_found(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare) {
   if (lacks(waiting, tokens) + spare > 0) {
     batch_.valid.wakes_on.free_blocks = true;
     std::int32_t& first = batch_.valid.wakes_on.lacks_blocks;
@@ -235,11 +260,14 @@ bool BatchBuilder::admit(const SequenceView& waiting, std::int64_t tokens, std::
   --seats_;
   batch_.admitted.push_back(waiting.request);
   batch_.valid.steps = 1;
+  admitted_.push_back(waiting);
+  if (view_.prefixes && !waiting.elsewhere) view_.prefixes->admit(waiting);
   return true;
 }
 
 bool BatchBuilder::add(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare) {
-  return positions(waiting, tokens) <= tokens_left_ && admit(waiting, tokens, spare) && take(waiting, tokens);
+  const SequenceView& found = look_up(waiting);
+  return positions(found, tokens) <= tokens_left_ && admit_found(found, tokens, spare) && take(found, tokens);
 }
 
 std::int64_t BatchBuilder::unclaimed_blocks(std::size_t channel) {

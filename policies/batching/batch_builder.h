@@ -56,9 +56,14 @@ class BatchBuilder {
   // This step can take another one, whatever its size.
   bool open() const { return !starved_ && has_seat() && !full(); }
   bool has_seat() const { return seats_ > 0; }
-  // The next waiting sequence in order of arrival, or null if the step is not open.
-  const SequenceView* head() const;
-  // KV blocks that are missing for its admission, or fewer than none.
+  // The next waiting sequence in order of arrival, as look_up() has it, or null if the step is not open.
+  const SequenceView* head();
+  // A waiting one with what it finds in the KV cache now: tokens that it need not compute, and blocks that
+  // cost no free one. Until the next is looked up.
+  const SequenceView& look_up(const SequenceView& waiting);
+  // The same of the i-th that was admitted, as it was then.
+  const SequenceView& admitted(std::size_t i) const { return admitted_[i]; }
+  // KV blocks that are missing for its admission, or fewer than none. Waiting ones need not be looked up.
   std::int64_t lacks(const SequenceView& waiting, std::int64_t tokens);
   // Admits one that waits if its KV blocks may be had (so that `spare` stay free); without a slice.
   bool admit(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare = 0);
@@ -92,6 +97,7 @@ class BatchBuilder {
   std::int32_t run_ready_decodes();
   bool make_room(std::int32_t index, ByChannel<std::int32_t>& end);
   void give_up(std::int32_t index);
+  bool admit_found(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare);
   std::int64_t unclaimed_blocks(std::size_t channel);
   std::size_t spare_pool() const { return pool_of(view_, view_.spare_channel); }
   std::size_t at(const SequenceView& sequence) const { return pool_of(view_, sequence); }
@@ -111,7 +117,11 @@ class BatchBuilder {
   ByChannel<std::int64_t> unreserved_;  // blocks, under sequence admission; counted when first asked
   boost::container::small_vector<std::int32_t, 8> preempted_;  // indices into running, the last one first
   std::int32_t unfinished_prompt_ = std::numeric_limits<std::int32_t>::max();
-  bool starved_ = false;  // someone found no block: nobody is admitted
+  bool starved_ = false;                      // someone found no block: nobody is admitted
+  ByChannel<std::int64_t> given_up_;          // blocks of preempted ones, where prefixes are found
+  SequenceView found_;                        // who was looked up last
+  std::int64_t found_at_ = -1, changes_ = 0;  // slices, admissions and preemptions before
+  boost::container::small_vector<SequenceView, 4> admitted_;
 };
 
 // All policies share these two limits.

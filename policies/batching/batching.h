@@ -14,6 +14,7 @@
 
 #include "policies/batching/batch.h"
 #include "policies/batching/predict/step_times.h"
+#include "policies/batching/prefixes.h"
 #include "sim/core/catalog.h"
 #include "sim/core/request.h"
 
@@ -69,6 +70,7 @@ struct ServingView {
   // Behind the token of each decode so many guessed ones are verified in the same step: its slice of one
   // token takes as many more of the token budget, and KV room for them.
   std::int64_t drafts = 0;
+  Prefixes* prefixes = nullptr;  // null: nothing is found
 };
 
 // Index into free_blocks.

@@ -72,7 +72,7 @@ class PriorityBatch {
   bool join() {
     const SequenceView& first = *waiting_.front();
     if (builder_.full() || first.priority >= closed_class_) return false;
-    const std::int64_t tokens = std::min(first.pending(), builder_.tokens_left());
+    const std::int64_t tokens = std::min(builder_.look_up(first).pending(), builder_.tokens_left());
     make_room(first, tokens);
     if (!builder_.has_seat() || !builder_.add(first, tokens)) return false;
     std::ranges::pop_heap(waiting_, after);

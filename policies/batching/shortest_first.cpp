@@ -33,7 +33,8 @@ class ShortestFirst final : public LimitedBatching {
     std::ranges::make_heap(queue, std::greater<>());
     while (builder.open() && !queue.empty()) {
       const SequenceView& shortest = *queue.front().sequence;
-      if (!builder.add(shortest, std::min(shortest.pending(), builder.tokens_left()))) {
+      const std::int64_t pending = builder.look_up(shortest).pending();
+      if (!builder.add(shortest, std::min(pending, builder.tokens_left()))) {
         batch.valid.wakes_on.any_arrival = true;  // a shorter one may find its blocks
         return;
       }

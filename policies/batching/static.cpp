@@ -28,7 +28,7 @@ class StaticBatching final : public WholePromptBatching {
     bool any = false;
     for (std::size_t i = 0; i < view.running.size() + admitted && !builder.full(); ++i) {
       const bool joins = i >= view.running.size();
-      const SequenceView& member = joins ? view.waiting[i - view.running.size()] : view.running[i];
+      const SequenceView& member = joins ? builder.admitted(i - view.running.size()) : view.running[i];
       if (!joins && !member.prefilling()) continue;
       any = true;
       if (builder.positions(member, member.pending()) > builder.tokens_left() ||

@@ -58,6 +58,10 @@ enum class Preemption { recompute, swap };
 // How a prefill replica sends a prompt's KV cache: when all of it is there, or each layer as it is computed.
 enum class Handover { whole, layerwise };
 
+// Whose blocks a request finds that were computed before: nobody's, only its own when it was preempted, or
+// all that begin as it does.
+enum class PrefixCaching { none, own, shared };
+
 struct KvCacheSpec {
   std::int64_t block_tokens = 16;
   double memory_fraction = 0.9;                // of device memory, weights and reserve included
@@ -66,7 +70,7 @@ struct KvCacheSpec {
   Admission admission = Admission::chunk;
   Preemption preemption = Preemption::recompute;
   Bytes swap_space{4. * (1 << 30)};  // of the host's memory, a device
-  bool prefix_caching = true;        // of a preempted request's own blocks
+  PrefixCaching prefix_caching = PrefixCaching::shared;
   Handover handover = Handover::whole;
 };
 

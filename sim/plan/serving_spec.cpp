@@ -33,6 +33,22 @@ Sharding read_parallelism(Params params) {
   return sharding;
 }
 
+PrefixCaching read_prefix_caching(Params& params) {
+  static const std::vector<std::pair<Json, PrefixCaching>> meanings = {
+      {true, PrefixCaching::shared}, {"own", PrefixCaching::own}, {false, PrefixCaching::none}};
+  const Json* given = params.value(
+      {"prefix_caching",
+       "What was computed is found again in the blocks that nobody took meanwhile, block by block as in vLLM "
+       "v1: true, by every request that begins alike; \"own\", by a preempted request alone; false, by "
+       "none."},
+      {{"enum", {true, "own", false}}}, Json(true));
+  if (!given) return PrefixCaching::shared;
+  for (const auto& [value, meaning] : meanings)
+    if (*given == value) return meaning;
+  params.fail("prefix_caching", fmt::format("expected true, \"own\" or false, got {}", given->dump()));
+  return PrefixCaching::shared;
+}
+
 KvCacheSpec read_kv_cache(Params params) {
   KvCacheSpec cache;
   cache.block_tokens = params.integer({"block_tokens", "Tokens a block; vLLM's block_size."}, {1, 4096}, 16);
@@ -60,11 +76,7 @@ KvCacheSpec read_kv_cache(Params params) {
                                              "v0's --swap-space; a request that finds none "
                                              "free is computed again."},
                                             not_negative, 4);
-  cache.prefix_caching = params.flag({"prefix_caching",
-                                      "What a preempted request computed is found again in the blocks that "
-                                      "nobody took meanwhile, as vLLM v1 "
-                                      "does by default. Prefixes that requests share are not modelled."},
-                                     true);
+  cache.prefix_caching = read_prefix_caching(params);
   cache.handover =
       params.choice<Handover>({"handover",
                                "How a prefill replica sends KV caches on: each whole, once its prompt is "

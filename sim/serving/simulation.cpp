@@ -41,7 +41,8 @@ std::unique_ptr<Replica> Simulation::build_rank(const ReplicaPlan& plan, int num
           .hand_over = [this, number](std::int32_t request) { handovers_.prompt_ends(request, number); },
           .prompt_begins = [this,
                             number](std::int32_t request) { handovers_.prompt_begins(request, number); },
-          .prompt_lost = [this](std::int32_t request) { handovers_.prompt_lost(request); }});
+          .prompt_lost = [this](std::int32_t request) { handovers_.prompt_lost(request); }},
+      scenario_.workload.contents);
   replica->expect(predictors_.times_for(plan));
   if (plan.neurons) replica->follow(neuron_starts_.tables_for(plan, recorder_.result()));
   return replica;

@@ -82,7 +82,7 @@ class Station {
     plan.kv_pools = test::pools(dice(longest, longest * 3) / block_tokens, plan.rank.placed_channels(),
                                 placement_->spreads_layers());
     spec.kv_cache.block_tokens = block_tokens;
-    spec.kv_cache.prefix_caching = false;
+    spec.kv_cache.prefix_caching = PrefixCaching::none;
     // What is swapped out in the middle of a prompt comes back with a chunk that the ledger does not know.
     spec.kv_cache.preemption = role == Role::decode && dice(0, 1) ? Preemption::swap : Preemption::recompute;
     spec.kv_cache.admission = static_cast<Admission>(dice(0, 2));

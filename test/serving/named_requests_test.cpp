@@ -49,7 +49,7 @@ class Served {
 
   void swap(std::int64_t blocks) {
     plan_.spec.kv_cache.preemption = Preemption::swap;
-    plan_.spec.kv_cache.prefix_caching = false;
+    plan_.spec.kv_cache.prefix_caching = PrefixCaching::none;
     plan_.swap_blocks = blocks;
   }
   void step() {

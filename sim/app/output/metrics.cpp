@@ -137,6 +137,7 @@ Metrics measure(const RunResult& result, const Slo& slo) {
     ++m.completed;
     m.input_tokens += record.request.input_tokens;
     m.output_tokens += record.request.output_tokens;
+    m.found_tokens += record.found_tokens;
     good += meets(record, slo);
   }
   m.duration = result.end - result.start;

@@ -138,6 +138,13 @@ Json neurons_json(const NeuronTotals& totals) {
           {"remapped_gb", totals.remapped.value() / 1e9}, {"placement_gap", totals.gap}};
 }
 
+// Where the prompts' tokens came from: every one is counted once.
+Json prefix_cache_json(const Metrics& m) {
+  return {{"prompt_tokens", m.input_tokens},
+          {"computed_tokens", m.input_tokens - m.found_tokens},
+          {"local_hit_tokens", m.found_tokens}};
+}
+
 Json speculative_json(const DraftCounts& drafts) {
   const std::optional<double> length = drafts.length();
   return {{"acceptance_length", length ? Json(*length) : Json(nullptr)},
@@ -205,6 +212,7 @@ Json summary_json(const FinishedRun& run) {
   s["output_tokens_per_joule"] = share(static_cast<double>(m.output_tokens), m.energy.value());
   s["cost"] = cost_json(m);
   s["kv_cache"] = kv_cache_json(run);
+  if (run.plan.scenario.workload.contents.shared()) s["prefix_cache"] = prefix_cache_json(m);
   if (!run.result.predictions.empty())
     s["prediction_error_percent"] = {
         {"prefill_attention", prediction_error(run.result, &PredictionErrors::prefill_attention)},

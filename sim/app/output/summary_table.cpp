@@ -166,6 +166,14 @@ void drafts(Table& table, const RunResult& result) {
                                   grouped(result.drafts.drafted), shown(*length)));
 }
 
+void prefixes(Table& table, const FinishedRun& run) {
+  const Metrics& m = run.metrics;
+  if (!run.plan.scenario.workload.contents.shared() || m.input_tokens == 0) return;
+  const double found = static_cast<double>(m.found_tokens) / static_cast<double>(m.input_tokens);
+  table.row("Prompts", fmt::format("{} of their tokens found in the KV cache, {} tokens computed",
+                                   percent(found), grouped(m.input_tokens - m.found_tokens)));
+}
+
 void totals(Table& table, const FinishedRun& run) {
   const Metrics& m = run.metrics;
   const RunResult& r = run.result;
@@ -209,6 +217,7 @@ std::string summary_table(const FinishedRun& run, bool styled, std::size_t width
   prefetches(table, run.result);
   neurons(table, run.result);
   drafts(table, run.result);
+  prefixes(table, run);
   totals(table, run);
   const Bottleneck bottleneck = find_bottleneck(run.plan.scenario, run.result, run.metrics);
   table.row("Bound by", fmt::format("{}: {}", table.bold(bottleneck.by), bottleneck.reason));

@@ -22,6 +22,7 @@ struct RequestRecord {
   Seconds scheduled{-1}, first_token{-1}, finished{-1};  // < 0: never
   std::int32_t replica = -1;
   std::int32_t preemptions = 0;
+  std::int64_t found_tokens = 0;  // of its prompt, in the KV cache when it was first scheduled
   RequestStatus status = RequestStatus::unfinished;
 };
 

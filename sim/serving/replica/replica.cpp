@@ -5,13 +5,31 @@
 #include "sim/plan/servable.h"
 
 namespace weir {
+namespace {
+
+// Others find a request's text on replicas that compute prompts, where it stays in one memory.
+const Contents& found_by_others(const ReplicaSpec& spec, const Contents& contents) {
+  const bool found = spec.kv_cache.prefix_caching == PrefixCaching::shared && spec.role != Role::decode &&
+                     !spec.batching->moves_kv_caches();
+  return found ? contents : nothing_shared();
+}
+
+// A drafting layer needs the hidden states of the last full block that is found: it is computed again
+// (vllm/v1/core/single_type_kv_cache_manager.py, use_eagle, which MTP sets too).
+std::int64_t recomputed_blocks(const ReplicaSpec& spec) {
+  return spec.drafts() > 0 && spec.speculative->drafting.by == Drafting::By::layer ? 1 : 0;
+}
+
+}  // namespace
 
 Replica::Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& positions, Recorder& recorder,
-                 Events events)
+                 Events events, const Contents& contents)
     : index_(index),
       plan_(&plan),
       spec_(&plan.spec),
       cache_(plan.kv_pools.blocks, plan.spec.kv_cache.block_tokens),
+      prefixes_(cache_, found_by_others(plan.spec, contents), plan.kv_pools.of_channel,
+                recomputed_blocks(plan.spec), [this](std::int32_t text) { write_up(text); }),
       front_end_(plan.spec.front_end, recorder.reply()),
       positions_(positions),
       recorder_(recorder),
@@ -77,7 +95,7 @@ void Replica::catch_up(bool with_all) {
   for (; !overlooked_.empty() && due(overlooked_.front().until); overlooked_.pop_front())
     waiting_.push_back(overlooked_.front().view, overlooked_.front().live);
   for (; !leaving_.empty() && due(leaving_.front().until); leaving_.pop_front())
-    cache_.give(leaving_.front().blocks, leaving_.front().pool);
+    cache_.give(leaving_.front().request, leaving_.front().blocks, leaving_.front().pool);
 }
 
 void Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now, std::int64_t steps_over) {
@@ -120,13 +138,32 @@ void Replica::account(Seconds now) {
   blocks_then_ = blocks;
 }
 
-// Preempted ones stand in front of those that never ran.
-void Replica::find_left_blocks() {
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    SequenceView& view = waiting_.view(i);
-    if (!waiting_.live(i).preempted) break;
-    if (waiting_.live(i).resident == 0) view.computed_tokens = cache_.found(view.request, pool(view));
-  }
+// Full blocks that others will ask for are found from now on.
+void Replica::publish(const SequenceView& view) {
+  const std::int64_t blocks =
+      std::min(view.computed_tokens / cache_.block_tokens(), prefixes_.path().asked(view.request));
+  if (blocks > cache_.published(view.request))
+    cache_.publish(view.request, prefixes_.path()(view.request, blocks), pool(view));
+}
+
+// A prompt's are published chunk by chunk; what decodes write, when somebody asks, or writes a copy.
+void Replica::publish_prompt(const SequenceView& view) {
+  prefixes_.write_up_before(view.request);
+  publish(view);
+}
+
+void Replica::write_up(std::int32_t text) {
+  if (recorder_.record(text).finished >= Seconds(0)) return;
+  if (const std::size_t at = position(text); at < running_.size() && running_[at].request == text)
+    publish(running_[at]);
+}
+
+// Whether a text is written here that others begin with, and which is not there yet.
+bool Replica::writes(Origin origin) {
+  if (recorder_.record(origin.request).finished >= Seconds(0)) return false;
+  const std::size_t at = position(origin.request);
+  return at < running_.size() && running_[at].request == origin.request &&
+         running_[at].computed_tokens < origin.tokens;
 }
 
 bool Replica::schedule(Seconds now, Iteration& iteration) {
@@ -144,8 +181,9 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
   kv_limited_ = false;
   if (empty()) return false;
   if (plan_->kv_pools.several_channels()) place_waiting();
-  find_left_blocks();
   batch_.clear();
+  prefixes_.begin();
+  const bool caches = spec_->kv_cache.prefix_caching != PrefixCaching::none;
   spec_->batching->next({.running = running_,
                          .waiting = waiting_.views(),
                          .free_blocks = cache_.free_by_channel(),
@@ -157,14 +195,15 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
                          .pools = plan_->kv_pools.of_channel,
                          .spare_channel = spare_channel(),
                          .leaving = std::ssize(leaving_),
-                         .drafts = drafts()},
+                         .drafts = drafts(),
+                         .prefixes = caches ? &prefixes_ : nullptr},
                         batch_);
-  const std::int64_t overwritten = cache_.overwritten();
   carry_out(now, iteration);
-  // A preempted request may need fewer blocks once some that it would find again are gone, as a chunk of its
-  // prompt begins sooner. So a run ends with the step that takes some, and before the next that would
-  // (longest_run).
-  if (iteration.moves.empty() && cache_.overwritten() == overwritten)
+  // A request that was not admitted may need fewer blocks once some that it would find are gone, as a chunk
+  // of its prompt begins sooner, or once there are more. So a run ends with the step that changes what it
+  // finds, and before the next that would (longest_run).
+  if (iteration.moves.empty() && prefixes_.unchanged() &&
+      !prefixes_.finds_more([this](Origin origin) { return writes(origin); }))
     iteration.steps = std::min(batch_.valid.steps, placement_.steps);
   decisions_ += !iteration.members.empty();
   if (iteration.shape.prefill_tokens > 0) received_ = decisions_ + 1;

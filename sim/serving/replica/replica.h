@@ -11,6 +11,7 @@
 #include "sim/plan/plan.h"
 #include "sim/serving/neurons/neuron_tables.h"
 #include "sim/serving/record/recorder.h"
+#include "sim/serving/replica/batch_prefixes.h"
 #include "sim/serving/replica/draft_draws.h"
 #include "sim/serving/replica/front_end.h"
 #include "sim/serving/replica/kv_cache.h"
@@ -82,8 +83,9 @@ class Replica {
     std::function<void(std::int32_t request)> prompt_lost = [](std::int32_t) {};
   };
 
+  // `contents`: which of the run's requests begin alike.
   Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& positions, Recorder& recorder,
-          Events events);
+          Events events, const Contents& contents = nothing_shared());
 
   // False: it can never fit, and was recorded as rejected. Otherwise it is outstanding, in the front end.
   bool accept(std::int32_t request, Seconds now);
@@ -158,6 +160,7 @@ class Replica {
     std::int64_t until;
   };
   struct Leaving {  // these blocks and a seat, in the decisions before that one
+    std::int32_t request;
     std::int64_t blocks;
     int pool;
     std::int64_t until;
@@ -199,7 +202,10 @@ class Replica {
   bool swaps_out(const SequenceView& view) const;
   KvMove::Place here(bool in_host) const { return {index_, in_host}; }
   std::size_t running_at(std::int32_t request, const char* what_for);
-  void find_left_blocks();
+  void publish(const SequenceView& view);
+  void publish_prompt(const SequenceView& view);
+  void write_up(std::int32_t text);
+  bool writes(Origin origin);
   void remove_marked();
   // No division where its blocks hold them already.
   void take_blocks_for(SequenceView& view, std::int64_t tokens) {
@@ -241,6 +247,7 @@ class Replica {
   const ReplicaPlan* plan_;
   const ReplicaSpec* spec_;  // the plan's
   KvCache cache_;
+  BatchPrefixes prefixes_;
   FrontEnd front_end_;
   // Where each request of the run is in its replica's running_. Written only where somebody asks out of
   // order, since these lie far from each other.

@@ -66,12 +66,13 @@ void Replica::admit(std::int32_t request, Seconds now) {
   RequestRecord& record = recorder_.record(request);
   const bool begins = record.scheduled < Seconds(0);
   if (begins) record.scheduled = now;
+  if (const std::int64_t found = prefixes_.hold(view); found > 0) {
+    view.computed_tokens = found * cache_.block_tokens();
+    view.blocks = found;
+    if (begins) record.found_tokens = view.computed_tokens;
+  }
   view.prefill_target = std::max(view.prefill_target, view.computed_tokens);
   show(request, now, live.resident > 0 ? "KV transfer" : doing(view));
-  if (const std::int64_t found = cache_.found(request, pool(view)); found > 0) {
-    cache_.take_found(request, pool(view));
-    view.blocks = cache_.blocks_for(found);
-  }
   running_.push_back(view);
   live_.push_back(live);
   last_tokens_.push_back(live.last_token);
@@ -132,7 +133,8 @@ inline void Replica::compute(std::size_t at, const Slice& slice, bool with_conte
   SequenceView& view = running_[at];
   if (view.in_flight || slice.tokens < 1 || slice.tokens > view.pending())
     refuse("computes", slice.request, "has not so many tokens to compute");
-  const std::int64_t drafts = view.prefilling() ? 0 : this->drafts();
+  const bool prompt = view.prefilling();
+  const std::int64_t drafts = prompt ? 0 : this->drafts();
   take_blocks_for(view, view.computed_tokens + slice.tokens + drafts);
   if (view.elsewhere) {  // room is made; its KV comes first, its tokens in a later iteration
     Live& live = live_[at];
@@ -152,6 +154,7 @@ inline void Replica::compute(std::size_t at, const Slice& slice, bool with_conte
         iteration.sub_batch_parts[half]);
   }
   view.computed_tokens += slice.tokens;
+  if (prompt && prefixes_.path().shared()) publish_prompt(view);
   const bool yields = view.computed_tokens == view.known_tokens;
   view.in_flight = yields || !spec_->engine.pipelined_chunks;
   iteration.members.push_back({view.request, yields});
@@ -167,7 +170,6 @@ void Replica::preempt(std::int32_t request, Seconds now, Iteration& iteration) {
   SequenceView view = running_[at];
   Live live = live_[at];
   live.last_token = last_tokens_[at];
-  live.preempted = true;
   if (view.in_flight) refuse("preempts", request, "is in flight");
   const std::int64_t blocks = std::exchange(view.blocks, 0);
   recorder_.phase(request, now, "preempted");
@@ -179,12 +181,12 @@ void Replica::preempt(std::int32_t request, Seconds now, Iteration& iteration) {
     live.resident = view.computed_tokens;
     live.resident_at = -1;
     view.elsewhere = true;
-    cache_.give(blocks, pool(view));
+    cache_.give(request, blocks, pool(view));
   } else {
-    if (spec_->kv_cache.prefix_caching)
-      cache_.leave(request, blocks, view.computed_tokens, pool(view));
-    else
-      cache_.give(blocks, pool(view));
+    if (spec_->kv_cache.prefix_caching != PrefixCaching::none)
+      cache_.publish(request, prefixes_.path()(request, view.computed_tokens / cache_.block_tokens()),
+                     pool(view));
+    cache_.give(request, blocks, pool(view));
     view.computed_tokens = 0;
     view.prefill_target = view.known_tokens;
     if (hands_over(recorder_.record(request))) events_.prompt_lost(request);
@@ -225,7 +227,7 @@ void Replica::move(const Move& move, Iteration& iteration) {
 
 // Before the step begins, as of one that is preempted.
 void Replica::move_out(SequenceView& view, Iteration& iteration) {
-  cache_.give(view.blocks, pool(view));
+  cache_.give(view.request, view.blocks, pool(view));
   to_place_.assign(1, {view.known_tokens, 0});
   ask_placement();
   view.channel = static_cast<std::int16_t>(to_place_[0].channel);

@@ -42,10 +42,11 @@ std::int64_t Replica::longest_drafted_run(Iteration& iteration) {
       if (tokens == left) steps = step + 1;
     }
   }
+  const std::int64_t free = prefixes_.free_before_found(0);
   std::int64_t run = 1;
   for (std::int64_t blocks = 0; run < steps; ++run) {
     blocks += wanted[static_cast<std::size_t>(run)];
-    if (blocks > cache_.free_before_found()) break;
+    if (blocks > free) break;
   }
   iteration.later.resize(static_cast<std::size_t>(run));
   iteration.later.erase(iteration.later.begin());

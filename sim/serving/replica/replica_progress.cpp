@@ -23,14 +23,15 @@ std::int64_t Replica::longest_run(Iteration& iteration) {
     steps = std::min(steps, view.output_tokens - (view.known_tokens - view.input_tokens));
     ++by_room[static_cast<std::size_t>((pool(view) + view.blocks) * block - view.computed_tokens)];
   }
-  // The run ends before it takes blocks that a preempted request would find (Replica::decide). Extra steps
+  // The run ends before it takes blocks that a waiting request would find (Replica::decide). Extra steps
   // beyond the first: whole blocks' worth first, then the residues one by one.
   auto rooms = by_room.begin();
   for (int channel = 0; channel < cache_.channels(); ++channel, rooms += block) {
     const std::int64_t n = std::accumulate(rooms, rooms + block, std::int64_t{0});
     if (n == 0) continue;
-    std::int64_t extra = cache_.free_before_found(channel) / n * block;
-    std::int64_t left = cache_.free_before_found(channel) % n;
+    const std::int64_t free = prefixes_.free_before_found(channel);
+    std::int64_t extra = free / n * block;
+    std::int64_t left = free % n;
     for (auto room = rooms; room < rooms + block && left >= *room; ++room) {
       left -= *room;
       ++extra;
@@ -99,14 +100,15 @@ void Replica::leave(const SequenceView& view, Seconds seen, Seconds now) {
   const std::int64_t left = record.request.output_tokens - view.output_tokens;
   --outstanding_requests_;
   outstanding_tokens_ -= left;
+  if (prefixes_.path().shared()) publish(view);
   if (left > 0) {
     held_.push_back({view.request, view.blocks, pool(view)});
     return;
   }
   if (spec_->scheduled_ahead == 0)
-    cache_.give(view.blocks, pool(view));
+    cache_.give(view.request, view.blocks, pool(view));
   else
-    leaving_.push_back({view.blocks, pool(view), decisions_ + 1 + spec_->scheduled_ahead});
+    leaving_.push_back({view.request, view.blocks, pool(view), decisions_ + 1 + spec_->scheduled_ahead});
   if (neurons_) neurons_->forget(view.request);
   record.finished = seen;
   recorder_.phase(view.request, now, nullptr);
@@ -237,7 +239,7 @@ void Replica::release_held(std::int32_t request, Seconds now) {
   account(now);
   for (auto& held : held_) {
     if (held.request != request) continue;
-    cache_.give(held.blocks, held.pool);
+    cache_.give(request, held.blocks, held.pool);
     held = held_.back();
     held_.pop_back();
     break;

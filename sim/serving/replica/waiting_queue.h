@@ -14,7 +14,6 @@ struct Live {  // beside each SequenceView, what policies need not see
   Seconds last_token{-1};
   std::int64_t resident = 0;  // tokens whose KV lies elsewhere and must be fetched before it can go on
   int resident_at = -1;       // the replica that holds them; -1: host memory
-  bool preempted = false;     // once or more
 };
 
 class WaitingQueue {

@@ -1,0 +1,84 @@
+#include "sim/serving/replica/batch_prefixes.h"
+
+#include <algorithm>
+
+namespace weir {
+
+void BatchPrefixes::begin() {
+  outside_.clear();
+  promised_.clear();
+  promised_free_.assign(static_cast<std::size_t>(cache_.channels()), 0);
+  for (int pool = 0; pool < cache_.channels(); ++pool) cache_.runs(pool).begin_batch();
+}
+
+void BatchPrefixes::write_up_before(std::int32_t request) {
+  for (Origin at = path_.contents().origin(request); at.request >= 0; at = path_.contents().origin(at.request))
+    write_up_(at.request);
+}
+
+// At most all but the last token: that one is computed, as the first new token comes out of it.
+std::int64_t BatchPrefixes::find(const SequenceView& waiting, std::int64_t most, std::int64_t taken) {
+  pieces_.clear();
+  KvRuns& runs = cache_.runs(pool(waiting));
+  write_up_before(waiting.request);
+  most = std::min(most, (waiting.known_tokens - 1) / cache_.block_tokens());
+  std::int64_t blocks = runs.find(path_(waiting.request, most), taken, pieces_);
+  for (std::int64_t left_out = std::min(left_out_, blocks); left_out > 0;) {
+    KvRuns::Piece& last = pieces_.back();
+    const std::int64_t n = std::min(left_out, last.last - last.first);
+    last.last -= n, left_out -= n, blocks -= n;
+    if (last.first == last.last) pieces_.pop_back();
+  }
+  return blocks;
+}
+
+Prefixes::Found BatchPrefixes::find(const SequenceView& waiting, std::int64_t gone) {
+  const int pool = this->pool(waiting);
+  const std::int64_t blocks =
+      find(waiting, waiting.known_tokens, gone - promised_free_[static_cast<std::size_t>(pool)]);
+  const std::int64_t held = cache_.runs(pool).held(pieces_);
+  std::erase_if(outside_, [&](const Outside& o) { return o.view.request == waiting.request; });
+  outside_.push_back({waiting, blocks, held});
+  return {blocks * cache_.block_tokens(), held};
+}
+
+void BatchPrefixes::admit(const SequenceView& waiting) {
+  std::erase_if(outside_, [&](const Outside& o) { return o.view.request == waiting.request; });
+  const std::int64_t blocks = waiting.computed_tokens / cache_.block_tokens();
+  if (blocks == 0) return;
+  promised_.push_back({waiting.request, blocks, pieces_});
+  const int pool = this->pool(waiting);
+  promised_free_[static_cast<std::size_t>(pool)] += cache_.runs(pool).promise(pieces_);
+}
+
+std::int64_t BatchPrefixes::give_up(const SequenceView& running) {
+  const std::int64_t others = running.blocks - cache_.published(running.request);
+  return others + cache_.runs(pool(running)).give_up(cache_.holding(running.request));
+}
+
+std::int64_t BatchPrefixes::hold(const SequenceView& admitted) {
+  const auto promise = std::ranges::find(promised_, admitted.request, &Promise::request);
+  if (promise == promised_.end()) return 0;
+  cache_.hold(admitted.request, promise->pieces, path_.asked(admitted.request), pool(admitted));
+  return promise->blocks;
+}
+
+bool BatchPrefixes::unchanged() {
+  for (int pool = 0; pool < cache_.channels(); ++pool) cache_.runs(pool).begin_batch();
+  return std::ranges::all_of(outside_, [&](const Outside& o) {
+    return find(o.view, o.view.known_tokens, 0) == o.blocks &&
+           cache_.runs(pool(o.view)).held(pieces_) == o.held;
+  });
+}
+
+std::int64_t BatchPrefixes::free_before_found(int pool) {
+  std::int64_t least = cache_.free(pool);
+  for (const Outside& o : outside_) {
+    if (this->pool(o.view) != pool) continue;
+    find(o.view, o.view.known_tokens, 0);
+    least = std::min(least, cache_.runs(pool).free_before(pieces_, cache_.free(pool)));
+  }
+  return least;
+}
+
+}  // namespace weir
