@@ -56,6 +56,7 @@ class Notes {
       note(at + "/experts/distribution",
            "changes nothing: no ranks hold different experts (parallelism.expert)");
     of_kv_cache(spec.kv_cache, at + "/kv_cache");
+    if (s_.workload.contents.shared()) of_shared_prefixes(spec, at);
     if (replica.neurons && !s_.workload.activity)
       note(at + "/partitioning",
            "every token activates every neuron, as nothing is said of workload.activity: none is predicted, "
@@ -95,6 +96,18 @@ class Notes {
                        cache.blocks ? "blocks" : "free_memory_fraction"));
     if (cache.swap_space != usual.swap_space && cache.preemption != Preemption::swap)
       note(at + "/swap_space_gib", "is not used: with \"preemption\": \"swap\" it would be");
+  }
+
+  void of_shared_prefixes(const ReplicaSpec& spec, const std::string& at) {
+    const auto computed_whole = [&](const char* key, const char* why) {
+      note(at + key, fmt::format("prompts that begin alike are computed whole: {}", why));
+    };
+    if (spec.kv_cache.prefix_caching != PrefixCaching::shared)
+      computed_whole("/kv_cache/prefix_caching", "with true they would be found");
+    else if (spec.batching->moves_kv_caches())
+      computed_whole("/batching", "it moves KV caches between memories, which requests do not share then");
+    else if (spec.role == Role::decode)
+      note(at + "/role", "every KV cache is sent here whole, what is here of its beginning as well");
   }
 
   // Nothing is added up over ranks, so that there is nothing to hide.

@@ -43,7 +43,8 @@ Prefixes::Found BatchPrefixes::find(const SequenceView& waiting, std::int64_t go
 }
 
 void BatchPrefixes::admit(const SequenceView& waiting) {
-  std::erase_if(outside_, [&](const Outside& o) { return o.view.request == waiting.request; });
+  // One that arrives in the middle of its generation is not looked up: what it has computed is not here yet.
+  if (std::erase_if(outside_, [&](const Outside& o) { return o.view.request == waiting.request; }) == 0) return;
   const std::int64_t blocks = waiting.computed_tokens / cache_.block_tokens();
   if (blocks == 0) return;
   promised_.push_back({waiting.request, blocks, pieces_});
