@@ -38,11 +38,13 @@ void NamedBlocks::take(std::int32_t request, std::int64_t tokens) {
   }
 }
 
-bool NamedBlocks::allocate(std::int32_t request, std::int64_t tokens,
-                           const std::vector<std::int64_t>& hits) {
+bool NamedBlocks::allocate(std::int32_t request, std::int64_t tokens, const std::vector<std::int64_t>& hits) {
   Running& r = at(request);
-  const auto free_hits = std::ranges::count_if(hits, [&](std::int64_t name) { return block(name).holders == 0; });
-  const auto lacks = [&](std::int64_t all) { return blocks_for(all) - std::ssize(r.blocks) - std::ssize(hits); };
+  const auto free_hits =
+      std::ranges::count_if(hits, [&](std::int64_t name) { return block(name).holders == 0; });
+  const auto lacks = [&](std::int64_t all) {
+    return blocks_for(all) - std::ssize(r.blocks) - std::ssize(hits);
+  };
   const bool whole = limits_.admission == Admission::prompt && r.blocks.empty();
   if (whole && lacks(r.known) + free_hits > free()) return false;
   if (lacks(r.computed + tokens) + free_hits > free()) return false;

@@ -40,7 +40,7 @@ class NamedBlocks {
   }
 
   void add(std::int32_t request) { waiting_.push_back(request); }
-  std::vector<Slice> step();                  // a decision, and its end
+  std::vector<Slice> step();  // a decision, and its end
   std::int64_t free() const { return std::ssize(free_); }
   std::int64_t found(std::int32_t request) const { return at(request).found; }  // when it was first admitted
   std::int64_t preemptions() const { return preemptions_; }

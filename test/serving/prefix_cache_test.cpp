@@ -25,7 +25,8 @@ struct Sharing {
       Origin origin;
       test::NamedText text;
       if (shares && i > 0 && dice(0, 4) > 0) {
-        origin.request = static_cast<std::int32_t>(dice(dice(0, 1) ? 0 : std::max<std::int64_t>(0, i - 3), i - 1));
+        origin.request =
+            static_cast<std::int32_t>(dice(dice(0, 1) ? 0 : std::max<std::int64_t>(0, i - 3), i - 1));
         const auto& of = texts[static_cast<std::size_t>(origin.request)].tokens;
         origin.tokens = dice(0, 2) == 0 ? std::ssize(of) : dice(0, std::ssize(of));
         text.tokens.assign(of.begin(), of.begin() + origin.tokens);
@@ -70,7 +71,8 @@ void play(unsigned seed, PrefixCaching caching, Seen& seen) {
   const Workload& workload = sharing.workload;
   std::vector<std::int32_t> positions(workload.requests.size());
   Recorder recorder(workload, {}, false);
-  Replica replica(0, plan, positions, recorder, {[](std::int32_t) {}, [](std::int32_t) {}}, workload.contents);
+  Replica replica(0, plan, positions, recorder, {[](std::int32_t) {}, [](std::int32_t) {}},
+                  workload.contents);
   test::NamedBlocks oracle(limits, sharing.texts);
 
   std::int64_t tick = 0;
@@ -92,10 +94,14 @@ void play(unsigned seed, PrefixCaching caching, Seen& seen) {
     std::size_t chunk = 0;
     for (std::size_t i = 0; i < slices.size(); ++i) {
       REQUIRE(slices[i].request == it.members[i].request);
-      const bool prompt = chunk < it.parts.chunks.size() && slices[i].tokens == it.parts.chunks[chunk].tokens &&
+      const bool prompt = chunk < it.parts.chunks.size() &&
+                          slices[i].tokens == it.parts.chunks[chunk].tokens &&
                           slices[i].context == it.parts.chunks[chunk].context;
-      INFO("tick " << tick << " request " << slices[i].request << ": " << slices[i].tokens << " behind " << slices[i].context);
-      if (chunk < it.parts.chunks.size()) UNSCOPED_INFO("here " << it.parts.chunks[chunk].tokens << " behind " << it.parts.chunks[chunk].context);
+      INFO("tick " << tick << " request " << slices[i].request << ": " << slices[i].tokens << " behind "
+                   << slices[i].context);
+      if (chunk < it.parts.chunks.size())
+        UNSCOPED_INFO("here " << it.parts.chunks[chunk].tokens << " behind "
+                              << it.parts.chunks[chunk].context);
       REQUIRE((prompt || slices[i].tokens == 1));
       chunk += prompt;
     }

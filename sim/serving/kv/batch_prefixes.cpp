@@ -1,4 +1,4 @@
-#include "sim/serving/replica/batch_prefixes.h"
+#include "sim/serving/kv/batch_prefixes.h"
 
 #include <algorithm>
 
@@ -12,7 +12,8 @@ void BatchPrefixes::begin() {
 }
 
 void BatchPrefixes::write_up_before(std::int32_t request) {
-  for (Origin at = path_.contents().origin(request); at.request >= 0; at = path_.contents().origin(at.request))
+  for (Origin at = path_.contents().origin(request); at.request >= 0;
+       at = path_.contents().origin(at.request))
     write_up_(at.request);
 }
 
@@ -44,7 +45,8 @@ Prefixes::Found BatchPrefixes::find(const SequenceView& waiting, std::int64_t go
 
 void BatchPrefixes::admit(const SequenceView& waiting) {
   // One that arrives in the middle of its generation is not looked up: what it has computed is not here yet.
-  if (std::erase_if(outside_, [&](const Outside& o) { return o.view.request == waiting.request; }) == 0) return;
+  if (std::erase_if(outside_, [&](const Outside& o) { return o.view.request == waiting.request; }) == 0)
+    return;
   const std::int64_t blocks = waiting.computed_tokens / cache_.block_tokens();
   if (blocks == 0) return;
   promised_.push_back({waiting.request, blocks, pieces_});

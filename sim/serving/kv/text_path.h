@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/serving/replica/kv_runs.h"
+#include "sim/serving/kv/kv_runs.h"
 #include "workloads/contents.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "sim/serving/replica/kv_runs.h"
+#include "sim/serving/kv/kv_runs.h"
 
 #include <algorithm>
 #include <ranges>
@@ -197,7 +197,8 @@ std::int64_t KvRuns::hold(std::span<const Piece> pieces, std::int32_t own, std::
     forgotten ? forget(run) : holding.push_back({run, at(run).first, at(run).last});
   };
   for (const Piece& piece : pieces) {
-    const std::int64_t until = at(piece.run).text == own ? std::clamp(asked, piece.first, piece.last) : piece.last;
+    const std::int64_t until =
+        at(piece.run).text == own ? std::clamp(asked, piece.first, piece.last) : piece.last;
     each_whole({piece.run, piece.first, until}, add);
     each_whole({piece.run, until, piece.last}, add);
   }

@@ -1,4 +1,4 @@
-#include "sim/serving/replica/kv_cache.h"
+#include "sim/serving/kv/kv_cache.h"
 
 namespace weir {
 namespace {

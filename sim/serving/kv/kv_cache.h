@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/serving/replica/kv_runs.h"
+#include "sim/serving/kv/kv_runs.h"
 
 namespace weir {
 

@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "policies/batching/batching.h"
-#include "sim/serving/replica/kv_cache.h"
-#include "sim/serving/replica/text_path.h"
+#include "sim/serving/kv/kv_cache.h"
+#include "sim/serving/kv/text_path.h"
 
 namespace weir {
 
 class BatchPrefixes final : public Prefixes {
  public:
-  // `pools` gives each memory channel its index into the cache's, or is empty; the last `left_out` full blocks
-  // that are found are computed again.
-  // `write_up` publishes what the cache holds of a text that is being written.
+  // `pools` gives each memory channel its index into the cache's, or is empty; the last `left_out` full
+  // blocks that are found are computed again. `write_up` publishes what the cache holds of a text that is
+  // being written.
   using WriteUp = std::function<void(std::int32_t text)>;
   BatchPrefixes(KvCache& cache, const Contents& contents, std::span<const int> pools, std::int64_t left_out,
                 WriteUp write_up)

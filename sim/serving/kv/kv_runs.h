@@ -66,14 +66,14 @@ class KvRuns {
   struct Run {
     std::int32_t text = none;  // none: they hold nothing, and last - first is their number
     std::int64_t first = 0, last = 0;
-    std::int32_t holders = 0;                // 0: in the queue
-    std::int32_t rest = none;                // what was cut off it
+    std::int32_t holders = 0;                   // 0: in the queue
+    std::int32_t rest = none;                   // what was cut off it
     std::int32_t before = none, behind = none;  // in the queue
-    std::int32_t later_copy = none;          // the next of its text, by when they were there
-    std::int32_t promised = 0;               // holders that the batch adds, or takes away
-    std::uint64_t batch = 0;                 // in which that was said
-    std::uint64_t walk = 0;                  // and in which it was looked at for the last time
-    std::int64_t left = 0;                   // its end, in that walk
+    std::int32_t later_copy = none;             // the next of its text, by when they were there
+    std::int32_t promised = 0;                  // holders that the batch adds, or takes away
+    std::uint64_t batch = 0;                    // in which that was said
+    std::uint64_t walk = 0;                     // and in which it was looked at for the last time
+    std::int64_t left = 0;                      // its end, in that walk
     std::int64_t size() const { return last - first; }
   };
 
@@ -89,7 +89,9 @@ class KvRuns {
   std::int64_t end_of(const Run& run) const { return run.walk == walk_ ? run.left : run.last; }
   void walk_over(std::int64_t taken);
   std::int32_t earliest(std::int32_t text, std::int64_t block, std::int64_t& until) const;
-  std::int32_t holders(const Run& run) const { return run.holders + (run.batch == batch_ ? run.promised : 0); }
+  std::int32_t holders(const Run& run) const {
+    return run.holders + (run.batch == batch_ ? run.promised : 0);
+  }
   void add_promise(Run& run, std::int32_t holders);
   template <class Visit>
   void each_run(const Piece& piece, Visit visit) const;
