@@ -26,7 +26,8 @@ Contents::Contents(std::vector<Origin> origins, const std::vector<Request>& requ
     std::int64_t& reused = reused_[at(origin.request)];
     reused = std::max(reused, origin.tokens);
   }
-  if (std::ranges::all_of(origins_, [](const Origin& origin) { return origin.request < 0; })) origins_.clear();
+  if (std::ranges::all_of(origins_, [](const Origin& origin) { return origin.request < 0; }))
+    origins_.clear();
 }
 
 }  // namespace weir

@@ -35,7 +35,8 @@ struct Texts {
         text.assign(of.begin(), of.begin() + origin.tokens);
       }
       r.input_tokens = std::max<std::int64_t>(1, origin.tokens + up_to(10));
-      for (std::int64_t at = origin.tokens; at < r.input_tokens + r.output_tokens; ++at) text.push_back({i, at});
+      for (std::int64_t at = origin.tokens; at < r.input_tokens + r.output_tokens; ++at)
+        text.push_back({i, at});
       requests.push_back(r);
       origins.push_back(origin);
       written.push_back(std::move(text));

@@ -10,8 +10,6 @@ using namespace weir;
 
 namespace {
 
-constexpr const char* as_traced = R"({"kind": "trace"})";
-
 std::string file(const TemporaryFile& trace, const std::string& more = "", const std::string& kind = "csv") {
   return R"({"kind": ")" + kind + R"(", "file": ")" + trace.name() + "\"" + more + "}";
 }

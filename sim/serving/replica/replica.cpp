@@ -157,7 +157,8 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
                          .pools = plan_->kv_pools.of_channel,
                          .spare_channel = spare_channel(),
                          .leaving = std::ssize(leaving_),
-                         .drafts = drafts()},
+                         .drafts = drafts(),
+                         .order = recorder_.order()},
                         batch_);
   const std::int64_t overwritten = cache_.overwritten();
   carry_out(now, iteration);
