@@ -30,9 +30,11 @@ Law read_law(Params& params, Key key) {
 struct Compaction {
   std::int64_t above_tokens = 0, summary_tokens = 0;
   static Compaction from(Params& params) {
-    return {params.integer({"above_tokens", "where a prompt would be longer, the context is compacted"}, {1, max_tokens}),
-            params.integer({"summary_tokens", "what is left of the context, behind the system prompt; new tokens, "
-                                              "not those that were there"},
+    return {params.integer({"above_tokens", "where a prompt would be longer, the context is compacted"},
+                           {1, max_tokens}),
+            params.integer({"summary_tokens",
+                            "what is left of the context, behind the system prompt; new tokens, "
+                            "not those that were there"},
                            {0, max_tokens})};
   }
 };
@@ -42,11 +44,13 @@ struct SubAgents {
   Law turns, first_input;
   static SubAgents from(Params& params) {
     SubAgents agents;
-    agents.probability = params.number({"probability", "of a turn's answer, that it starts one beside the next gap; the "
-                                                       "next turn waits for its end"},
+    agents.probability = params.number({"probability",
+                                        "of a turn's answer, that it starts one beside the next gap; the "
+                                        "next turn waits for its end"},
                                        {0, 1});
     agents.turns = read_law(params, {"turns", "of each, whose tokens and gaps are as its session's"});
-    agents.first_input = read_law(params, {"first_input", "tokens of its first prompt, behind the system prompt"});
+    agents.first_input =
+        read_law(params, {"first_input", "tokens of its first prompt, behind the system prompt"});
     return agents;
   }
 };
@@ -61,18 +65,21 @@ struct Habits {
     Habits h;
     h.count = params.integer({"count", "how many sessions"}, {1, 10'000'000});
     h.system_tokens = params.integer(
-        {"system_tokens", "with which every prompt of all sessions begins: system prompt and tools"}, {0, max_tokens}, 0);
+        {"system_tokens", "with which every prompt of all sessions begins: system prompt and tools"},
+        {0, max_tokens}, 0);
     h.turns = read_law(params, {"turns", "requests of a session, sub-agents left out"});
     h.first_input = read_law(params, {"first_input", "tokens of the first prompt, behind the system prompt"});
-    h.new_input = read_law(params, {"new_input", "tokens of each further prompt behind the last one and its answer: a "
-                                                 "tool's output, a person's message"});
+    h.new_input = read_law(params, {"new_input",
+                                    "tokens of each further prompt behind the last one and its answer: a "
+                                    "tool's output, a person's message"});
     h.output = read_law(params, {"output", "tokens of each answer"});
-    h.gap_ms = read_law(params, {"gap_ms", "from an answer to the next prompt: the time of a tool, or of a person"});
-    if (auto below = params.object_or_null({"compaction", "null: the context only grows"})) {
+    h.gap_ms =
+        read_law(params, {"gap_ms", "from an answer to the next prompt: the time of a tool, or of a person"});
+    if (auto below = params.object_if_given({"compaction", "without it the context only grows"})) {
       h.compaction = Compaction::from(*below);
       below->close();
     }
-    if (auto below = params.object_or_null({"sub_agents", "null: there are none"})) {
+    if (auto below = params.object_if_given({"sub_agents", "without it there are none"})) {
       h.sub_agents = SubAgents::from(*below);
       below->close();
     }
@@ -110,7 +117,8 @@ class Drawing {
     const auto own = named(name);
     std::int32_t before = add_first(own, *h_.first_input, -1);
     for (std::int64_t turn = 1; turn < turns; ++turn) {
-      const std::int32_t joins = starts_agent() ? add_agent(fmt::format("{}/{}", name, turn - 1), before) : -1;
+      const std::int32_t joins =
+          starts_agent() ? add_agent(fmt::format("{}/{}", name, turn - 1), before) : -1;
       before = add_next(own, turn, before);
       if (joins >= 0) trace_.turns.awaits.emplace_back(before, joins);
     }
@@ -155,10 +163,11 @@ class Drawing {
     return h_.system_tokens > 0 && !trace_.requests.empty() ? Origin{0, h_.system_tokens} : Origin{};
   }
 
-  void add(std::int32_t name, std::int64_t turn, std::int64_t input, Origin origin, std::int32_t after, Seconds gap) {
+  void add(std::int32_t name, std::int64_t turn, std::int64_t input, Origin origin, std::int32_t after,
+           Seconds gap) {
     if (input > max_tokens)
-      throw ConfigError("", "turns",
-                        fmt::format("a prompt grew beyond {} tokens: fewer turns, or compaction", max_tokens));
+      throw ConfigError(
+          "", "turns", fmt::format("a prompt grew beyond {} tokens: fewer turns, or compaction", max_tokens));
     trace_.requests.push_back({Seconds(0), input, h_.output->draw(outputs_)});
     trace_.origins.push_back(origin);
     trace_.turns.add(name, turn, gap);

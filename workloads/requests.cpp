@@ -1,6 +1,6 @@
 #include "workloads/requests.h"
 
-#include "workloads/readers.h"
+#include "workloads/traces/readers.h"
 
 namespace weir {
 namespace {

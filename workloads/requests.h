@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "sim/core/catalog.h"
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 

@@ -89,8 +89,7 @@ Sessions::Sessions(Turns turns) : turns_(std::move(turns)) {
   Lists lists = listed(n, turns_.awaits, later, earlier);
   first_ = std::move(lists.first);
   awaits_ = std::move(lists.all);
-  for (std::size_t i = 0; i < n; ++i)
-    std::sort(awaits_.begin() + first_[i], awaits_.begin() + first_[i + 1]);
+  for (std::size_t i = 0; i < n; ++i) std::sort(awaits_.begin() + first_[i], awaits_.begin() + first_[i + 1]);
   turns_.awaits = {};
 }
 

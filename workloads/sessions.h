@@ -25,7 +25,8 @@ struct Turns {
 };
 
 // An order in which each comes behind all that it stands behind of `before` (pairs: later, earlier), of
-// several possible ones that with the lowest numbers first. Whoever is in a circle, or behind one, is left out.
+// several possible ones that with the lowest numbers first. Whoever is in a circle, or behind one, is left
+// out.
 std::vector<std::int32_t> in_order(std::size_t count,
                                    std::span<const std::pair<std::int32_t, std::int32_t>> before);
 

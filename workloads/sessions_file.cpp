@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "workloads/readers.h"
 #include "workloads/requests.h"
+#include "workloads/traces/readers.h"
 
 namespace weir {
 namespace {
@@ -36,10 +36,12 @@ class SessionsFile final : public RequestSource {
 
 std::shared_ptr<const RequestSource> make_sessions_file(Params& params) {
   const auto name = params.required_text(
-      {"file", "columns session_id, input_tokens, output_tokens and, where they are known, turn, start_s, after, "
-               "gap_s, shares_with, shared_tokens, measured; relative to this file"});
+      {"file",
+       "columns session_id, input_tokens, output_tokens and, where they are known, turn, start_s, after, "
+       "gap_s, shares_with, shared_tokens, measured; relative to this file"});
   const auto count = params.integer_or_null(
-      {"count", "the first so many sessions; null: all. Those that wait for each other are one"}, {1, max_tokens});
+      {"count", "the first so many sessions; null: all. Those that wait for each other are one"},
+      {1, max_tokens});
   if (!name || params.describing()) return nullptr;
   return std::make_shared<SessionsFile>(params.reading().relative(*name), count);
 }

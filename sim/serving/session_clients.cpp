@@ -46,9 +46,10 @@ void SessionClients::start() {
   open_next();
 }
 
-// One timer after another: a million of them at once would lie in each other's way.
+// One after another, so that those that wait for nothing but their time are not all due at once.
 void SessionClients::send_roots() {
-  while (next_root_ < roots_.size() && arrival(roots_[next_root_]) <= now()) send_at(now(), roots_[next_root_++]);
+  while (next_root_ < roots_.size() && arrival(roots_[next_root_]) <= now())
+    send_at(now(), roots_[next_root_++]);
   if (next_root_ < roots_.size()) when_(arrival(roots_[next_root_]), [this] { send_roots(); });
 }
 
@@ -71,9 +72,15 @@ void SessionClients::open_next() {
 
 void SessionClients::send_at(Seconds time, std::int32_t request) {
   due_.emplace(time, request);
+  if (time < rings_) ring_at(time);
+}
+
+void SessionClients::ring_at(Seconds time) {
+  rings_ = time;
   when_(time, [this] { send_due(); });
 }
 
+// Whoever is sent may be answered at once, and others are due then.
 void SessionClients::send_due() {
   if (sending_) return;
   sending_ = true;
@@ -83,6 +90,8 @@ void SessionClients::send_due() {
     send_(request);
   }
   sending_ = false;
+  if (rings_ <= now()) rings_ = Seconds(std::numeric_limits<double>::infinity());
+  if (!due_.empty() && due_.top().first < rings_) ring_at(due_.top().first);
 }
 
 void SessionClients::ended(std::int32_t request) {

@@ -2,6 +2,7 @@
 // Clients in sessions: each sends a request when all that it waits for have been answered, and its gap is
 // over. Sessions come at the arrivals of their first requests, or a fixed number at a time.
 #include <functional>
+#include <limits>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@ class SessionClients {
   void send_roots();
   void open_next();
   void send_at(Seconds time, std::int32_t request);
+  void ring_at(Seconds time);
   void send_due();
   Seconds arrival(std::int32_t request) const {
     return workload_.requests[static_cast<std::size_t>(request)].arrival;
@@ -43,6 +45,9 @@ class SessionClients {
   std::vector<std::int32_t> roots_;            // by arrival, or session by session
   std::size_t next_root_ = 0;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  // The next alarm. One at a time, but for those that were set before an earlier one: a hundred thousand of
+  // SimGrid's timers lie in each other's way.
+  Seconds rings_{std::numeric_limits<double>::infinity()};
   std::int64_t places_ = 0;  // free ones
   bool sending_ = false, opening_ = false;
 };

@@ -23,12 +23,15 @@ const std::string columns =
 std::string random_sessions(unsigned seed, int sessions, int longest = 3000) {
   std::mt19937 random(seed);
   std::string text = columns;
-  const auto lengths = [&] { return fmt::format("{},{}", 1 + random() % static_cast<unsigned>(longest), 1 + random() % 60); };
+  const auto lengths = [&] {
+    return fmt::format("{},{}", 1 + random() % static_cast<unsigned>(longest), 1 + random() % 60);
+  };
   for (int s = 0; s < sessions; ++s) {
     const auto turns = 1 + random() % 5;
     std::string after;
     for (unsigned t = 0; t < turns; ++t) {
-      const double start = static_cast<double>(random() % 1000) / 500, gap = random() % 3 ? static_cast<double>(random() % 800) / 1000 : 0;
+      const double start = static_cast<double>(random() % 1000) / 500,
+                   gap = random() % 3 ? static_cast<double>(random() % 800) / 1000 : 0;
       const bool first = t == 0;
       text += fmt::format("s{},{},{},{},{},{},,,{}\n", s, t, first ? fmt::format("{}", start) : "", after,
                           first ? 0 : gap, lengths(), first || random() % 4 ? 1 : 0);
@@ -43,7 +46,8 @@ std::string random_sessions(unsigned seed, int sessions, int longest = 3000) {
 }
 
 Json with_sessions(Json scenario, const TemporaryFile& file, const Json& arrivals) {
-  scenario["workload"] = {{"requests", {{"kind", "sessions"}, {"file", file.name()}}}, {"arrivals", arrivals}};
+  scenario["workload"] = {{"requests", {{"kind", "sessions"}, {"file", file.name()}}},
+                          {"arrivals", arrivals}};
   return scenario;
 }
 
@@ -81,7 +85,8 @@ void check_sent(const Json& scenario, const Outcome& o) {
     Seconds due = w.requests[static_cast<std::size_t>(i)].arrival;
     for (const std::int32_t awaited : sessions.awaited_by(i))
       due = std::max(due, end_of(o.requests[static_cast<std::size_t>(awaited)]) + sessions.gap(i));
-    if (sessions.waits(i) || !w.sessions_at_a_time) REQUIRE(r.request.arrival.value() == Approx(due.value()).epsilon(1e-12).margin(1e-12));
+    if (sessions.waits(i) || !w.sessions_at_a_time)
+      REQUIRE(r.request.arrival.value() == Approx(due.value()).epsilon(1e-12).margin(1e-12));
     auto& [begin, end] = spans.try_emplace(sessions.of(i), 1e300, 0.0).first->second;
     begin = std::min(begin, r.request.arrival.value());
     end = std::max(end, end_of(r).value());
@@ -99,7 +104,8 @@ void check_sent(const Json& scenario, const Outcome& o) {
   for (std::int32_t i = 0; i < sessions.requests(); ++i)
     if (!sessions.waits(i))
       CHECK(o.requests[static_cast<std::size_t>(i)].request.arrival.value() - spans[sessions.of(i)].first ==
-            Approx(w.requests[static_cast<std::size_t>(i)].arrival.value() - first_arrival(w, sessions.of(i))).margin(1e-9));
+            Approx(w.requests[static_cast<std::size_t>(i)].arrival.value() - first_arrival(w, sessions.of(i)))
+                .margin(1e-9));
 }
 
 }  // namespace
@@ -108,7 +114,8 @@ TEST_CASE("sessions: each request is sent once, when all it waits for have ended
   for (unsigned seed = 0; seed < 24; ++seed) {
     const TemporaryFile file(random_sessions(seed, 12));
     const Json scenario =
-        with_sessions(random_scenario(seed, true), file, seed % 2 ? at_their_starts : at_a_time(1 + static_cast<int>(seed) % 5));
+        with_sessions(random_scenario(seed, true), file,
+                      seed % 2 ? at_their_starts : at_a_time(1 + static_cast<int>(seed) % 5));
     INFO(scenario.dump());
     check_sent(scenario, test::run(scenario));
   }
@@ -117,8 +124,8 @@ TEST_CASE("sessions: each request is sent once, when all it waits for have ended
 TEST_CASE("sessions: fast-forward gives every request the times of stepping one by one", "[engine]") {
   for (unsigned seed = 100; seed < 124; ++seed) {
     const TemporaryFile file(random_sessions(seed, 12));
-    Json scenario =
-        with_sessions(random_scenario(seed, true), file, seed % 2 ? at_their_starts : at_a_time(1 + static_cast<int>(seed) % 5));
+    Json scenario = with_sessions(random_scenario(seed, true), file,
+                                  seed % 2 ? at_their_starts : at_a_time(1 + static_cast<int>(seed) % 5));
     const Outcome fast = test::run(scenario);
     scenario["fast_forward"] = false;
     INFO(scenario.dump());
@@ -149,7 +156,8 @@ TEST_CASE("sessions: a rejected request counts as ended, however many there are"
   }
 }
 
-TEST_CASE("sessions: a run that ends early has unfinished requests, and those never sent have no arrival", "[engine]") {
+TEST_CASE("sessions: a run that ends early has unfinished requests, and those never sent have no arrival",
+          "[engine]") {
   const TemporaryFile file(columns + "a,0,0,,,100,50,,,\na,1,,,100,100,50,,,\nb,0,200,,,100,50,,,\n");
   Json scenario = with_sessions(small_scenario(), file, at_their_starts);
   scenario["simulated_time_limit_s"] = 50;
@@ -162,8 +170,10 @@ TEST_CASE("sessions: a run that ends early has unfinished requests, and those ne
   }
 }
 
-TEST_CASE("sessions: the first that are sent are the warm-up, and rows that are not measured no less", "[engine]") {
-  const TemporaryFile file(columns + "a,0,2,,,100,5,,,\na,1,,,,100,5,,,0\nb,0,0,,,100,5,,,\nb,1,,,1,100,5,,,\n");
+TEST_CASE("sessions: the first that are sent are the warm-up, and rows that are not measured no less",
+          "[engine]") {
+  const TemporaryFile file(columns +
+                           "a,0,2,,,100,5,,,\na,1,,,,100,5,,,0\nb,0,0,,,100,5,,,\nb,1,,,1,100,5,,,\n");
   const Json scenario = with_sessions(small_scenario(), file, {{"kind", "trace"}, {"warmup_requests", 1}});
   const Outcome o = test::run(scenario);
   REQUIRE(o.error == "");
@@ -174,7 +184,8 @@ TEST_CASE("sessions: the first that are sent are the warm-up, and rows that are 
   CHECK(o.gap_count == 2 * 4);
 }
 
-TEST_CASE("sessions: of one class whoever comes first is served first, whatever its place in the file", "[engine]") {
+TEST_CASE("sessions: of one class whoever comes first is served first, whatever its place in the file",
+          "[engine]") {
   // Written backwards, so that file order and order of arrival are opposite.
   std::string rows = columns;
   for (int i = 0; i < 40; ++i) rows += fmt::format("s{},0,{},,,2000,20,,,\n", i, (40 - i) * 0.001);

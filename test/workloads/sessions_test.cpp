@@ -47,7 +47,8 @@ std::string random_file(std::mt19937& random, int rows) {
   std::map<int, int> turns;
   for (int i = 0; i < rows; ++i) {
     const int session = static_cast<int>(random() % 6);
-    const Row row{session, turns[session]++, 1 + static_cast<int>(random() % 500), 1 + static_cast<int>(random() % 50)};
+    const Row row{session, turns[session]++, 1 + static_cast<int>(random() % 500),
+                  1 + static_cast<int>(random() % 50)};
     std::string start, after, shares, tokens;
     const auto any = [&] { return made[random() % made.size()]; };
     if (i > 0 && random() % 3 == 0)
@@ -59,11 +60,12 @@ std::string random_file(std::mt19937& random, int rows) {
     if (i > 0 && random() % 3 == 0) {
       const Row other = any();
       shares = fmt::format("s{}:{}", other.session, other.turn);
-      tokens = fmt::format("{}", random() % static_cast<unsigned>(std::min(other.input + other.output, row.input) + 1));
+      tokens = fmt::format(
+          "{}", random() % static_cast<unsigned>(std::min(other.input + other.output, row.input) + 1));
     }
     const double gap = start.empty() ? static_cast<double>(random() % 100) / 8 : 0;
-    lines.push_back(fmt::format("s{},{},{},{},{},{},{},{},{},{}\n", session, row.turn, start, after, gap, row.input,
-                                row.output, shares, tokens, random() % 2));
+    lines.push_back(fmt::format("s{},{},{},{},{},{},{},{},{},{}\n", session, row.turn, start, after, gap,
+                                row.input, row.output, shares, tokens, random() % 2));
     made.push_back(row);
   }
   std::shuffle(lines.begin(), lines.end(), random);
@@ -74,7 +76,8 @@ std::string random_file(std::mt19937& random, int rows) {
 
 }  // namespace
 
-TEST_CASE("sessions: a turn waits for the one before it and begins with what that said, unless it says otherwise") {
+TEST_CASE(
+    "sessions: a turn waits for the one before it and begins with what that said, unless it says otherwise") {
   const Trace trace = read_sessions(
       "session_id,start_s,gap_s,input_tokens,output_tokens\n"
       "a,1,0,100,10\nb,0.5,,50,5\na,,2.5,130,10\na,,,90,10\n",
@@ -85,6 +88,13 @@ TEST_CASE("sessions: a turn waits for the one before it and begins with what tha
   CHECK((sessions.of(0) == 0 && sessions.of(1) == 1 && sessions.of(3) == 0));
   CHECK((sessions.gap(2) == Seconds(2.5) && sessions.gap(3) == Seconds(0)));
   CHECK((trace.requests[0].arrival == Seconds(1) && trace.requests[2].arrival == Seconds(0)));
+}
+
+TEST_CASE("sessions: a log that keeps every start is played as logged, which is said") {
+  const Trace trace =
+      read_sessions("session_id,start_s,input_tokens,output_tokens\na,1,9,1\na,2,9,1\nb,3,9,1\n", "t");
+  CHECK(shown_turns(trace) == "a:0 a:1@0/9 b:0");
+  CHECK(notes_say(trace, "1 requests behind the first of their session have a start_s"));
 }
 
 TEST_CASE("sessions: agents fork and join, and are one session with their sub-agents") {
@@ -118,13 +128,16 @@ TEST_CASE("sessions: every kind of mistake is told with its line and column") {
   CHECK(error_of(read_sessions, "session_id,input_tokens,output_tokens,turn,turn\na,1,1,0,0\n") ==
         "t: line 1: two columns \"turn\"");
   CHECK(of_rows("a,0,0,,,1,1\n") == "t: line 2: expected 10 fields, got 7");
-  CHECK(of_rows("a b,0,0,,,1,1,,,\n") == "t: line 2: session_id: expected a name without blanks, got \"a b\"");
+  CHECK(of_rows("a b,0,0,,,1,1,,,\n") ==
+        "t: line 2: session_id: expected a name without blanks, got \"a b\"");
   CHECK(of_rows("a,-1,0,,,1,1,,,\n") ==
         "t: line 2: turn: expected a whole number from 0 to 1000000000, got \"-1\"");
-  CHECK(of_rows("a,0,0,,,0,1,,,\n").starts_with("t: line 2: input_tokens: expected a whole number of tokens"));
+  CHECK(
+      of_rows("a,0,0,,,0,1,,,\n").starts_with("t: line 2: input_tokens: expected a whole number of tokens"));
   CHECK(of_rows("a,0,-1,,,1,1,,,\n").starts_with("t: line 2: start_s: expected a time >= 0"));
   CHECK(of_rows("a,0,0,,,1,1,,,\na,1,,,-1,1,1,,,\n").starts_with("t: line 3: gap_s: expected a time >= 0"));
-  CHECK(of_rows("a,0,0,,,1,1,,,2\n") == "t: line 2: measured: expected a whole number from 0 to 1, got \"2\"");
+  CHECK(of_rows("a,0,0,,,1,1,,,2\n") ==
+        "t: line 2: measured: expected a whole number from 0 to 1, got \"2\"");
   CHECK(of_rows("a,0,0,,,1,1,,,\na,0,,,,1,1,,,\n") ==
         "t: line 3: turn: turn 0 of session \"a\" is in line 2 already");
   CHECK(of_rows("a,0,0,,,1,1,,,\na,1,,b:0,,1,1,,,\n") == "t: line 3: after: there is no request \"b:0\"");
@@ -133,7 +146,8 @@ TEST_CASE("sessions: every kind of mistake is told with its line and column") {
   CHECK(of_rows("a,0,0,,,1,1,,,\na,1,,a:1,,1,1,,,\n") == "t: line 3: after: names its own row");
   CHECK(of_rows("a,0,0,,,1,1,,,\na,1,1,a:0,,1,1,,,\n") ==
         "t: line 3: start_s: expected none beside after: gap_s says how long it waits then");
-  CHECK(of_rows("a,0,0,,2,1,1,,,\n") == "t: line 2: gap_s: expected none of a request that waits for no other");
+  CHECK(of_rows("a,0,0,,2,1,1,,,\n") ==
+        "t: line 2: gap_s: expected none of a request that waits for no other");
   CHECK(of_rows("a,0,0,,,1,1,,1,\n") ==
         "t: line 2: shared_tokens: there is neither shares_with nor a turn before");
   CHECK(of_rows("a,0,0,,,5,1,,,\na,1,,,,9,1,,7,\n") ==
@@ -151,9 +165,11 @@ TEST_CASE("sessions: every kind of mistake is told with its line and column") {
 TEST_CASE("sessions: whoever waits for himself by way of others is told, and nobody else") {
   const std::string circle =
       of_rows("a,0,0,,,1,1,,,\na,1,,a:3,,1,1,,,\na,2,,,,1,1,,,\na,3,,,,1,1,,,\na,4,,,,1,1,,,\n");
-  for (const int line : {3, 4, 5}) CHECK(circle.find(fmt::format("line {}: after, shares_with", line)) != circle.npos);
+  for (const int line : {3, 4, 5})
+    CHECK(circle.find(fmt::format("line {}: after, shares_with", line)) != circle.npos);
   for (const int line : {2, 6}) CHECK(circle.find(fmt::format("line {}:", line)) == circle.npos);
-  CHECK(of_rows("a,0,0,,,1,1,b:0,,\nb,0,0,,,1,1,a:0,,\n").find("line 2: after, shares_with") != std::string::npos);
+  CHECK(of_rows("a,0,0,,,1,1,b:0,,\nb,0,0,,,1,1,a:0,,\n").find("line 2: after, shares_with") !=
+        std::string::npos);
 }
 
 TEST_CASE("sessions: of any file each request comes behind those that it waits for or shares with") {
@@ -165,7 +181,8 @@ TEST_CASE("sessions: of any file each request comes behind those that it waits f
     const Sessions sessions(trace.turns);  // throws if one waits for a later one
     if (!trace.origins.empty()) REQUIRE_NOTHROW(Contents(trace.origins, trace.requests));
     for (std::int32_t r = 0; r < sessions.requests(); ++r)
-      for (const std::int32_t awaited : sessions.awaited_by(r)) REQUIRE(sessions.of(awaited) == sessions.of(r));
+      for (const std::int32_t awaited : sessions.awaited_by(r))
+        REQUIRE(sessions.of(awaited) == sessions.of(r));
   }
 }
 
@@ -219,9 +236,11 @@ TEST_CASE("sessions: count is of sessions, and what the others share stays") {
 }
 
 TEST_CASE("sessions: arrivals are of sessions, whose other beginnings keep their distance") {
-  const TemporaryFile trace(all_columns + "a,0,5,,,9,1,,,\na,1,,,3,9,1,,,\nb,0,7,,,9,1,,,\na,2,6,a:1,,9,1,,,\n");
+  const TemporaryFile trace(all_columns +
+                            "a,0,5,,,9,1,,,\na,1,,,3,9,1,,,\nb,0,7,,,9,1,,,\na,2,6,a:1,,9,1,,,\n");
   CHECK(problems_of(in_sessions(trace), as_traced).find("line 5: start_s") != std::string::npos);
-  const TemporaryFile good(all_columns + "a,0,5,,,9,1,,,\na,1,,,3,9,1,,,\nb,0,7,,,9,1,,,\nc,0,6,,,9,1,,,\na,2,,a:1 c:0,,9,1,,,\n");
+  const TemporaryFile good(
+      all_columns + "a,0,5,,,9,1,,,\na,1,,,3,9,1,,,\nb,0,7,,,9,1,,,\nc,0,6,,,9,1,,,\na,2,,a:1 c:0,,9,1,,,\n");
   const Workload fast = workload_of(in_sessions(good), R"({"kind": "trace", "rate_scale": 2})");
   CHECK((fast.requests[0].arrival == Seconds(2.5) && fast.requests[3].arrival == Seconds(3)));
   const Workload even = workload_of(in_sessions(good), R"({"kind": "constant", "rate_per_s": 0.1})");
@@ -235,7 +254,8 @@ TEST_CASE("sessions: arrivals are of sessions, whose other beginnings keep their
                     R"({"kind": "sessions", "concurrency": 3})")
             .starts_with("scenario.json: /arrivals/kind: \"sessions\" needs requests that wait for others"));
   const Workload batches =
-      workload_of(in_sessions(TemporaryFile(all_columns + "a,0,5,,,9,5,,,\na,1,,,,9,5,,,\n")), R"({"kind": "warm_batch", "concurrency": 2})");
+      workload_of(in_sessions(TemporaryFile(all_columns + "a,0,5,,,9,5,,,\na,1,,,,9,5,,,\n")),
+                  R"({"kind": "warm_batch", "concurrency": 2})");
   CHECK((!batches.sessions && !batches.contents.shared()));
 }
 
@@ -259,9 +279,11 @@ const std::string drawn_sessions = R"({"kind": "generated_sessions", "count": 20
 
 }  // namespace
 
-TEST_CASE("generated sessions: prompts grow by what was said and what is new, and are compacted above the limit") {
-  const Workload w = workload_of(drawn_sessions + R"("compaction": {"above_tokens": 2500, "summary_tokens": 90}})",
-                                 R"({"kind": "poisson", "rate_per_s": 1})");
+TEST_CASE(
+    "generated sessions: prompts grow by what was said and what is new, and are compacted above the limit") {
+  const Workload w =
+      workload_of(drawn_sessions + R"("compaction": {"above_tokens": 2500, "summary_tokens": 90}})",
+                  R"({"kind": "poisson", "rate_per_s": 1})");
   const Sessions& sessions = *w.sessions;
   CHECK(sessions.count() == 200);
   int grown = 0, compacted = 0;
@@ -283,8 +305,10 @@ TEST_CASE("generated sessions: prompts grow by what was said and what is new, an
   CHECK((grown > 300 && compacted > 50));
 }
 
-TEST_CASE("generated sessions: a sub-agent begins with the system prompt, and the next turn waits for its end") {
-  const std::string with_agents = drawn_sessions + R"("sub_agents": {"probability": 0.5, "turns": {"kind": "uniform",
+TEST_CASE(
+    "generated sessions: a sub-agent begins with the system prompt, and the next turn waits for its end") {
+  const std::string with_agents =
+      drawn_sessions + R"("sub_agents": {"probability": 0.5, "turns": {"kind": "uniform",
       "min": 1, "max": 3}, "first_input": {"kind": "fixed", "value": 50}}})";
   const Workload w = workload_of(with_agents, R"({"kind": "sessions", "concurrency": 8})");
   const Sessions& sessions = *w.sessions;
@@ -309,9 +333,10 @@ TEST_CASE("generated sessions: a sub-agent begins with the system prompt, and th
 }
 
 TEST_CASE("generated sessions: come at a rate or so many at a time, never as logged") {
-  CHECK(problems_of(drawn_sessions + R"("compaction": null})", as_traced)
-            .find("\"trace\" needs an arrival for each request, but these sessions are drawn, not logged") !=
-        std::string::npos);
+  CHECK(
+      problems_of(drawn_sessions + R"("compaction": {"above_tokens": 5000, "summary_tokens": 0}})", as_traced)
+          .find("\"trace\" needs an arrival for each request, but these sessions are drawn, not logged") !=
+      std::string::npos);
   CHECK(problems_of(R"({"kind": "generated_sessions", "count": 5})", R"({"kind": "all_at_once"})")
             .find("/requests/turns: required, but missing") != std::string::npos);
 }

@@ -3,8 +3,8 @@
 #include <ctime>
 
 #include "test/workloads/samples.h"
-#include "workloads/readers.h"
 #include "workloads/requests.h"
+#include "workloads/traces/readers.h"
 
 using namespace weir;
 

@@ -1,6 +1,7 @@
 #pragma once
 // Prompts by the ids of their blocks, as traces have them that may not show their texts: equal ids are equal
-// tokens behind equal blocks, so that prompts begin alike as far as their ids are the same. For trace readers.
+// tokens behind equal blocks, so that prompts begin alike as far as their ids are the same. For trace
+// readers.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "workloads/contents.h"
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 

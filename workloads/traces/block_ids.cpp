@@ -1,4 +1,4 @@
-#include "workloads/block_ids.h"
+#include "workloads/traces/block_ids.h"
 
 #include <fmt/format.h>
 
@@ -33,9 +33,10 @@ Origin BlockIds::add(std::int64_t input_tokens, std::span<const std::int64_t> id
   for (std::size_t i = 0; i < ids.size(); before = ids[i++]) {
     const auto [known, fresh] = blocks_.try_emplace(ids[i], Block{before, request});
     if (!fresh && (known->second.before != before || !known_so_far || known->second.request == request)) {
-      problem = fmt::format("block {} has the id {}, which stood behind other blocks before: equal ids mean "
-                            "equal tokens from the prompt's beginning on",
-                            i, ids[i]);
+      problem = fmt::format(
+          "block {} has the id {}, which stood behind other blocks before: equal ids mean "
+          "equal tokens from the prompt's beginning on",
+          i, ids[i]);
       return {};
     }
     known_so_far = known_so_far && !fresh;
@@ -90,9 +91,10 @@ Origin BlockIdLines::next(std::int64_t input_tokens) {
 
 void BlockIdLines::finish() {
   if (missing_ > 0)
-    problems_.add(0, fmt::format("expected a line of ids for each of {} requests, got {}", line_,
-                                 line_ - missing_));
-  const auto more = std::count(rest_.begin(), rest_.end(), '\n') + (rest_.empty() || rest_.back() == '\n' ? 0 : 1);
+    problems_.add(
+        0, fmt::format("expected a line of ids for each of {} requests, got {}", line_, line_ - missing_));
+  const auto more =
+      std::count(rest_.begin(), rest_.end(), '\n') + (rest_.empty() || rest_.back() == '\n' ? 0 : 1);
   if (more > 0)
     problems_.add(0, fmt::format("expected a line of ids for each of {} requests, got {}", line_,
                                  static_cast<std::int64_t>(line_) + more));

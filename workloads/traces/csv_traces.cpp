@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "workloads/csv_rows.h"
-#include "workloads/readers.h"
+#include "workloads/traces/csv_rows.h"
+#include "workloads/traces/readers.h"
 
 namespace weir {
 namespace {

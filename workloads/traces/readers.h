@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/block_ids.h"
-#include "workloads/tokens.h"
-#include "workloads/trace.h"
+#include "workloads/traces/block_ids.h"
+#include "workloads/traces/tokens.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 

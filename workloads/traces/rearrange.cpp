@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "workloads/csv_rows.h"
+#include "workloads/traces/csv_rows.h"
 
 #include <algorithm>
 

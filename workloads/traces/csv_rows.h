@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 #include <fmt/format.h>
 

@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "workloads/block_ids.h"
-#include "workloads/json_records.h"
-#include "workloads/readers.h"
+#include "workloads/traces/block_ids.h"
+#include "workloads/traces/json_records.h"
+#include "workloads/traces/readers.h"
 
 namespace weir {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "workloads/csv_rows.h"
-#include "workloads/readers.h"
+#include "workloads/traces/csv_rows.h"
+#include "workloads/traces/readers.h"
 
 namespace weir {
 namespace {
@@ -39,11 +39,16 @@ class SessionReader {
  public:
   SessionReader(CsvHeader header, TraceBuilder& trace) : header_(std::move(header)), trace_(trace) {
     const std::pair<const char*, std::optional<std::size_t>*> columns[] = {
-        {"session_id", &at_.session},   {"turn", &at_.turn},
-        {"start_s", &at_.start},        {"after", &at_.after},
-        {"gap_s", &at_.gap},            {"input_tokens", &at_.input},
-        {"output_tokens", &at_.output}, {"shares_with", &at_.shares_with},
-        {"measured", &at_.measured},    {"shared_tokens", &at_.shared_tokens}};
+        {"session_id", &at_.session},
+        {"turn", &at_.turn},
+        {"start_s", &at_.start},
+        {"after", &at_.after},
+        {"gap_s", &at_.gap},
+        {"input_tokens", &at_.input},
+        {"output_tokens", &at_.output},
+        {"shares_with", &at_.shares_with},
+        {"measured", &at_.measured},
+        {"shared_tokens", &at_.shared_tokens}};
     for (const auto& [name, index] : columns) {
       *index = column(header_, {name});
       if (std::ranges::count(header_, name) > 1)
@@ -67,7 +72,8 @@ class SessionReader {
     name(row, fields[*at_.session], field(at_.turn));
     row.input = trace_.tokens(line, "input_tokens", fields[*at_.input]).value_or(0);
     row.output = trace_.tokens(line, "output_tokens", fields[*at_.output]).value_or(0);
-    if (const auto text = field(at_.start); !text.empty()) row.start_s = trace_.seconds(line, "start_s", text, 1);
+    if (const auto text = field(at_.start); !text.empty())
+      row.start_s = trace_.seconds(line, "start_s", text, 1);
     if (const auto text = field(at_.gap); !text.empty())
       row.gap_s = trace_.seconds(line, "gap_s", text, 1).value_or(0);
     if (const auto text = field(at_.shared_tokens); !text.empty())
@@ -103,7 +109,8 @@ class SessionReader {
 
   void name(Row& row, std::string_view session, std::string_view turn) {
     if (session.empty() || session.find_first_of(" \t") != session.npos) {
-      trace_.problem(row.line, fmt::format("session_id: expected a name without blanks, got {}", printable(session)));
+      trace_.problem(row.line,
+                     fmt::format("session_id: expected a name without blanks, got {}", printable(session)));
       all_named_ = false;
       return;
     }
@@ -113,16 +120,19 @@ class SessionReader {
       next_turn_.push_back(0);
     }
     const std::int32_t name = known->second;
-    const auto number = at_.turn ? trace_.count(row.line, "turn", turn, most_turns) : next_turn_[slot(name)]++;
+    const auto number =
+        at_.turn ? trace_.count(row.line, "turn", turn, most_turns) : next_turn_[slot(name)]++;
     if (!number) {
       all_named_ = false;
       return;
     }
-    const auto [first, only] = row_of_.try_emplace(key(name, *number), static_cast<std::int32_t>(rows_.size()));
+    const auto [first, only] =
+        row_of_.try_emplace(key(name, *number), static_cast<std::int32_t>(rows_.size()));
     row.name = name;
     row.turn = *number;
     if (!only)
-      trace_.problem(row.line, fmt::format("turn: {} is in line {} already", shown(row), rows_[slot(first->second)].line));
+      trace_.problem(row.line, fmt::format("turn: {} is in line {} already", shown(row),
+                                           rows_[slot(first->second)].line));
   }
 
   void find_previous() {
@@ -192,15 +202,18 @@ class SessionReader {
       trace_.problem(row.line, fmt::format("shared_tokens: expected at most the {} of input_tokens, got {}",
                                            row.input, tokens));
     if (tokens > text)
-      trace_.problem(row.line, fmt::format("shared_tokens: expected at most the {} of prompt and answer in line {}, got {}",
-                                           text, other.line, tokens));
+      trace_.problem(
+          row.line,
+          fmt::format("shared_tokens: expected at most the {} of prompt and answer in line {}, got {}", text,
+                      other.line, tokens));
     if (tokens > 0) row.origin = {of, tokens};
   }
 
   std::vector<std::int32_t> ordered() {
     Edges before = awaits_;
     for (std::size_t i = 0; i < rows_.size(); ++i)
-      if (rows_[i].origin.request >= 0) before.emplace_back(static_cast<std::int32_t>(i), rows_[i].origin.request);
+      if (rows_[i].origin.request >= 0)
+        before.emplace_back(static_cast<std::int32_t>(i), rows_[i].origin.request);
     std::vector<std::int32_t> order = in_order(rows_.size(), before);
     if (order.size() == rows_.size()) return order;
     // Whoever is in a circle is left out from either end.
@@ -210,8 +223,9 @@ class SessionReader {
     for (const std::int32_t i : in_order(rows_.size(), before)) free[slot(i)] = 1;
     for (std::size_t i = 0; i < rows_.size(); ++i)
       if (!free[i])
-        trace_.problem(rows_[i].line, "after, shares_with: the request waits for itself, or shares with itself, "
-                                      "by way of others");
+        trace_.problem(rows_[i].line,
+                       "after, shares_with: the request waits for itself, or shares with itself, "
+                       "by way of others");
     return order;
   }
 
@@ -219,19 +233,33 @@ class SessionReader {
   void check_starts() {
     std::vector<char> waits(rows_.size());
     for (const auto& [later, earlier] : awaits_) waits[slot(later)] = 1;
-    const auto with_start = std::ranges::find_if(rows_, [](const Row& row) { return row.start_s.has_value(); });
+    const auto with_start =
+        std::ranges::find_if(rows_, [](const Row& row) { return row.start_s.has_value(); });
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const Row& row = rows_[i];
       if (waits[i] || row.start_s || !row.after.empty() || row.name < 0) continue;
       trace_.no_arrival(row.line, "it waits for no other and has no start_s");
       if (with_start != rows_.end())
-        trace_.problem(row.line, fmt::format("start_s: expected one of a request that waits for no other, as in "
-                                             "line {}",
-                                             with_start->line));
+        trace_.problem(row.line,
+                       fmt::format("start_s: expected one of a request that waits for no other, as in "
+                                   "line {}",
+                                   with_start->line));
     }
   }
 
+  // A log has a start for each of its requests; whoever keeps them gets what they say.
+  void note_starts() {
+    const auto later = std::ranges::count_if(
+        rows_, [](const Row& row) { return row.start_s && row.previous >= 0 && row.after.empty(); });
+    if (later > 0)
+      trace_.note_once(
+          fmt::format("{} requests behind the first of their session have a start_s: they come then, "
+                      "whether the turn before has been answered or not",
+                      later));
+  }
+
   Trace built() {
+    note_starts();
     for (const std::string_view name : names_) trace_.turns().names.emplace_back(name);
     for (const Row& row : rows_) {
       trace_.add({Seconds(row.start_s.value_or(0)), row.input, row.output, 0, row.measured});
