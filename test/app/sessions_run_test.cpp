@@ -15,7 +15,8 @@ using namespace weir::test;
 
 namespace {
 
-Ended run_sessions(const ScratchDirectory& scratch, const std::string& scenario, std::vector<std::string> more = {}) {
+Ended run_sessions(const ScratchDirectory& scratch, const std::string& scenario,
+                   std::vector<std::string> more = {}) {
   std::vector<std::string> words = {"run", shipped("workloads/" + scenario), "--out", "out"};
   words.insert(words.end(), more.begin(), more.end());
   return run_weir(words, {.folder = scratch.path()});
@@ -30,7 +31,8 @@ TEST_CASE("weir run: sessions are counted, named and timed, and what is not meas
   CHECK_THAT(ended.out, Catch::Contains("10 more that are not measured"));
   CHECK_THAT(ended.out, Catch::Contains("14 of 14 completed"));
   const Json summary = read_json_file(scratch / "out/summary.json");
-  const auto rows = read_columns(scratch / "out/requests.csv", {"request_id", "arrival_s", "finished_s", "ttft_ms"});
+  const auto rows =
+      read_columns(scratch / "out/requests.csv", {"request_id", "arrival_s", "finished_s", "ttft_ms"});
   const std::vector<char> measured = measured_rows(scratch / "out", rows[0].size());
   REQUIRE(rows[0].size() == 89);
   CHECK(std::ranges::count(measured, 0) == 10);
@@ -87,7 +89,8 @@ TEST_CASE("timeline.json: a track a session, whose boxes are its requests and ne
   std::map<int, std::vector<std::pair<double, double>>> boxes;
   std::map<int, std::string> names;
   int requests = 0;
-  for (const Json& e : read_json_file(scratch / "out/timeline.json")["traceEvents"]) {
+  const Json timeline = read_json_file(scratch / "out/timeline.json");
+  for (const Json& e : timeline["traceEvents"]) {
     if (e["name"] == "thread_name") names[e["tid"]] = e["args"]["name"];
     if (e["ph"] != "X" || e["cat"] != "session") continue;
     ++requests;
@@ -105,8 +108,9 @@ TEST_CASE("timeline.json: a track a session, whose boxes are its requests and ne
 TEST_CASE("weir run: mistakes of a sessions file are told at /workload/requests/file, and end with 2") {
   const ScratchDirectory scratch;
   std::ofstream(scratch / "bad.csv") << "session_id,input_tokens,output_tokens,after\na,1,1,b:0\na,1,x,\n";
-  const Ended ended = run_sessions(scratch, "sessions.json",
-                                   {"--set", "/workload/requests/file=\"" + (scratch / "bad.csv").string() + "\""});
+  const Ended ended =
+      run_sessions(scratch, "sessions.json",
+                   {"--set", "/workload/requests/file=\"" + (scratch / "bad.csv").string() + "\""});
   CHECK(ended.code == 2);
   CHECK_THAT(ended.err, Catch::Contains("/workload/requests/file: "));
   CHECK_THAT(ended.err, Catch::Contains("line 2: after: there is no request \"b:0\""));
