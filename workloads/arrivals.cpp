@@ -15,14 +15,16 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr Range<double> rates{1e-9, 1e9};  // wide enough for anyone, and no sum of gaps can overflow
 
 double read_rate(Params& params) {
-  return params.number({"rate_per_s", "requests a second, on average"}, rates);
+  return params.number(
+      {"rate_per_s", "requests (or sessions, of requests that wait for others) a second, on average"}, rates);
 }
 
 class AsTraced : public ArrivalProcess {
  public:
   explicit AsTraced(Params& params)
       : ArrivalProcess(params),
-        rate_scale_(params.number({"rate_scale", "2: the same requests in half the time"}, {1e-6, 1e6}, 1)) {}
+        rate_scale_(params.number({"rate_scale", "2: the same requests, or sessions, come in half the time"},
+                                  {1e-6, 1e6}, 1)) {}
 
   bool needs_a_trace() const override { return true; }
   void schedule(Workload& workload, Rng&) const override {
@@ -33,11 +35,34 @@ class AsTraced : public ArrivalProcess {
   double rate_scale_;
 };
 
+// Each request comes at the next time, or each session: its other requests that wait for none keep their
+// distance from the first of them.
+template <class Next>
+void come(Workload& workload, Next next) {
+  if (!workload.sessions) {
+    for (Request& request : workload.requests) request.arrival = Seconds(next());
+    return;
+  }
+  const Sessions& sessions = *workload.sessions;
+  struct Come {
+    Seconds first{infinite}, at{0};
+  };
+  std::vector<Come> all(static_cast<std::size_t>(sessions.count()));
+  const auto for_each_first = [&](auto what) {
+    for (std::int32_t i = 0; i < sessions.requests(); ++i)
+      if (!sessions.waits(i))
+        what(workload.requests[static_cast<std::size_t>(i)], all[static_cast<std::size_t>(sessions.of(i))]);
+  };
+  for_each_first([](const Request& request, Come& its) { its.first = std::min(its.first, request.arrival); });
+  for (Come& its : all) its.at = Seconds(next());
+  for_each_first([](Request& request, const Come& its) { request.arrival += its.at - its.first; });
+}
+
 // Gaps that are drawn independently; the first request comes after the first gap.
 template <class Gap>
 void draw_gaps(Workload& workload, Rng& rng, Gap gap) {
   double now_s = 0;
-  for (Request& request : workload.requests) request.arrival = Seconds(now_s += gap(rng));
+  come(workload, [&] { return now_s += gap(rng); });
 }
 
 class Poisson : public ArrivalProcess {
@@ -77,7 +102,7 @@ class Constant : public ArrivalProcess {
 
   void schedule(Workload& workload, Rng&) const override {
     std::int64_t i = 0;
-    for (Request& request : workload.requests) request.arrival = Seconds(static_cast<double>(i++) / rate_);
+    come(workload, [&] { return static_cast<double>(i++) / rate_; });
     workload.traffic = {rate_, infinite};
   }
 
@@ -90,9 +115,32 @@ class AllAtOnce : public ArrivalProcess {
   using ArrivalProcess::ArrivalProcess;
 
   void schedule(Workload& workload, Rng&) const override {
-    for (Request& request : workload.requests) request.arrival = Seconds(0);
+    come(workload, [] { return 0; });
     workload.traffic = {infinite, {}};
   }
+};
+
+class SessionsAtATime : public ArrivalProcess {
+ public:
+  explicit SessionsAtATime(Params& params)
+      : ArrivalProcess(params),
+        concurrency_(params.integer(
+            {"concurrency",
+             "sessions at a time: one whose last request has ended lets the next one begin. Of "
+             "requests of one session that wait for none, those behind the first keep their "
+             "distance from it"},
+            {1, 10'000'000})) {}
+
+  void schedule(Workload& workload, Rng&) const override {
+    if (!workload.sessions)
+      throw ConfigError("", "kind",
+                        "\"sessions\" needs requests that wait for others (requests of kind sessions, say); "
+                        "closed_loop keeps a number of requests in flight");
+    workload.sessions_at_a_time = concurrency_;
+  }
+
+ private:
+  std::int64_t concurrency_;
 };
 
 class Loop : public AllAtOnce {
@@ -125,6 +173,11 @@ class Loop : public AllAtOnce {
   }
 
   void schedule(Workload& workload, Rng& rng) const override {
+    if (workload.sessions)
+      throw ConfigError(
+          "", "kind",
+          "\"closed_loop\" keeps requests in flight, but these wait for each other: \"sessions\" "
+          "keeps a number of sessions");
     AllAtOnce::schedule(workload, rng);
     workload.closed_loop = ClosedLoop{concurrency_, restart_after_warmup_, round_trip_};
     if (!desynchronise_) return;
@@ -167,6 +220,7 @@ const Catalog<ArrivalProcess>& arrival_processes() {
       {"constant", "one every 1/rate seconds, the first at 0", make<Constant>},
       {"all_at_once", "all at time 0", make<AllAtOnce>},
       {"closed_loop", "a fixed number in flight", make<Loop>},
+      {"sessions", "a fixed number of sessions at a time", make<SessionsAtATime>},
       {"warm_batch", "whole batches in the middle of their generation, KV cache in place", make_warm_batch},
   };
   return table;

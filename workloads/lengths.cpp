@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "sim/core/catalog.h"
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 namespace {

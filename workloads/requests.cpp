@@ -1,6 +1,6 @@
 #include "workloads/requests.h"
 
-#include "workloads/readers.h"
+#include "workloads/traces/readers.h"
 
 namespace weir {
 namespace {
@@ -31,12 +31,34 @@ Source conversations(Params& params) {
   return counter ? source : nullptr;
 }
 
+std::int64_t read_block_tokens(Params& params) {
+  return params.integer({"hash_block_tokens", "tokens of a block that a hash id stands for"}, {1, max_tokens},
+                        mooncake_block_tokens);
+}
+
+Source own_csv(Params& params) {
+  const auto ids = params.text_or_null(
+      {"hash_ids",
+       "a file beside the trace, relative to this file: a line of ids for each row, `14-27` being all "
+       "from 14 to 27. Prompts begin alike as far as their ids are the same, as Mooncake's do"});
+  const std::int64_t block_tokens = read_block_tokens(params);
+  if (!ids || params.describing()) return trace_file(params, read_csv);
+  return trace_file(params, [path = params.reading().relative(*ids), block_tokens](auto text, auto& file) {
+    const std::string lines = read_trace_text(path);
+    return read_csv_with_ids(text, file, BlockIdLines(lines, path.string(), block_tokens));
+  });
+}
+
 Source mooncake(Params& params) {
   const double spread_s = params.number({"tick_spread_s",
                                          "each arrival is moved back by a uniform draw below this: 3 undoes "
                                          "the log's ticks of 3 s, 0 keeps them as bursts"},
                                         {0, 3600}, 0);
-  return trace_file(params, read_mooncake, spread_s);
+  const std::int64_t block_tokens = read_block_tokens(params);
+  return trace_file(
+      params,
+      [block_tokens](auto text, auto& file) { return read_mooncake_blocks(text, file, block_tokens); },
+      spread_s);
 }
 
 }  // namespace
@@ -44,18 +66,22 @@ Source mooncake(Params& params) {
 const Catalog<RequestSource>& request_sources() {
   static const Catalog<RequestSource> table = {
       {"csv", "columns arrival_s, input_tokens, output_tokens, and priority (lower: more urgent) or not",
-       lengths<read_csv>},
+       own_csv},
+      {"sessions", "requests that wait for answers before them, and share what these said (CSV)",
+       make_sessions_file},
       {"sharegpt", "conversations as ShareGPT and OpenThoughts write them (texts)", conversations},
       {"alpaca", "Stanford Alpaca's instructions (texts)", texts<read_alpaca>},
       {"openr1", "OpenR1-Math-220k, a request for each generation (texts)", texts<read_openr1>},
       {"dolphin_r1", "Dolphin-R1's reasoning sets (texts)", texts<read_dolphin_r1>},
       {"longbench", "LongBench's questions on long contexts (texts)", texts<read_longbench>},
       {"azure", "Azure LLM inference traces of 2023 and 2024", lengths<read_azure>},
-      {"mooncake", "Mooncake's traces (hash ids are noted, prefix caching is not modelled)", mooncake},
+      {"mooncake", "Mooncake's traces; prompts begin alike as far as their hash ids are the same", mooncake},
       {"burstgpt", "BurstGPT v1 to v3, failed requests left out", lengths<read_burstgpt>},
       {"vidur", "num_prefill_tokens, num_decode_tokens, with or without arrived_at or arrived_at_s",
        lengths<read_vidur>},
-      {"llmservingsim", "LLMServingSim's JSON Lines: flat, sessions, and its vLLM runs",
+      {"llmservingsim",
+       "LLMServingSim's JSON Lines: flat, sessions (a request after the answer before it and a tool), "
+       "and its vLLM runs",
        lengths<read_llmservingsim>},
       {"distserve", "DistServe's workloads", lengths<read_distserve>},
       {"splitwise", "splitwise-sim's traces", lengths<read_splitwise>},
@@ -64,6 +90,9 @@ const Catalog<RequestSource>& request_sources() {
        make_uniform},
       {"lognormal", "lengths of lognormal laws, by mean and standard deviation", make_lognormal},
       {"gamma", "lengths of gamma laws, by mean and standard deviation", make_gamma},
+      {"generated_sessions",
+       "sessions whose prompts grow turn by turn, compacted or not, with sub-agents or not",
+       make_generated_sessions},
       {"named", "lengths of a published data set, shipped as quantiles or a fit", make_named},
   };
   return table;

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "sim/core/catalog.h"
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 
@@ -20,7 +20,13 @@ const Catalog<RequestSource>& request_sources();
 // Requests of a file: its keys `file`, `count`, `start_s`, `duration_s`. Arrivals are moved by up to
 // `tick_spread_s`.
 using TraceReader = std::function<Trace(std::string_view text, const std::string& file)>;
+std::string read_trace_text(const std::filesystem::path& path);  // throws ConfigError
+// The same whose pointers are `file`.
+Trace read_trace(const std::filesystem::path& path, const TraceReader& read);
 std::shared_ptr<const RequestSource> trace_file(Params& params, TraceReader read, double tick_spread_s = 0);
+
+// Of a sessions file: its keys `file` and `count`.
+std::shared_ptr<const RequestSource> make_sessions_file(Params& params);
 
 // Requests that are drawn, `count` of them.
 std::shared_ptr<const RequestSource> make_fixed(Params& params);
@@ -28,5 +34,6 @@ std::shared_ptr<const RequestSource> make_uniform(Params& params);
 std::shared_ptr<const RequestSource> make_lognormal(Params& params);
 std::shared_ptr<const RequestSource> make_gamma(Params& params);
 std::shared_ptr<const RequestSource> make_named(Params& params);
+std::shared_ptr<const RequestSource> make_generated_sessions(Params& params);
 
 }  // namespace weir

@@ -2,12 +2,29 @@
 
 #include <algorithm>
 #include <boost/random/uniform_real_distribution.hpp>
+#include <numeric>
 
 #include "sim/core/rng.h"
 #include "workloads/requests.h"
 
 namespace weir {
 namespace {
+
+// Whoever waits for others comes where all of these do.
+std::vector<std::int32_t> coming_within(const Trace& trace, Seconds start, Seconds end) {
+  std::vector<char> left_out(trace.requests.size()), waits(trace.requests.size());
+  for (const auto& [request, awaited] : trace.turns.awaits) waits[static_cast<std::size_t>(request)] = 1;
+  for (std::size_t i = 0; i < left_out.size(); ++i) {
+    const Seconds arrival = trace.requests[i].arrival;
+    left_out[i] = !waits[i] && (arrival < start || arrival >= end);
+  }
+  for (const auto& [request, awaited] : trace.turns.awaits)
+    left_out[static_cast<std::size_t>(request)] |= left_out[static_cast<std::size_t>(awaited)];
+  std::vector<std::int32_t> kept;
+  for (std::size_t i = 0; i < left_out.size(); ++i)
+    if (!left_out[i]) kept.push_back(static_cast<std::int32_t>(i));
+  return kept;
+}
 
 class TraceFile : public RequestSource {
  public:
@@ -25,29 +42,27 @@ class TraceFile : public RequestSource {
   bool named() const { return !path_.empty(); }
 
   Trace draw(std::uint64_t seed) const override {
-    Trace trace = read();
+    Trace trace = read_trace(path_, read_);
     if (tick_spread_s_ > 0) spread(trace, seed);
     if (start_s_ > 0 || duration_s_) cut(trace);
     if (count_ && *count_ > std::ssize(trace.requests))
       throw ConfigError(
           "", "count",
           fmt::format("expected at most the {} requests there are, got {}", trace.requests.size(), *count_));
-    if (count_) trace.requests.resize(static_cast<std::size_t>(*count_));
+    if (count_ && *count_ < std::ssize(trace.requests)) {
+      std::vector<std::int32_t> first(static_cast<std::size_t>(*count_));
+      std::iota(first.begin(), first.end(), 0);
+      rearrange(trace, first);
+    }
     return trace;
   }
 
  private:
-  Trace read() const try {
-    return read_(read_text_file(path_), path_.string());
-  } catch (const ConfigError& e) {
-    throw ConfigError("", problems_at("file", e));
-  }
-
   void spread(Trace& trace, std::uint64_t seed) const {
     Rng rng = random_stream(seed, "tick spread");
     boost::random::uniform_real_distribution<double> delay(0, tick_spread_s_);
     for (Request& request : trace.requests) request.arrival += Seconds(delay(rng));
-    sort_by_arrival(trace.requests);
+    sort_by_arrival(trace);
     trace.notes.push_back(fmt::format("each arrival is moved by a uniform draw below {} s", tick_spread_s_));
   }
 
@@ -55,17 +70,15 @@ class TraceFile : public RequestSource {
     const char* key = start_s_ > 0 ? "start_s" : "duration_s";
     if (!trace.missing_arrivals.empty())
       throw ConfigError("", key, "cannot cut a trace without arrivals: " + trace.missing_arrivals);
-    auto& requests = trace.requests;
-    const std::size_t before = requests.size();
+    const std::size_t before = trace.requests.size();
     const double end_s = start_s_ + duration_s_.value_or(max_arrival_s);
-    std::erase_if(requests, [&](const Request& r) {
-      return r.arrival < Seconds(start_s_) || r.arrival >= Seconds(end_s);
-    });
-    if (requests.empty())
+    const std::vector<std::int32_t> kept = coming_within(trace, Seconds(start_s_), Seconds(end_s));
+    if (kept.empty())
       throw ConfigError("", key, fmt::format("no request arrives from {} s to {} s", start_s_, end_s));
-    for (Request& request : requests) request.arrival -= Seconds(start_s_);
-    trace.notes.push_back(
-        fmt::format("start_s and duration_s keep {} of {} requests", requests.size(), before));
+    rearrange(trace, kept);
+    for (Request& request : trace.requests)  // those that wait for others have none
+      request.arrival = std::max(Seconds(0), request.arrival - Seconds(start_s_));
+    trace.notes.push_back(fmt::format("start_s and duration_s keep {} of {} requests", kept.size(), before));
   }
 
   TraceReader read_;
@@ -77,6 +90,19 @@ class TraceFile : public RequestSource {
 };
 
 }  // namespace
+
+std::string read_trace_text(const std::filesystem::path& path) {
+  std::string text = read_text_file(path);
+  if (text.starts_with("\x1F\x8B"))
+    throw ConfigError(path.string(), "", "is compressed (gzip): unpack it first");
+  return text;
+}
+
+Trace read_trace(const std::filesystem::path& path, const TraceReader& read) try {
+  return read(read_trace_text(path), path.string());
+} catch (const ConfigError& e) {
+  throw ConfigError("", problems_at("file", e));
+}
 
 std::shared_ptr<const RequestSource> trace_file(Params& params, TraceReader read, double tick_spread_s) {
   auto source = std::make_shared<TraceFile>(params, std::move(read), tick_spread_s);

@@ -37,6 +37,12 @@ class WarmBatch final : public ArrivalProcess {
       request = {Seconds(0), drawn.input_tokens + position(rng), steps_};
     }
     workload.requests = std::move(running);
+    if (workload.contents.shared() || workload.sessions)
+      workload.notes.push_back(
+          "warm batches draw their requests one by one: none waits for another, and no two "
+          "share a prompt");
+    workload.contents = {};
+    workload.sessions = nullptr;
     workload.closed_loop = ClosedLoop{concurrency_};
     workload.traffic = {std::numeric_limits<double>::infinity(), {}};
     workload.in_generation = true;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "workloads/activity/activity.h"
 #include "workloads/arrivals.h"
 #include "workloads/requests.h"
@@ -48,12 +50,16 @@ Workload read_workload(Params params, std::uint64_t seed) {
   workload.requests = std::move(trace->requests);
   workload.notes = std::move(trace->notes);
   if (!trace->origins.empty()) workload.contents = Contents(std::move(trace->origins), workload.requests);
+  if (!trace->turns.empty()) workload.sessions = std::make_shared<const Sessions>(std::move(trace->turns));
   workload.warmup_requests = process->warmup_requests();
   if (process->needs_a_trace() && !trace->missing_arrivals.empty())
     arrivals.fail(
         "kind", fmt::format("\"trace\" needs an arrival for each request, but {}", trace->missing_arrivals));
   Rng rng = random_stream(seed, "arrivals");
   reporting(arrivals, [&] { process->schedule(workload, rng); });
+  if (workload.sessions) workload.traffic = {};  // of requests, which come when answers let them
+  if (std::ranges::none_of(workload.requests, &Request::measured))
+    requests.fail("", "not one request is measured");
   const std::int64_t count = std::ssize(workload.requests);
   if (workload.warmup_requests >= count)
     arrivals.fail("warmup_requests", fmt::format("expected fewer than the {} requests there are, got {}",

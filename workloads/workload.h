@@ -10,6 +10,7 @@
 #include "sim/core/params.h"
 #include "sim/core/request.h"
 #include "workloads/contents.h"
+#include "workloads/sessions.h"
 
 namespace weir {
 
@@ -28,12 +29,16 @@ struct Traffic {
 };
 
 struct Workload {
-  std::vector<Request> requests;  // sorted by arrival; under closed_loop in the order they are sent
+  // Sorted by arrival; under closed_loop in the order they are sent; in sessions, each behind those that it
+  // waits for, whose arrival is not known before.
+  std::vector<Request> requests;
   std::optional<ClosedLoop> closed_loop;
-  Contents contents;  // which prompts begin alike
+  std::shared_ptr<const Sessions> sessions;        // null: no request waits for another
+  std::optional<std::int64_t> sessions_at_a_time;  // none: each comes at the arrival of its first request
+  Contents contents;                               // which prompts begin alike
   Traffic traffic;
   bool in_generation = false;        // the KV of every input is in place on arrival, its first token is out
-  std::int64_t warmup_requests = 0;  // the first so many by arrival are left out of every metric
+  std::int64_t warmup_requests = 0;  // the first so many that are sent are left out of every metric
   std::shared_ptr<const NeuronActivity> activity;  // null where the scenario says nothing of it
   std::vector<std::string> notes;  // what was dropped, estimated or not modelled, for the user
 };

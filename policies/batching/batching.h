@@ -46,7 +46,7 @@ struct SequenceView {
   // known_tokens when it was admitted; a swap does not change it, a recomputation does. The prompt, if that
   // was computed on a prefill replica. Means nothing for one that waits to be computed from its beginning.
   std::int64_t prefill_target;
-  std::int32_t request = -1;  // the engine's name for it: whoever came earlier has a lower one
+  std::int32_t request = -1;  // the engine's name for it
   // Its KV cache lies elsewhere (swapped out, or at a prefill replica) and is fetched once it is admitted.
   bool elsewhere = false;
   // The device's memory channel that its KV cache lies in, or its first layer's where layers go round them; a
@@ -71,6 +71,11 @@ struct ServingView {
   // token takes as many more of the token budget, and KV room for them.
   std::int64_t drafts = 0;
   Prefixes* prefixes = nullptr;  // null: nothing is found
+  // By a request's name, lower of whoever came earlier; empty: the names themselves are.
+  std::span<const std::int32_t> order = {};
+  std::int32_t came(const SequenceView& s) const {
+    return order.empty() ? s.request : order[static_cast<std::size_t>(s.request)];
+  }
 };
 
 // Index into free_blocks.

@@ -14,12 +14,12 @@
 namespace weir {
 namespace {
 
-bool before(const SequenceView* a, const SequenceView* b) {
-  return std::pair(a->priority, a->request) < std::pair(b->priority, b->request);
-}
-bool after(const SequenceView* a, const SequenceView* b) {
-  return before(b, a);
-}
+struct Before {
+  const ServingView& view;
+  bool operator()(const SequenceView* a, const SequenceView* b) const {
+    return std::pair(a->priority, view.came(*a)) < std::pair(b->priority, view.came(*b));
+  }
+};
 
 bool lower_class(const SequenceView* a, const SequenceView* b) {
   return a->priority < b->priority;
@@ -29,11 +29,11 @@ bool lower_class(const SequenceView* a, const SequenceView* b) {
 class PriorityBatch {
  public:
   PriorityBatch(const ServingView& view, const BatchLimits& limits, Batch& batch)
-      : view_(view), batch_(batch), builder_(view, limits, view.admission, batch) {
+      : view_(view), before_{view}, batch_(batch), builder_(view, limits, view.admission, batch) {
     for (const SequenceView& sequence : view.running) running_.push_back(&sequence);
     for (const SequenceView& sequence : view.waiting) waiting_.push_back(&sequence);
-    if (!std::ranges::is_sorted(running_, before)) std::ranges::sort(running_, before);
-    std::ranges::make_heap(waiting_, after);
+    if (!std::ranges::is_sorted(running_, before_)) std::ranges::sort(running_, before_);
+    std::ranges::make_heap(waiting_, after_);
   }
 
   void make() {
@@ -59,7 +59,7 @@ class PriorityBatch {
     if (builder_.positions(running, tokens) > builder_.tokens_left()) return;  // it waits, with its drafts
     while (!builder_.take(running, tokens)) {
       decodes_only_ = false;
-      const Below below = behind(running, before);
+      const Below below = behind(running, before_);
       if (!below.victim && below.in_flight) return close(running);
       const SequenceView& victim = below.victim ? *below.victim : running;
       builder_.preempt(victim);
@@ -75,7 +75,7 @@ class PriorityBatch {
     const std::int64_t tokens = std::min(builder_.look_up(first).pending(), builder_.tokens_left());
     make_room(first, tokens);
     if (!builder_.has_seat() || !builder_.add(first, tokens)) return false;
-    std::ranges::pop_heap(waiting_, after);
+    std::ranges::pop_heap(waiting_, after_);
     waiting_.pop_back();
     return true;
   }
@@ -131,7 +131,14 @@ class PriorityBatch {
 
   using Queue = boost::container::small_vector<const SequenceView*, 256>;
 
+  struct After {
+    Before before;
+    bool operator()(const SequenceView* a, const SequenceView* b) const { return before(b, a); }
+  };
+
   const ServingView& view_;
+  Before before_;
+  After after_{before_};
   Batch& batch_;
   BatchBuilder builder_;
   Queue running_;  // the most urgent first

@@ -69,6 +69,7 @@ std::vector<std::string> placement_warning(const RunResult& result) {
 void write_results(ResultDirectory& directory, const FinishedRun& run, const RunArguments& arguments,
                    std::chrono::steady_clock::time_point started) {
   write_requests_csv(directory.file("requests.csv"), run.result);
+  if (run.result.sessions) write_sessions_csv(directory.file("sessions.csv"), run.result);
   write_timeseries_csv(directory.file("timeseries.csv"), run.result);
   if (run.training) write_training_steps_csv(directory.file("training_steps.csv"), *run.training);
   if (arguments.timeline) write_timeline_json(directory.file("timeline.json"), run.result);

@@ -1,5 +1,5 @@
-// The clients of a run: they send requests as these arrive, or as places become free in a closed loop, and
-// leave when all are answered or time is up.
+// The clients of a run: they send requests as these arrive, as places become free in a closed loop, or as
+// their sessions go on, and leave when all are answered or time is up.
 #include <simgrid/kernel/Timer.hpp>
 
 #include "devices/actor/alarm.h"
@@ -22,8 +22,7 @@ void Simulation::when(Seconds time, std::function<void()> what) {
 }
 
 void Simulation::send(std::int32_t request) {
-  if (scenario_.workload.closed_loop) recorder_.record(request).request.arrival = now();
-  if (request == scenario_.workload.warmup_requests) recorder_.measure_from(now());
+  recorder_.sent(request, now());
   when(now() + recorder_.reply(), [this, request] { submit(request); });
 }
 
@@ -33,7 +32,7 @@ void Simulation::submit(std::int32_t request) {
   if (!server) {
     record.status = RequestStatus::rejected;
     rejected_tokens_ += static_cast<double>(record.request.output_tokens);
-    answer(now() + recorder_.reply());
+    answer(request, now() + recorder_.reply());
     return;
   }
   if (scenario_.workload.in_generation)
@@ -59,13 +58,14 @@ void Simulation::submit_next() {
 }
 
 // The client has all of it then.
-void Simulation::answer(Seconds seen) {
-  when(seen, [this] { finished(); });
+void Simulation::answer(std::int32_t request, Seconds seen) {
+  when(seen, [this, request] { finished(request); });
 }
 
-void Simulation::finished() {
+void Simulation::finished(std::int32_t request) {
   ++done_;
   if (scenario_.workload.closed_loop) submit_next();
+  if (sessions_) sessions_->ended(request);
   if (done_ == static_cast<std::int64_t>(positions_.size())) all_done_->release();
 }
 
@@ -95,6 +95,8 @@ void Simulation::clients() {
   last_progress_ = std::chrono::steady_clock::now();
   if (const auto& closed = scenario_.workload.closed_loop) {
     for (std::int64_t i = 0; i < closed->concurrency; ++i) submit_next();
+  } else if (sessions_) {
+    sessions_->start();
   } else {
     open_loop();
   }

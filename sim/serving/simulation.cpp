@@ -24,6 +24,10 @@ Simulation::Simulation(const Plan& plan, const RunOptions& options)
       handovers_(scenario_, servers_, router_, couriers_, recorder_),
       all_done_(sg4::Semaphore::create(0)) {
   if (options.token_gaps) recorder_.keep_token_gaps();
+  if (scenario_.workload.sessions)
+    sessions_.emplace(
+        scenario_.workload, [this](Seconds time, std::function<void()> what) { when(time, std::move(what)); },
+        [this](std::int32_t request) { send(request); });
   for (const Request& r : scenario_.workload.requests) all_tokens_ += static_cast<double>(r.output_tokens);
   for (const ReplicaPlan& replica : plan.replicas)
     for (const ReplicaPlace& place : replica.places) build_replica(replica, place);
@@ -36,7 +40,7 @@ std::unique_ptr<Replica> Simulation::build_rank(const ReplicaPlan& plan, int num
           .finished =
               [this, number](std::int32_t request) {
                 router_.changed(number);
-                answer(recorder_.record(request).finished);
+                answer(request, recorder_.record(request).finished);
               },
           .hand_over = [this, number](std::int32_t request) { handovers_.prompt_ends(request, number); },
           .prompt_begins = [this,

@@ -11,6 +11,7 @@
 #include "sim/serving/router.h"
 #include "sim/serving/run_end.h"
 #include "sim/serving/server/stages.h"
+#include "sim/serving/session_clients.h"
 #include "sim/serving/simulation.h"
 
 namespace weir {
@@ -30,8 +31,8 @@ class Simulation {
   void submit(std::int32_t request);
   bool may_send() const;
   void submit_next();
-  void answer(Seconds seen);
-  void finished();
+  void answer(std::int32_t request, Seconds seen);
+  void finished(std::int32_t request);
   void forget_answers_under_way();
   void when(Seconds time, std::function<void()> what);
   void move(const KvMove& move, std::function<void()> arrived);
@@ -64,6 +65,7 @@ class Simulation {
   std::int32_t next_ = 0;  // the next request to send
   std::int64_t owed_ = 0;  // closed loop: how many places are free
   bool submitting_ = false, have_left_ = false;
+  std::optional<SessionClients> sessions_;  // where requests wait for others
   std::int64_t done_ = 0;
   double all_tokens_ = 0, rejected_tokens_ = 0;  // of output
   bool stopping_ = false;

@@ -64,6 +64,7 @@ TEST_CASE("detailed.json: vLLM's lists, where who failed has no output and says 
   result.warmup_requests = 1;
   result.requests = {record(0, 9, RequestStatus::completed), record(0.5, 3, RequestStatus::completed),
                      record(1, 8, RequestStatus::unfinished), record(2, 7, RequestStatus::rejected)};
+  result.requests[0].request.measured = false;
   result.requests[1].first_token = Seconds(1.5);
   result.requests[2].first_token = Seconds(1.25);
   result.token_gaps = {{9}, {0.25, 0.5}, {0.125}, {}};

@@ -122,6 +122,7 @@ TEST_CASE("metrics: warm-up requests are in no metric") {
   result.requests = {completed(0, 100, 200, 1000, 1000), completed(5, 6, 8, 10, 3),
                      completed(6, 7, 9, 10, 3)};
   result.warmup_requests = 1;
+  result.requests[0].request.measured = false;
   result.start = Seconds(5);
   result.end = Seconds(9);
   const Metrics m = measure(result, {});
@@ -147,7 +148,7 @@ TEST_CASE("metrics: of several priorities, times of each, the most urgent first"
   RunResult result;
   result.requests = {completed(0, 9, 9, 1, 2), completed(0, 1, 3, 1, 3), completed(0, 3, 3, 1, 1),
                      completed(0, 5, 5, 1, 1), rejected(0)};
-  result.warmup_requests = 1;
+  result.requests[0].request.measured = false;
   for (RequestRecord& record : result.requests) record.request.priority = 2;
   CHECK(measure(result, {}).classes.empty());
   result.requests[3].request.priority = result.requests[4].request.priority = -1;
@@ -159,4 +160,24 @@ TEST_CASE("metrics: of several priorities, times of each, the most urgent first"
   CHECK((classes[1].priority == 2 && classes[1].completed == 2));
   CHECK(classes[1].ttft_ms.median == 2000);
   CHECK(classes[1].tpot_ms.mean == 1000);
+}
+
+TEST_CASE("metrics: a session is complete when all of its requests are, and has a time if all are measured") {
+  Turns turns;
+  turns.names = {"a"};
+  for (int i = 0; i < 7; ++i) turns.add(0, i, Seconds(0));
+  turns.awaits = {{1, 0}, {2, 0}, {4, 3}, {6, 5}};  // sessions of 0, 1 and 2; 3 and 4; 5 and 6
+  RunResult result;
+  result.sessions = std::make_shared<const Sessions>(turns);
+  result.requests = {
+      completed(1, 2, 3, 1, 1), completed(4, 5, 9, 1, 2), completed(5, 6, 8, 1, 2), rejected(2), rejected(2),
+      completed(0, 1, 2, 1, 1), completed(2, 3, 4, 1, 1)};
+  result.requests[5].request.measured = false;
+  result.end = Seconds(9);
+  const Metrics m = measure(result, {});
+  CHECK(m.completed == 4);
+  REQUIRE(m.sessions);
+  CHECK(m.sessions->count == 2);
+  CHECK(m.sessions->time_to_complete_ms.count == 1);
+  CHECK(m.sessions->time_to_complete_ms.p99 == 8000);
 }

@@ -219,7 +219,7 @@ TEST_CASE("weir plot: of numbers that go together one is shown, the load") {
                         point_summary(requests, 1)});
   make_sweep(scratch / "sweep", points);
   REQUIRE(run_weir({"plot", scratch / "sweep"}).code == 0);
-  CHECK_THAT(contents(scratch / "sweep/plots/figures/heatmap.gp"), Catch::Contains("Requests in flight\""));
+  CHECK_THAT(contents(scratch / "sweep/plots/figures/heatmap.gp"), Catch::Contains("Concurrency\""));
   const std::string lines = contents(scratch / "sweep/plots/figures/throughput_latency.gp");
   CHECK_THAT(lines, Catch::Contains("orca\"") && !Catch::Contains("128"));
 }

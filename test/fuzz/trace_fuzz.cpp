@@ -25,6 +25,14 @@ const std::vector<Target> targets = {
     {"Timestamp,Request tokens,Response tokens\n5,472,18\n", read_burstgpt},
     {"arrived_at,num_prefill_tokens,num_decode_tokens\n1,2,3\n", read_vidur},
     {"arrival_timestamp,prompt_size,token_size\n1,2,3\n", read_splitwise},
+    {"session_id,turn,start_s,after,gap_s,input_tokens,output_tokens,shares_with,shared_tokens,measured\n"
+     "a,0,1,,,9,2,,,1\nb,0,,a:0,2,9,2,a:0,5,0\n",
+     read_sessions},
+    {"1-2 7\n1-3\n",
+     [](auto text, auto& file) {
+       return read_csv_with_ids("arrival_s,input_tokens,output_tokens\n1,99,3\n0,99,3\n", file,
+                                BlockIdLines(text, file, 16));
+     }},
     {R"({"timestamp": 1, "input_length": 2, "output_length": 3, "hash_ids": [0]})"
      "\n",
      read_mooncake},
@@ -52,10 +60,12 @@ void check(const Trace& trace) {
   Seconds before(0);
   for (const Request& r : trace.requests) {
     good = good && r.input_tokens >= 1 && r.output_tokens >= 1 && r.input_tokens <= max_tokens;
-    if (!trace.missing_arrivals.empty()) continue;
+    if (!trace.missing_arrivals.empty() || !trace.turns.empty()) continue;
     good = good && r.arrival >= before && std::isfinite(r.arrival.value());
     before = r.arrival;
   }
+  if (!trace.turns.empty()) good = good && Sessions(trace.turns).requests() == std::ssize(trace.requests);
+  if (!trace.origins.empty()) Contents(trace.origins, trace.requests);  // throws where they cannot be
   if (!good) std::abort();
 }
 

@@ -1,7 +1,7 @@
 #include <random>
 
 #include "test/workloads/samples.h"
-#include "workloads/tokens.h"
+#include "workloads/traces/tokens.h"
 
 using namespace weir;
 

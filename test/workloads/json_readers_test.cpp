@@ -17,14 +17,15 @@ TEST_CASE("splitwise and distserve: their own names") {
                              "t")) == "0:55/4 0.5:829/170");
 }
 
-TEST_CASE("mooncake: milliseconds, hash ids are told once") {
+TEST_CASE("mooncake: milliseconds, and prompts share the blocks whose ids are the same") {
   const auto trace = read_mooncake(
       "{\"timestamp\": 0, \"input_length\": 6758, \"output_length\": 500, \"hash_ids\": [0, 1]}\n"
       "{\"timestamp\": 3000, \"input_length\": 7322, \"output_length\": 490, \"hash_ids\": [0, 14]}\n",
       "t");
   CHECK(shown(trace) == "0:6758/500 3:7322/490");
-  CHECK(trace.notes.size() == 1);
-  CHECK(notes_say(trace, "prefix caching is not modelled"));
+  CHECK(trace.notes.empty());
+  REQUIRE(trace.origins.size() == 2);
+  CHECK((trace.origins[1].request == 0 && trace.origins[1].tokens == 512));
 }
 
 TEST_CASE("llmservingsim: flat, unsorted, with ids, the vLLM runs and sessions") {
@@ -34,7 +35,7 @@ TEST_CASE("llmservingsim: flat, unsorted, with ids, the vLLM runs and sessions")
       "{\"input_toks\": 264, \"output_toks\": 575, \"arrival_time_ns\": 500000000}\r\n",
       "t");
   CHECK(shown(flat) == "0.5:264/575 2:305/698");
-  CHECK(notes_say(flat, "prefix caching"));
+  CHECK(notes_say(flat, "input_tok_ids are not read"));
   CHECK(notes_say(flat, "sorted"));
   const auto bench = read_llmservingsim(
       "{\"request_id\": \"a\", \"input_toks\": 2, \"output_toks\": 3, \"arrival_time\": 1777142838.5}\n"
@@ -47,8 +48,12 @@ TEST_CASE("llmservingsim: flat, unsorted, with ids, the vLLM runs and sessions")
       "\"tool_duration_ns\": 500000000}, {\"input_toks\": 20, \"output_toks\": 2, \"tool_duration_ns\": "
       "0}]}\n",
       "t");
-  CHECK(shown(session) == "1:10/1 1.5:20/2");
-  CHECK(notes_say(session, "not modelled"));
+  CHECK(shown(session) == "1:10/1 0:20/2");
+  CHECK(session.notes.empty());
+  const Sessions turns(session.turns);
+  CHECK(turns.count() == 1);
+  CHECK((turns.awaited_by(1).size() == 1 && turns.awaited_by(1)[0] == 0 && turns.gap(1) == Seconds(0.5)));
+  CHECK((turns.name(1) == "s" && turns.turn(1) == 1));
   CHECK(read_llmservingsim("{\"input_toks\": 1, \"output_toks\": 1}", "t").missing_arrivals ==
         "line 1: neither arrival_time_ns nor arrival_time");
 }

@@ -1,5 +1,5 @@
 #pragma once
-#include "workloads/readers.h"
+#include "workloads/traces/readers.h"
 
 namespace weir::test {
 

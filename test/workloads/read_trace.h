@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "workloads/readers.h"
+#include "workloads/traces/readers.h"
 
 namespace weir::test {
 

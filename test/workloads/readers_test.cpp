@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "workloads/readers.h"
+#include "workloads/traces/readers.h"
 
 using namespace weir;
 

@@ -44,6 +44,8 @@ inline Workload workload_of(const std::string& requests, const std::string& arri
       seed);
 }
 
+inline constexpr const char* as_traced = R"({"kind": "trace"})";
+
 // What is wrong with it, all of it.
 inline std::string problems_of(const std::string& requests, const std::string& arrivals) {
   try {

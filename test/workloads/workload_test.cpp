@@ -3,14 +3,12 @@
 #include <ctime>
 
 #include "test/workloads/samples.h"
-#include "workloads/readers.h"
 #include "workloads/requests.h"
+#include "workloads/traces/readers.h"
 
 using namespace weir;
 
 namespace {
-
-constexpr const char* as_traced = R"({"kind": "trace"})";
 
 std::string file(const TemporaryFile& trace, const std::string& more = "", const std::string& kind = "csv") {
   return R"({"kind": ")" + kind + R"(", "file": ")" + trace.name() + "\"" + more + "}";

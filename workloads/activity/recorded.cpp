@@ -7,7 +7,7 @@
 #include "sim/core/rng.h"
 #include "workloads/activity/coactivation.h"
 #include "workloads/activity/neuron_rows.h"
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 namespace {

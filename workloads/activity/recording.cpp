@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 namespace {

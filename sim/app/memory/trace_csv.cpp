@@ -6,7 +6,7 @@
 
 #include "sim/app/output/output_file.h"
 #include "sim/core/params.h"
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 namespace {

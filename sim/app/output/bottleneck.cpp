@@ -53,8 +53,8 @@ struct Load {
 Load load(const RunResult& result, Seconds duration) {
   Load l;
   Seconds queued, whole, last = result.start;
-  for (auto i = static_cast<std::size_t>(result.warmup_requests); i < result.requests.size(); ++i) {
-    const RequestRecord& r = result.requests[i];
+  for (const RequestRecord& r : result.requests) {
+    if (!is_measured(r)) continue;
     last = std::max(last, r.request.arrival);
     if (r.status != RequestStatus::completed) continue;
     queued += r.scheduled - r.request.arrival;
@@ -87,7 +87,9 @@ Bottleneck find_bottleneck(const Scenario& scenario, const RunResult& result, co
 
   // The system keeps up when requests hardly queue and the run does not go on long after the last of them
   // came.
-  const bool keeps_up = !scenario.workload.closed_loop && l.waiting < 0.1 && l.span > 0.5;
+  const Workload& workload = scenario.workload;
+  const bool keeps_up =
+      !workload.closed_loop && !workload.sessions_at_a_time && l.waiting < 0.1 && l.span > 0.5;
   if (keeps_up)
     return {
         "arrivals",

@@ -1,6 +1,9 @@
 // detailed.json holds the lists that vLLM's serving benchmark adds to its result under --save-detailed, under
-// the same names, one item a measured request, in the order of arrival. A request that failed has no output
-// and says why, as there.
+// the same names, one item a measured request, in the order of requests.csv. A request that failed has no
+// output and says why, as there; one that was never sent has a start of 0.
+#include <algorithm>
+#include <utility>
+
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/writers.h"
 
@@ -14,9 +17,10 @@ class Detailed {
   template <class Write>
   void list(std::string_view name, std::string_view after, Write write) {
     file_.print("\"{}\":[", name);
-    const auto first = static_cast<std::size_t>(result_.warmup_requests);
-    for (std::size_t i = first; i < result_.requests.size(); ++i) {
-      if (i > first) file_.text(",");
+    bool first = true;
+    for (std::size_t i = 0; i < result_.requests.size(); ++i) {
+      if (!is_measured(result_.requests[i])) continue;
+      if (!std::exchange(first, false)) file_.text(",");
       write(result_.requests[i], i);
     }
     file_.text(after);
@@ -66,7 +70,7 @@ void write_detailed_json(const std::filesystem::path& path, const RunResult& res
   });
   out.list("itls", "],\n", [&](const RequestRecord&, std::size_t i) { out.gaps(result.token_gaps[i]); });
   out.list("start_times", "],\n",
-           [&](const RequestRecord& r, auto) { out.seconds(r.request.arrival.value()); });
+           [&](const RequestRecord& r, auto) { out.seconds(std::max(0.0, r.request.arrival.value())); });
   out.list("errors", "]}\n", [&](const RequestRecord& r, auto) { file.print("\"{}\"", error_of(r)); });
   file.close();
 }

@@ -85,9 +85,9 @@ plot series using 1:(100*$4/blocks) skip 1 with filledcurves y1=0 lc rgb "#0072B
 
 std::vector<double> sorted(const RunResult& result, std::optional<Seconds> (*value)(const RequestRecord&)) {
   std::vector<double> values;
-  for (auto i = static_cast<std::size_t>(result.warmup_requests); i < result.requests.size(); ++i)
-    if (result.requests[i].status == RequestStatus::completed)
-      if (const auto time = value(result.requests[i])) values.push_back(time->value() * 1e3);
+  for (const RequestRecord& record : result.requests)
+    if (is_measured(record) && record.status == RequestStatus::completed)
+      if (const auto time = value(record)) values.push_back(time->value() * 1e3);
   std::sort(values.begin(), values.end());
   return values;
 }

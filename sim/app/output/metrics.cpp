@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 #include <ranges>
-#include <span>
 
 namespace weir {
 namespace {
@@ -41,13 +40,13 @@ Distribution distribution_of_gaps(const GapHistogram& gaps) {
           .p99 = ms(gaps.percentile(99))};
 }
 
-std::span<const RequestRecord> kept(const RunResult& result) {
-  return std::span(result.requests).subspan(static_cast<std::size_t>(result.warmup_requests));
+auto kept(const RunResult& result) {
+  return result.requests | std::views::filter(is_measured);
 }
 
 // Fills `values` with one number a completed request, where it is defined.
 template <class Records, class Value>
-Distribution over_completed(const Records& records, std::vector<double>& values, Value value) {
+Distribution over_completed(Records&& records, std::vector<double>& values, Value value) {
   values.clear();
   for (const RequestRecord& record : records) {
     if (record.status != RequestStatus::completed) continue;
@@ -60,21 +59,48 @@ std::optional<Seconds> ttft(const RequestRecord& record) {
   return time_to_first_token(record);
 }
 
-std::vector<ClassMetrics> by_class(std::span<const RequestRecord> records, std::vector<double>& values) {
+std::vector<ClassMetrics> by_class(const RunResult& result, std::vector<double>& values) {
+  auto records = kept(result);
   const auto priority_of = [](const RequestRecord& record) { return record.request.priority; };
   if (std::ranges::adjacent_find(records, std::ranges::not_equal_to(), priority_of) == records.end())
     return {};
-  std::map<std::int32_t, std::vector<std::size_t>> classes;
-  for (std::size_t i = 0; i < records.size(); ++i) classes[priority_of(records[i])].push_back(i);
+  std::map<std::int32_t, std::vector<const RequestRecord*>> classes;
+  for (const RequestRecord& record : records) classes[priority_of(record)].push_back(&record);
   std::vector<ClassMetrics> metrics;
   for (const auto& [priority, members] : classes) {
     const auto own =
-        members | std::views::transform([&](std::size_t i) -> const auto& { return records[i]; });
+        members | std::views::transform([](const RequestRecord* record) -> const auto& { return *record; });
     metrics.push_back({priority, std::ranges::count(own, RequestStatus::completed, &RequestRecord::status),
                        over_completed(own, values, ttft),
                        over_completed(own, values, time_per_output_token)});
   }
   return metrics;
+}
+
+// A session of which a request is left out has no time of its own.
+std::optional<SessionMetrics> over_sessions(const RunResult& result) {
+  if (!result.sessions) return {};
+  struct Span {
+    Seconds begin{std::numeric_limits<double>::infinity()}, end{0};
+    bool whole = true, completed = true;
+  };
+  std::vector<Span> spans(static_cast<std::size_t>(result.sessions->count()));
+  for (std::size_t i = 0; i < result.requests.size(); ++i) {
+    const RequestRecord& record = result.requests[i];
+    Span& span = spans[static_cast<std::size_t>(result.sessions->of(static_cast<std::int32_t>(i)))];
+    span.whole &= is_measured(record);
+    span.completed &= record.status == RequestStatus::completed;
+    span.begin = std::min(span.begin, record.request.arrival);
+    span.end = std::max(span.end, record.finished);
+  }
+  SessionMetrics sessions;
+  std::vector<double> values;
+  for (const Span& span : spans) {
+    sessions.count += span.whole;
+    if (span.whole && span.completed) values.push_back((span.end - span.begin).value() * 1e3);
+  }
+  sessions.time_to_complete_ms = distribution_of(values);
+  return sessions;
 }
 
 bool meets(const RequestRecord& record, const Slo& slo) {
@@ -127,8 +153,7 @@ Distribution distribution_of(std::vector<double>& values) {
 Metrics measure(const RunResult& result, const Slo& slo) {
   Metrics m;
   std::int64_t good = 0;
-  for (auto i = static_cast<std::size_t>(result.warmup_requests); i < result.requests.size(); ++i) {
-    const RequestRecord& record = result.requests[i];
+  for (const RequestRecord& record : kept(result)) {
     ++m.requests;
     m.rejected += record.status == RequestStatus::rejected;
     m.lost += record.status == RequestStatus::lost;
@@ -152,7 +177,8 @@ Metrics measure(const RunResult& result, const Slo& slo) {
   m.tpot_ms = over_completed(kept(result), values, time_per_output_token);
   m.e2el_ms =
       over_completed(kept(result), values, [](const auto& r) { return std::optional(end_to_end(r)); });
-  m.classes = by_class(kept(result), values);
+  m.classes = by_class(result, values);
+  m.sessions = over_sessions(result);
   m.itl_ms = distribution_of_gaps(result.gaps);
 
   for (const DeviceUsage& usage : result.devices) {

@@ -27,16 +27,22 @@ struct ClassMetrics {  // of the requests of one priority
   Distribution ttft_ms, tpot_ms;
 };
 
+struct SessionMetrics {
+  std::int64_t count = 0;            // of which every request is measured
+  Distribution time_to_complete_ms;  // of those that are complete: first arrival to last token
+};
+
 struct Metrics {
   std::int64_t requests = 0, completed = 0, rejected = 0, lost = 0,
-               unfinished = 0;                       // warm-up requests left out
+               unfinished = 0;                       // all but those that are not measured
   std::int64_t input_tokens = 0, output_tokens = 0;  // of the completed ones
   std::int64_t found_tokens = 0;  // of their prompts, in the KV cache when they were scheduled first
   Seconds duration;               // first arrival kept to last token
   double request_throughput = 0, output_throughput = 0, total_throughput = 0;  // per second
   std::optional<double> goodput;  // requests per second; no SLO: none
   Distribution ttft_ms, tpot_ms, itl_ms, e2el_ms;
-  std::vector<ClassMetrics> classes;  // the most urgent first; none where all requests have one priority
+  std::vector<ClassMetrics> classes;       // the most urgent first; none where all requests have one priority
+  std::optional<SessionMetrics> sessions;  // none where no request waits for another
   Joules energy;
   std::string energy_note;                        // what is known to be wrong with that of a device
   double cost_dollars = 0, dollars_per_hour = 0;  // of all devices that a replica has
@@ -44,6 +50,11 @@ struct Metrics {
 };
 
 Metrics measure(const RunResult& result, const Slo& slo);
+
+// Warm-ups are not, nor is what a trace says is not.
+inline bool is_measured(const RequestRecord& record) {
+  return record.request.measured;
+}
 
 // Times of one request, as requests.csv and the metrics both mean them. Defined for completed requests.
 Seconds time_to_first_token(const RequestRecord& record);

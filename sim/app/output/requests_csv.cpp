@@ -64,7 +64,7 @@ void write_requests_csv(const std::filesystem::path& path, const RunResult& resu
     const std::optional<Seconds> tpot = time_per_output_token(r);
     Row row(file.buffer());
     row.integer(static_cast<std::int64_t>(i));
-    row.seconds(r.request.arrival, true);
+    row.seconds(r.request.arrival, r.request.arrival.value() >= 0);
     row.integer(r.request.input_tokens);
     row.integer(r.request.output_tokens);
     if (r.replica >= 0)

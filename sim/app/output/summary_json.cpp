@@ -205,6 +205,10 @@ Json summary_json(const FinishedRun& run) {
   add(s, "itl_ms", m.itl_ms);
   add(s, "e2el_ms", m.e2el_ms);
   if (!m.classes.empty()) s["classes"] = classes_json(m.classes);
+  if (m.sessions) {
+    s["sessions"] = {{"count", m.sessions->count}, {"completed", m.sessions->time_to_complete_ms.count}};
+    add(s["sessions"], "time_to_complete_ms", m.sessions->time_to_complete_ms);
+  }
   s["devices"] = devices_json(run.result, m.duration);
   s["links"] = links_json(run.result, m.duration);
   s["energy_j"] = m.energy.value();

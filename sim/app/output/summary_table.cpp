@@ -50,8 +50,10 @@ void requests(Table& table, const FinishedRun& run) {
   if (m.rejected > 0) counts += fmt::format(", {} rejected (can never fit)", grouped(m.rejected));
   if (m.lost > 0) counts += fmt::format(", {} lost", grouped(m.lost));
   if (m.unfinished > 0) counts += fmt::format(", {} unfinished", grouped(m.unfinished));
-  if (run.result.warmup_requests > 0)
-    counts += fmt::format(", {} more as warm-up", grouped(run.result.warmup_requests));
+  const std::int64_t left_out = std::ssize(run.result.requests) - m.requests;
+  if (left_out > 0)
+    counts += fmt::format(", {} more {}", grouped(left_out),
+                          left_out == run.result.warmup_requests ? "as warm-up" : "that are not measured");
   table.row("Requests", counts);
   table.row("Tokens", fmt::format("{} in, {} out", grouped(m.input_tokens), grouped(m.output_tokens)));
   table.row("Duration", fmt::format("{} s simulated", shown(m.duration.value())));
@@ -174,6 +176,16 @@ void prefixes(Table& table, const FinishedRun& run) {
                                    percent(found), grouped(m.input_tokens - m.found_tokens)));
 }
 
+void sessions(Table& table, const std::optional<SessionMetrics>& sessions) {
+  if (!sessions) return;
+  const Distribution& d = sessions->time_to_complete_ms;
+  std::string text = fmt::format("{} of {} completed", grouped(d.count), grouped(sessions->count));
+  if (d.count > 0)
+    text += fmt::format(", in {} s (mean), {} s (p50), {} s (p99)", shown(d.mean / 1e3), shown(d.p50 / 1e3),
+                        shown(d.p99 / 1e3));
+  table.row("Sessions", text);
+}
+
 void totals(Table& table, const FinishedRun& run) {
   const Metrics& m = run.metrics;
   const RunResult& r = run.result;
@@ -212,6 +224,7 @@ std::string summary_table(const FinishedRun& run, bool styled, std::size_t width
   table.title(run.plan.scenario.name);
   requests(table, run);
   latencies(table, run.metrics);
+  sessions(table, run.metrics.sessions);
   without_training(table, run);
   devices(table, run);
   prefetches(table, run.result);

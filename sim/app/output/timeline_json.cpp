@@ -2,13 +2,16 @@
 // which ui.perfetto.dev and chrome://tracing open: one thread a track, boxes ("X") in microseconds, counters
 // ("C"), arrows ("s" to "f"). A process 0 or a thread 0 would be the kernel's idle ones to Perfetto, so
 // both count from 1; so does each thread over both processes, as there a number names one thread.
+#include <algorithm>
+#include <map>
+
 #include "sim/app/output/output_file.h"
 #include "sim/app/output/writers.h"
 
 namespace weir {
 namespace {
 
-constexpr int cluster_process = 1, request_process = 2;  // the processes
+constexpr int cluster_process = 1, request_process = 2, session_process = 3;  // the processes
 
 std::string quoted(const std::string& text) {
   return Json(text).dump();
@@ -55,6 +58,33 @@ class TimelineFile {
     }
   }
 
+  // A track a session with its requests, from arrival to end; more of them where requests run side by side.
+  void write_sessions() {
+    if (!result_.sessions) return;
+    name("process", session_process, 0, "sessions", 2);
+    const Sessions& sessions = *result_.sessions;
+    std::map<std::int32_t, std::vector<Lane>> lanes;
+    for (const std::int32_t request : drawn_by_arrival()) {
+      const RequestRecord& record = result_.requests[static_cast<std::size_t>(request)];
+      const Seconds begin = record.request.arrival, end = std::max(begin, ended(record));
+      std::vector<Lane>& own = lanes[sessions.of(request)];
+      auto free = std::ranges::find_if(own, [&](const Lane& lane) { return lane.busy_until <= begin; });
+      if (free == own.end()) {
+        own.push_back({next_session_track_++, Seconds(0)});
+        free = std::prev(own.end());
+        name("thread", session_process, thread_of_session(free->track),
+             fmt::format("session {}{}", sessions.name(request), own.size() > 1 ? ", beside" : ""),
+             free->track);
+      }
+      free->busy_until = end;
+      this->begin("X", "session", fmt::format("{}:{}", sessions.name(request), sessions.turn(request)),
+                  session_process, thread_of_session(free->track), begin);
+      file_.print(R"(,"dur":{:.3f},"args":{{"request":{},"input_tokens":{},"output_tokens":{}}}}})",
+                  (end - begin).value() * 1e6, request, record.request.input_tokens,
+                  record.request.output_tokens);
+    }
+  }
+
   void write_counters() {
     for (const Sample& s : result_.samples) {
       begin("C", "sample", "requests", cluster_process, 0, s.time);
@@ -65,6 +95,30 @@ class TimelineFile {
   }
 
  private:
+  struct Lane {
+    std::int32_t track;
+    Seconds busy_until;
+  };
+
+  // A rejected request ends when it comes.
+  Seconds ended(const RequestRecord& record) const {
+    if (record.status == RequestStatus::rejected) return record.request.arrival;
+    return record.finished >= Seconds(0) ? record.finished : result_.end;
+  }
+  std::vector<std::int32_t> drawn_by_arrival() const {
+    const auto arrival = [&](std::int32_t i) {
+      return result_.requests[static_cast<std::size_t>(i)].request.arrival;
+    };
+    std::vector<std::int32_t> drawn;
+    for (std::int32_t i = 0; i < result_.requests_drawn; ++i)
+      if (arrival(i) >= Seconds(0)) drawn.push_back(i);
+    std::ranges::stable_sort(drawn, {}, arrival);
+    return drawn;
+  }
+
+  std::int32_t thread_of_session(std::int32_t track) const {
+    return thread_of_request(static_cast<std::int32_t>(result_.requests_drawn)) + track;
+  }
   static std::int32_t thread_of_track(std::int32_t track) { return track + 1; }
   std::int32_t thread_of_request(std::int32_t request) const {
     return static_cast<std::int32_t>(result_.tracks.size()) + request + 1;
@@ -99,6 +153,7 @@ class TimelineFile {
   OutputFile& file_;
   const RunResult& result_;
   bool first_ = true;
+  std::int32_t next_session_track_ = 0;
 };
 
 }  // namespace
@@ -123,6 +178,7 @@ void write_timeline_json(const std::filesystem::path& path, const RunResult& res
   timeline.write_names();
   timeline.write_spans();
   timeline.write_arrows();
+  timeline.write_sessions();
   timeline.write_counters();
   file.text("\n]}\n");
   file.close();

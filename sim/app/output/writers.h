@@ -24,6 +24,7 @@ struct FinishedRun {
 Json summary_json(const FinishedRun& run);
 Json headline(const Json& summary);  // duration, throughputs and latencies, by their names there
 void write_requests_csv(const std::filesystem::path& path, const RunResult& result);
+void write_sessions_csv(const std::filesystem::path& path, const RunResult& result);  // which has sessions
 void write_timeseries_csv(const std::filesystem::path& path, const RunResult& result);
 std::vector<std::string> left_out_of_timeline(const RunResult& result);  // notes; they are in the file too
 void write_timeline_json(const std::filesystem::path& path, const RunResult& result);

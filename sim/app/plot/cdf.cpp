@@ -13,6 +13,7 @@
 #include "sim/app/results/csv.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/results/metric.h"
+#include "sim/app/results/result_set.h"
 
 namespace weir {
 namespace {
@@ -38,12 +39,9 @@ std::vector<double> quantiles(std::vector<double> values, const std::vector<doub
 
 Curve curve_of_run(const PlotRequest& request) {
   auto columns = read_columns(request.results.directory / "requests.csv", {"ttft_ms", "tpot_ms", "e2el_ms"});
-  const Json::json_pointer at("/scenario/workload/arrivals/warmup_requests");
-  const Json& summary = request.results.points[0].summary;
-  const std::size_t warmup =
-      summary.contains(at) && summary[at].is_number_unsigned() ? summary[at].get<std::size_t>() : 0;
+  const std::vector<char> measured = measured_rows(request.results.directory, columns[0].size());
   for (std::size_t i = 0; i < columns[0].size(); ++i)
-    if (i < warmup || std::isnan(columns[2][i]))
+    if (!measured[i] || std::isnan(columns[2][i]))
       columns[0][i] = columns[1][i] = std::nan("");  // not in the metrics
   Curve curve;
   constexpr int points = 500;  // a million points in an SVG help nobody

@@ -98,7 +98,7 @@ std::vector<std::string> changing(const std::vector<Repeated>& points) {
 
 std::string pointer_title(const std::string& pointer) {
   if (pointer == "/workload/arrivals/rate_per_s") return "Arrival rate (requests/s)";
-  if (pointer == "/workload/arrivals/concurrency") return "Requests in flight";
+  if (pointer == "/workload/arrivals/concurrency") return "Concurrency";  // of requests, or of sessions
   std::string title = short_name(pointer);
   std::replace(title.begin(), title.end(), '_', ' ');
   return title;

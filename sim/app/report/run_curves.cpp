@@ -5,6 +5,7 @@
 
 #include "sim/app/report/page.h"
 #include "sim/app/results/csv.h"
+#include "sim/app/results/result_set.h"
 
 namespace weir {
 namespace {
@@ -40,6 +41,10 @@ Json run_curves(const std::filesystem::path& directory) {
   if (const fs::path file = directory / "requests.csv"; fs::exists(file)) {
     const std::vector<std::string> names = {"ttft_ms", "tpot_ms", "e2el_ms"};
     auto columns = read_columns(file, names);
+    const std::vector<char> measured = measured_rows(directory, columns[0].size());
+    for (std::vector<double>& column : columns)
+      for (std::size_t i = 0; i < column.size(); ++i)
+        if (!measured[i]) column[i] = std::nan("");
     for (std::size_t i = 0; i < names.size(); ++i) latencies[names[i]] = quantiles_of(std::move(columns[i]));
   }
   if (const fs::path file = directory / "timeseries.csv"; fs::exists(file)) {

@@ -39,4 +39,8 @@ ResultSet read_results(const std::filesystem::path& directory);
 // scenario are left out, null is NaN.
 std::vector<std::pair<std::string, double>> scalar_metrics(const Json& summary);
 
+// Which rows of a run's requests.csv its metrics are about: a warm-up is not, nor is what a trace leaves out.
+// Of a directory without the files that say so: all.
+std::vector<char> measured_rows(const std::filesystem::path& directory, std::size_t rows);
+
 }  // namespace weir

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 #include <stdexcept>
 
 #include "sim/app/child_process.h"
@@ -25,11 +26,15 @@ namespace {
 // growth; the longer the run, the sharper the answer.
 bool keeps_up(const RunResult& result) {
   if (result.requests.empty()) return true;
-  const Seconds first = result.requests.front().request.arrival,
-                last = result.requests.back().request.arrival;
+  const auto arrival = [](const RequestRecord& r) { return r.request.arrival; };
+  const auto was_sent = [&](const RequestRecord& r) { return arrival(r) >= Seconds(0); };
+  auto sent = result.requests | std::views::filter(was_sent);
+  if (sent.empty()) return true;
+  const auto [least, most] = std::ranges::minmax_element(sent, {}, arrival);
+  const Seconds first = arrival(*least), last = arrival(*most);
   const Seconds middle = first + (last - first) / 2;
   double arrived = 0, begun = 0;
-  for (const RequestRecord& r : result.requests) {
+  for (const RequestRecord& r : sent) {
     if (r.status == RequestStatus::rejected) continue;
     arrived += r.request.arrival > middle;
     begun += r.scheduled > middle && r.scheduled <= last;

@@ -49,16 +49,22 @@ void TimeBuckets::add(Seconds from, Seconds to, double integral) {
 }
 
 Recorder::Recorder(const Workload& workload, std::optional<Seconds> sample_period, bool spans)
-    : warmup_(static_cast<std::int32_t>(workload.warmup_requests)),
+    : sent_on_answers_(workload.closed_loop || workload.sessions),
+      measured_(workload.requests.size(), 1),
+      order_(workload.sessions ? workload.requests.size() : 0),
       reply_(workload.closed_loop ? workload.closed_loop->round_trip / 2 : Seconds(0)),
       running_(sample_period.value_or(first_period), !sample_period),
       waiting_(running_),
       blocks_(running_),
       tokens_(running_) {
   result_.requests.resize(workload.requests.size());
-  for (std::size_t i = 0; i < workload.requests.size(); ++i)
-    result_.requests[i].request = workload.requests[i];
+  for (std::size_t i = 0; i < workload.requests.size(); ++i) {
+    Request& request = result_.requests[i].request = workload.requests[i];
+    if (sent_on_answers_) request.arrival = Seconds(-1);
+    if (!request.measured) leave_out(static_cast<std::int32_t>(i));
+  }
   result_.warmup_requests = workload.warmup_requests;
+  result_.sessions = workload.sessions;
   result_.notes = workload.notes;
   if (spans) request_tracks_.emplace(result_);
 }
@@ -149,8 +155,19 @@ void Recorder::token_gap(std::int32_t request, double seconds) {
   gaps.push_back(seconds);
 }
 
-void Recorder::measure_from(Seconds start) {
-  start_ = start;
+void Recorder::leave_out(std::int32_t request) {
+  record(request).request.measured = false;
+  std::uint8_t& measured = measured_[static_cast<std::size_t>(request)];
+  unmeasured_ += measured;
+  measured = 0;
+}
+
+void Recorder::sent(std::int32_t request, Seconds now) {
+  const std::int32_t number = sent_++;
+  if (sent_on_answers_) record(request).request.arrival = now;
+  if (!order_.empty()) order_[static_cast<std::size_t>(request)] = number;
+  if (number < result_.warmup_requests) leave_out(request);
+  if (!start_ && kept(request)) start_ = now;
 }
 
 void Recorder::sum_up() {
@@ -207,6 +224,8 @@ void Recorder::sample() {
 }
 
 RunResult Recorder::finish(Seconds now) {
+  // A warm-up that the run did not get through: in sessions nobody knows who would have been in it.
+  for (; order_.empty() && sent_ < result_.warmup_requests; ++sent_) leave_out(sent_);
   result_.start = start_.value_or(now);
   result_.end = std::max(now, result_.start);  // where all were rejected nothing has an end
   if (request_tracks_) request_tracks_->end(result_.end);

@@ -2,6 +2,7 @@
 // Everything a run writes down while it runs: request records, pooled gaps, samples over time, totals per
 // device, spans. Called by serving actors with times that never go back per caller; read once, by finish().
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -86,8 +87,14 @@ class Recorder {
   void token_gap(std::int32_t request, double seconds);
   double generated() const { return generated_; }  // tokens so far
   Seconds reply() const { return reply_; }         // on the way to the client
-  bool kept(std::int32_t request) const { return request >= warmup_; }
-  void measure_from(Seconds start);  // arrival of the first request kept: usage before it is not counted
+  bool kept(std::int32_t request) const {
+    return unmeasured_ == 0 || measured_[static_cast<std::size_t>(request)] != 0;
+  }
+  // A client sends it now. The first of a warm-up's number are left out; usage before the first one that is
+  // kept is not counted.
+  void sent(std::int32_t request, Seconds now);
+  // The place of each request among those sent so far; empty where that is the workload's order.
+  std::span<const std::int32_t> order() const { return order_; }
 
   RequestRecord& record(std::int32_t request) { return result_.requests[static_cast<std::size_t>(request)]; }
   GapHistogram& gaps() { return result_.gaps; }
@@ -101,8 +108,14 @@ class Recorder {
   void check_period(Seconds to) const;             // throws ConfigError
   double counted(Seconds from, Seconds to) const;  // the share of [from, to] that is measured
 
+  void leave_out(std::int32_t request);
+
   RunResult result_;
-  std::int32_t warmup_;
+  bool sent_on_answers_;                // when requests arrive is not known before
+  std::vector<std::uint8_t> measured_;  // as in the records, which lie far from each other
+  std::int64_t unmeasured_ = 0;
+  std::int32_t sent_ = 0;
+  std::vector<std::int32_t> order_;
   Seconds reply_;
   std::optional<RequestTracks> request_tracks_;  // only when a timeline was asked for
   double generated_ = 0;

@@ -2,6 +2,7 @@
 // Results are what a run leaves behind, as the engine fills it and sim/app writes it: one record a request,
 // pooled inter-token gaps, samples over time, totals per device. No formatting here.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "policies/batching/predict/step_times.h"
 #include "sim/core/params.h"
 #include "sim/core/request.h"
+#include "workloads/sessions.h"
 
 namespace weir {
 
@@ -168,8 +170,11 @@ struct StepArrow {
 };
 
 struct RunResult {
-  std::vector<RequestRecord> requests;  // in order of arrival
+  // In the workload's order; `measured` of each says whether metrics have it, of a warm-up nothing. One that
+  // is sent on answers, and never was, has an arrival < 0.
+  std::vector<RequestRecord> requests;
   std::int64_t warmup_requests = 0;
+  std::shared_ptr<const Sessions> sessions = {};  // the workload's
   GapHistogram gaps;
   std::vector<DeviceUsage> devices;
   std::vector<LinkUsage> links;  // those that a flow crossed, in the order of the first one

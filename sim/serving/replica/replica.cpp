@@ -196,7 +196,8 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
                          .spare_channel = spare_channel(),
                          .leaving = std::ssize(leaving_),
                          .drafts = drafts(),
-                         .prefixes = caches ? &prefixes_ : nullptr},
+                         .prefixes = caches ? &prefixes_ : nullptr,
+                         .order = recorder_.order()},
                         batch_);
   carry_out(now, iteration);
   // A request that was not admitted may need fewer blocks once some that it would find are gone, as a chunk

@@ -63,6 +63,6 @@ TEST_CASE("slo: what no request can tell is not met, and warm-up does not count"
   RunResult warm = served(95, 5, 0);
   std::reverse(warm.requests.begin(), warm.requests.end());
   CHECK_FALSE(target(99).met_by(warm));
-  warm.warmup_requests = 5;
+  for (std::size_t i = 0; i < 5; ++i) warm.requests[i].request.measured = false;
   CHECK(target(99).met_by(warm));
 }

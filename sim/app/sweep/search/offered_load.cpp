@@ -2,19 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/plan/plan.h"
 
 namespace weir {
 namespace {
 
-// Gaps of the trace as it was logged: one fewer than requests.
+// Gaps of the trace as it was logged: one fewer than requests. Those that wait for others have none.
 double rate_of_trace(const Json& scenario, const std::string& file, double scale) {
-  const std::vector<Request> requests = read_plan(scenario, file).scenario.workload.requests;
-  const double span_s =
-      requests.empty() ? 0 : (requests.back().arrival - requests.front().arrival).value() * scale;
+  const Workload workload = read_plan(scenario, file).scenario.workload;
+  std::vector<Seconds> arrivals;
+  for (std::size_t i = 0; i < workload.requests.size(); ++i)
+    if (!workload.sessions || !workload.sessions->waits(static_cast<std::int32_t>(i)))
+      arrivals.push_back(workload.requests[i].arrival);
+  const auto [first, last] = std::ranges::minmax(arrivals);
+  const double span_s = (last - first).value() * scale;
   if (!(span_s > 0))
     throw ConfigError(file, "", "the trace's requests all arrive at once: it has no rate to scale");
-  return static_cast<double>(requests.size() - 1) / span_s;
+  return static_cast<double>(arrivals.size() - 1) / span_s;
 }
 
 }  // namespace

@@ -52,14 +52,14 @@ SloTarget SloTarget::from(Params& params) {
 }
 
 bool SloTarget::met_by(const RunResult& result) const {
-  const auto first = result.requests.begin() + result.warmup_requests;
-  const std::int64_t all = result.requests.end() - first;
+  const std::int64_t all = std::ranges::count_if(result.requests, is_measured);
   const auto meets = [&](auto time, const std::optional<double>& limit_ms) {
     if (!limit_ms) return true;
     std::int64_t late = 0, timed = 0;
-    for (auto r = first; r != result.requests.end(); ++r) {
-      const bool completed = r->status == RequestStatus::completed;
-      const std::optional<Seconds> taken = completed ? time(*r) : std::nullopt;
+    for (const RequestRecord& r : result.requests) {
+      if (!is_measured(r)) continue;
+      const bool completed = r.status == RequestStatus::completed;
+      const std::optional<Seconds> taken = completed ? time(r) : std::nullopt;
       timed += taken.has_value();
       late += !completed || (taken && taken->value() * 1e3 > *limit_ms);
     }

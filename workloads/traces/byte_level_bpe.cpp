@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "sim/core/json/bounded_json.h"
-#include "workloads/tokens.h"
+#include "workloads/traces/tokens.h"
 
 // Byte-level byte-pair encoding: Sennrich et al., arXiv:1508.07909, on bytes as GPT-2 does (openai/gpt-2,
 // encoder.py). A text is cut into words by a pattern; in a word, the adjacent pair that was learned first is

@@ -1,4 +1,4 @@
-#include "workloads/json_records.h"
+#include "workloads/traces/json_records.h"
 
 #include <fmt/format.h>
 

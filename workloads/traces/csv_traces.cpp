@@ -4,75 +4,11 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "workloads/readers.h"
+#include "workloads/traces/csv_rows.h"
+#include "workloads/traces/readers.h"
 
 namespace weir {
 namespace {
-
-// The rows of a CSV file (RFC 4180, LF or CRLF, byte order mark allowed). A quoted field comes without its
-// outer quotes; a doubled quote inside stays doubled, for the columns read here are numbers and times.
-class CsvRows {
- public:
-  CsvRows(std::string_view text, TraceBuilder& trace) : rest_(text), trace_(trace) {
-    if (rest_.starts_with("\xEF\xBB\xBF")) rest_.remove_prefix(3);
-  }
-  std::size_t line() const { return line_; }
-
-  bool next(std::vector<std::string_view>& fields) {  // the next row that is not blank
-    do {
-      if (rest_.empty()) return false;
-      line_ = next_line_;
-      fields.clear();
-      while (field(fields)) {
-      }
-    } while (fields.size() == 1 && fields[0].empty());
-    return true;
-  }
-
- private:
-  static std::string_view trimmed(std::string_view text) {
-    const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-    return text;
-  }
-
-  // Takes one field off the rest; true if the row goes on.
-  bool field(std::vector<std::string_view>& fields) {
-    std::size_t from = 0;
-    if (const auto first = rest_.find_first_not_of(" \t"); first != rest_.npos && rest_[first] == '"')
-      from = quoted(first);
-    const std::size_t end = std::min(rest_.find_first_of(",\n", from), rest_.size());
-    std::string_view text = trimmed(rest_.substr(0, end));
-    if (from > 0) {
-      if (text.size() < 2 || text.back() != '"')
-        trace_.problem(line_, "text after a closing quote, or no closing quote");
-      text = text.substr(1, std::max<std::size_t>(text.size(), 2) - 2);
-    }
-    fields.push_back(text);
-    const bool more = end < rest_.size() && rest_[end] == ',';
-    if (!more) ++next_line_;
-    const bool last_is_empty = more && end + 1 == rest_.size();
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    if (last_is_empty) fields.emplace_back();
-    return more && !last_is_empty;
-  }
-
-  // The place after the closing quote of the field that opens at `open`; the end if there is none.
-  std::size_t quoted(std::size_t open) {
-    for (std::size_t i = open + 1; i < rest_.size(); ++i) {
-      if (rest_[i] == '\n') ++next_line_;
-      if (rest_[i] != '"') continue;
-      if (i + 1 == rest_.size() || rest_[i + 1] != '"') return i + 1;
-      ++i;
-    }
-    return rest_.size();
-  }
-
-  std::string_view rest_;
-  TraceBuilder& trace_;
-  std::size_t line_ = 0, next_line_ = 1;
-};
 
 struct Columns {
   std::vector<std::string_view> arrival, input, output;  // any one of these names
@@ -80,15 +16,6 @@ struct Columns {
   bool calendar = false;                                 // the arrival is a date and time of day
   std::vector<std::string_view> priority = {};           // need not be there
 };
-
-using Header = std::vector<std::string_view>;
-
-std::optional<std::size_t> column(const Header& header, const std::vector<std::string_view>& names) {
-  for (const std::string_view name : names)
-    if (const auto it = std::find(header.begin(), header.end(), name); it != header.end())
-      return static_cast<std::size_t>(it - header.begin());
-  return {};
-}
 
 // "2023-11-16 18:15:46.6805900" with any number of digits, "T" for the space, and "Z" or "+00:00" behind (the
 // files of 2024 have it), in seconds since `origin`, which the first call sets: a double holds no 100 ns
@@ -140,7 +67,7 @@ std::optional<double> calendar_seconds(std::string_view text, std::optional<std:
   return static_cast<double>(whole - *origin) + fraction;
 }
 
-// Columns about prefixes are not replayed: prefix_blocks, prefix_hit_blocks, cached_tokens, ...
+// Columns about prefixes that do not say whose: prefix_blocks, prefix_hit_blocks, cached_tokens, ...
 bool speaks_of_prefixes(std::string_view column) {
   std::string name(column);
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -152,8 +79,8 @@ bool speaks_of_prefixes(std::string_view column) {
 // Reads a row, once the header is known.
 class RowReader {
  public:
-  RowReader(const Columns& columns, Header header, TraceBuilder& trace)
-      : columns_(columns), header_(std::move(header)), trace_(trace) {
+  RowReader(const Columns& columns, CsvHeader header, TraceBuilder& trace, BlockIdLines* ids)
+      : columns_(columns), header_(std::move(header)), trace_(trace), ids_(ids) {
     arrival_ = column(header_, columns.arrival);
     input_ = column(header_, columns.input);
     output_ = column(header_, columns.output);
@@ -163,10 +90,10 @@ class RowReader {
       if (used && std::ranges::count(header_, header_[*used]) > 1)
         trace_.problem(1, fmt::format("two columns {}", printable(header_[*used])));
     for (const std::string_view name : header_)
-      if (speaks_of_prefixes(name))
+      if (!ids && speaks_of_prefixes(name))
         trace_.note_once(
-            fmt::format("the column {} is not read: every prompt is computed, prefixes that requests share "
-                        "are not found again",
+            fmt::format("the column {} is not read: which prompts begin alike is read from sessions "
+                        "or hash_ids",
                         printable(name)));
     for (const auto* names : {&columns.input, &columns.output})
       if (!column(header_, *names)) trace_.problem(1, missing("column", names->front(), header_));
@@ -186,6 +113,7 @@ class RowReader {
     const auto priority =
         priority_ ? trace_.priority(line, header_[*priority_], fields[*priority_]) : std::optional(0);
     if (input && output && priority) trace_.add(arrival, *input, *output, *priority);
+    if (ids_) trace_.begins_with(ids_->next(input.value_or(max_tokens)));
   }
 
  private:
@@ -208,33 +136,41 @@ class RowReader {
   }
 
   const Columns& columns_;
-  Header header_;
+  CsvHeader header_;
   TraceBuilder& trace_;
   std::optional<std::size_t> arrival_, input_, output_, priority_;
+  BlockIdLines* ids_;  // null: nobody says how prompts begin
   std::string no_column_;
   std::optional<std::int64_t> origin_;
 };
 
-Trace read_columns(std::string_view text, const std::string& file, const Columns& columns) {
+Trace read_columns(std::string_view text, const std::string& file, const Columns& columns,
+                   BlockIdLines* ids = nullptr) {
   TraceBuilder trace(file);
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
-    trace.problem(0, "is UTF-16; expected UTF-8");
   CsvRows rows(text, trace);
   std::vector<std::string_view> fields;
   if (!rows.next(fields)) throw ConfigError(file, "", "is empty");
-  RowReader reader(columns, fields, trace);
+  RowReader reader(columns, fields, trace, ids);
   while (reader.usable() && rows.next(fields)) reader.read(rows.line(), fields);
+  if (ids && !trace.failed()) ids->finish();
   return trace.finish(columns.calendar);
+}
+
+Columns own_columns() {
+  return {.arrival = {"arrival_s"},
+          .input = {"input_tokens"},
+          .output = {"output_tokens"},
+          .priority = {"priority"}};
 }
 
 }  // namespace
 
 Trace read_csv(std::string_view text, const std::string& file) {
-  return read_columns(text, file,
-                      {.arrival = {"arrival_s"},
-                       .input = {"input_tokens"},
-                       .output = {"output_tokens"},
-                       .priority = {"priority"}});
+  return read_columns(text, file, own_columns());
+}
+
+Trace read_csv_with_ids(std::string_view text, const std::string& file, BlockIdLines ids) {
+  return read_columns(text, file, own_columns(), &ids);
 }
 
 // AzureLLMInferenceDataset2023.md of Azure/AzurePublicDataset; 2024 has the same columns.

@@ -5,21 +5,34 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/tokens.h"
-#include "workloads/trace.h"
+#include "workloads/traces/block_ids.h"
+#include "workloads/traces/tokens.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 
 // Comma-separated, a header first (csv_traces.cpp).
 Trace read_csv(std::string_view text,
                const std::string& file);  // arrival_s,input_tokens,output_tokens,priority
+// The same, and a line of ids of blocks for each row (block_ids.h) in a file of its own.
+Trace read_csv_with_ids(std::string_view text, const std::string& file, BlockIdLines ids);
+// session_id,turn,start_s,after,gap_s,input_tokens,output_tokens,shares_with,shared_tokens,measured
+// (session_trace.cpp), of which session_id and the lengths must be there. The first turn of a session comes
+// at start_s, and so does any other that has one and no `after`. The others come gap_s after the last of
+// `after` has ended: of one or more `session:turn` with blanks between them, or of the turn before. A prompt
+// begins with the first shared_tokens of prompt and answer of shares_with, or of the turn before: with all
+// that fit, if it does not say. Turns are numbered from 0 in the file's order where there is no such column.
+// Rows whose measured is 0 are left out of every metric.
+Trace read_sessions(std::string_view text, const std::string& file);
 Trace read_azure(std::string_view text, const std::string& file);  // TIMESTAMP,ContextTokens,GeneratedTokens
 Trace read_burstgpt(std::string_view text, const std::string& file);   // v1 and v3
 Trace read_vidur(std::string_view text, const std::string& file);      // num_prefill_tokens,num_decode_tokens
 Trace read_splitwise(std::string_view text, const std::string& file);  // prompt_size,token_size
 
 // Lengths in JSON Lines or in one JSON list (json_traces.cpp).
+inline constexpr std::int64_t mooncake_block_tokens = 512;
 Trace read_mooncake(std::string_view text, const std::string& file);
+Trace read_mooncake_blocks(std::string_view text, const std::string& file, std::int64_t block_tokens);
 Trace read_llmservingsim(std::string_view text, const std::string& file);
 Trace read_distserve(std::string_view text, const std::string& file);
 

@@ -1,7 +1,7 @@
 #include <array>
 
-#include "workloads/json_records.h"
-#include "workloads/readers.h"
+#include "workloads/traces/json_records.h"
+#include "workloads/traces/readers.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "workloads/tokens.h"
+#include "workloads/traces/tokens.h"
 
 #include <fmt/format.h>
 

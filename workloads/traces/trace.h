@@ -4,6 +4,7 @@
 // and thrown together by finish(), all that was left out is counted by reason and told in a note.
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "sim/core/errors.h"
 #include "sim/core/request.h"
 #include "workloads/contents.h"
+#include "workloads/sessions.h"
 
 namespace weir {
 
@@ -20,9 +22,12 @@ inline constexpr std::int64_t max_tokens = 100'000'000;
 inline constexpr double max_arrival_s = 1e12;
 
 struct Trace {
-  std::vector<Request> requests;  // by arrival if each has one, otherwise in the file's order
-  std::vector<Origin> origins;    // one a request, by their order here; empty: no prompt begins as another
-  std::string missing_arrivals;   // why not every request has an arrival; "" if each has
+  // By arrival if each has one; otherwise, or where some wait for others, in the file's order, but behind
+  // those that they wait for or share with.
+  std::vector<Request> requests;
+  std::vector<Origin> origins;   // one a request, by their order here; empty: no prompt begins as another
+  Turns turns;                   // which of them wait for others; the arrivals of these are 0
+  std::string missing_arrivals;  // why not every request has an arrival; "" if each has
   std::vector<std::string> notes;
 };
 
@@ -30,7 +35,8 @@ struct Trace {
 class LineProblems {
  public:
   void add(std::size_t line, std::string what);  // line 0: the whole file
-  void finish(const std::string& file);          // throws ConfigError if there is any
+  bool any() const { return count_ > 0; }
+  void finish(const std::string& file);  // throws ConfigError if there is any
 
  private:
   std::vector<Problem> listed_;
@@ -40,7 +46,11 @@ class LineProblems {
 // What is wrong with a file, as problems of the key that names it.
 std::vector<Problem> problems_at(const std::string& key, const ConfigError& of_file);
 
-void sort_by_arrival(std::vector<Request>& requests);  // equal arrivals keep their order
+// Keeps these requests, in this order; whoever shared with one that is left out or comes later now shares
+// with one that is there as much of the same text as it has. Requests that wait for others must stay behind
+// them; one of whom is left out no longer waits for that.
+void rearrange(Trace& trace, std::span<const std::int32_t> order);
+void sort_by_arrival(Trace& trace);  // equal arrivals keep their order
 
 class TraceBuilder {
  public:
@@ -53,13 +63,22 @@ class TraceBuilder {
 
   std::optional<std::int32_t> priority(std::size_t line, std::string_view name, std::string_view text);
 
+  std::optional<std::int64_t> count(std::size_t line, std::string_view name, std::string_view text,
+                                    std::int64_t max);  // from 0
+
   void add(std::optional<double> arrival_s, std::int64_t input_tokens, std::int64_t output_tokens,
            std::int32_t priority = 0);
+  void add(const Request& request) { trace_.requests.push_back(request); }
+  std::int32_t requests() const { return static_cast<std::int32_t>(trace_.requests.size()); }  // so far
+  void begins_with(Origin origin);  // the prompt of the last one
+  // Whoever has turns has one for each request. They are not sorted then: whoever waits stands behind.
+  Turns& turns() { return trace_.turns; }
   void drop(std::string_view why);  // one request left out, e.g. "whose answer is empty"
   void note_once(std::string note);
   void no_arrival(std::size_t line, std::string_view why);  // a request without one; the first reason is told
   void problem(std::size_t line, std::string what) { problems_.add(line, std::move(what)); }
 
+  bool failed() const { return problems_.any(); }
   // `from_first`: the clock is a calendar's, and the first request becomes time 0. Throws ConfigError.
   Trace finish(bool from_first = false);
 

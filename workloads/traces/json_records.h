@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "workloads/trace.h"
+#include "workloads/traces/trace.h"
 
 #include <fmt/format.h>
 
@@ -21,6 +21,16 @@ std::optional<Number> parsed(std::string_view text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+void count_from_first(Trace& trace) {
+  std::vector<char> waits(trace.requests.size());
+  for (const auto& [request, awaited] : trace.turns.awaits) waits[static_cast<std::size_t>(request)] = 1;
+  Seconds first(max_arrival_s);
+  for (std::size_t i = 0; i < waits.size(); ++i)
+    if (!waits[i]) first = std::min(first, trace.requests[i].arrival);
+  for (std::size_t i = 0; i < waits.size(); ++i)
+    if (!waits[i]) trace.requests[i].arrival -= first;
 }
 
 }  // namespace
@@ -65,11 +75,6 @@ std::vector<Problem> problems_at(const std::string& key, const ConfigError& of_f
   return problems;
 }
 
-void sort_by_arrival(std::vector<Request>& requests) {
-  std::stable_sort(requests.begin(), requests.end(),
-                   [](const Request& a, const Request& b) { return a.arrival < b.arrival; });
-}
-
 std::optional<std::int64_t> TraceBuilder::tokens(std::size_t line, std::string_view name,
                                                  std::string_view text) {
   auto value = parsed<std::int64_t>(text);
@@ -94,6 +99,14 @@ std::optional<double> TraceBuilder::seconds(std::size_t line, std::string_view n
   return {};
 }
 
+std::optional<std::int64_t> TraceBuilder::count(std::size_t line, std::string_view name,
+                                                std::string_view text, std::int64_t max) {
+  const auto value = parsed<std::int64_t>(text);
+  if (value && *value >= 0 && *value <= max) return value;
+  problem(line, fmt::format("{}: expected a whole number from 0 to {}, got {}", name, max, printable(text)));
+  return {};
+}
+
 std::optional<std::int32_t> TraceBuilder::priority(std::size_t line, std::string_view name,
                                                    std::string_view text) {
   const auto value = parsed<std::int32_t>(text);
@@ -107,6 +120,12 @@ std::optional<std::int32_t> TraceBuilder::priority(std::size_t line, std::string
 void TraceBuilder::add(std::optional<double> arrival_s, std::int64_t input_tokens, std::int64_t output_tokens,
                        std::int32_t priority) {
   trace_.requests.push_back({Seconds(arrival_s.value_or(0)), input_tokens, output_tokens, priority});
+}
+
+void TraceBuilder::begins_with(Origin origin) {
+  if (origin.tokens == 0) return;
+  trace_.origins.resize(trace_.requests.size());
+  trace_.origins.back() = origin;
 }
 
 void TraceBuilder::drop(std::string_view why) {
@@ -141,18 +160,17 @@ Trace TraceBuilder::finish(bool from_first) {
   }
   if (without_arrival_ > 1)
     trace_.missing_arrivals += fmt::format(" ({} of {} requests)", without_arrival_, requests.size());
+  if (!trace_.origins.empty()) trace_.origins.resize(requests.size());
   if (!trace_.missing_arrivals.empty()) return std::move(trace_);
 
+  if (from_first) count_from_first(trace_);
+  if (!trace_.turns.empty()) return std::move(trace_);
   std::int64_t earlier = 0;
   for (std::size_t i = 1; i < requests.size(); ++i) earlier += requests[i].arrival < requests[i - 1].arrival;
   if (earlier > 0) {
     trace_.notes.push_back(
         fmt::format("{} requests came before the one above them: sorted by arrival", earlier));
-    sort_by_arrival(requests);
-  }
-  if (from_first) {
-    const Seconds first = requests.front().arrival;
-    for (Request& request : requests) request.arrival -= first;
+    sort_by_arrival(trace_);
   }
   return std::move(trace_);
 }
