@@ -173,10 +173,11 @@ class Profiled final : public Device {
     return nullptr;
   }
 
-  // Null where the operator is no GEMM of a type that gemm.csv has.
+  // Null where the operator is no GEMM of a type that gemm.csv has, or many small ones in a kernel, which its
+  // single ones say nothing of.
   const GemmFactors* by_shape(const KernelWork& work) const {
     const auto* gemm = work.as<Gemm>();
-    if (!gemm) return nullptr;
+    if (!gemm || gemm->matrices > 1) return nullptr;
     const auto of =
         std::ranges::find(gemms_, GemmTypes{gemm->weights, gemm->activations}, &GemmFactors::types);
     return of == gemms_.end() ? nullptr : &*of;
