@@ -164,12 +164,10 @@ class Profiled final : public Device {
   const ProfiledAttention* attention_of(const KernelWork& work) const {
     const auto* op = work.as<Attention>();
     if (!op) return nullptr;
-    for (const ProfiledAttention& one : attention_) {
-      const auto& of = one.of();
-      if (!of || (whole_attention(work) &&
-                  *of == MeasuredHeads{op->query_heads, op->kv_heads, op->head_dim, op->kv_cache}))
-        return &one;
-    }
+    const bool comparable = whole_attention(work) && op->keys == Attention::Keys::cached;
+    const MeasuredHeads heads{op->query_heads, op->kv_heads, op->head_dim, op->kv_cache, op->window};
+    for (const ProfiledAttention& one : attention_)
+      if (!one.of() || (comparable && *one.of() == heads)) return &one;
     return nullptr;
   }
 

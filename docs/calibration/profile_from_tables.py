@@ -3,7 +3,7 @@
 (systems data, Apache-2.0: GPU__FAMILY_ENGINE_VERSION_TABLE.csv.gz, the newest version of each). Needs nothing but Python.
 
     python3 docs/calibration/profile_from_tables.py TABLES GPU ENGINE MODEL TP OUT [--weights fp8] [--kv-cache fp8]
-        [--table-type fp8_block] [--experts fp4] [--gemms-of sglang]
+        [--table-type fp8_block] [--experts fp4] [--expert-parallel 1] [--gemms-of sglang]
 
 MODEL is a name of models/llm/catalog or the path of a config.json. A scenario's device then has "profile": OUT. What is
 written, and what of the tables is not, is said in README.md beside this file ("Profiles of engines' tables").
@@ -182,59 +182,68 @@ def attention_rows(tables, engine, config, tp, kv_type, say):
     cache, bandwidth = 1e6 * device["l2_mb"], 1e3 * device["memory_bandwidth_gb_per_s"]  # bytes a us
     query, kv, dim = heads_of(config, tp)
     token = 2 * kv * dim * (1 if kv_type == "fp8" else 2)
+    windows = {0, config.get("sliding_window") or 0}
+    if engine == "sglang":
+        engine = "vllm"
+        say("attention of vLLM's table: SGLang's was not measured")
 
     def mine(row):
         return (int(row["num_heads"]), int(row["num_key_value_heads"]), int(row["head_dim"])) == (query, kv, dim) and \
-            row["window_size"] == "0" and row["kv_cache_dtype"] == KV_TYPES[kv_type] and \
+            int(row["window_size"]) in windows and row["kv_cache_dtype"] == KV_TYPES[kv_type] and \
             row.get("attn_dtype", KV_TYPES[kv_type]) == KV_TYPES[kv_type]
 
     of = [query, kv, dim, kv_type]
     for row in filter(mine, tables.rows("attention", engine, "context_attention")):
-        yield of + [row["batch_size"], row["isl"], 0, 0, 0, f"{1e3 * float(row['latency']):.5g}"]
+        yield of + [row["window_size"], row["batch_size"], row["isl"], 0, 0, 0, f"{1e3 * float(row['latency']):.5g}"]
     left_out = 0
     for row in filter(mine, tables.rows("attention", engine, "generation_attention")):
         batch, length, us = int(row["batch_size"]), int(row["step"]), 1e3 * float(row["latency"])
-        read = batch * (length + 1) * token
+        read = batch * min(length + 1, int(row["window_size"]) or length + 1) * token
         # The same keys were read over and over, from the cache where they fit: a model's other layers would have replaced them.
         if read < cache and read / bandwidth > 0.1 * us:
             left_out += 1
             continue
-        yield of + [0, 0, 0, batch, length, f"{us:.5g}"]
+        yield of + [row["window_size"], 0, 0, 0, batch, length, f"{us:.5g}"]
     if left_out:
         say(f"{left_out} batches of decodes left out whose keys lay in the L2 cache")
 
 
 def experts_kernels(tables, engine, table_type, say):
-    """Rows of the table whose kernels the engine's servers run (README.md, "Kernel libraries", "Whose experts")."""
+    """Rows of the tables whose kernels the engine's servers run (README.md, "Kernel libraries", "Whose experts")."""
     blackwell = tables.gpu.startswith("b200")
-    whose = "vllm" if blackwell and (engine == "sglang" or table_type == "fp8_block") else engine
-    if whose != engine:
-        say(f"experts of vLLM's table: {engine} runs the same trtllm-gen kernels on Blackwell, its own table has others")
-    if engine == "vllm" and table_type.startswith("w4a16") and not blackwell:
-        say("no experts of 4 bits: vLLM's servers run Marlin's on Hopper, the table is Triton's")
-        return []
-    rows = [row for row in tables.rows("moe", whose, "moe") if row["moe_dtype"] == table_type]
+    whose = [engine]
+    if blackwell and (engine == "sglang" or table_type == "fp8_block"):
+        whose = ["vllm"]  # trtllm-gen; the engines' own tables have other kernels
+    elif not blackwell and engine != "trtllm":
+        whose = ["vllm", "sglang"]  # Triton's fused experts or Marlin, of one origin; where a table lacks a tuned configuration it is slow
+    if whose != [engine]:
+        say(f"experts of the tables of {' and '.join(whose)}: the kernels that {engine} runs")
+    rows = [row for one in whose for row in tables.rows("moe", one, "moe") if row["moe_dtype"] == table_type]
+    if not blackwell and engine == "vllm" and table_type == "w4a16_mxfp4":
+        rows = [row for row in rows if "marlin" in row["kernel_source"]]  # what its servers run on Hopper, not Triton's
     quick = [row for row in rows if "min_latency" in row["kernel_source"]]
-    return quick if blackwell and whose == "trtllm" and table_type == "nvfp4" and quick else rows
+    return quick if blackwell and whose == ["trtllm"] and table_type == "nvfp4" and quick else rows
 
 
-def expert_rows(tables, engine, config, as_type, table_type, say):
+def expert_rows(tables, engine, config, tp, ep, as_type, table_type, say):
     experts = experts_of(config)
     if not experts:
         return
+    if ep > 1:
+        say("no experts: of ranks that share them the tables have the heaviest one's time, where servers' routers balance")
+        return
+    of = (config["hidden_size"], experts["experts"], experts["topk"], experts["inter"], tp, ep)
+    columns = ("hidden_size", "num_experts", "topk", "inter_size", "moe_tp_size", "moe_ep_size")
     best = {}
     for row in experts_kernels(tables, engine, table_type, say):
-        same = (int(row["hidden_size"]), int(row["num_experts"]), int(row["topk"]), int(row["inter_size"])) == \
-            (config["hidden_size"], experts["experts"], experts["topk"], experts["inter"])
-        if same and row["distribution"] != "balanced":
-            key = (row["distribution"], int(row["moe_ep_size"]), int(row["moe_tp_size"]), int(row["num_tokens"]))
-            us = 1e3 * float(row["latency"])
+        if tuple(int(row[column]) for column in columns) == of and row["distribution"] != "balanced":
+            key, us = (row["distribution"], int(row["num_tokens"])), 1e3 * float(row["latency"])
             best[key] = min(best.get(key, us), us)
     if not best:
         say(f"no experts of {table_type} of this shape")
         return
     evenest = min(key[0] for key in best)  # power_law_1.01 before power_law_1.2
-    for (distribution, ep, tp, tokens), us in sorted(best.items()):
+    for (distribution, tokens), us in sorted(best.items()):
         if distribution == evenest:
             yield [as_type, config["hidden_size"], experts["inter"], experts["topk"], experts["experts"], ep, tp, distribution,
                    tokens, f"{us:.5g}"]
@@ -282,8 +291,8 @@ def table_type_of(name):
     return found
 
 
-def make(tables_folder, gpu, engine, model, tp, out, weights="bf16", kv_cache=None, table_type=None, experts=None, gemms_of_engine=None,
-         say=lambda what: None):
+def make(tables_folder, gpu, engine, model, tp, out, weights="bf16", kv_cache=None, table_type=None, experts=None, ep=1,
+         gemms_of_engine=None, say=lambda what: None):
     """Types as Weir names them; `experts` where theirs is another, weights/activations where these differ."""
     config = model_shape(model)
     kv_cache = kv_cache or "bf16"
@@ -292,10 +301,10 @@ def make(tables_folder, gpu, engine, model, tp, out, weights="bf16", kv_cache=No
     os.makedirs(out, exist_ok=True)
     write(out, "gemm.csv", "type,m,n,k,time_us", gemm_rows(tables, engine, config, tp, table_type, weights, gemms_of_engine, say))
     if "kv_lora_rank" not in config:
-        write(out, "attention.csv", "heads,kv_heads,head_dim,kv_type,prompts,prefill_chunk,kv_prefill,n_decode,kv_decode,time_us",
+        write(out, "attention.csv", "heads,kv_heads,head_dim,kv_type,window,prompts,prefill_chunk,kv_prefill,n_decode,kv_decode,time_us",
               attention_rows(tables, engine, config, tp, kv_cache, say))
     write(out, "moe.csv", "type,hidden,inter,topk,experts,ep,tp,distribution,tokens,time_us",
-          expert_rows(tables, engine, config, experts or weights, table_type_of(experts) if experts else table_type, say))
+          expert_rows(tables, engine, config, tp, ep, experts or weights, table_type_of(experts) if experts else table_type, say))
     write(out, "mla.csv", "module,phase,heads,sequences,tokens,context,kv_type,time_us",
           latent_rows(tables, engine, config, tp, kv_cache, table_type, say))
     if not tables.used:
@@ -317,9 +326,10 @@ def main():
     parser.add_argument("--kv-cache", default="bf16")
     parser.add_argument("--table-type", help="the tables' name of that type, where it is another: fp8_block")
     parser.add_argument("--experts", help="Weir's type of the experts, where it is another: mxfp4/fp8")
+    parser.add_argument("--expert-parallel", type=int, default=1, help="over how many of the ranks experts are dealt out")
     parser.add_argument("--gemms-of", metavar="ENGINE", help="whose table has the matrix kernels of the engine's version")
     a = parser.parse_args()
-    make(a.tables, a.gpu, a.engine, a.model, a.tp, a.out, a.weights, a.kv_cache, a.table_type, a.experts, a.gemms_of,
+    make(a.tables, a.gpu, a.engine, a.model, a.tp, a.out, a.weights, a.kv_cache, a.table_type, a.experts, a.expert_parallel, a.gemms_of,
          lambda what: print("note:", what, file=sys.stderr))
 
 

@@ -55,14 +55,16 @@ def profile_of(row, reference, folder):
     """The folder of the profile that the row's servers have, made once."""
     scenario = row["scenario"]
     gpu, types = device_of(scenario)["kind"], scenario["precision"]
-    engine, tensor = row["engine"].removesuffix("_v1"), scenario["serving"]["replicas"][0]["parallelism"]["tensor"]
+    parallelism = scenario["serving"]["replicas"][0]["parallelism"]
+    engine, tensor, expert = row["engine"].removesuffix("_v1"), parallelism["tensor"], parallelism["expert"]
     experts = "/".join(dict.fromkeys(types[key] for key in ("expert_weights", "expert_activations") if key in types)) or None
     name = "_".join([gpu, engine, row["model"], types["weights"], *(experts.split("/") if experts else []), types["kv_cache"],
-                     f"tp{tensor}"])
+                     f"ep{expert}_tp{tensor}"])
     out = os.path.join(folder, name)
     if not os.path.exists(out):
         profile_from_tables.make(reference + "/kernels/engines", gpu, engine, row["model"], tensor, out, types["weights"],
-                                 types["kv_cache"], experts=experts, gemms_of_engine=GEMMS_OF.get((engine, types["weights"])))
+                                 types["kv_cache"], experts=experts, ep=expert,
+                                 gemms_of_engine=GEMMS_OF.get((engine, types["weights"])))
     return out
 
 
