@@ -11,6 +11,7 @@ written, and what of the tables is not, is said in README.md beside this file ("
 import argparse
 import collections
 import csv
+import functools
 import glob
 import gzip
 import json
@@ -36,8 +37,8 @@ class Tables:
         with open(os.path.join(ROOT, "devices", "catalog", self.gpu + ".json")) as file:
             return json.load(file)
 
-    def rows(self, family, engine, table):
-        """Of the newest version; none where there is no such table."""
+    def newest(self, family, engine, table):
+        """The path of the newest version; None where there is no such table."""
         begin, end = f"{self.gpu}__{family}_{engine}_", f"_{table}.csv.gz"
         found = {}
         for file in glob.glob(os.path.join(glob.escape(self.folder), glob.escape(begin) + "*" + glob.escape(end))):
@@ -45,11 +46,18 @@ class Tables:
             if "_" not in version:  # that of another table, whose name ends alike
                 found[tuple(map(int, re.findall(r"\d+", version)))] = file
         if not found:
-            return []
-        newest = found[max(found)]
-        self.used.append(os.path.basename(newest))
-        with gzip.open(newest, "rt") as file:
-            return list(csv.DictReader(file))
+            return None
+        self.used.append(os.path.basename(found[max(found)]))
+        return found[max(found)]
+
+    def rows(self, family, engine, table):
+        path = self.newest(family, engine, table)
+        return rows_of(path) if path else []
+
+
+def rows_of(path):
+    with gzip.open(path, "rt") as file:
+        return list(csv.DictReader(file))
 
 
 def model_shape(name):
@@ -78,9 +86,10 @@ def weight_shapes(config, tp):
         query, kv, dim = heads_of(config, tp)
         shapes += [((query + 2 * kv) * dim, hidden), (hidden, query * dim)]
     else:
-        heads, rank = config["num_attention_heads"] // tp, config["q_lora_rank"]
-        shapes += [(rank + config["kv_lora_rank"] + config["qk_rope_head_dim"], hidden), (hidden, heads * config["v_head_dim"]),
-                   (heads * (config["qk_nope_head_dim"] + config["qk_rope_head_dim"]), rank)]
+        heads, rank = config["num_attention_heads"] // tp, config.get("q_lora_rank") or 0
+        queries = heads * (config["qk_nope_head_dim"] + config["qk_rope_head_dim"])
+        shapes += [((rank or queries) + config["kv_lora_rank"] + config["qk_rope_head_dim"], hidden),
+                   (hidden, heads * config["v_head_dim"])] + ([(queries, rank)] if rank else [])
     widths = [config[k] for k in ("intermediate_size", "shared_expert_intermediate_size") if config.get(k)]
     if config.get("n_shared_experts"):
         widths.append(config["n_shared_experts"] * config["moe_intermediate_size"])
@@ -98,15 +107,27 @@ def around(axis, value):
     return [f(side) for f, side in ((max, [a for a in axis if a < value]), (min, [a for a in axis if a > value])) if side]
 
 
-def gemms_of(tables, engine, wanted):
+@functools.cache
+def gemms_in(path):
     """{table type: {(n, k): {m: us}}}"""
     found = collections.defaultdict(lambda: collections.defaultdict(dict))
-    for row in tables.rows("gemm", engine, "gemm"):
-        if row["gemm_dtype"] in wanted:
-            at = found[row["gemm_dtype"]][int(row["n"]), int(row["k"])]
-            m, us = int(row["m"]), 1e3 * float(row["latency"])
-            at[m] = min(at.get(m, us), us)
+    for row in rows_of(path):
+        at = found[row["gemm_dtype"]][int(row["n"]), int(row["k"])]
+        m, us = int(row["m"]), 1e3 * float(row["latency"])
+        at[m] = min(at.get(m, us), us)
     return found
+
+
+def gemms_of(tables, engine, wanted):
+    """As gemms_in, of the newest table, the wanted types alone."""
+    path = tables.newest("gemm", engine, "gemm")
+    return {table: gemms_in(path).get(table, {}) if path else {} for table in wanted}
+
+
+@functools.cache
+def cublas(paths):
+    """The mean of tables."""
+    return mean_of([gemms_in(path)["bfloat16"] for path in paths])
 
 
 def mean_of(tables):
@@ -151,8 +172,8 @@ def kernels_of(tables, engine, table_type):
 
 def gemm_tables(tables, engine, table_type, say):
     """{table type: {(n, k): {m: us}}} of the linear layers and of what stays in 16 bits."""
-    half = [gemms_of(tables, one, {"bfloat16"})["bfloat16"] for one in CUBLAS]
-    found = {"bfloat16": mean_of([table for table in half if table])}
+    paths = tuple(path for path in (tables.newest("gemm", one, "gemm") for one in CUBLAS) if path)
+    found = {"bfloat16": cublas(paths)} if paths else {}
     if table_type == "bfloat16":
         return found
     own = gemms_of(tables, engine, {table_type, "bfloat16"})
@@ -215,7 +236,7 @@ def experts_kernels(tables, engine, table_type, say):
     if blackwell and (engine == "sglang" or table_type == "fp8_block"):
         whose = ["vllm"]  # trtllm-gen; the engines' own tables have other kernels
     elif not blackwell and engine != "trtllm":
-        whose = ["vllm", "sglang"]  # Triton's fused experts or Marlin, of one origin; where a table lacks a tuned configuration it is slow
+        whose = ["vllm", "sglang"]  # Triton's fused experts and Marlin's, of one origin; slow where a table lacks a configuration
     if whose != [engine]:
         say(f"experts of the tables of {' and '.join(whose)}: the kernels that {engine} runs")
     rows = [row for one in whose for row in tables.rows("moe", one, "moe") if row["moe_dtype"] == table_type]

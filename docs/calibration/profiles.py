@@ -4,14 +4,15 @@ them, mean |TPOT error| by GPU and by group. Judges profile_from_tables.py and t
     WEIR_REFERENCE=DIR python3 docs/calibration/profiles.py build/weir [GPU ...] [--experts] [--every N] [--rows FILE.csv] [--keep DIR]
 
 Dense models, or with --experts all aggregated servers of serving/frontier_servers.csv. Three columns: the analytic device; the
-profile with the same engine; the profile with what hosts take beside measured kernels (HOSTS). Skips, with a word, where there is
-no WEIR_REFERENCE. A sample of every N-th row is for haste; --keep leaves profiles there.
+profile, with what hosts take beside measured kernels (HOSTS); the profile with the presets' hosts. Skips, with a word, where there is
+no WEIR_REFERENCE. A sample of every N-th row is for haste; --keep leaves the profiles there, and servers.jsonl for engine_hosts.py.
 """
 import argparse
 import collections
 import concurrent.futures
 import copy
 import csv
+import glob
 import json
 import os
 import subprocess
@@ -52,12 +53,16 @@ def device_of(scenario):
 
 
 def profile_of(row, reference, folder):
-    """The folder of the profile that the row's servers have, made once."""
+    """The folder of the profile that the row's servers have, made once; None where no table is of the GPU."""
     scenario = row["scenario"]
     gpu, types = device_of(scenario)["kind"], scenario["precision"]
     parallelism = scenario["serving"]["replicas"][0]["parallelism"]
     engine, tensor, expert = row["engine"].removesuffix("_v1"), parallelism["tensor"], parallelism["expert"]
-    experts = "/".join(dict.fromkeys(types[key] for key in ("expert_weights", "expert_activations") if key in types)) or None
+    if not glob.glob(f"{reference}/kernels/engines/{gpu}__gemm_*"):
+        return None
+    experts = None
+    if "expert_weights" in types:
+        experts = "/".join(dict.fromkeys([types["expert_weights"], types.get("expert_activations", types["activations"])]))
     name = "_".join([gpu, engine, row["model"], types["weights"], *(experts.split("/") if experts else []), types["kv_cache"],
                      f"ep{expert}_tp{tensor}"])
     out = os.path.join(folder, name)
@@ -70,10 +75,21 @@ def profile_of(row, reference, folder):
 
 def with_profile(row, hosts):
     scenario = copy.deepcopy(row["scenario"])
+    if not row["profile"]:
+        return scenario
     device_of(scenario)["profile"] = row["profile"]
     for replica in scenario["serving"]["replicas"]:
         replica["engine"].update(hosts.get(row["engine"], {}))
     return scenario
+
+
+def write_scenarios(path, rows):
+    """With their profiles, of the servers that presets are fitted to."""
+    with open(path, "w") as file:
+        for row in rows:
+            if row["set"] == "servers":
+                kept = {key: row[key] for key in ("group", "engine", "model", "ttft_ms", "tpot_ms")}
+                file.write(json.dumps({**kept, "scenario": with_profile(row, {})}) + "\n")
 
 
 def tpot(weir, scenario):
@@ -91,14 +107,15 @@ def tpot(weir, scenario):
 def print_errors(title, errors):
     def said(off):
         return f"{100 * sum(map(abs, off)) / len(off):5.1f} % ({100 * sum(off) / len(off):+5.1f})"
-    without, presets, beside = zip(*errors)
-    print(f"{title:56} {len(errors):3} rows  without {said(without)}  with a profile {said(presets)}  and its hosts {said(beside)}")
+    without, beside, presets = zip(*errors)
+    print(f"{title:56} {len(errors):3} rows  without {said(without)}  with a profile {said(beside)}  hosts as presets {said(presets)}")
 
 
 def write_rows(path, rows, simulated):
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["group", "input_tokens", "output_tokens", "concurrency", "tpot_ms", "without_ms", "with_ms", "with_and_hosts_ms"])
+        writer.writerow(["group", "input_tokens", "output_tokens", "concurrency", "tpot_ms", "without_ms", "with_ms",
+                         "with_hosts_as_presets_ms"])
         for row, times in zip(rows, simulated):
             load = row["scenario"]["workload"]
             writer.writerow([row["group"], *(load["requests"][key]["max"] for key in ("input", "output")),
@@ -112,7 +129,7 @@ def main():
     parser.add_argument("--experts", action="store_true", help="all aggregated servers of frontier_servers.csv")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--rows", help="a CSV of each row, measured, without and with")
-    parser.add_argument("--keep", help="leaves the profiles in this folder")
+    parser.add_argument("--keep", help="leaves the profiles and their scenarios in this folder")
     a = parser.parse_args()
     reference = os.environ.get("WEIR_REFERENCE")
     if not reference or not os.path.isdir(reference):
@@ -122,9 +139,13 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for row in rows:
             row["profile"] = profile_of(row, reference, os.path.abspath(a.keep or folder))
+        if without := sum(row["profile"] is None for row in rows):
+            print(f"{without} rows are of GPUs that no table has, and analytic in all columns")
+        if a.keep:
+            write_scenarios(os.path.join(a.keep, "servers.jsonl"), rows)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             simulated = list(pool.map(lambda row: [tpot(a.weir, s) for s in
-                                                   (row["scenario"], with_profile(row, {}), with_profile(row, HOSTS))], rows))
+                                                   (row["scenario"], with_profile(row, HOSTS), with_profile(row, {}))], rows))
     groups = collections.defaultdict(list)
     for row, times in zip(rows, simulated):
         off = [t / row["tpot_ms"] - 1 for t in times]
