@@ -79,7 +79,7 @@ class AttentionReader {
   }
 
  private:
-  static constexpr std::array<ProfileColumn, 12> columns = {{{"prefill_chunk"},
+  static constexpr std::array<ProfileColumn, 13> columns = {{{"prefill_chunk"},
                                                              {"n_decode"},
                                                              {"kv_decode"},
                                                              {"time_us", Holds::time},
@@ -90,7 +90,8 @@ class AttentionReader {
                                                              {"kv_heads", Holds::count, true},
                                                              {"head_dim", Holds::count, true},
                                                              {"kv_type", Holds::text, true},
-                                                             {"prompts", Holds::number, true}}};
+                                                             {"prompts", Holds::number, true},
+                                                             {"window", Holds::number, true}}};
 
   void twice() { problems_.push_back({"", fmt::format("{}: a point is measured twice", file_.string())}); }
 
@@ -104,7 +105,10 @@ class AttentionReader {
         return fmt::format("kv_type: no such type \"{}\" (known: {})", shortened(row.text(10), 40),
                            data_type_names());
       const auto whole = [&](std::size_t i) { return static_cast<std::int64_t>(row[i]); };
-      heads = MeasuredHeads{whole(7), whole(8), whole(9), *type};
+      const double window = row.has(12) ? row[12] : 0;
+      if (std::fmod(window, 1) > 0 || window > most_tokens)
+        return fmt::format("window: expected tokens that a token attends to, or 0, got {}", window);
+      heads = MeasuredHeads{whole(7), whole(8), whole(9), *type, static_cast<std::int64_t>(window)};
     }
     const double chunk = row[0], prompts = row.has(11) ? row[11] : 0;
     const double context = std::isnan(row[4]) ? std::max(0.0, row[5] - chunk / 2) : row[4];

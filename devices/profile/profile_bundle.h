@@ -23,6 +23,7 @@ using LayerTimes = std::map<std::string, Curve, std::less<>>;  // seconds by row
 struct MeasuredHeads {
   std::int64_t query = 0, kv = 0, dim = 0;
   DataType kv_cache = DataType::bf16;
+  std::int64_t window = 0;  // a token attends to so many at most; 0: to all
   bool operator==(const MeasuredHeads&) const = default;
 };
 

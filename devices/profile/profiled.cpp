@@ -164,19 +164,18 @@ class Profiled final : public Device {
   const ProfiledAttention* attention_of(const KernelWork& work) const {
     const auto* op = work.as<Attention>();
     if (!op) return nullptr;
-    for (const ProfiledAttention& one : attention_) {
-      const auto& of = one.of();
-      if (!of || (whole_attention(work) &&
-                  *of == MeasuredHeads{op->query_heads, op->kv_heads, op->head_dim, op->kv_cache}))
-        return &one;
-    }
+    const bool comparable = whole_attention(work) && op->keys == Attention::Keys::cached;
+    const MeasuredHeads heads{op->query_heads, op->kv_heads, op->head_dim, op->kv_cache, op->window};
+    for (const ProfiledAttention& one : attention_)
+      if (!one.of() || (comparable && *one.of() == heads)) return &one;
     return nullptr;
   }
 
-  // Null where the operator is no GEMM of a type that gemm.csv has.
+  // Null where the operator is no GEMM of a type that gemm.csv has, or many small ones in a kernel, which its
+  // single ones say nothing of.
   const GemmFactors* by_shape(const KernelWork& work) const {
     const auto* gemm = work.as<Gemm>();
-    if (!gemm) return nullptr;
+    if (!gemm || gemm->matrices > 1) return nullptr;
     const auto of =
         std::ranges::find(gemms_, GemmTypes{gemm->weights, gemm->activations}, &GemmFactors::types);
     return of == gemms_.end() ? nullptr : &*of;

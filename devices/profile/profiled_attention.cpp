@@ -58,8 +58,11 @@ ProfiledAttention::ProfiledAttention(const AttentionTimes& times, std::shared_pt
     : times_(times), analytic_(std::move(analytic)) {
   if (times.prompts.empty()) return;
   const MeasuredHeads heads = times.of.value_or(MeasuredHeads{});
-  const Kernel kernel = Attention{
-      .query_heads = heads.query, .kv_heads = heads.kv, .head_dim = heads.dim, .kv_cache = heads.kv_cache};
+  const Kernel kernel = Attention{.query_heads = heads.query,
+                                  .kv_heads = heads.kv,
+                                  .head_dim = heads.dim,
+                                  .kv_cache = heads.kv_cache,
+                                  .window = heads.window};
   const int unit = unit_running(burst.spec().units, KernelKind::attention);
   for (const MeasuredPrompts& p : times.prompts) {
     const std::vector<PrefillChunk> chunks(static_cast<std::size_t>(p.prompts),

@@ -3,14 +3,15 @@
 
     WEIR_REFERENCE=DIR build/weir reproduce validation --only servers_ --out OUT
     python3 docs/calibration/engine_hosts.py build/weir OUT/servers.jsonl [--cache FILE]
-        [--without FEATURE ...] [--fixed vllm_v1:step=500 trtllm:floor=50 ...] [--sustained 0.8 0.85 ...]
+        [--without FEATURE ...] [--fixed vllm_v1:step=500 trtllm:floor=50 ...] [--sustained 0.8 0.85 ...] [--preset-steps]
 
 Each line of servers.jsonl is a measured server and the scenario that it is simulated in. In a closed loop the steps and
 their batches do not depend on how long they take, so that times are linear in what host time a step, a sequence and a
 prompt takes: each is simulated once more with some of it, and alone floors of prompt steps, which are not linear, at several
 values. With --sustained all of it is done once for each such share of the burst rate, of 16-bit and of 8-bit types, and the
 pair that fits best is taken as well: a model left out is then left out of all that servers decide. Even rows are fitted (the least sum of |error| of TPOT, and --ttft-weight times that of TTFT), odd rows judge; then each
-model is left out in turn. `front` is front_end_ms, `floor` launch_us of steps with prompts, which run as no CUDA graph here. Needs numpy and scipy.
+model is left out in turn. `front` is front_end_ms, `floor` launch_us of steps with prompts, which run as no CUDA graph here, or, with
+--preset-steps, as the engine's preset has it. Needs numpy and scipy.
 """
 import argparse
 import collections
@@ -32,14 +33,16 @@ KEYS = {"step": "step_overhead_us", "sequence": "sequence_overhead_us", "prompt"
         "small": "small_kernels_us", "front": "front_end_ms"}
 
 
-def settings():
+EAGER = {"launch_us": 0, "eager_step_us": 0, "cuda_graphs": "every_size", "cuda_graph_prompts": False}
+
+
+def settings(preset_steps):
     base = {"step_overhead_us": 0, "sequence_overhead_us": 0, "prompt_overhead_us": 0, "small_kernels_us": 0,
-            "worker_step_overhead_us": 0, "worker_sequence_overhead_us": 0, "launch_us": 0, "eager_step_us": 0, "front_end_ms": 0,
-            "cuda_graphs": "every_size", "cuda_graph_prompts": False}
+            "worker_step_overhead_us": 0, "worker_sequence_overhead_us": 0, "front_end_ms": 0, **({} if preset_steps else EAGER)}
     yield "base", base
     for feature, us in TRIED.items():
         yield feature, {**base, KEYS[feature]: us}
-    for us in FLOORS[1:]:
+    for us in FLOORS[1:] if not preset_steps else []:
         yield "floor%d" % us, {**base, "launch_us": us}
 
 
@@ -59,10 +62,10 @@ def simulate(weir, scenario, engine, sustained=None):
     return result["mean_ttft_ms"], result["mean_tpot_ms"]
 
 
-def simulate_all(weir, servers, sustained=None):
+def simulate_all(weir, servers, preset_steps, sustained=None):
     """[server, setting, (ttft, tpot)] in ms."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [[pool.submit(simulate, weir, s["scenario"], engine, sustained) for _, engine in settings()] for s in servers]
+        jobs = [[pool.submit(simulate, weir, s["scenario"], engine, sustained) for _, engine in settings(preset_steps)] for s in servers]
         return np.array([[job.result() for job in row] for row in jobs])
 
 
@@ -79,14 +82,15 @@ class Model:
     size = np.array([500, 20, 2000, 3, 20, 300, 15], float)
 
     def __init__(self, servers, times):
-        order = [name for name, _ in settings()]
+        order = [name for name, _ in settings(preset_steps=False)]  # the floors come last
         at = lambda name: times[:, order.index(name)]
+        floors = times.shape[1] == len(order)
         self.base = at("base")
         slope = {f: (at(f) - self.base) / us for f, us in TRIED.items()}
         workers = np.array([[tensor(s) > 1] for s in servers], float)
         slope["worker_step"], slope["worker_sequence"] = workers * slope["step"], workers * slope["sequence"]
         self.slopes = np.array([slope[f] for f in self.linear])
-        self.floors = np.array([self.base] + [at("floor%d" % us) for us in FLOORS[1:]]) - self.base
+        self.floors = np.array([self.base] + [at("floor%d" % us) if floors else self.base for us in FLOORS[1:]]) - self.base
         self.workers = workers[:, 0] > 0
         self.measured = np.array([[s["ttft_ms"], s["tpot_ms"]] for s in servers])
 
@@ -147,7 +151,7 @@ def cached(given, servers, sustained):
     file = given.cache and given.cache + ("" if sustained is None else "-%g" % sustained) + ".npy"
     if file and os.path.exists(file):
         return np.load(file)
-    times = simulate_all(given.weir, servers, sustained)
+    times = simulate_all(given.weir, servers, given.preset_steps, sustained)
     if file:
         np.save(file, times)
     return times
@@ -197,11 +201,12 @@ def main():
     arguments.add_argument("--without", nargs="*", default=["small"], help="features that stay 0")
     arguments.add_argument("--fixed", nargs="*", default=[], help="ENGINE:FEATURE=US, not to be fitted")
     arguments.add_argument("--sustained", nargs="*", type=float, default=[], help="shares of the burst rate to choose from")
+    arguments.add_argument("--preset-steps", action="store_true", help="steps with prompts as presets have them: no floor is fitted")
     arguments.add_argument("--ttft-weight", type=float, default=0.2)
     given = arguments.parse_args()
     with open(given.servers) as file:
         servers = [json.loads(line) for line in file]
-    free = [n for n in Model.linear + ["floor"] if n not in given.without]
+    free = [n for n in Model.linear + ([] if given.preset_steps else ["floor"]) if n not in given.without]
     even = np.arange(len(servers)) % 2 == 0
     value = lambda key: np.array([s[key] for s in servers])
     if given.sustained:

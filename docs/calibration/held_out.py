@@ -2,15 +2,18 @@
 """How far GEMMs of shapes that a profile lacks are from measured ones, by the rule between shapes: all shapes of one n (or one k)
 are left out of WEIR_REFERENCE/kernels/engines in turn and taken from the others. Judges devices/profile/profile_shapes.cpp; see README.md.
 
-    WEIR_REFERENCE=DIR python3 docs/calibration/held_out.py
+    WEIR_REFERENCE=DIR python3 docs/calibration/held_out.py [versions]
+
+versions: how far 16-bit GEMMs of an older vLLM on H100 (kernels/gemm_vllm.csv) are from each engine's table, and from the mean of all.
 
 The analytic law is the one of Hopper's two sets that this was decided on; its constants hardly matter, as only its shape counts.
 """
+import csv
 import math
 import os
 import sys
 
-from profile_from_tables import Tables, gemms_of
+from profile_from_tables import CUBLAS, Tables, gemms_of, mean_of
 
 GPUS = {"h100_sxm": (989.4e12, 3352e9, 132), "h200_sxm": (989.4e12, 4800e9, 132), "b200_sxm": (2250e12, 7672e9, 148)}
 LAW = {2: (0.774, 0.879, 3.846, 3.426, 0.177), 1: (0.649, 0.87, 4.853, 3.138, 0.277)}
@@ -72,10 +75,25 @@ def judge(gpu, dtype, shapes):
     return errors
 
 
+def versions(reference):
+    with open(os.path.join(reference, "kernels", "gemm_vllm.csv")) as file:
+        older = [(int(r["out_features"]), int(r["in_features"]), int(r["tokens"]), 1e3 * float(r["ms"])) for r in csv.DictReader(file)
+                 if r["device"] == "h100_sxm" and r["dtype"] == "bfloat16"]
+    tables = {engine: gemms_of(Tables(os.path.join(reference, "kernels", "engines"), "h100_sxm"), engine, {"bfloat16"})["bfloat16"]
+              for engine in CUBLAS}
+    for name, table in [*tables.items(), ("mean of all", mean_of(list(tables.values())))]:
+        for first, last in ((1, 8), (9, 64), (65, 256), (257, 8192)):
+            off = [table[n, k][m] / us - 1 for n, k, m, us in older if first <= m <= last and m in table.get((n, k), {})]
+            print("%s, %d-%d rows: %.1f %% (%+.1f) of %d" % (name, first, last, 100 * sum(map(abs, off)) / len(off),
+                                                          100 * sum(off) / len(off), len(off)))
+
+
 def main():
     reference = os.environ.get("WEIR_REFERENCE")
     if not reference:
         sys.exit("skipped: WEIR_REFERENCE names no folder of measurements")
+    if "versions" in sys.argv:
+        return versions(reference)
     for gpu in GPUS:
         for engine, dtype in JUDGED:
             shapes = gemms_of(Tables(os.path.join(reference, "kernels", "engines"), gpu), engine, {dtype})[dtype]

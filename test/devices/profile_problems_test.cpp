@@ -52,6 +52,18 @@ TEST_CASE("profile shapes: all that is wrong is told at once, with file, line an
     CHECK_THAT(all, Catch::Contains(expected));
 }
 
+TEST_CASE("profile shapes: a window is a whole number of tokens") {
+  std::string header = attention_header;
+  header.replace(header.find("prompts"), 0, "window,");
+  const std::string all = problems_of({{"profile.json", about},
+                                       {"attention.csv", header + "32,8,128,bf16,1.5,1,512,0,0,0,40\n"
+                                                                  "32,8,128,bf16,-1,1,512,0,0,0,40\n"
+                                                                  "32,8,128,bf16,128,1,512,0,0,0,40\n"}});
+  CHECK_THAT(all, Catch::Contains("attention.csv:2: window: expected tokens that a token attends to"));
+  CHECK_THAT(all, Catch::Contains("attention.csv:3: window"));
+  CHECK_THAT(all, !Catch::Contains("attention.csv:4"));
+}
+
 TEST_CASE("profile shapes: any change of good tables is refused, or prices kernels in finite time") {
   const Files good = {
       {"profile.json", about},

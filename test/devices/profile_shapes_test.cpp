@@ -84,6 +84,34 @@ TEST_CASE("profile shapes: alike prompts and decodes are themselves, of their ow
              Catch::VectorContains(std::string("attention")));
 }
 
+TEST_CASE("profile shapes: heads with a sliding window are measured apart from those that attend to all") {
+  std::string header = attention_header;
+  header.replace(header.find("prompts"), 0, "window,");
+  const auto decodes = [](int window, int us) {
+    return fmt::format("32,8,128,bf16,{0},0,0,0,1,15,{1}\n32,8,128,bf16,{0},0,0,0,1,65535,{1}\n", window, us);
+  };
+  Operator narrow = attention;
+  std::get<Attention>(narrow.kernel).window = 128;
+  const ProfiledGpu both(
+      {{"profile.json", about}, {"attention.csv", header + decodes(0, 50) + decodes(128, 10)}});
+  const ProfiledGpu whole({{"profile.json", about}, {"attention.csv", header + decodes(0, 50)}});
+  const BatchShape batch = decode_batch(1, 4096);
+  CHECK(both.us(attention, batch) == Approx(50));
+  CHECK(both.us(narrow, batch) == Approx(10));
+  CHECK(whole.us(attention, batch) == Approx(50));
+  CHECK(whole.us(narrow, batch) == whole.analytic_us(narrow, batch));
+}
+
+TEST_CASE("profile shapes: many matrices in one kernel are not looked up among single ones") {
+  const ProfiledGpu gpu({{"profile.json", about}, {"gemm.csv", gemms}});
+  Operator one{.name = "one", .kernel = Gemm{4096, 4096, DataType::bf16, DataType::bf16, DataType::bf16}};
+  Operator many = one;
+  std::get<Gemm>(many.kernel).matrices = 16;
+  CHECK(gpu.us(placed_on(*gpu.device, one), rows(16)) == Approx(22));
+  many = placed_on(*gpu.device, many);
+  CHECK(gpu.us(many, rows(16)) == gpu.analytic_us(many, rows(16)));
+}
+
 TEST_CASE("profile shapes: decodes of an engine's table are a line until the next knot") {
   std::string table = attention_header;
   for (const int n : {1, 4, 16})
