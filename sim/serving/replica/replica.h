@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "sim/plan/plan.h"
+#include "sim/serving/kv/batch_prefixes.h"
+#include "sim/serving/kv/kv_cache.h"
 #include "sim/serving/neurons/neuron_tables.h"
 #include "sim/serving/record/recorder.h"
-#include "sim/serving/kv/batch_prefixes.h"
 #include "sim/serving/replica/draft_draws.h"
 #include "sim/serving/replica/front_end.h"
-#include "sim/serving/kv/kv_cache.h"
 #include "sim/serving/replica/two_batches.h"
 #include "sim/serving/replica/waiting_queue.h"
 
