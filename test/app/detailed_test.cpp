@@ -73,6 +73,7 @@ TEST_CASE("detailed.json: vLLM's lists, where who failed has no output and says 
   const Json d = read_json_file(scratch / "detailed.json");
   CHECK(d["input_lens"] == Json({100, 100, 100}));
   CHECK(d["output_lens"] == Json({3, 0, 0}));
+  CHECK(d["cached_tokens"] == Json({0, 0, 0}));
   CHECK(d["ttfts"] == Json({1.0, 0.25, 0.0}));
   CHECK(d["itls"] == Json({{0.25, 0.5}, {0.125}, Json::array()}));
   CHECK(d["start_times"] == Json({0.5, 1.0, 2.0}));

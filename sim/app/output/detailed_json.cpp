@@ -65,6 +65,8 @@ void write_detailed_json(const std::filesystem::path& path, const RunResult& res
   out.list("input_lens", "],\n", [&](const RequestRecord& r, auto) { out.integer(r.request.input_tokens); });
   out.list("output_lens", "],\n",
            [&](const RequestRecord& r, auto) { out.integer(completed(r) ? r.request.output_tokens : 0); });
+  // As OpenAI's usage.prompt_tokens_details names them.
+  out.list("cached_tokens", "],\n", [&](const RequestRecord& r, auto) { out.integer(r.found_tokens); });
   out.list("ttfts", "],\n", [&](const RequestRecord& r, auto) {
     out.seconds(r.first_token < Seconds(0) ? 0 : time_to_first_token(r).value());
   });
