@@ -3,22 +3,26 @@
 #include "policies/routing/routing.h"
 
 namespace weir {
+std::size_t least_outstanding(const RoutingView& view) {
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  std::size_t chosen = 0, first = 0;
+  for (const ReplicaGroup* group : view.groups) {
+    const std::size_t least = group->fewest_requests();
+    if (group->outstanding_requests(least) < fewest) {
+      fewest = group->outstanding_requests(least);
+      chosen = first + least;
+    }
+    first += group->size();
+  }
+  return chosen;
+}
+
 namespace {
 
 class LeastOutstanding final : public RoutingPolicy {
  public:
   std::size_t route(const Request&, const RoutingView& view) const override {
-    std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-    std::size_t chosen = 0, first = 0;
-    for (const ReplicaGroup* group : view.groups) {
-      const std::size_t least = group->fewest_requests();
-      if (group->outstanding_requests(least) < fewest) {
-        fewest = group->outstanding_requests(least);
-        chosen = first + least;
-      }
-      first += group->size();
-    }
-    return chosen;
+    return least_outstanding(view);
   }
 };
 

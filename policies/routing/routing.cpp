@@ -6,6 +6,7 @@ namespace weir {
 std::shared_ptr<const RoutingPolicy> make_round_robin_routing(Params& params);
 std::shared_ptr<const RoutingPolicy> make_least_outstanding_routing(Params& params);
 std::shared_ptr<const RoutingPolicy> make_join_shortest_queue_routing(Params& params);
+std::shared_ptr<const RoutingPolicy> make_session_affinity_routing(Params& params);
 
 const Catalog<RoutingPolicy>& routing_policies() {
   static const Catalog<RoutingPolicy> table = {
@@ -14,6 +15,9 @@ const Catalog<RoutingPolicy>& routing_policies() {
        make_least_outstanding_routing, by_default},
       {"join_shortest_queue", "the replica with the fewest tokens still to compute",
        make_join_shortest_queue_routing},
+      {"session_affinity",
+       "the replica that served the session's last request, the least outstanding at first",
+       make_session_affinity_routing},
   };
   return table;
 }

@@ -25,6 +25,8 @@ class Notes {
     assumptions();
     context();
     activity();
+    if (given("/serving/routing/kind") == "session_affinity" && !s_.workload.sessions)
+      note("/serving/routing", "no request has a session: each goes where the fewest requests are");
   }
 
  private:

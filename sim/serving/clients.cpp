@@ -28,7 +28,7 @@ void Simulation::send(std::int32_t request) {
 
 void Simulation::submit(std::int32_t request) {
   RequestRecord& record = recorder_.record(request);
-  Server* server = router_.for_prompt(record.request);
+  Server* server = router_.for_prompt(request, record.request);
   if (!server) {
     record.status = RequestStatus::rejected;
     rejected_tokens_ += static_cast<double>(record.request.output_tokens);

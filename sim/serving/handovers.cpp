@@ -25,7 +25,7 @@ void for_each_chunk(const Iteration& iteration, const Do& what) {
 }  // namespace
 
 void Handovers::choose_next(std::int32_t request, int from) {
-  Server& to = router_.for_handover(recorder_.record(request).request);
+  Server& to = router_.for_handover(request, recorder_.record(request).request);
   if (layerwise(from)) {
     Prompt& prompt = prompts_[request];
     prompt.from = from;

@@ -39,28 +39,46 @@ void Router::changed(int replica) {
   group->changed(server);
 }
 
-Server* Router::choose(const Request& request, Side& side) {
+std::optional<RoutingView::Visit> Router::among_able(const Visit& visit) const {
+  std::size_t first = 0;
+  for (const ReplicaGroup* group : able_) {
+    if (group == visit.group) return RoutingView::Visit{first + visit.server, now() - visit.at};
+    first += group->size();
+  }
+  return {};
+}
+
+Server* Router::choose(std::int32_t name, const Request& request, Side& side) {
   able_.clear();
   for (const Group* group : side.groups)
     if (group->serves(request)) able_.push_back(group);
   if (able_.empty()) return nullptr;
-  std::size_t chosen = policy_.route(request, {.groups = able_, .routed = side.routed++});
-  for (const ReplicaGroup* group : able_) {
-    if (chosen < group->size()) return &(*static_cast<const Group*>(group))[chosen];
-    chosen -= group->size();
+  if (sessions_ && side.last.empty()) side.last.resize(static_cast<std::size_t>(sessions_->count()));
+  Visit* last = sessions_ ? &side.last[static_cast<std::size_t>(sessions_->of(name))] : nullptr;
+  RoutingView view{.groups = able_, .routed = side.routed++};
+  if (last) view.last_visit = among_able(*last);
+  std::size_t chosen = policy_.route(request, view);
+  for (const ReplicaGroup* able : able_) {
+    const auto& group = *static_cast<const Group*>(able);
+    if (chosen >= group.size()) {
+      chosen -= group.size();
+      continue;
+    }
+    if (last) *last = {&group, chosen, now()};
+    return &group[chosen];
   }
   throw std::logic_error("a routing policy chose a replica that is not there");
 }
 
-Server* Router::for_prompt(const Request& request) {
+Server* Router::for_prompt(std::int32_t name, const Request& request) {
   const bool can_end =
       back_.groups.empty() || request.output_tokens == 1 ||
       std::ranges::any_of(back_.groups, [&](Group* group) { return group->serves(request); });
-  return can_end ? choose(request, front_) : nullptr;
+  return can_end ? choose(name, request, front_) : nullptr;
 }
 
-Server& Router::for_handover(const Request& request) {
-  return *choose(request, back_);  // for_prompt() saw that there is one
+Server& Router::for_handover(std::int32_t name, const Request& request) {
+  return *choose(name, request, back_);  // for_prompt() saw that there is one
 }
 
 }  // namespace weir

@@ -2,22 +2,25 @@
 // The router asks the routing policy who serves a request, among the servers whose KV cache can ever hold it.
 // Prompts go to `front` servers; those of prefill replicas hand over to `back` ones.
 #include <deque>
+#include <optional>
 
 #include "policies/routing/routing.h"
 #include "sim/serving/server/server.h"
+#include "workloads/sessions.h"
 
 namespace weir {
 
 class Router {
  public:
-  explicit Router(const RoutingPolicy& policy) : policy_(policy) {}
+  // `sessions`: null where no request has one.
+  Router(const RoutingPolicy& policy, const Sessions* sessions) : policy_(policy), sessions_(sessions) {}
   void add(Server& server);  // as they are numbered: alike ones one after another
   // Requests of that replica have come or ended.
   void changed(int replica);
 
   // Null: no server can ever serve it to its end.
-  Server* for_prompt(const Request& request);
-  Server& for_handover(const Request& request);
+  Server* for_prompt(std::int32_t name, const Request& request);
+  Server& for_handover(std::int32_t name, const Request& request);
 
  private:
   class Group final : public ReplicaGroup {
@@ -34,13 +37,21 @@ class Router {
     const ReplicaPlan& plan_;
     std::vector<Server*> servers_;
   };
+  struct Visit {  // of a session
+    const Group* group = nullptr;
+    std::size_t server = 0;
+    Seconds at{0};
+  };
   struct Side {
     std::vector<Group*> groups;
     std::int64_t routed = 0;
+    std::vector<Visit> last;  // by session
   };
-  Server* choose(const Request& request, Side& side);
+  Server* choose(std::int32_t name, const Request& request, Side& side);
+  std::optional<RoutingView::Visit> among_able(const Visit& visit) const;
 
   const RoutingPolicy& policy_;
+  const Sessions* sessions_;
   std::deque<Group> groups_;
   std::vector<std::pair<Group*, std::size_t>> place_of_;  // of each replica
   Side front_, back_;

@@ -20,7 +20,7 @@ Simulation::Simulation(const Plan& plan, const RunOptions& options)
       couriers_(cluster_.node(0), traffic_, [this] { fail(); }),
       positions_(scenario_.workload.requests.size(), -1),
       positions_after_prompt_(positions_),
-      router_(*scenario_.routing),
+      router_(*scenario_.routing, scenario_.workload.sessions.get()),
       handovers_(scenario_, servers_, router_, couriers_, recorder_),
       all_done_(sg4::Semaphore::create(0)) {
   if (options.token_gaps) recorder_.keep_token_gaps();

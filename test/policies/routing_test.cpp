@@ -8,8 +8,8 @@ using namespace weir;
 
 namespace {
 
-std::shared_ptr<const RoutingPolicy> make_router(const std::string& kind) {
-  const Json json = {{"kind", kind}};
+std::shared_ptr<const RoutingPolicy> make_router(const std::string& kind, Json json = Json::object()) {
+  json["kind"] = kind;
   Reading reading("test");
   auto policy = make_from(routing_policies(), Params(reading, json), {"kind", "the policy"});
   reading.finish();
@@ -114,4 +114,21 @@ TEST_CASE("routing: the others take the least loaded, by requests or by tokens, 
   CHECK(route("least_outstanding", {&some, &others}, 4) == 1);
   CHECK(route("least_outstanding", {&others, &some}, 4) == 0);
   CHECK(route("join_shortest_queue", {&some, &others}, 4) == 3);
+}
+
+TEST_CASE("routing: session_affinity stays where the session was, as long and as loaded as it may",
+          "[routing]") {
+  const Group some({{3, 10}, {0, 50}}), others({{9, 10}});
+  const ReplicaGroup* const all[] = {&some, &others};
+  const auto goes = [&](const Json& keys, std::optional<RoutingView::Visit> last) {
+    return make_router("session_affinity", keys)->route({}, {all, 0, last});
+  };
+  using Visit = RoutingView::Visit;
+  CHECK(goes({}, {}) == 1);
+  CHECK(goes({}, Visit{2, Seconds(1e9)}) == 2);
+  CHECK(goes({{"time_to_live_s", 10}}, Visit{2, Seconds(10)}) == 2);
+  CHECK(goes({{"time_to_live_s", 10}}, Visit{2, Seconds(10.1)}) == 1);
+  CHECK(goes({{"most_ahead", 9}}, Visit{2, Seconds(0)}) == 2);
+  CHECK(goes({{"most_ahead", 8}}, Visit{2, Seconds(0)}) == 1);
+  CHECK(goes({{"most_ahead", 0}}, Visit{1, Seconds(0)}) == 1);
 }
