@@ -1,6 +1,6 @@
-// A session stays where its last request was served, as its KV cache is there: sticky sessions, by a header of
-// vLLM's production stack (its session router) and of load balancers. Soft where it may leave for a replica
-// that has less to do; a session that was away for long is a new one.
+// A session stays where its last request was served, as its KV cache is there: sticky sessions, by a header
+// of vLLM's production stack (its session router) and of load balancers. Soft where it may leave for a
+// replica that has less to do; a session that was away for long is a new one.
 #include <limits>
 
 #include "policies/routing/routing.h"
@@ -36,9 +36,10 @@ class SessionAffinity final : public RoutingPolicy {
 }  // namespace
 
 std::shared_ptr<const RoutingPolicy> make_session_affinity_routing(Params& params) {
-  const auto time_to_live = params.quantity_or_null<Seconds>(
-      {"time_to_live_s",
-       "A session whose last request was routed longer ago goes where the fewest requests are; null: never."});
+  const auto time_to_live =
+      params.quantity_or_null<Seconds>({"time_to_live_s",
+                                        "A session whose last request was routed longer ago goes where the "
+                                        "fewest requests are; null: never."});
   const auto most_ahead = params.integer_or_null(
       {"most_ahead",
        "Requests that the session's replica may have more than the one with the fewest, beyond which the "
