@@ -3,7 +3,7 @@
 #include "policies/routing/routing.h"
 
 namespace weir {
-std::size_t least_outstanding(const RoutingView& view) {
+std::size_t with_fewest_requests(const RoutingView& view) {
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   std::size_t chosen = 0, first = 0;
   for (const ReplicaGroup* group : view.groups) {
@@ -22,7 +22,7 @@ namespace {
 class LeastOutstanding final : public RoutingPolicy {
  public:
   std::size_t route(const Request&, const RoutingView& view) const override {
-    return least_outstanding(view);
+    return with_fewest_requests(view);
   }
 };
 

@@ -34,10 +34,11 @@ class RoutingPolicy {
   virtual ~RoutingPolicy() = default;
   // The number of a replica, below view.size().
   virtual std::size_t route(const Request& request, const RoutingView& view) const = 0;
+  virtual bool follows_sessions() const { return false; }  // asks for last_visit
 };
 
 // The replica with the fewest requests queued or running, the first of equals.
-std::size_t least_outstanding(const RoutingView& view);
+std::size_t with_fewest_requests(const RoutingView& view);
 
 const Catalog<RoutingPolicy>& routing_policies();
 

@@ -21,8 +21,9 @@ class SessionAffinity final : public RoutingPolicy {
   SessionAffinity(Seconds time_to_live, std::int64_t most_ahead)
       : time_to_live_(time_to_live), most_ahead_(most_ahead) {}
 
+  bool follows_sessions() const override { return true; }
   std::size_t route(const Request&, const RoutingView& view) const override {
-    const std::size_t least = least_outstanding(view);
+    const std::size_t least = with_fewest_requests(view);
     if (!view.last_visit || view.last_visit->ago > time_to_live_) return least;
     const std::int64_t ahead = requests_at(view, view.last_visit->replica) - requests_at(view, least);
     return ahead > most_ahead_ ? least : view.last_visit->replica;

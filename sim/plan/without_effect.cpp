@@ -25,7 +25,7 @@ class Notes {
     assumptions();
     context();
     activity();
-    if (given("/serving/routing/kind") == "session_affinity" && !s_.workload.sessions)
+    if (s_.routing && s_.routing->follows_sessions() && !s_.workload.sessions)
       note("/serving/routing", "no request has a session: each goes where the fewest requests are");
   }
 
