@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 namespace weir {
@@ -28,6 +29,19 @@ Contents::Contents(std::vector<Origin> origins, const std::vector<Request>& requ
   }
   if (std::ranges::all_of(origins_, [](const Origin& origin) { return origin.request < 0; }))
     origins_.clear();
+}
+
+// Whoever of them came later leaves the other's way to the root: it goes back to where its text branches off.
+std::int64_t Contents::common(std::int32_t one, std::int32_t other) const {
+  std::int64_t tokens = std::numeric_limits<std::int64_t>::max();
+  while (one != other) {
+    std::int32_t& later = one > other ? one : other;
+    const Origin origin = this->origin(later);
+    if (origin.request < 0) return 0;
+    tokens = std::min(tokens, origin.tokens);
+    later = origin.request;
+  }
+  return tokens;
 }
 
 }  // namespace weir

@@ -25,6 +25,8 @@ class Contents {
   bool shared() const { return !origins_.empty(); }
   // The request to which the last shared token belongs, whatever one the reader named; of no tokens: none.
   Origin origin(std::int32_t request) const { return shared() ? origins_[at(request)] : Origin{}; }
+  // Tokens that the texts of two requests begin with alike; of one and itself without end.
+  std::int64_t common(std::int32_t one, std::int32_t other) const;
   // Tokens of its text that others begin with: nobody asks for what is behind them.
   std::int64_t reused(std::int32_t request) const { return shared() ? reused_[at(request)] : 0; }
 

@@ -8,6 +8,7 @@ std::shared_ptr<const BatchingPolicy> make_orca_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_prefill_first_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_chunked_prefill_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_shortest_first_batching(Params& params);
+std::shared_ptr<const BatchingPolicy> make_longest_prefix_match_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_priority_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_sub_batch_interleaving(Params& params);
 std::shared_ptr<const BatchingPolicy> make_adaptive_chunk_interleaving(Params& params);
@@ -25,6 +26,9 @@ const Catalog<BatchingPolicy>& batching_policies() {
        make_chunked_prefill_batching, by_default},
       {"shortest_first", "chunked_prefill that admits the shortest prompt first, or who has least left",
        make_shortest_first_batching},
+      {"longest_prefix_match",
+       "chunked_prefill that admits first who finds most of its prompt (SGLang's lpm)",
+       make_longest_prefix_match_batching},
       {"priority",
        "chunked_prefill by classes of urgency, the less urgent preempted for the others (vLLM v1)",
        make_priority_batching},

@@ -1,6 +1,7 @@
 #pragma once
 // What requests that wait would find in the KV cache of what was computed before, by others or by themselves,
-// as it is at this point of the batch that a policy puts together. Only BatchBuilder asks.
+// as it is at this point of the batch that a policy puts together. Only BatchBuilder asks, but for what two
+// requests have in common.
 #include <cstdint>
 
 namespace weir {
@@ -20,6 +21,8 @@ class Prefixes {
   virtual Found find(const SequenceView& waiting, std::int64_t gone) = 0;
   // It is admitted and holds what it was last found to have; whoever comes later may share that.
   virtual void admit(const SequenceView& waiting) = 0;
+  // Tokens that both begin with, as far as these are known.
+  virtual std::int64_t begin_alike(const SequenceView& one, const SequenceView& other) const = 0;
   // A running one gives way. Returns the blocks that nobody holds then.
   virtual std::int64_t give_up(const SequenceView& running) = 0;
 };

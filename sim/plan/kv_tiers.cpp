@@ -58,9 +58,9 @@ std::vector<KvTierSpec> read_kv_tiers(Params& kv_cache, std::int64_t block_token
                      Params::Presence::optional, most)) {
     tiers.push_back(read_tier(params, block_tokens));
     if (is_away(tiers.back()) && !params.describing() && !tiers.back().read)
-      params.fail("read_gb_per_s", "expected a number: no link of the scenario says how fast it is");
+      params.fail("read_gb_per_s", "is needed: no link of the scenario says how fast this kind of tier is");
     if (is_away(tiers.back()) && !params.describing() && !tiers.back().write)
-      params.fail("write_gb_per_s", "expected a number: no link of the scenario says how fast it is");
+      params.fail("write_gb_per_s", "is needed: no link of the scenario says how fast this kind of tier is");
   }
   for (std::size_t i = 1; i < tiers.size(); ++i) {
     const auto fail = [&](const char* key, const char* what) {

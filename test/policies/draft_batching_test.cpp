@@ -43,7 +43,8 @@ Tokens tokens_of(const Batch& batch) {
   return test::of_slices(batch, &Slice::tokens);
 }
 
-const char* const policies_for_drafts[] = {"chunked_prefill", "shortest_first", "priority"};
+const char* const policies_for_drafts[] = {"chunked_prefill", "shortest_first", "longest_prefix_match",
+                                           "priority"};
 
 }  // namespace
 

@@ -122,8 +122,8 @@ void NaiveEngine::check_slice(const ServingView& now, const Batch& batch, const 
   demand(!sequence.in_flight && slice.tokens >= 1 && slice.tokens <= sequence.pending(),
          "tokens it has not got");
   if (!joins && !sequence.prefilling()) demand(slice.tokens == 1, "a decode of more than one token");
-  static const std::set<std::string> cut = {"chunked_prefill", "shortest_first", "priority",
-                                            "adaptive_chunk_interleaving"};
+  static const std::set<std::string> cut = {"chunked_prefill", "shortest_first", "longest_prefix_match",
+                                            "priority", "adaptive_chunk_interleaving"};
   if (!cut.contains(scenario_.kind)) demand(slice.tokens == sequence.pending(), "cuts a prompt");
 }
 

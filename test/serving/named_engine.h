@@ -1,7 +1,7 @@
 #pragma once
-// A scheduler with every token written out, chunked prefill, first come first served, one step at a time: vLLM v1's
-// (vllm/v1/core/sched/scheduler.py, commit 00024d3) over a KV cache that is another's (NamedBlocks, NamedRadix), and
-// tiers behind it whose chunks have names. The oracle of what requests find on a replica.
+// A scheduler with every token written out, chunked prefill, first come first served, one step at a time:
+// vLLM v1's (vllm/v1/core/sched/scheduler.py, commit 00024d3) over a KV cache that is another's (NamedBlocks,
+// NamedRadix), and tiers behind it whose chunks have names. The oracle of what requests find on a replica.
 #include <cstdint>
 #include <deque>
 #include <utility>
@@ -24,8 +24,8 @@ class NamedEngine {
     std::int64_t block_tokens, blocks, requests, tokens;
     Admission admission;
     bool shared;  // else a request finds its own blocks alone
-    // Memories behind the cache, nearest first; stores take no time, and loads none but, where they come beside
-    // steps, the one in which room is made.
+    // Memories behind the cache, nearest first; stores take no time, and loads none but, where they come
+    // beside steps, the one in which room is made.
     struct Tier {
       std::int64_t chunks;
       bool answers;  // are stored as well
@@ -63,7 +63,7 @@ class NamedEngine {
   virtual std::int64_t find(std::int32_t request) = 0;
   virtual bool admit(std::int32_t request, std::int64_t tokens) = 0;
   virtual bool extend(std::int32_t request, std::int64_t tokens) = 0;
-  virtual void decided() {}                       // whoever is in the step has its room now
+  virtual void decided() {}                         // whoever is in the step has its room now
   virtual void computed(std::int32_t request) = 0;  // as far as it says, by the end of the step
   virtual void give(std::int32_t request, bool ended) = 0;
 
@@ -76,7 +76,8 @@ class NamedEngine {
   std::int64_t claim(std::int32_t request, std::int64_t tokens) const {
     return blocks_for(limits_.admission == Admission::prompt ? std::max(tokens, at(request).known) : tokens);
   }
-  // All tokens of a text up to the end of its i-th piece of so many: chains of hashes name all that is before.
+  // All tokens of a text up to the end of its i-th piece of so many: chains of hashes name all that is
+  // before.
   std::vector<Token> prefix(std::int32_t request, std::int64_t i, std::int64_t piece) const;
 
   Limits limits_;

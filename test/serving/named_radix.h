@@ -1,6 +1,7 @@
 #pragma once
-// SGLang's RadixCache (python/sglang/srt/mem_cache/radix_cache.py, commit 006b0e3) with every page written out: a
-// plain tree, in which whatever is asked is looked for from the root on, and the oldest leaf among all nodes.
+// SGLang's RadixCache (python/sglang/srt/mem_cache/radix_cache.py, commit 006b0e3) with every page written
+// out: a plain tree, in which whatever is asked is looked for from the root on, and the oldest leaf among all
+// nodes.
 #include <memory>
 
 #include "test/serving/named_engine.h"
@@ -22,7 +23,7 @@ class NamedRadix final : public NamedEngine {
     std::int64_t locks = 0, time = 0;
   };
   struct Held {
-    Node* last = nullptr;     // of its path, which is locked
+    Node* last = nullptr;                  // of its path, which is locked
     std::int64_t in_tree = 0, blocks = 0;  // pages there; all that it has
   };
   std::int64_t find(std::int32_t request) override;

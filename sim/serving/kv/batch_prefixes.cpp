@@ -56,6 +56,11 @@ void BatchPrefixes::admit(const SequenceView& waiting) {
   promised_free_[static_cast<std::size_t>(pool)] += cache_.held_blocks(pool).promise(pieces_);
 }
 
+std::int64_t BatchPrefixes::begin_alike(const SequenceView& one, const SequenceView& other) const {
+  return std::min(
+      {path_.contents().common(one.request, other.request), one.known_tokens, other.known_tokens});
+}
+
 std::int64_t BatchPrefixes::give_up(const SequenceView& running) {
   const std::int64_t others = running.blocks - cache_.published(running.request);
   return others + cache_.held_blocks(pool(running)).give_up(cache_.holding(running.request));

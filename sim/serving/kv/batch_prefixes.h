@@ -31,6 +31,7 @@ class BatchPrefixes final : public Prefixes {
   void begin();  // another batch
   Found find(const SequenceView& waiting, std::int64_t gone) override;
   void admit(const SequenceView& waiting) override;
+  std::int64_t begin_alike(const SequenceView& one, const SequenceView& other) const override;
   std::int64_t give_up(const SequenceView& running) override;
 
   // The texts that a request begins with are published as far as they are written.
