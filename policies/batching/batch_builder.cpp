@@ -195,6 +195,7 @@ const SequenceView& BatchBuilder::look_up(const SequenceView& waiting) {
   found_ = waiting;
   found_.computed_tokens = found.tokens;
   found_.blocks = found.held;
+  found_.elsewhere = found.comes;
   found_at_ = changes_;
   return found_;
 }
@@ -261,12 +262,13 @@ bool BatchBuilder::admit_found(const SequenceView& waiting, std::int64_t tokens,
   batch_.admitted.push_back(waiting.request);
   batch_.valid.steps = 1;
   admitted_.push_back(waiting);
-  if (view_.prefixes && !waiting.elsewhere) view_.prefixes->admit(waiting);
+  if (view_.prefixes) view_.prefixes->admit(waiting);
   return true;
 }
 
 bool BatchBuilder::add(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare) {
   const SequenceView& found = look_up(waiting);
+  if (found.elsewhere) tokens = std::min<std::int64_t>(tokens, 1);  // this step makes room for it, and no more
   return positions(found, tokens) <= tokens_left_ && admit_found(found, tokens, spare) && take(found, tokens);
 }
 

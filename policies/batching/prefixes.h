@@ -10,8 +10,9 @@ struct SequenceView;
 class Prefixes {
  public:
   struct Found {
-    std::int64_t tokens = 0;  // of its beginning: whole blocks
+    std::int64_t tokens = 0;  // of its beginning
     std::int64_t held = 0;    // blocks of these that somebody holds, so that they cost no free one
+    bool comes = false;       // some of them come from another memory first, once it is admitted
   };
 
   virtual ~Prefixes() = default;

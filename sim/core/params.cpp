@@ -165,15 +165,16 @@ std::size_t Params::items(const char* key) const {
 
 std::vector<Params> Params::list(Key key, std::size_t min_items, Presence presence, std::size_t max_items) {
   const std::string below = schema_path_ + "/properties/" + key.name + "/items";
-  static const Json empty = Json::object(), one_empty = Json::array({empty});
+  static const Json empty = Json::object(), one_empty = Json::array({empty}), none = Json::array();
+  const Json& absent = min_items == 0 ? none : one_empty;
   const bool optional = presence == Presence::optional;
   const Json array = describing() ? Json({{"type", "array"},
                                           {"minItems", min_items},
                                           {"maxItems", max_items},
                                           {"items", Json::object()}})
                                   : Json();
-  const Json* v = find(key, array, optional ? std::optional<Json>(one_empty) : std::nullopt);
-  if (!v && optional && !describing()) v = &one_empty;
+  const Json* v = find(key, array, optional ? std::optional<Json>(absent) : std::nullopt);
+  if (!v && optional && !describing()) v = &absent;
   std::vector<Params> items;
   if (describing()) items.push_back(Params(*reading_, &empty, pointer_ + "/" + key.name + "/0", below));
   if (!v) return items;

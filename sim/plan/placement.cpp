@@ -227,6 +227,7 @@ class Placer {
       return reading_.problem("/collectives",
                               "cannot be \"flows\" where operators overlap, as those of " + pointer + " do");
     fit_kv_cache(s_, replica, pointer, reading_);
+    fit_kv_tiers(s_, replica, pointer, reading_);
     if (replica.spec.partitioning->neurons()) plan_its_neurons(replica, pointer);
   }
 

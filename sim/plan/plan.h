@@ -33,6 +33,7 @@ struct ReplicaPlan {
   std::int64_t kv_blocks = 0;        // one attention-data rank's, all channels': of its fullest stage
   KvPools kv_pools;                  // that they are in
   std::int64_t swap_blocks = 0;      // as large, that the host's swap space holds
+  std::vector<std::int64_t> tier_chunks;  // of each KV tier
   MhaParameters mha{};               // of one rank's share of the model
   std::shared_ptr<const NeuronPlan> neurons;  // null: it computes whole matrices
 };

@@ -62,6 +62,26 @@ enum class Handover { whole, layerwise };
 // all that begin as it does.
 enum class PrefixCaching { none, own, shared };
 
+// A memory behind the KV cache that keeps chunks of it, for prompts that begin alike: LMCache's, a connector's
+// of vLLM, HiCache's.
+struct KvTierSpec {
+  enum class Kind { host, disk, shared };  // shared: by all replicas
+  enum class Stores { prompt, all };       // prompt: answers are not kept
+  // While a request's chunks are loaded the others' steps go on, or none does.
+  enum class Loads { overlapped, stall };
+
+  Kind kind = Kind::host;
+  Bytes capacity{0};                           // of the whole tier
+  std::optional<BytesPerSecond> read, write;   // of each rank, alone; empty: the node's link is the limit
+  Seconds latency{0};                          // before the first byte
+  std::int64_t chunk_tokens = 256;
+  Stores stores = Stores::prompt;
+  Loads loads = Loads::overlapped;
+  double stored_after_load = 1;  // the probability that a prompt which was loaded in part is stored
+
+  bool operator==(const KvTierSpec&) const = default;
+};
+
 struct KvCacheSpec {
   std::int64_t block_tokens = 16;
   double memory_fraction = 0.9;                // of device memory, weights and reserve included
@@ -72,6 +92,7 @@ struct KvCacheSpec {
   Bytes swap_space{4. * (1 << 30)};  // of the host's memory, a device
   PrefixCaching prefix_caching = PrefixCaching::shared;
   Handover handover = Handover::whole;
+  std::vector<KvTierSpec> tiers;  // nearest first
 };
 
 // A replica's front end, between its clients and its scheduler: HTTP, tokeniser, detokeniser.
@@ -108,6 +129,11 @@ struct ReplicaSpec {
   // Drafted tokens that a decode verifies beside its own. Where there are prompts alone these are drafted,
   // and their generation verifies them elsewhere.
   std::int64_t drafts() const { return speculative && role != Role::prefill ? speculative->drafts() : 0; }
+  // Whether prompts find what others computed: where they are computed, and stay in one memory.
+  bool shares_prefixes() const {
+    return kv_cache.prefix_caching == PrefixCaching::shared && role != Role::decode &&
+           !batching->moves_kv_caches();
+  }
   bool hands_over_layerwise() const {
     return role == Role::prefill && kv_cache.handover == Handover::layerwise;
   }

@@ -15,6 +15,7 @@ void read_availability(Params& device, DeviceGroup& group);                     
 NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);        // cluster_spec.cpp
 std::vector<ReplicaSpec> read_replicas(Params& serving);                             // serving_spec.cpp
 std::vector<TrainingSpec> read_training(Params& params, Params::Presence presence);  // training_spec.cpp
+std::vector<KvTierSpec> read_kv_tiers(Params& kv_cache, std::int64_t block_tokens);  // kv_tiers.cpp
 EngineOverhead read_engine(Params& engine);                                          // engine_presets.cpp
 void read_front_end(Params& engine, ReplicaSpec& replica);                           // front_end_spec.cpp
 struct FrontEndDefaults {
@@ -27,6 +28,10 @@ Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica); 
 
 // Sizes the KV cache of a replica that stands on its devices (kv_room.cpp), and reports what does not fit.
 void fit_kv_cache(const Scenario& scenario, ReplicaPlan& replica, const std::string& pointer,
+                  Reading& reading);
+
+// How many chunks its tiers hold, by tier; reports one that holds none (kv_tiers.cpp).
+void fit_kv_tiers(const Scenario& scenario, ReplicaPlan& replica, const std::string& pointer,
                   Reading& reading);
 
 // The reason that keeps a replica that stands on its devices from speculative decoding, if it asks for it;

@@ -45,8 +45,9 @@ std::unique_ptr<Replica> Simulation::build_rank(const ReplicaPlan& plan, int num
           .hand_over = [this, number](std::int32_t request) { handovers_.prompt_ends(request, number); },
           .prompt_begins = [this,
                             number](std::int32_t request) { handovers_.prompt_begins(request, number); },
-          .prompt_lost = [this](std::int32_t request) { handovers_.prompt_lost(request); }},
-      scenario_.workload.contents);
+          .prompt_lost = [this](std::int32_t request) { handovers_.prompt_lost(request); },
+          .store = [this](const KvMove& move) { store(move); }},
+      scenario_.workload.contents, tiers_of(plan));
   replica->expect(predictors_.times_for(plan));
   if (plan.neurons) replica->follow(neuron_starts_.tables_for(plan, recorder_.result()));
   return replica;
@@ -83,6 +84,7 @@ void Simulation::mark_lost() {
 
 void Simulation::move(const KvMove& m, std::function<void()> arrived) {
   if (m.hands_over()) return handovers_.start(m, std::move(arrived));
+  if (!m.tiers.empty()) return load(m, std::move(arrived));
   const Server& server = *servers_[static_cast<std::size_t>(m.to.replica)];
   const std::vector<LinkFlow> flows = host_flows(kv_devices(server, m.request), m.tokens, m.to.in_host);
   arrived ? couriers_.send(flows, std::move(arrived)) : transfer_and_wait(flows, traffic_);

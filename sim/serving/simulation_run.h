@@ -36,6 +36,9 @@ class Simulation {
   void forget_answers_under_way();
   void when(Seconds time, std::function<void()> what);
   void move(const KvMove& move, std::function<void()> arrived);
+  void load(const KvMove& move, std::function<void()> arrived);
+  void store(const KvMove& move);
+  std::vector<std::shared_ptr<KvTier>> tiers_of(const ReplicaPlan& plan);
   bool stopping();
   void stop();
   double share_done() const;
@@ -59,6 +62,7 @@ class Simulation {
   Router router_;
   Handovers handovers_;
   StepModels step_models_;
+  std::vector<std::pair<KvTierSpec, std::shared_ptr<KvTier>>> shared_tiers_;
   std::vector<const DeviceSpec*> charged_;  // in the order of the recorder's devices
   simgrid::s4u::SemaphorePtr all_done_;
   Seconds over_{0};        // when the clients left

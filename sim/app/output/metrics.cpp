@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <ranges>
 
 namespace weir {
@@ -150,8 +151,14 @@ Distribution distribution_of(std::vector<double>& values) {
   return d;
 }
 
+std::int64_t Metrics::computed_tokens() const {
+  return std::accumulate(tier_tokens.begin(), tier_tokens.end(), input_tokens - found_tokens,
+                         std::minus<>());
+}
+
 Metrics measure(const RunResult& result, const Slo& slo) {
   Metrics m;
+  m.tier_tokens.resize(result.kv_tiers);
   std::int64_t good = 0;
   for (const RequestRecord& record : kept(result)) {
     ++m.requests;
@@ -163,6 +170,10 @@ Metrics measure(const RunResult& result, const Slo& slo) {
     m.input_tokens += record.request.input_tokens;
     m.output_tokens += record.request.output_tokens;
     m.found_tokens += record.found_tokens;
+    const auto name = static_cast<std::int32_t>(&record - result.requests.data());
+    if (const auto loaded = result.tier_tokens.find(name); loaded != result.tier_tokens.end())
+      for (std::size_t tier = 0; tier < loaded->second.size(); ++tier)
+        m.tier_tokens[tier] += loaded->second[tier];
     good += meets(record, slo);
   }
   m.duration = result.end - result.start;

@@ -140,9 +140,11 @@ Json neurons_json(const NeuronTotals& totals) {
 
 // Where the prompts' tokens came from: every one is counted once.
 Json prefix_cache_json(const Metrics& m) {
-  return {{"prompt_tokens", m.input_tokens},
-          {"computed_tokens", m.input_tokens - m.found_tokens},
-          {"local_hit_tokens", m.found_tokens}};
+  Json json = {{"prompt_tokens", m.input_tokens},
+               {"computed_tokens", m.computed_tokens()},
+               {"local_hit_tokens", m.found_tokens}};
+  if (!m.tier_tokens.empty()) json["tier_hit_tokens"] = m.tier_tokens;
+  return json;
 }
 
 Json speculative_json(const DraftCounts& drafts) {
@@ -216,7 +218,8 @@ Json summary_json(const FinishedRun& run) {
   s["output_tokens_per_joule"] = share(static_cast<double>(m.output_tokens), m.energy.value());
   s["cost"] = cost_json(m);
   s["kv_cache"] = kv_cache_json(run);
-  if (run.plan.scenario.workload.contents.shared()) s["prefix_cache"] = prefix_cache_json(m);
+  if (run.plan.scenario.workload.contents.shared() || !m.tier_tokens.empty())
+    s["prefix_cache"] = prefix_cache_json(m);
   if (!run.result.predictions.empty())
     s["prediction_error_percent"] = {
         {"prefill_attention", prediction_error(run.result, &PredictionErrors::prefill_attention)},

@@ -170,10 +170,15 @@ void drafts(Table& table, const RunResult& result) {
 
 void prefixes(Table& table, const FinishedRun& run) {
   const Metrics& m = run.metrics;
-  if (!run.plan.scenario.workload.contents.shared() || m.input_tokens == 0) return;
-  const double found = static_cast<double>(m.found_tokens) / static_cast<double>(m.input_tokens);
-  table.row("Prompts", fmt::format("{} of their tokens found in the KV cache, {} tokens computed",
-                                   percent(found), grouped(m.input_tokens - m.found_tokens)));
+  const bool found = run.plan.scenario.workload.contents.shared() || !m.tier_tokens.empty();
+  if (!found || m.input_tokens == 0) return;
+  const auto share = [&](std::int64_t tokens) {
+    return percent(static_cast<double>(tokens) / static_cast<double>(m.input_tokens));
+  };
+  std::string text = fmt::format("{} of their tokens found in the KV cache", share(m.found_tokens));
+  for (std::size_t tier = 0; tier < m.tier_tokens.size(); ++tier)
+    text += fmt::format(", {} in tier {}", share(m.tier_tokens[tier]), tier);
+  table.row("Prompts", fmt::format("{}, {} tokens computed", text, grouped(m.computed_tokens())));
 }
 
 void sessions(Table& table, const std::optional<SessionMetrics>& sessions) {

@@ -40,16 +40,20 @@ Prefixes::Found BatchPrefixes::find(const SequenceView& waiting, std::int64_t go
   const std::int64_t held = cache_.runs(pool).held(pieces_);
   std::erase_if(outside_, [&](const Outside& o) { return o.view.request == waiting.request; });
   outside_.push_back({waiting, blocks, held});
-  return {blocks * cache_.block_tokens(), held};
+  std::int64_t tokens = blocks * cache_.block_tokens();
+  if (!tiers_.any()) return {tokens, held};
+  loads_ = tiers_.find(waiting.request, tokens, waiting.known_tokens);
+  for (const TierTokens& load : loads_) tokens += load.tokens;
+  return {tokens, held, loads_beside_steps_ && !loads_.empty()};
 }
 
 void BatchPrefixes::admit(const SequenceView& waiting) {
   // One that arrives in the middle of its generation is not looked up: what it has computed is not here yet.
   if (std::erase_if(outside_, [&](const Outside& o) { return o.view.request == waiting.request; }) == 0)
     return;
-  const std::int64_t blocks = waiting.computed_tokens / cache_.block_tokens();
-  if (blocks == 0) return;
-  promised_.push_back({waiting.request, blocks, pieces_});
+  if (waiting.computed_tokens == 0) return;
+  const std::int64_t blocks = pieces_.empty() ? 0 : pieces_.back().last;
+  promised_.push_back({waiting.request, blocks, pieces_, {loads_.begin(), loads_.end()}});
   const int pool = this->pool(waiting);
   promised_free_[static_cast<std::size_t>(pool)] += cache_.runs(pool).promise(pieces_);
 }
@@ -59,11 +63,13 @@ std::int64_t BatchPrefixes::give_up(const SequenceView& running) {
   return others + cache_.runs(pool(running)).give_up(cache_.holding(running.request));
 }
 
-std::int64_t BatchPrefixes::hold(const SequenceView& admitted) {
+BatchPrefixes::Held BatchPrefixes::hold(const SequenceView& admitted) {
   const auto promise = std::ranges::find(promised_, admitted.request, &Promise::request);
-  if (promise == promised_.end()) return 0;
+  if (promise == promised_.end()) return {};
   cache_.hold(admitted.request, promise->pieces, path_.asked(admitted.request), pool(admitted));
-  return promise->blocks;
+  if (tiers_.any())
+    tiers_.load(admitted.request, promise->blocks * cache_.block_tokens(), promise->loads);
+  return {promise->blocks, std::move(promise->loads)};
 }
 
 bool BatchPrefixes::unchanged() {

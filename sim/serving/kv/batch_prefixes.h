@@ -7,6 +7,7 @@
 
 #include "policies/batching/batching.h"
 #include "sim/serving/kv/kv_cache.h"
+#include "sim/serving/kv/kv_tiers.h"
 #include "sim/serving/kv/text_path.h"
 
 namespace weir {
@@ -17,9 +18,11 @@ class BatchPrefixes final : public Prefixes {
   // blocks that are found are computed again. `write_up` publishes what the cache holds of a text that is
   // being written.
   using WriteUp = std::function<void(std::int32_t text)>;
-  BatchPrefixes(KvCache& cache, const Contents& contents, std::span<const int> pools, std::int64_t left_out,
-                WriteUp write_up)
+  BatchPrefixes(KvCache& cache, KvTiers& tiers, bool loads_beside_steps, const Contents& contents,
+                std::span<const int> pools, std::int64_t left_out, WriteUp write_up)
       : cache_(cache),
+        tiers_(tiers),
+        loads_beside_steps_(loads_beside_steps),
         path_(contents, cache.block_tokens()),
         pools_(pools),
         left_out_(left_out),
@@ -32,8 +35,12 @@ class BatchPrefixes final : public Prefixes {
 
   // The texts that a request begins with are published as far as they are written.
   void write_up_before(std::int32_t request);
-  // It holds what it was promised. Returns the blocks.
-  std::int64_t hold(const SequenceView& admitted);
+  // It holds what it was promised: these blocks, and behind them what it loads from the tiers.
+  struct Held {
+    std::int64_t blocks = 0;
+    std::vector<TierTokens> loads = {};
+  };
+  Held hold(const SequenceView& admitted);
   // Whether those that stay outside find the same after the batch was carried out.
   bool unchanged();
   // Free blocks of a pool that are taken before any that they find.
@@ -43,6 +50,7 @@ class BatchPrefixes final : public Prefixes {
   bool finds_more(Writes writes) const;
 
   TextPath& path() { return path_; }
+  bool loads_beside_steps() const { return loads_beside_steps_; }
 
  private:
   struct Outside {
@@ -53,6 +61,7 @@ class BatchPrefixes final : public Prefixes {
     std::int32_t request;
     std::int64_t blocks;
     std::vector<KvRuns::Piece> pieces;
+    std::vector<TierTokens> loads;
   };
   int pool(const SequenceView& view) const {
     return pools_.empty() ? 0 : pools_[static_cast<std::size_t>(view.channel)];
@@ -60,11 +69,14 @@ class BatchPrefixes final : public Prefixes {
   std::int64_t find(const SequenceView& waiting, std::int64_t most, std::int64_t taken);
 
   KvCache& cache_;
+  KvTiers& tiers_;
+  bool loads_beside_steps_;
   TextPath path_;
   std::span<const int> pools_;
   std::int64_t left_out_;
   WriteUp write_up_;
   std::vector<KvRuns::Piece> pieces_;  // that were found last
+  std::span<const TierTokens> loads_;  // and what the tiers have behind them
   std::vector<Outside> outside_;       // who was looked up, and is not admitted
   std::vector<Promise> promised_;
   std::vector<std::int64_t> promised_free_;  // blocks, by pool

@@ -20,7 +20,8 @@ Senders senders_of(const Scenario& scenario) {
                        return spec.role != Role::both || spec.parallelism.pipeline > 1;
                      });
   const bool to_host = any([](const ReplicaSpec& spec) {
-    return spec.kv_cache.preemption == Preemption::swap || spec.batching->moves_kv_caches();
+    return spec.kv_cache.preemption == Preemption::swap || spec.batching->moves_kv_caches() ||
+           !spec.kv_cache.tiers.empty();
   });
   // Between nodes collectives share PCIe with what goes to a host.
   const bool groups = any([](const ReplicaSpec& spec) { return spec.parallelism.ranks() > 1; });

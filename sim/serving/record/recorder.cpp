@@ -155,6 +155,14 @@ void Recorder::token_gap(std::int32_t request, double seconds) {
   gaps.push_back(seconds);
 }
 
+void Recorder::found_in_tiers(std::int32_t request, std::span<const TierTokens> tokens) {
+  for (const auto& [tier, count] : tokens) {
+    std::vector<std::int64_t>& found = result_.tier_tokens[request];
+    found.resize(std::max(found.size(), tier + 1));
+    found[tier] += count;
+  }
+}
+
 void Recorder::leave_out(std::int32_t request) {
   record(request).request.measured = false;
   std::uint8_t& measured = measured_[static_cast<std::size_t>(request)];

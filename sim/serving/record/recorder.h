@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/serving/kv/kv_tiers.h"
 #include "sim/serving/record/results.h"
 #include "sim/step/step_model.h"
 #include "workloads/workload.h"
@@ -95,6 +96,10 @@ class Recorder {
   void sent(std::int32_t request, Seconds now);
   // The place of each request among those sent so far; empty where that is the workload's order.
   std::span<const std::int32_t> order() const { return order_; }
+
+  // Tokens of its prompt that come from tiers of KV caches, when it is scheduled first; and whether any did.
+  void found_in_tiers(std::int32_t request, std::span<const TierTokens> tokens);
+  bool found_in_tiers(std::int32_t request) const { return result_.tier_tokens.contains(request); }
 
   RequestRecord& record(std::int32_t request) { return result_.requests[static_cast<std::size_t>(request)]; }
   GapHistogram& gaps() { return result_.gaps; }

@@ -9,9 +9,11 @@ namespace {
 
 // Others find a request's text on replicas that compute prompts, where it stays in one memory.
 const Contents& found_by_others(const ReplicaSpec& spec, const Contents& contents) {
-  const bool found = spec.kv_cache.prefix_caching == PrefixCaching::shared && spec.role != Role::decode &&
-                     !spec.batching->moves_kv_caches();
-  return found ? contents : nothing_shared();
+  return spec.shares_prefixes() ? contents : nothing_shared();
+}
+
+bool loads_beside_steps(const ReplicaSpec& spec) {
+  return !spec.kv_cache.tiers.empty() && spec.kv_cache.tiers[0].loads == KvTierSpec::Loads::overlapped;
 }
 
 // A drafting layer needs the hidden states of the last full block that is found: it is computed again
@@ -23,12 +25,14 @@ std::int64_t recomputed_blocks(const ReplicaSpec& spec) {
 }  // namespace
 
 Replica::Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& positions, Recorder& recorder,
-                 Events events, const Contents& contents)
+                 Events events, const Contents& contents, std::vector<std::shared_ptr<KvTier>> tiers)
     : index_(index),
       plan_(&plan),
       spec_(&plan.spec),
       cache_(plan.kv_pools.blocks, plan.spec.kv_cache.block_tokens),
-      prefixes_(cache_, found_by_others(plan.spec, contents), plan.kv_pools.of_channel,
+      tiers_(plan.spec.shares_prefixes() ? std::move(tiers) : std::vector<std::shared_ptr<KvTier>>(), contents,
+             plan.spec.kv_cache.tiers.empty() ? 1 : plan.spec.kv_cache.tiers[0].chunk_tokens),
+      prefixes_(cache_, tiers_, loads_beside_steps(plan.spec), found_by_others(plan.spec, contents), plan.kv_pools.of_channel,
                 recomputed_blocks(plan.spec), [this](std::int32_t text) { write_up(text); }),
       front_end_(plan.spec.front_end, recorder.reply()),
       positions_(positions),

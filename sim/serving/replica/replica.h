@@ -6,11 +6,13 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/plan/plan.h"
 #include "sim/serving/kv/batch_prefixes.h"
 #include "sim/serving/kv/kv_cache.h"
+#include "sim/serving/kv/kv_move.h"
 #include "sim/serving/neurons/neuron_tables.h"
 #include "sim/serving/record/recorder.h"
 #include "sim/serving/replica/draft_draws.h"
@@ -19,22 +21,6 @@
 #include "sim/serving/replica/waiting_queue.h"
 
 namespace weir {
-
-// KV on its way from one memory to another: a swap, a hand-over between replicas, a move between the device's
-// own memory and its host's. Blocks are held on both sides until it has arrived.
-struct KvMove {
-  struct Place {
-    int replica;
-    bool in_host = false;  // the memory of the nodes' hosts; else the devices'
-  };
-  std::int32_t request;
-  std::int64_t tokens;
-  Place from, to;
-
-  bool hands_over() const { return from.replica != to.replica; }
-  // Into the host's memory it goes before the step begins; from there, or from elsewhere, beside the steps.
-  bool leaves_device() const { return to.in_host; }
-};
 
 // A batch on its way through the pipeline.
 struct Iteration {
@@ -81,11 +67,14 @@ class Replica {
     // schedule().
     std::function<void(std::int32_t request)> prompt_begins = [](std::int32_t) {};
     std::function<void(std::int32_t request)> prompt_lost = [](std::int32_t) {};
+    // A tier is to have a part of a prompt or answer: stored() when it has arrived.
+    std::function<void(const KvMove&)> store = [](const KvMove&) {};
   };
 
-  // `contents`: which of the run's requests begin alike.
+  // `contents`: which of the run's requests begin alike; `tiers`: the memories of its spec, which it may share.
   Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& positions, Recorder& recorder,
-          Events events, const Contents& contents = nothing_shared());
+          Events events, const Contents& contents = nothing_shared(),
+          std::vector<std::shared_ptr<KvTier>> tiers = {});
 
   // False: it can never fit, and was recorded as rejected. Otherwise it is outstanding, in the front end.
   bool accept(std::int32_t request, Seconds now);
@@ -113,8 +102,10 @@ class Replica {
                        const std::vector<StepRun>& runs, std::int64_t steps);
   void arrived(const KvMove& move, Seconds now);
   void release_held(std::int32_t request, Seconds now);
+  void stored(const KvMove& move);
 
   bool empty() const { return running_.empty() && waiting_.empty() && overlooked_.empty(); }
+  bool anyone_waits() const { return !waiting_.empty(); }
   // Before each schedule(), where other attention-data ranks run beside it: the steps decided so far are
   // theirs as well, and whether it has any company now.
   void step_with(std::int64_t decisions, bool others_run) {
@@ -183,7 +174,9 @@ class Replica {
   static const char* doing(const SequenceView& view) { return view.prefilling() ? "prefill" : "decode"; }
   void account(Seconds now);                          // what the queue looked like since the last call
   void carry_out(Seconds now, Iteration& iteration);  // batch_
-  void admit(std::int32_t request, Seconds now);
+  void admit(std::int32_t request, Seconds now, Iteration& iteration);
+  void load(SequenceView& view, Live& live, std::vector<TierTokens> from, Iteration& iteration);
+  void store(const SequenceView& view);
   void place_waiting();
   Validity ask_placement();  // for to_place_
   void move(const Move& move, Iteration& iteration);
@@ -247,6 +240,7 @@ class Replica {
   const ReplicaPlan* plan_;
   const ReplicaSpec* spec_;  // the plan's
   KvCache cache_;
+  KvTiers tiers_;
   BatchPrefixes prefixes_;
   FrontEnd front_end_;
   // Where each request of the run is in its replica's running_. Written only where somebody asks out of
@@ -272,6 +266,8 @@ class Replica {
   bool others_run_ = false;     // attention-data ranks, while it has nothing to do
   std::int64_t received_ = 0;   // a decision that looks at who has come; others do so every recv_interval
   std::vector<Held> held_;
+  std::unordered_map<std::int32_t, std::vector<TierTokens>> to_load_;  // once they have their blocks
+  std::optional<Rng> stored_after_load_;
   std::int64_t swapped_ = 0;  // blocks in the host's swap space
   Batch batch_;
   std::vector<char> removed_;

@@ -60,16 +60,20 @@ void Iteration::clear() {
   given.clear();
 }
 
-void Replica::admit(std::int32_t request, Seconds now) {
+void Replica::admit(std::int32_t request, Seconds now, Iteration& iteration) {
   auto [view, live] = waiting_.take(request);
   indexed_ = false;
   RequestRecord& record = recorder_.record(request);
   const bool begins = record.scheduled < Seconds(0);
   if (begins) record.scheduled = now;
-  if (const std::int64_t found = prefixes_.hold(view); found > 0) {
-    view.computed_tokens = found * cache_.block_tokens();
-    view.blocks = found;
-    if (begins) record.found_tokens = view.computed_tokens;
+  if (BatchPrefixes::Held held = prefixes_.hold(view); held.blocks > 0 || !held.loads.empty()) {
+    view.blocks = held.blocks;
+    view.computed_tokens = held.blocks * cache_.block_tokens();
+    if (begins) {
+      record.found_tokens = view.computed_tokens;
+      recorder_.found_in_tiers(request, held.loads);
+    }
+    if (!held.loads.empty()) load(view, live, std::move(held.loads), iteration);
   }
   view.prefill_target = std::max(view.prefill_target, view.computed_tokens);
   show(request, now, live.resident > 0 ? "KV transfer" : doing(view));
@@ -139,8 +143,10 @@ inline void Replica::compute(std::size_t at, const Slice& slice, bool with_conte
   if (view.elsewhere) {  // room is made; its KV comes first, its tokens in a later iteration
     Live& live = live_[at];
     const bool remote = live.resident_at >= 0;
-    const KvMove::Place from = remote ? KvMove::Place{live.resident_at} : here(true);
+    auto loads = to_load_.extract(view.request);
+    const KvMove::Place from = remote ? KvMove::Place{live.resident_at} : here(loads.empty());
     iteration.moves.push_back({view.request, live.resident, from, here(false)});
+    if (!loads.empty()) iteration.moves.back().tiers = std::move(loads.mapped());
     view.in_flight = true;
     view.elsewhere = false;
     live.resident = 0;
@@ -248,7 +254,7 @@ void Replica::move_in(SequenceView& view, Iteration& iteration) {
 // are preempted or moved.
 void Replica::carry_out(Seconds now, Iteration& iteration) {
   removed_.assign(running_.size(), 0);
-  for (const std::int32_t request : batch_.admitted) admit(request, now);
+  for (const std::int32_t request : batch_.admitted) admit(request, now, iteration);
   for (const std::int32_t request : batch_.preempted) preempt(request, now, iteration);
   for (const Move& move : batch_.moves) this->move(move, iteration);
   removed_.resize(running_.size(), 0);

@@ -101,6 +101,7 @@ void Replica::leave(const SequenceView& view, Seconds seen, Seconds now) {
   --outstanding_requests_;
   outstanding_tokens_ -= left;
   if (prefixes_.path().shared()) publish(view);
+  if (tiers_.any() && left == 0) store(view);
   if (left > 0) {
     held_.push_back({view.request, view.blocks, pool(view)});
     return;
@@ -119,7 +120,10 @@ void Replica::leave(const SequenceView& view, Seconds seen, Seconds now) {
 inline void Replica::give(std::size_t at, Seconds seen, Seconds end, std::int64_t tokens) {
   SequenceView& view = running_[at];
   recorder_.phase(view.request, end, "decode");
-  if (view.known_tokens == view.input_tokens) first_token(view, seen);
+  if (view.known_tokens == view.input_tokens) {
+    first_token(view, seen);
+    if (tiers_.any()) store(view);
+  }
   view.known_tokens += tokens;
   if (view.known_tokens < view.input_tokens + view.output_tokens) return;
   leave(view, seen, end);

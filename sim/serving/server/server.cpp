@@ -102,6 +102,14 @@ void Server::wake() {
     wake_->release();
 }
 
+void Server::stored(const KvMove& move) {
+  replica_.of(move.request).stored(move);
+}
+
+void Server::wake_if_anyone_waits() {
+  if (std::ranges::any_of(replica_.all(), [](const auto& rank) { return rank->anyone_waits(); })) wake();
+}
+
 void Server::submit(std::int32_t request) {
   Replica& rank = replica_.assign(request);
   if (!rank.accept(request, now())) return;
@@ -139,7 +147,7 @@ void Server::wake_for_arrival(const Replica& rank) {
 
 void Server::start_moves(const Iteration& iteration) {
   for (const KvMove& move : iteration.moves) {
-    if (move.leaves_device()) {
+    if (move.before_step()) {
       cluster_.move(move, nullptr);
       continue;
     }

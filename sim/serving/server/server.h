@@ -60,6 +60,8 @@ class Server {
   void submit(std::int32_t request);
   void submit_in_generation(std::int32_t request);
   void submit_handover(std::int32_t request, int from_replica);
+  void stored(const KvMove& move);                     // in a tier
+  void wake_if_anyone_waits();                         // they may find more
   void wake();                                         // a transfer ended
   std::int64_t outstanding_tokens(Seconds now) const;  // counting the steps of a run that are over by now
   void commit_until(Seconds now);                      // the run is over: counts the steps that ended in time

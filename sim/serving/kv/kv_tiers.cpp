@@ -1,0 +1,59 @@
+#include "sim/serving/kv/kv_tiers.h"
+
+#include <algorithm>
+#include <ranges>
+
+namespace weir {
+
+std::span<const TierTokens> KvTiers::find(std::int32_t request, std::int64_t in_cache, std::int64_t known) {
+  found_.clear();
+  const std::span<const TextBlocks> text = path_(request, known / chunk_tokens_);
+  std::int64_t tokens = in_cache;
+  for (std::size_t tier = 0; tier < tiers_.size();) {
+    const std::int64_t first = tokens / chunk_tokens_;
+    const std::int64_t chunks = tiers_[tier]->find(text, first);
+    const std::int64_t end = std::min((first + chunks) * chunk_tokens_, known - 1);
+    if (end <= tokens) {
+      ++tier;
+      continue;
+    }
+    if (!found_.empty() && found_.back().tier == tier)
+      found_.back().tokens += end - tokens;
+    else
+      found_.push_back({tier, end - tokens});
+    tokens = end;
+    if (tokens == known - 1) break;
+    tier = tier == 0 ? 1 : 0;  // a nearer one may have the next chunk again
+  }
+  return found_;
+}
+
+void KvTiers::load(std::int32_t request, std::int64_t in_cache, std::span<const TierTokens> found) {
+  std::int64_t end = in_cache;
+  for (const TierTokens& part : found) end += part.tokens;
+  for (const TierTokens& part : found | std::views::reverse) {
+    const std::int64_t last = (end + chunk_tokens_ - 1) / chunk_tokens_;
+    end -= part.tokens;
+    const std::int64_t first = end / chunk_tokens_;
+    const std::span<const TextBlocks> text = path_(request, last);
+    for (std::size_t tier = 0; tier <= part.tier; ++tier) tiers_[tier]->use(text, first, last);
+  }
+}
+
+std::int64_t KvTiers::lacks(std::size_t tier, std::int32_t request, std::int64_t tokens) {
+  const std::int64_t chunks = tokens / chunk_tokens_;
+  const std::span<const TextBlocks> text = path_(request, chunks);
+  std::int64_t missing = 0;
+  for (std::int64_t at = 0; at < chunks;) {
+    at += tiers_[tier]->find(text, at);
+    if (at < chunks) ++missing, ++at;
+  }
+  return missing * chunk_tokens_;
+}
+
+void KvTiers::stored(std::size_t tier, std::int32_t request, std::int64_t tokens) {
+  const std::int64_t chunks = tokens / chunk_tokens_;
+  tiers_[tier]->use(path_(request, chunks), 0, chunks);
+}
+
+}  // namespace weir

@@ -1,0 +1,45 @@
+// What a replica loads from the memories behind its KV cache, and stores there.
+#include <boost/random/uniform_01.hpp>
+
+#include "sim/serving/replica/replica.h"
+
+namespace weir {
+
+// Room is made for it first. Then it comes while the others' steps go on, so that the request waits for it among
+// those that run (compute), or before the next step.
+void Replica::load(SequenceView& view, Live& live, std::vector<TierTokens> from, Iteration& iteration) {
+  std::int64_t tokens = 0;
+  for (const TierTokens& part : from) tokens += part.tokens;
+  view.computed_tokens += tokens;
+  if (prefixes_.loads_beside_steps()) {
+    view.elsewhere = true;
+    live.resident = tokens;
+    to_load_[view.request] = std::move(from);
+    return;
+  }
+  KvMove& move = iteration.moves.emplace_back();
+  move = {view.request, tokens, here(false), here(false), std::move(from), true};
+}
+
+// As far as the request is computed: once its prompt is, and where answers are kept once more at its end.
+void Replica::store(const SequenceView& view) {
+  const std::vector<KvTierSpec>& specs = spec_->kv_cache.tiers;
+  const bool answered = view.known_tokens > view.input_tokens;
+  const std::int64_t tokens = answered ? view.computed_tokens : view.input_tokens;
+  for (std::size_t tier = 0; tier < tiers_.size(); ++tier) {
+    const KvTierSpec& spec = specs[tier];
+    if (answered && spec.stores == KvTierSpec::Stores::prompt) continue;
+    if (spec.stored_after_load < 1 && recorder_.found_in_tiers(view.request)) {
+      if (!stored_after_load_) stored_after_load_ = random_stream(plan_->seed, "stored after a load");
+      if (boost::random::uniform_01<double>()(*stored_after_load_) >= spec.stored_after_load) continue;
+    }
+    if (const std::int64_t lacks = tiers_.lacks(tier, view.request, tokens); lacks > 0)
+      events_.store({view.request, tokens, here(false), here(false), {{tier, lacks}}});
+  }
+}
+
+void Replica::stored(const KvMove& move) {
+  tiers_.stored(move.tiers[0].tier, move.request, move.tokens);
+}
+
+}  // namespace weir
