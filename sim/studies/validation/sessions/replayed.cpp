@@ -44,7 +44,10 @@ std::string play(const RecordedRun& run, const std::string& name, const std::vec
       throw std::runtime_error(fmt::format("{}: turn {} of {} was not served", name, run.requests[place].turn,
                                            run.requests[place].conversation));
     figures.prompt_tokens += static_cast<double>(record.request.input_tokens);
-    figures.computed_tokens += static_cast<double>(record.request.input_tokens - record.found_tokens);
+    std::int64_t computed = record.request.input_tokens - record.found_tokens;
+    if (const auto from = result.tier_tokens.find(request); from != result.tier_tokens.end())
+      computed = std::accumulate(from->second.begin(), from->second.end(), computed, std::minus<>());
+    figures.computed_tokens += static_cast<double>(computed);
     figures.preemptions += record.preemptions;
     times[place] = {1e3 * time_to_first_token(record).value(),
                     1e3 * time_per_output_token(record).value_or(Seconds(0)).value()};
