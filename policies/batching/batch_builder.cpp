@@ -268,7 +268,8 @@ bool BatchBuilder::admit_found(const SequenceView& waiting, std::int64_t tokens,
 
 bool BatchBuilder::add(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare) {
   const SequenceView& found = look_up(waiting);
-  if (found.elsewhere) tokens = std::min<std::int64_t>(tokens, 1);  // this step makes room for it, and no more
+  if (found.elsewhere)
+    tokens = std::min<std::int64_t>(tokens, 1);  // this step makes room for it, and no more
   return positions(found, tokens) <= tokens_left_ && admit_found(found, tokens, spare) && take(found, tokens);
 }
 

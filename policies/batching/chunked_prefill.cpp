@@ -1,7 +1,7 @@
 // vLLM v1 (vllm/v1/core/sched/scheduler.py, Scheduler.schedule, commit 00024d3) and Sarathi-Serve (OSDI '24):
 // the running requests first, decodes and prompt chunks alike, then waiting ones as far as budget, seats and
-// KV blocks reach; no admission in a step that preempted. Left out: prefix caching,
-// priorities, long_prefill_token_threshold (0 by default).
+// KV blocks reach; no admission in a step that preempted. Left out: priorities,
+// long_prefill_token_threshold (0 by default).
 #include <algorithm>
 
 #include "policies/batching/batch_builder.h"

@@ -137,8 +137,8 @@ class Params {
   Params object(Key key, Presence presence = Presence::optional);
   std::optional<Params> object_if_given(Key key);  // optional, without a default to resolve
   std::optional<Params> object_or_null(Key key);   // default null
-  // A list of objects; describing gives one. An absent optional list reads as one {}, or as [] where it may be
-  // empty. One too long is not read.
+  // A list of objects; describing gives one. An absent optional list reads as one {}, or as [] where it may
+  // be empty. One too long is not read.
   static constexpr std::size_t most_items = 16384;
   std::vector<Params> list(Key key, std::size_t min_items, Presence presence = Presence::required,
                            std::size_t max_items = most_items);

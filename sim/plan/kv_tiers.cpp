@@ -1,5 +1,5 @@
-// Memories behind a replica's KV cache: what a scenario says of them, and how many chunks of this model's keys
-// and values they hold.
+// Memories behind a replica's KV cache: what a scenario says of them, and how many chunks of this model's
+// keys and values they hold.
 #include <fmt/format.h>
 
 #include "sim/plan/scenario_parts.h"
@@ -9,13 +9,13 @@ namespace {
 
 KvTierSpec read_tier(Params& params, std::int64_t block_tokens) {
   KvTierSpec tier;
-  tier.kind = params.choice<KvTierSpec::Kind>(
-      {"kind",
-       "Where it is: each replica's part of its host's memory (a CXL memory's is one with that bandwidth), its "
-       "disk, or one pool that all replicas share."},
-      {{"host", KvTierSpec::Kind::host},
-       {"disk", KvTierSpec::Kind::disk},
-       {"shared", KvTierSpec::Kind::shared}});
+  tier.kind = params.choice<KvTierSpec::Kind>({"kind",
+                                               "Where it is: each replica's part of its host's memory (a CXL "
+                                               "memory's is one with that bandwidth), its "
+                                               "disk, or one pool that all replicas share."},
+                                              {{"host", KvTierSpec::Kind::host},
+                                               {"disk", KvTierSpec::Kind::disk},
+                                               {"shared", KvTierSpec::Kind::shared}});
   tier.capacity = params.quantity<Bytes>(
       {"capacity_gb", "Of the whole tier; what all ranks hold alike (MLA) lies there once."});
   tier.read = params.quantity_or_null<BytesPerSecond>(
@@ -68,7 +68,8 @@ std::vector<KvTierSpec> read_kv_tiers(Params& kv_cache, std::int64_t block_token
     };
     if (tiers[i].chunk_tokens != tiers[0].chunk_tokens)
       fail("chunk_tokens", "expected the first tier's: chunks go from one to the other");
-    if (tiers[i].loads != tiers[0].loads) fail("loads", "expected the first tier's: one request waits for both");
+    if (tiers[i].loads != tiers[0].loads)
+      fail("loads", "expected the first tier's: one request waits for both");
   }
   return tiers;
 }
@@ -77,15 +78,17 @@ void fit_kv_tiers(const Scenario& s, ReplicaPlan& replica, const std::string& po
   const KvCacheSpec& cache = replica.spec.kv_cache;
   for (std::size_t i = 0; i < cache.tiers.size(); ++i) {
     const KvTierSpec& tier = cache.tiers[i];
-    const Bytes chunk = static_cast<double>(tier.chunk_tokens) * kv_bytes_per_token(s.model, s.precision, {}, 0);
+    const Bytes chunk =
+        static_cast<double>(tier.chunk_tokens) * kv_bytes_per_token(s.model, s.precision, {}, 0);
     // The attention-data ranks of a replica have each a part of it: every one has a scheduler of its own.
     const bool own = tier.kind != KvTierSpec::Kind::shared;
     const Bytes capacity = tier.capacity / (own ? replica.spec.parallelism.attention_data : 1);
     replica.tier_chunks.push_back(chunk > Bytes(0) ? static_cast<std::int64_t>(capacity / chunk) : 0);
     if (replica.tier_chunks.back() == 0)
-      reading.misfit(fmt::format("{}/kv_cache/tiers/{}/capacity_gb", pointer, i),
-                     fmt::format("a chunk of {} tokens of {} is {:.4g} GB, and {:.4g} GB are there for it",
-                                 tier.chunk_tokens, s.model.name, chunk.value() / 1e9, capacity.value() / 1e9));
+      reading.misfit(
+          fmt::format("{}/kv_cache/tiers/{}/capacity_gb", pointer, i),
+          fmt::format("a chunk of {} tokens of {} is {:.4g} GB, and {:.4g} GB are there for it",
+                      tier.chunk_tokens, s.model.name, chunk.value() / 1e9, capacity.value() / 1e9));
   }
 }
 

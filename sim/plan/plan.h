@@ -28,13 +28,13 @@ struct ReplicaPlan {
   ReplicaSpec spec;        // as it was typed
   std::uint64_t seed = 0;  // the scenario's
   Rank rank;
-  std::vector<ReplicaPlace> places;  // one a replica
-  std::vector<StageGraph> stages;    // placed on a rank
-  std::int64_t kv_blocks = 0;        // one attention-data rank's, all channels': of its fullest stage
-  KvPools kv_pools;                  // that they are in
-  std::int64_t swap_blocks = 0;      // as large, that the host's swap space holds
+  std::vector<ReplicaPlace> places;       // one a replica
+  std::vector<StageGraph> stages;         // placed on a rank
+  std::int64_t kv_blocks = 0;             // one attention-data rank's, all channels': of its fullest stage
+  KvPools kv_pools;                       // that they are in
+  std::int64_t swap_blocks = 0;           // as large, that the host's swap space holds
   std::vector<std::int64_t> tier_chunks;  // of each KV tier
-  MhaParameters mha{};               // of one rank's share of the model
+  MhaParameters mha{};                    // of one rank's share of the model
   std::shared_ptr<const NeuronPlan> neurons;  // null: it computes whole matrices
 };
 

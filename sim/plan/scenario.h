@@ -62,8 +62,8 @@ enum class Handover { whole, layerwise };
 // all that begin as it does.
 enum class PrefixCaching { none, own, shared };
 
-// A memory behind the KV cache that keeps chunks of it, for prompts that begin alike: LMCache's, a connector's
-// of vLLM, HiCache's.
+// A memory behind the KV cache that keeps chunks of it, for prompts that begin alike: LMCache's, a
+// connector's of vLLM, HiCache's.
 struct KvTierSpec {
   enum class Kind { host, disk, shared };  // shared: by all replicas
   enum class Stores { prompt, all };       // prompt: answers are not kept
@@ -71,9 +71,9 @@ struct KvTierSpec {
   enum class Loads { overlapped, stall };
 
   Kind kind = Kind::host;
-  Bytes capacity{0};                           // of the whole tier
-  std::optional<BytesPerSecond> read, write;   // of each rank, alone; empty: the node's link is the limit
-  Seconds latency{0};                          // before the first byte
+  Bytes capacity{0};                          // of the whole tier
+  std::optional<BytesPerSecond> read, write;  // of each rank, alone; empty: the node's link is the limit
+  Seconds latency{0};                         // before the first byte
   std::int64_t chunk_tokens = 256;
   Stores stores = Stores::prompt;
   Loads loads = Loads::overlapped;

@@ -85,7 +85,8 @@ KvCacheSpec read_kv_cache(Params params) {
                               {{"whole", Handover::whole}, {"layerwise", Handover::layerwise}}, "whole");
   cache.tiers = read_kv_tiers(params, cache.block_tokens);
   if (!cache.tiers.empty() && cache.prefix_caching != PrefixCaching::shared)
-    params.fail("tiers", "expected \"prefix_caching\": true beside them: what they keep is found by prefixes");
+    params.fail("tiers",
+                "expected \"prefix_caching\": true beside them: what they keep is found by prefixes");
   params.close();
   return cache;
 }

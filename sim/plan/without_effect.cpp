@@ -57,7 +57,7 @@ class Notes {
         (cut.expert == 1 || s_.model.most_experts() == 0))
       note(at + "/experts/distribution",
            "changes nothing: no ranks hold different experts (parallelism.expert)");
-    of_kv_cache(spec.kv_cache, at + "/kv_cache");
+    of_kv_cache(spec, at + "/kv_cache");
     if (s_.workload.contents.shared()) of_shared_prefixes(spec, at);
     if (replica.neurons && !s_.workload.activity)
       note(at + "/partitioning",
@@ -90,7 +90,8 @@ class Notes {
                            fmt::join(names, ", ")));
   }
 
-  void of_kv_cache(const KvCacheSpec& cache, const std::string& at) {
+  void of_kv_cache(const ReplicaSpec& spec, const std::string& at) {
+    const KvCacheSpec& cache = spec.kv_cache;
     const KvCacheSpec usual;
     if (cache.memory_fraction != usual.memory_fraction && (cache.blocks || cache.free_memory_fraction))
       note(at + "/memory_fraction",
@@ -98,6 +99,13 @@ class Notes {
                        cache.blocks ? "blocks" : "free_memory_fraction"));
     if (cache.swap_space != usual.swap_space && cache.preemption != Preemption::swap)
       note(at + "/swap_space_gib", "is not used: with \"preemption\": \"swap\" it would be");
+    if (cache.tiers.empty()) return;
+    if (spec.role == Role::decode)
+      note(at + "/tiers", "are not used: prompts are computed on other replicas");
+    else if (spec.batching->moves_kv_caches())
+      note(at + "/tiers", "are not used: the batching moves KV caches between memories");
+    else if (!s_.workload.contents.shared())
+      note(at + "/tiers", "no two prompts begin alike: only preempted requests find anything there");
   }
 
   void of_shared_prefixes(const ReplicaSpec& spec, const std::string& at) {

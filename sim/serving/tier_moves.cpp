@@ -13,8 +13,7 @@ enum class Way { load, store };
 
 std::vector<LinkFlow> tier_flows(const Server& server, const KvMove& move, const TierTokens& part, Way way) {
   const KvTierSpec& tier = server.replica().plan().spec.kv_cache.tiers[part.tier];
-  std::vector<LinkFlow> flows =
-      host_flows(kv_devices(server, move.request), part.tokens, way == Way::store);
+  std::vector<LinkFlow> flows = host_flows(kv_devices(server, move.request), part.tokens, way == Way::store);
   if (const auto bandwidth = way == Way::store ? tier.write : tier.read)
     for (LinkFlow& flow : flows) flow.at_least = flow.bytes / *bandwidth;
   return flows;

@@ -75,9 +75,65 @@ void NamedBlocks::give(std::int32_t request) {
   r.hashed = 0;
 }
 
+// A chunk's name is all that is before its end.
+std::vector<Token> NamedBlocks::chunk(std::int32_t request, std::int64_t i) const {
+  const auto& tokens = texts_[static_cast<std::size_t>(request)].tokens;
+  return {tokens.begin(), tokens.begin() + (i + 1) * limits_.chunk_tokens};
+}
+
+bool NamedBlocks::has(std::size_t tier, const std::vector<Token>& chunk) const {
+  return std::ranges::find(tiers_[tier], chunk) != tiers_[tier].end();
+}
+
+// The last one first, so that it is the first to go.
+void NamedBlocks::use(std::size_t tier, std::int32_t request, std::int64_t first, std::int64_t last) {
+  auto& chunks = tiers_[tier];
+  for (std::int64_t i = last; i-- > first;) {
+    std::erase(chunks, chunk(request, i));
+    chunks.push_back(chunk(request, i));
+  }
+  while (std::ssize(chunks) > limits_.tiers[tier].chunks) chunks.erase(chunks.begin());
+}
+
+// Chunk by chunk behind what the cache has, each from the nearest tier that has it; then all are used, in the
+// tiers on their way as well. Returns tokens by tier.
+std::vector<std::int64_t> NamedBlocks::load(std::int32_t request) {
+  const Running& r = at(request);
+  std::vector<std::int64_t> tokens(tiers_.size());
+  std::vector<std::pair<std::size_t, std::int64_t>> parts;  // tier and the chunk behind it
+  const std::int64_t first = r.computed / limits_.chunk_tokens;
+  std::int64_t end = r.computed;
+  for (std::int64_t i = first; (i + 1) * limits_.chunk_tokens <= r.known && end < r.known - 1; ++i) {
+    std::size_t tier = 0;
+    while (tier < tiers_.size() && !has(tier, chunk(request, i))) ++tier;
+    if (tier == tiers_.size()) break;
+    const std::int64_t until = std::min((i + 1) * limits_.chunk_tokens, r.known - 1);
+    if (until <= end) break;
+    tokens[tier] += until - end;
+    end = until;
+    if (parts.empty() || parts.back().first != tier) parts.emplace_back(tier, i);
+    parts.back().second = i + 1;
+  }
+  for (std::size_t part = parts.size(); part-- > 0;)
+    for (std::size_t tier = 0; tier <= parts[part].first; ++tier)
+      use(tier, request, part == 0 ? first : parts[part - 1].second, parts[part].second);
+  return tokens;
+}
+
+void NamedBlocks::store(std::int32_t request, bool answered) {
+  const std::int64_t chunks = at(request).computed / limits_.chunk_tokens;
+  for (std::size_t tier = 0; tier < tiers_.size(); ++tier) {
+    if (answered && !limits_.tiers[tier].answers) continue;
+    bool lacks = false;
+    for (std::int64_t i = 0; i < chunks; ++i) lacks |= !has(tier, chunk(request, i));
+    if (lacks) use(tier, request, 0, chunks);
+  }
+}
+
 // Blocks that this step fills are found from the next one on.
 std::vector<NamedBlocks::Slice> NamedBlocks::step() {
   std::vector<Slice> slices;
+  std::vector<std::int32_t> arriving;  // by the end of the step
   std::int64_t budget = limits_.tokens;
   bool preempted = false;
   const auto compute = [&](std::int32_t request, std::int64_t tokens) {
@@ -107,25 +163,41 @@ std::vector<NamedBlocks::Slice> NamedBlocks::step() {
     const std::vector<std::int64_t> hits = find(request);
     Running& r = at(request);
     r.computed = std::ssize(hits) * limits_.block_tokens;
-    const std::int64_t tokens = std::min(r.known - r.computed, budget);
+    const auto before = tiers_;
+    const std::int64_t found = r.computed;
+    const std::vector<std::int64_t> loads = load(request);
+    for (const std::int64_t load : loads) r.computed += load;
+    const bool comes = limits_.loads_beside_steps && r.computed > found;
+    const std::int64_t tokens = comes ? 1 : std::min(r.known - r.computed, budget);
     if (!allocate(request, tokens, hits)) {
       r.computed = 0;
+      tiers_ = before;
       break;
     }
-    if (r.found < 0) r.found = r.computed;
+    if (r.found < 0) r.found = found, r.loaded = loads;
     waiting_.pop_front();
     running_.push_back(request);
-    compute(request, tokens);
+    if (comes)
+      --budget, arriving.push_back(request);
+    else
+      compute(request, tokens);
   }
   for (const Slice& slice : slices) publish(slice.request);
+  for (const std::int32_t request : arriving) publish(request);
   std::vector<std::int32_t> stay;
   for (const std::int32_t request : running_) {
     Running& r = at(request);
-    if (r.computed == r.known) ++r.known;
-    if (r.known == std::ssize(texts_[static_cast<std::size_t>(request)].tokens))
+    const NamedText& text = texts_[static_cast<std::size_t>(request)];
+    if (r.computed == r.known) {
+      if (r.known == text.input) store(request, false);
+      ++r.known;
+    }
+    if (r.known == std::ssize(text.tokens)) {
+      store(request, true);
       give(request);
-    else
+    } else {
       stay.push_back(request);
+    }
   }
   running_ = std::move(stay);
   return slices;

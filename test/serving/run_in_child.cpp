@@ -9,14 +9,14 @@
 namespace weir::test {
 namespace {
 
-constexpr std::size_t numbers = 22;
+constexpr std::size_t numbers = 23;
 
 std::string simulate_to_bytes(const Json& document, const std::function<void(Plan&)>& change) {
   Plan plan = read_plan(document, "test.json");
   change(plan);
   const RunResult r = simulate(plan, {});
   double energy = 0, busy = 0, flops = 0, memory = 0, sampled = 0, last = 0, most_carried = 0;
-  double sent = 0, collectives = 0;
+  double sent = 0, collectives = 0, loaded = 0;
   PrefetchBytes prefetch;
   for (const DeviceUsage& d : r.devices) {
     energy += d.energy.value();
@@ -30,6 +30,8 @@ std::string simulate_to_bytes(const Json& document, const std::function<void(Pla
     most_carried = std::max(most_carried, link.carried.value());
     if (link.name.ends_with(".out")) sent += link.carried.value();
   }
+  for (const auto& [request, tokens] : r.tier_tokens)
+    for (const std::int64_t of_tier : tokens) loaded += static_cast<double>(of_tier);
   for (const Sample& s : r.samples) {
     sampled += s.tokens_per_s * (s.time.value() - last);
     last = s.time.value();
@@ -55,7 +57,8 @@ std::string simulate_to_bytes(const Json& document, const std::function<void(Pla
                                   prefetch.evicted.value(),
                                   prefetch.left.value(),
                                   static_cast<double>(r.drafts.decodes),
-                                  static_cast<double>(r.drafts.accepted)};
+                                  static_cast<double>(r.drafts.accepted),
+                                  loaded};
   std::string bytes(reinterpret_cast<const char*>(values), sizeof values);
   bytes.append(reinterpret_cast<const char*>(r.requests.data()), r.requests.size() * sizeof(RequestRecord));
   return bytes;
@@ -78,7 +81,7 @@ Outcome run(const Json& scenario, const std::function<void(Plan&)>& change) {
             &o.iterations,     &o.preemptions,  &o.gap_count, &o.gap_mean,    &o.gap_p99,     &o.end,
             &o.energy,         &o.busy,         &o.flops,     &o.memory,      &o.peak_blocks, &o.total_blocks,
             &o.sampled_tokens, &o.most_carried, &o.sent,      &o.collectives, &o.fetched,     &o.used,
-            &o.evicted,        &o.left,         &o.decodes,   &o.accepted};
+            &o.evicted,        &o.left,         &o.decodes,   &o.accepted,    &o.loaded};
         for (std::size_t i = 0; i < numbers; ++i) *into[i] = v[i];
         return true;
       });

@@ -18,6 +18,7 @@ struct Outcome {  // what laws speak about, small enough to pass through a pipe
   double collectives = 0;   // bytes that all devices together sent in them
   double fetched = 0, used = 0, evicted = 0, left = 0;  // bytes of prefetches
   double decodes = 0, accepted = 0;                     // that verified drafts; of these
+  double loaded = 0;                                    // tokens of prompts, from tiers
   std::string error;                                    // what was thrown, if anything
 };
 

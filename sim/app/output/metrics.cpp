@@ -152,8 +152,7 @@ Distribution distribution_of(std::vector<double>& values) {
 }
 
 std::int64_t Metrics::computed_tokens() const {
-  return std::accumulate(tier_tokens.begin(), tier_tokens.end(), input_tokens - found_tokens,
-                         std::minus<>());
+  return std::accumulate(tier_tokens.begin(), tier_tokens.end(), input_tokens - found_tokens, std::minus<>());
 }
 
 Metrics measure(const RunResult& result, const Slo& slo) {

@@ -38,9 +38,9 @@ struct Metrics {
   std::int64_t requests = 0, completed = 0, rejected = 0, lost = 0,
                unfinished = 0;                       // all but those that are not measured
   std::int64_t input_tokens = 0, output_tokens = 0;  // of the completed ones
-  std::int64_t found_tokens = 0;  // of their prompts, in the KV cache when they were scheduled first
+  std::int64_t found_tokens = 0;          // of their prompts, in the KV cache when they were scheduled first
   std::vector<std::int64_t> tier_tokens;  // likewise, in each tier behind it
-  Seconds duration;               // first arrival kept to last token
+  Seconds duration;                       // first arrival kept to last token
   double request_throughput = 0, output_throughput = 0, total_throughput = 0;  // per second
   std::optional<double> goodput;  // requests per second; no SLO: none
   Distribution ttft_ms, tpot_ms, itl_ms, e2el_ms;

@@ -54,6 +54,7 @@ void BatchPrefixes::admit(const SequenceView& waiting) {
   if (waiting.computed_tokens == 0) return;
   const std::int64_t blocks = pieces_.empty() ? 0 : pieces_.back().last;
   promised_.push_back({waiting.request, blocks, pieces_, {loads_.begin(), loads_.end()}});
+  if (tiers_.any()) tiers_.load(waiting.request, blocks * cache_.block_tokens(), promised_.back().loads);
   const int pool = this->pool(waiting);
   promised_free_[static_cast<std::size_t>(pool)] += cache_.runs(pool).promise(pieces_);
 }
@@ -67,8 +68,6 @@ BatchPrefixes::Held BatchPrefixes::hold(const SequenceView& admitted) {
   const auto promise = std::ranges::find(promised_, admitted.request, &Promise::request);
   if (promise == promised_.end()) return {};
   cache_.hold(admitted.request, promise->pieces, path_.asked(admitted.request), pool(admitted));
-  if (tiers_.any())
-    tiers_.load(admitted.request, promise->blocks * cache_.block_tokens(), promise->loads);
   return {promise->blocks, std::move(promise->loads)};
 }
 

@@ -7,8 +7,9 @@
 
 namespace weir {
 
-// A swap, a hand-over between replicas, a move between the device's own memory and its host's, a prompt that is
-// loaded from tiers or stored in one. But for the last, blocks are held on both sides until it has arrived.
+// A swap, a hand-over between replicas, a move between the device's own memory and its host's, a prompt that
+// is loaded from tiers or stored in one. But for the last, blocks are held on both sides until it has
+// arrived.
 struct KvMove {
   struct Place {
     int replica;

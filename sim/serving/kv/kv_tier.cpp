@@ -56,7 +56,7 @@ void KvTier::take_out(TextBlocks part) {
     const Spans::iterator span = *place;
     const TextBlocks whole = *span;
     used_ -= std::min(whole.last, part.last) - std::max(whole.first, part.first);
-    const bool head = whole.first < part.first, tail = whole.last > part.last;
+    const bool head = whole.first<part.first, tail = whole.last> part.last;
     if (tail) span->first = part.last;
     if (head) {
       const TextBlocks rest{part.text, whole.first, part.first};

@@ -1,7 +1,7 @@
 #pragma once
-// The memories behind one replica's KV cache, nearest first: what of a prompt is loaded from which, and what is
-// stored. After the tokens that the KV cache has, whole chunks are found one after another, each in the nearest
-// tier that has it; what a far tier gave lies in the nearer ones afterwards, as it came through them.
+// The memories behind one replica's KV cache, nearest first: what of a prompt is loaded from which, and what
+// is stored. After the tokens that the KV cache has, whole chunks are found one after another, each in the
+// nearest tier that has it; what a far tier gave lies in the nearer ones afterwards, as it came through them.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,13 +26,13 @@ class KvTiers {
   bool any() const { return !tiers_.empty(); }
   std::size_t size() const { return tiers_.size(); }
   const KvTier& operator[](std::size_t tier) const { return *tiers_[tier]; }
-  // What a request of so many tokens finds behind those that the KV cache has: in the order of its text, until
-  // the next call. All but its last token at most.
+  // What a request of so many tokens finds behind those that the KV cache has: in the order of its text,
+  // until the next call. All but its last token at most.
   std::span<const TierTokens> find(std::int32_t request, std::int64_t in_cache, std::int64_t known);
   // It loads that: what it found is used last, and lies in the nearer tiers as well.
   void load(std::int32_t request, std::int64_t in_cache, std::span<const TierTokens> found);
-  // Of the first so many tokens of a request those that the tier lacks, in whole chunks; and that they are there
-  // now.
+  // Of the first so many tokens of a request those that the tier lacks, in whole chunks; and that they are
+  // there now.
   std::int64_t lacks(std::size_t tier, std::int32_t request, std::int64_t tokens);
   void stored(std::size_t tier, std::int32_t request, std::int64_t tokens);
 

@@ -184,11 +184,11 @@ struct RunResult {
   std::vector<Span> spans;  // these only when a timeline was asked for
   std::vector<RequestSpan> request_spans;
   std::vector<StepArrow> arrows;
-  std::int64_t requests_drawn = 0;              // the first ones
-  std::int64_t spans_left_out = 0;              // the last ones, beyond what Recorder keeps
+  std::int64_t requests_drawn = 0;  // the first ones
+  std::int64_t spans_left_out = 0;  // the last ones, beyond what Recorder keeps
   // Tokens of prompts that came from tiers of KV caches, by tier; of the requests that have any.
   std::unordered_map<std::int32_t, std::vector<std::int64_t>> tier_tokens;
-  std::size_t kv_tiers = 0;  // the most that a replica has
+  std::size_t kv_tiers = 0;                     // the most that a replica has
   std::vector<std::vector<double>> token_gaps;  // only when asked for: of each request, in seconds
   std::int64_t iterations = 0;
   std::int64_t preemptions = 0;

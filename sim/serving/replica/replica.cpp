@@ -30,10 +30,11 @@ Replica::Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& 
       plan_(&plan),
       spec_(&plan.spec),
       cache_(plan.kv_pools.blocks, plan.spec.kv_cache.block_tokens),
-      tiers_(plan.spec.shares_prefixes() ? std::move(tiers) : std::vector<std::shared_ptr<KvTier>>(), contents,
-             plan.spec.kv_cache.tiers.empty() ? 1 : plan.spec.kv_cache.tiers[0].chunk_tokens),
-      prefixes_(cache_, tiers_, loads_beside_steps(plan.spec), found_by_others(plan.spec, contents), plan.kv_pools.of_channel,
-                recomputed_blocks(plan.spec), [this](std::int32_t text) { write_up(text); }),
+      tiers_(plan.spec.shares_prefixes() ? std::move(tiers) : std::vector<std::shared_ptr<KvTier>>(),
+             contents, plan.spec.kv_cache.tiers.empty() ? 1 : plan.spec.kv_cache.tiers[0].chunk_tokens),
+      prefixes_(cache_, tiers_, loads_beside_steps(plan.spec), found_by_others(plan.spec, contents),
+                plan.kv_pools.of_channel, recomputed_blocks(plan.spec),
+                [this](std::int32_t text) { write_up(text); }),
       front_end_(plan.spec.front_end, recorder.reply()),
       positions_(positions),
       recorder_(recorder),
@@ -157,7 +158,7 @@ void Replica::publish_prompt(const SequenceView& view) {
 }
 
 void Replica::write_up(std::int32_t text) {
-  if (recorder_.record(text).finished >= Seconds(0)) return;
+  if (recorder_.record(text).finished >= Seconds(0) || loads_.contains(text)) return;
   if (const std::size_t at = position(text); at < running_.size() && running_[at].request == text)
     publish(running_[at]);
 }

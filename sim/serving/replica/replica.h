@@ -71,7 +71,8 @@ class Replica {
     std::function<void(const KvMove&)> store = [](const KvMove&) {};
   };
 
-  // `contents`: which of the run's requests begin alike; `tiers`: the memories of its spec, which it may share.
+  // `contents`: which of the run's requests begin alike; `tiers`: the memories of its spec, which it may
+  // share.
   Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& positions, Recorder& recorder,
           Events events, const Contents& contents = nothing_shared(),
           std::vector<std::shared_ptr<KvTier>> tiers = {});
@@ -266,7 +267,7 @@ class Replica {
   bool others_run_ = false;     // attention-data ranks, while it has nothing to do
   std::int64_t received_ = 0;   // a decision that looks at who has come; others do so every recv_interval
   std::vector<Held> held_;
-  std::unordered_map<std::int32_t, std::vector<TierTokens>> to_load_;  // once they have their blocks
+  std::unordered_map<std::int32_t, std::vector<TierTokens>> loads_;  // of requests that wait for these
   std::optional<Rng> stored_after_load_;
   std::int64_t swapped_ = 0;  // blocks in the host's swap space
   Batch batch_;

@@ -143,10 +143,11 @@ inline void Replica::compute(std::size_t at, const Slice& slice, bool with_conte
   if (view.elsewhere) {  // room is made; its KV comes first, its tokens in a later iteration
     Live& live = live_[at];
     const bool remote = live.resident_at >= 0;
-    auto loads = to_load_.extract(view.request);
-    const KvMove::Place from = remote ? KvMove::Place{live.resident_at} : here(loads.empty());
+    const auto loads = loads_.find(view.request);
+    const bool swapped = !remote && loads == loads_.end();
+    const KvMove::Place from = remote ? KvMove::Place{live.resident_at} : here(swapped);
     iteration.moves.push_back({view.request, live.resident, from, here(false)});
-    if (!loads.empty()) iteration.moves.back().tiers = std::move(loads.mapped());
+    if (loads != loads_.end()) iteration.moves.back().tiers = loads->second;
     view.in_flight = true;
     view.elsewhere = false;
     live.resident = 0;

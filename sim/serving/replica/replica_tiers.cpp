@@ -5,8 +5,8 @@
 
 namespace weir {
 
-// Room is made for it first. Then it comes while the others' steps go on, so that the request waits for it among
-// those that run (compute), or before the next step.
+// Room is made for it first. Then it comes while the others' steps go on, so that the request waits for it
+// among those that run (compute), or before the next step.
 void Replica::load(SequenceView& view, Live& live, std::vector<TierTokens> from, Iteration& iteration) {
   std::int64_t tokens = 0;
   for (const TierTokens& part : from) tokens += part.tokens;
@@ -14,7 +14,7 @@ void Replica::load(SequenceView& view, Live& live, std::vector<TierTokens> from,
   if (prefixes_.loads_beside_steps()) {
     view.elsewhere = true;
     live.resident = tokens;
-    to_load_[view.request] = std::move(from);
+    loads_[view.request] = std::move(from);
     return;
   }
   KvMove& move = iteration.moves.emplace_back();
