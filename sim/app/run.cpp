@@ -12,6 +12,7 @@
 #include "sim/app/output/figures.h"
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
+#include "sim/app/output/prompts/prompt_sources.h"
 #include "sim/app/output/result_directory.h"
 #include "sim/app/output/training/training_writers.h"
 #include "sim/app/output/writers.h"
@@ -70,6 +71,7 @@ void write_results(ResultDirectory& directory, const FinishedRun& run, const Run
                    std::chrono::steady_clock::time_point started) {
   write_requests_csv(directory.file("requests.csv"), run.result);
   if (run.result.sessions) write_sessions_csv(directory.file("sessions.csv"), run.result);
+  if (prompts_find(run)) write_prompts_csv(directory.file("prompts.csv"), run.result);
   write_timeseries_csv(directory.file("timeseries.csv"), run.result);
   if (run.training) write_training_steps_csv(directory.file("training_steps.csv"), *run.training);
   if (arguments.timeline) write_timeline_json(directory.file("timeline.json"), run.result);

@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "sim/app/report/page.h"
 #include "sim/app/results/csv.h"
 #include "sim/app/results/result_set.h"
 #include "sim/app/sweep/search/offered_load.h"
@@ -115,4 +116,45 @@ TEST_CASE("weir run: mistakes of a sessions file are told at /workload/requests/
   CHECK_THAT(ended.err, Catch::Contains("/workload/requests/file: "));
   CHECK_THAT(ended.err, Catch::Contains("line 2: after: there is no request \"b:0\""));
   CHECK_THAT(ended.err, Catch::Contains("line 3: output_tokens"));
+}
+
+TEST_CASE("weir run: where prompts came from adds up, request by request, over time and in the summary") {
+  const ScratchDirectory scratch;
+  Json scenario = read_json_file(shipped("workloads/generated_sessions.json"));
+  scenario["serving"]["replicas"][0]["kv_cache"] = {{"blocks", 2000},
+                                                    {"tiers", {{{"kind", "host"}, {"capacity_gb", 200}}}}};
+  write(scratch / "agents.json", scenario.dump());
+  const Ended ended =
+      run_weir({"run", "agents.json", "--out", "out", "--figures"}, {.folder = scratch.path()});
+  REQUIRE(ended.code == 0);
+  CHECK_THAT(ended.out, Catch::Contains("in tier 0"));
+  const Json summary = read_json_file(scratch / "out/summary.json")["prefix_cache"];
+  const auto sources =
+      read_columns(scratch / "out/prompts.csv", {"computed_tokens", "local_hit_tokens", "tier_0_hit_tokens"});
+  const auto requests = read_columns(scratch / "out/requests.csv", {"input_tokens", "finished_s"});
+  double sums[3] = {};
+  for (std::size_t i = 0; i < requests[0].size(); ++i) {
+    CHECK(sources[0][i] + sources[1][i] + sources[2][i] == requests[0][i]);
+    CHECK(sources[0][i] >= 1);  // the last token is always computed
+    for (std::size_t source = 0; source < 3; ++source) sums[source] += sources[source][i];
+  }
+  CHECK(summary["computed_tokens"] == sums[0]);
+  CHECK(summary["local_hit_tokens"] == sums[1]);
+  CHECK(summary["tier_hit_tokens"] == Json::array({sums[2]}));
+  CHECK(summary["prompt_tokens"] == sums[0] + sums[1] + sums[2]);
+  CHECK(sums[2] > 0);
+
+  const Json over_time = run_curves(scratch / "out")["prompts"];
+  const char* const names[] = {"computed", "KV cache", "tier 0"};
+  for (std::size_t source = 0; source < 3; ++source) {
+    double tokens = 0;
+    for (const Json& rate : over_time["tokens_per_s"][names[source]])
+      tokens += rate.get<double>() * over_time["time_s"][0].get<double>();
+    CHECK(tokens == Approx(sums[source]).epsilon(1e-4));
+  }
+  std::size_t in_tenths = 0;
+  for (const Json& tenth : over_time["tenths"]) in_tenths += tenth["requests"].get<std::size_t>();
+  CHECK(in_tenths == requests[0].size());
+  for (const char* figure : {"out/prompts.svg", "out/ttft_by_hit_share.svg"})
+    CHECK(std::filesystem::file_size(scratch / figure) > 1000);
 }

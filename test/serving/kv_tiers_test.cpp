@@ -1,4 +1,5 @@
-// Memories behind the KV cache: what a load takes, who waits for it, and what keeps a scenario from having them.
+// Memories behind the KV cache: what a load takes, who waits for it, and what keeps a scenario from having
+// them.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -21,9 +22,11 @@ Json a_tier(const std::string& kind, double gb, double gb_per_s) {
 // Two turns of one session, the second of which goes to another replica: it finds what a shared tier has.
 Json two_turns(const TemporaryFile& file, const Json& tiers) {
   Json s = test::small_scenario();
-  s["serving"] = {{"replicas", {{{"count", 2}, {"engine", {{"kind", "ideal"}}}}}}, {"routing", {{"kind", "round_robin"}}}};
+  s["serving"] = {{"replicas", {{{"count", 2}, {"engine", {{"kind", "ideal"}}}}}},
+                  {"routing", {{"kind", "round_robin"}}}};
   s["serving"]["replicas"][0]["kv_cache"]["tiers"] = tiers;
-  s["workload"] = {{"requests", {{"kind", "sessions"}, {"file", file.name()}}}, {"arrivals", {{"kind", "trace"}}}};
+  s["workload"] = {{"requests", {{"kind", "sessions"}, {"file", file.name()}}},
+                   {"arrivals", {{"kind", "trace"}}}};
   return s;
 }
 
@@ -97,7 +100,8 @@ TEST_CASE("KV tiers: others' steps go on beside a load that overlaps, and wait f
     const Outcome o = test::run(s);
     REQUIRE(o.error == "");
     CHECK(o.loaded > 3000);
-    const auto beside = std::ranges::find(o.requests, 400, [](const auto& r) { return r.request.output_tokens; });
+    const auto beside =
+        std::ranges::find(o.requests, 400, [](const auto& r) { return r.request.output_tokens; });
     return std::pair(beside->finished.value(), o.loaded * kv_of_a_token / 0.2e9);
   };
   const auto [stalled, load] = run("stall");
@@ -137,12 +141,11 @@ TEST_CASE("KV tiers: more than there is room for leaves as many of the first chu
 
 TEST_CASE("KV tiers: what cannot be is refused, all at once") {
   Json s = test::small_scenario();
-  s["serving"]["replicas"][0]["kv_cache"] = {
-      {"block_tokens", 32},
-      {"prefix_caching", "own"},
-      {"tiers",
-       {{{"kind", "host"}, {"capacity_gb", 10}, {"chunk_tokens", 48}},
-        {{"kind", "disk"}, {"capacity_gb", 10}, {"loads", "stall"}}}}};
+  s["serving"]["replicas"][0]["kv_cache"] = {{"block_tokens", 32},
+                                             {"prefix_caching", "own"},
+                                             {"tiers",
+                                              {{{"kind", "host"}, {"capacity_gb", 10}, {"chunk_tokens", 48}},
+                                               {{"kind", "disk"}, {"capacity_gb", 10}, {"loads", "stall"}}}}};
   const std::vector<Problem> problems = test::problems_of_scenario(s);
   std::vector<std::string> at;
   for (const Problem& p : problems) at.push_back(p.pointer);

@@ -7,6 +7,7 @@
 
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
+#include "sim/app/output/prompts/prompt_sources.h"
 
 namespace weir {
 namespace {
@@ -161,6 +162,7 @@ void draw_figures(ResultDirectory& directory, const FinishedRun& run) {
               static_cast<double>(replica.kv_blocks);
   draw(directory,
        {.name = "kv_cache", .settings = duration + fmt::format("blocks = {}.0\n", blocks), .body = kv_cache});
+  if (prompts_find(run)) draw_prompts(directory, run.result);
 }
 
 }  // namespace weir

@@ -1,8 +1,9 @@
 // The page of a single run: cards of its main metrics, its latencies' distribution and its course in time, in
 // place of the table.
 class Curves {
-  constructor(title, xLabel, yLabel, lines, parent) {  // lines: {name, points: [{x, y}]}
-    Object.assign(this, {xLabel, yLabel, lines});
+  // lines: {name, points: [{x, y}]}; of stacked ones `own`, what each adds.
+  constructor(title, xLabel, yLabel, lines, parent, unit = 's') {
+    Object.assign(this, {xLabel, yLabel, lines, unit});
     this.canvas = element('canvas', {role: 'img', 'aria-label': title});
     this.legend = element('div', {class: 'legend'});
     parent.append(element(
@@ -26,18 +27,22 @@ class Curves {
   hover(native, found) {
     if (!found.length || !native) return hideTip();
     const at = found[0].index;
-    const rows = this.lines.filter(l => at < l.points.length)
-                     .map(l => [l.name, this.byY ? number(l.points[at].x) : number(l.points[at].y)]);
+    const rows =
+        this.lines.filter(l => at < l.points.length)
+            .map(
+                l =>
+                    [l.name, this.byY ? number(l.points[at].x) : number(l.own ? l.own[at] : l.points[at].y)]);
     const p = this.lines[found[0].datasetIndex].points[at];
     showTip(
-        native.clientX, native.clientY, this.byY ? `${number(100 * p.y)} % within` : `${number(p.x)} s`,
-        rows);
+        native.clientX, native.clientY,
+        this.byY ? `${number(100 * p.y)} % within` : `${number(p.x)} ${this.unit}`, rows);
   }
 
   draw() {
     const theme = currentTheme();
     this.chart.data.datasets = this.lines.map((l, i) => ({
                                                 data: l.points,
+                                                fill: l.fill || false,
                                                 showLine: true,
                                                 pointRadius: 0,
                                                 pointHoverRadius: 4,
@@ -93,7 +98,32 @@ function showCurves() {
   add('KV cache', 'blocks', {kv_blocks_used: 'blocks used'});
   add('Utilisation', 'share of time',
       Object.fromEntries(busy.map(id => [id, id.replace(/_utilisation$/, '').replaceAll('_', ' ')])));
+  showPrompts(parent);
 }
+
+// Where prompts' tokens came from: each source upon those before it, as an area.
+function showPrompts(parent) {
+  const prompts = data.curves.prompts;
+  if (!prompts) return;
+  const line = (name, values) => ({name, points: prompts.time_s.map((x, i) => ({x, y: values[i]}))});
+  const sum = prompts.time_s.map(() => 0);
+  const stacked = Object.entries(prompts.tokens_per_s).map(([name, values]) => {
+    values.forEach((v, i) => sum[i] += v);
+    return {...line(name, [...sum]), fill: '-1', own: values};
+  });
+  if (stacked.length) stacked[0].fill = 'origin';
+  figures.push(new Curves('Where prompts came from', 'time (s)', 'prompt tokens/s', stacked, parent));
+  figures.push(new Curves(
+      'Found of prompts', 'time (s)', '% of their tokens', [line('found or loaded', prompts.hit_percent)],
+      parent));
+  const along = (id) => prompts.tenths.map(t => ({x: t.from_percent + 5, y: t[id]}));
+  if (prompts.tenths.length > 1)
+    figures.push(new Curves(
+        'TTFT by what was found', '% of the prompt that was found', 'TTFT (ms)',
+        [{name: 'median', points: along('p50_ttft_ms')}, {name: '90 %', points: along('p90_ttft_ms')}],
+        parent, '%'));
+}
+
 const spelt = {
   ttft_ms: 'TTFT',
   tpot_ms: 'TPOT',
