@@ -38,14 +38,16 @@ std::vector<RecordedRun> recorded_runs(const std::filesystem::path& folder,
                     .hardware = table.text(i, "hw"),
                     .model = table.text(i, "model"),
                     .precision = table.text(i, "precision"),
+                    .engine = table.text(i, "engine"),
                     .tensor = static_cast<int>(table.integer(i, "tp")),
                     .expert = static_cast<int>(table.integer(i, "ep")),
                     .lanes = table.integer(i, "concurrency"),
                     .kv_tokens = table.integer(i, "kv_capacity_tokens"),
+                    .offload = table.text(i, "offload"),
                     .tier_gb = {},
                     .computed_share = table.number(i, "share_computed"),
                     .requests = std::move(of_run[table.text(i, "run")])};
-    if (table.text(i, "offload") != "none") run.tier_gb = table.number(i, "offload_gb");
+    if (run.offload != "none") run.tier_gb = table.number(i, "offload_gb");
     if (run.requests.empty()) continue;
     std::ranges::stable_sort(run.requests, {}, &RecordedRequest::start_s);
     runs.push_back(std::move(run));

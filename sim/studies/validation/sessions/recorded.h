@@ -21,11 +21,12 @@ struct RecordedRequest {
 };
 
 struct RecordedRun {
-  std::string id, hardware, model, precision;  // in the words of the table
+  std::string id, hardware, model, precision, engine;  // in the words of the table
   int tensor = 1, expert = 1;
   std::int64_t lanes = 1;  // agents at a time
   std::int64_t kv_tokens = 0;
-  std::optional<double> tier_gb;               // memory behind the KV cache
+  std::string offload = "none";                // what keeps a memory behind the KV cache
+  std::optional<double> tier_gb = {};          // that memory
   double computed_share = 0;                   // of the prompts' tokens, by the server's own counters
   std::vector<RecordedRequest> requests = {};  // by their start
 

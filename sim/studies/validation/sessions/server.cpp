@@ -1,6 +1,7 @@
 #include "sim/studies/validation/sessions/server.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "devices/device.h"
@@ -9,8 +10,11 @@
 namespace weir {
 namespace {
 
-// The table writes kimik2.5 and b200.
+// The table writes kimik2.5 and b200; InferenceX, whose scripts it comes from, has a few names of its own.
 std::string model_of(const RecordedRun& run) {
+  static const std::map<std::string, std::string> others = {
+      {"dsr1", "deepseek-r1"}, {"gptoss", "gpt-oss-120b"}, {"qwen3.5", "qwen3.5-397b-a17b"}};
+  if (const auto known = others.find(run.model); known != others.end()) return known->second;
   for (const std::string& name : architecture_names()) {
     std::string joined = name;
     std::erase(joined, '-');
@@ -32,9 +36,16 @@ std::string interconnect_of(const std::string& device) {
   return device.starts_with("b") || device.starts_with("gb") ? "nvlink5_switch" : "nvlink4_switch";
 }
 
+bool has_experts(const std::string& model) {
+  Reading reading("recorded runs");
+  return find_architecture(model, reading, "/model").most_experts() > 0;
+}
+
 // NVFP4 checkpoints of mixtures have experts alone in 4 bits; those in 8 bits are scaled by blocks. All kept
 // their KV cache in 8 bits: by the tokens that fitted.
 Json precision_of(const RecordedRun& run) {
+  if (run.precision == "fp4" && !has_experts(model_of(run)))
+    return {{"weights", "fp4"}, {"activations", "fp8"}, {"kv_cache", "fp8"}};
   if (run.precision == "fp4")
     return {{"weights", "bf16"},
             {"activations", "bf16"},
@@ -68,6 +79,8 @@ Json tier_of(const RecordedRun& run, const std::string& device) {
 }  // namespace
 
 std::string missing_for(const RecordedRun& run) {
+  if (run.engine != "vllm") return run.engine;  // the recipe is vLLM's
+  if (run.offload != "none" && run.offload != "lmcache") return run.offload;
   if (model_of(run).empty()) return run.model;
   return device_of(run).empty() ? run.hardware : "";
 }
