@@ -22,6 +22,7 @@ struct Preset {
   double front_end_ms = 0;
   int scheduled_ahead_steps = 0;
   bool overlapped = false;
+  PrefixIndex prefix_index = PrefixIndex::blocks;
 };
 
 // per_step: what shows of scheduler, input preparation and launches beside the kernels. per_sequence: what
@@ -81,7 +82,8 @@ const std::vector<Preset> presets = {
      .graphs_of_prompts = false,
      .eager_step_us = 30000,
      .launch_us = 120,
-     .overlapped = true},
+     .overlapped = true,
+     .prefix_index = PrefixIndex::radix_tree},
     {"ideal", "no host time at all, plain ring collectives", 0, 0, ""},
 };
 
@@ -124,6 +126,10 @@ const Preset& preset_of(const std::string& kind) {
 FrontEndDefaults front_end_of(const std::string& engine) {
   const Preset& preset = preset_of(engine);
   return {preset.front_end_ms, preset.scheduled_ahead_steps};
+}
+
+PrefixIndex prefix_index_of(const std::string& engine) {
+  return preset_of(engine).prefix_index;
 }
 
 std::vector<NamedSummary> engines() {

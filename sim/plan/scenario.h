@@ -82,6 +82,9 @@ struct KvTierSpec {
   bool operator==(const KvTierSpec&) const = default;
 };
 
+// By which a prompt is found: vLLM's hashes of full blocks, or SGLang's radix tree.
+enum class PrefixIndex { blocks, radix_tree };
+
 struct KvCacheSpec {
   std::int64_t block_tokens = 16;
   double memory_fraction = 0.9;                // of device memory, weights and reserve included
@@ -91,6 +94,7 @@ struct KvCacheSpec {
   Preemption preemption = Preemption::recompute;
   Bytes swap_space{4. * (1 << 30)};  // of the host's memory, a device
   PrefixCaching prefix_caching = PrefixCaching::shared;
+  std::optional<PrefixIndex> prefix_index = PrefixIndex::blocks;  // once a replica is read, never empty
   Handover handover = Handover::whole;
   std::vector<KvTierSpec> tiers;  // nearest first
 };
@@ -133,6 +137,9 @@ struct ReplicaSpec {
   bool shares_prefixes() const {
     return kv_cache.prefix_caching == PrefixCaching::shared && role != Role::decode &&
            !batching->moves_kv_caches();
+  }
+  PrefixIndex prefix_index() const {
+    return shares_prefixes() ? *kv_cache.prefix_index : PrefixIndex::blocks;
   }
   bool hands_over_layerwise() const {
     return role == Role::prefill && kv_cache.handover == Handover::layerwise;

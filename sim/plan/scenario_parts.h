@@ -23,6 +23,7 @@ struct FrontEndDefaults {
   int scheduled_ahead_steps = 0;
 };
 FrontEndDefaults front_end_of(const std::string& engine);  // of a preset; engine_presets.cpp
+PrefixIndex prefix_index_of(const std::string& engine);    // likewise
 
 Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica);  // activation_reserve.cpp
 

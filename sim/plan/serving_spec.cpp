@@ -49,6 +49,16 @@ PrefixCaching read_prefix_caching(Params& params) {
   return PrefixCaching::shared;
 }
 
+std::optional<PrefixIndex> read_prefix_index(Params& params) {
+  const Choices<std::optional<PrefixIndex>> words = {
+      {"engine", std::nullopt}, {"blocks", PrefixIndex::blocks}, {"radix_tree", PrefixIndex::radix_tree}};
+  return params.choice({"prefix_index",
+                        "How it is found: by full blocks' hashes, whose blocks go one by one (vLLM's), or by "
+                        "a radix tree, whose leaves go "
+                        "whole and whose answers come in when they end (SGLang's); engine: as that does it."},
+                       words, "engine");
+}
+
 KvCacheSpec read_kv_cache(Params params) {
   KvCacheSpec cache;
   cache.block_tokens = params.integer({"block_tokens", "Tokens a block; vLLM's block_size."}, {1, 4096}, 16);
@@ -77,6 +87,7 @@ KvCacheSpec read_kv_cache(Params params) {
                                              "free is computed again."},
                                             not_negative, 4);
   cache.prefix_caching = read_prefix_caching(params);
+  cache.prefix_index = read_prefix_index(params);
   cache.handover =
       params.choice<Handover>({"handover",
                                "How a prefill replica sends KV caches on: each whole, once its prompt is "
@@ -145,6 +156,7 @@ ReplicaSpec read_replica(Params params) {
   Params engine = params.object({"engine", "The serving engine around the kernels."});
   spec.engine = read_engine(engine);
   read_front_end(engine, spec);
+  if (!spec.kv_cache.prefix_index) spec.kv_cache.prefix_index = prefix_index_of(spec.engine.kind);
   engine.close();
   spec.max_model_len = params.integer_or_null(
       {"max_model_len", "Longest prompt and output together; longer requests are rejected."},

@@ -96,6 +96,18 @@ TEST_CASE("notes: keys that another makes void") {
   CHECK(notes_of(nodes).empty());
 }
 
+TEST_CASE("notes: tiers that nobody looks into") {
+  const Json tiers = json(R"([{"kind": "host", "capacity_gb": 100}])");
+  const std::string at = replica + "/kv_cache/tiers";
+  check_note(notes_with(at, tiers), at + ": no two prompts begin alike");
+  Json apart = one_h100();
+  apart["cluster"]["nodes"][0]["devices"][0]["count"] = 2;
+  apart["serving"]["replicas"] = json(R"([{"role": "prefill"}, {"role": "decode"}])");
+  apart["serving"]["replicas"][1]["kv_cache"]["tiers"] = tiers;
+  check_note(notes_of(apart),
+             "/serving/replicas/1/kv_cache/tiers: are not used: prompts are computed on other");
+}
+
 TEST_CASE("notes: assumptions and kernels that are of no device here") {
   check_note(notes_with("/assumptions", "paper"), "/assumptions: \"paper\" changes nothing");
   Json l2 = one_h100();
@@ -185,6 +197,7 @@ TEST_CASE("notes: shipped scenarios have those that are right, and no other") {
       "which neurons are active",        // reference.json shows every key, whoever uses it
       "nothing serves or trains on it",  // nor whoever runs on it
       "activates every neuron",          // Hermes-base
+      "only preempted requests find",    // reference.json once more, with tiers
       "predict further tokens",          // drafting layers of frontier models
       "stand in"};                       // kernels of another library, which nobody measured under this one
   for (const std::filesystem::path& file : test::shipped_scenarios()) {

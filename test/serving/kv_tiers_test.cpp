@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/serving/kv/kv_tier.h"
+#include "sim/serving/kv/tiers/kv_tier.h"
 #include "test/serving/run_in_child.h"
 #include "test/workloads/samples.h"
 

@@ -7,6 +7,7 @@
 #include "test/policies/naive_engine.h"
 #include "test/serving/in_channels.h"
 #include "test/serving/named_blocks.h"
+#include "test/serving/named_radix.h"
 
 using namespace weir;
 
@@ -50,12 +51,13 @@ struct Seen {
 };
 
 // Plays one workload on a replica and in the oracle, side by side.
-void play(unsigned seed, PrefixCaching caching, int most_tiers, Seen& seen) {
+void play(unsigned seed, PrefixCaching caching, int most_tiers, Seen& seen,
+          PrefixIndex index = PrefixIndex::blocks) {
   INFO("seed " << seed);
   Dice dice(seed);
   const Sharing sharing(dice, dice(0, 9) > 0);
   const std::int64_t block_tokens = dice(1, 4), requests = dice(1, 6);
-  test::NamedBlocks::Limits limits{block_tokens,
+  test::NamedEngine::Limits limits{block_tokens,
                                    82 / block_tokens + dice(1, 8),
                                    requests,
                                    std::max<std::int64_t>(requests, dice(4, 60)),
@@ -81,6 +83,7 @@ void play(unsigned seed, PrefixCaching caching, int most_tiers, Seen& seen) {
   plan.spec.kv_cache.block_tokens = block_tokens;
   plan.spec.kv_cache.admission = limits.admission;
   plan.spec.kv_cache.prefix_caching = caching;
+  plan.spec.kv_cache.prefix_index = index;
   plan.kv_pools = test::pools(limits.blocks, 1, false);
   const Workload& workload = sharing.workload;
   std::vector<std::int32_t> positions(workload.requests.size());
@@ -90,7 +93,12 @@ void play(unsigned seed, PrefixCaching caching, int most_tiers, Seen& seen) {
   events.store = [&](const KvMove& move) { itself->stored(move); };
   Replica replica(0, plan, positions, recorder, events, workload.contents, tiers);
   itself = &replica;
-  test::NamedBlocks oracle(limits, sharing.texts);
+  std::unique_ptr<test::NamedEngine> named;
+  if (index == PrefixIndex::radix_tree)
+    named = std::make_unique<test::NamedRadix>(limits, sharing.texts);
+  else
+    named = std::make_unique<test::NamedBlocks>(limits, sharing.texts);
+  test::NamedEngine& oracle = *named;
 
   std::int64_t tick = 0;
   std::size_t next = 0;
@@ -107,7 +115,7 @@ void play(unsigned seed, PrefixCaching caching, int most_tiers, Seen& seen) {
     REQUIRE(replica.schedule(start, it));
     std::int64_t n = replica.longest_run(it);
     if (next < count) n = std::min(n, std::max<std::int64_t>(1, sharing.arrivals[next] - tick));
-    std::vector<test::NamedBlocks::Slice> slices = oracle.step();
+    std::vector<test::NamedEngine::Slice> slices = oracle.step();
     REQUIRE(slices.size() == it.members.size());
     std::size_t chunk = 0;
     for (std::size_t i = 0; i < slices.size(); ++i) {
@@ -174,6 +182,18 @@ TEST_CASE("prefix cache: finds what a cache of named blocks finds, over random w
   CHECK(seen.found > 10'000);
   CHECK(seen.preemptions > 1000);
   CHECK(seen.runs > 1000);
+}
+
+TEST_CASE("radix tree: finds what a tree of written-out pages finds, over random workloads", "[prefixes]") {
+  Seen seen;
+  for (unsigned seed = 0; seed < 1000; ++seed)
+    play(seed, PrefixCaching::shared, 0, seen, PrefixIndex::radix_tree);
+  CHECK(seen.found > 10'000);
+  CHECK(seen.preemptions > 1000);
+  CHECK(seen.runs > 1000);
+  for (unsigned seed = 0; seed < 300; ++seed)
+    play(seed, PrefixCaching::shared, 2, seen, PrefixIndex::radix_tree);
+  CHECK(seen.loaded > 1'000);
 }
 
 TEST_CASE("KV tiers: give what named chunks give, over random workloads", "[prefixes]") {

@@ -8,7 +8,7 @@ void BatchPrefixes::begin() {
   outside_.clear();
   promised_.clear();
   promised_free_.assign(static_cast<std::size_t>(cache_.channels()), 0);
-  for (int pool = 0; pool < cache_.channels(); ++pool) cache_.runs(pool).begin_batch();
+  for (int pool = 0; pool < cache_.channels(); ++pool) cache_.held_blocks(pool).begin_batch();
 }
 
 void BatchPrefixes::write_up_before(std::int32_t request) {
@@ -18,26 +18,23 @@ void BatchPrefixes::write_up_before(std::int32_t request) {
 }
 
 // At most all but the last token: that one is computed, as the first new token comes out of it.
-std::int64_t BatchPrefixes::find(const SequenceView& waiting, std::int64_t most, std::int64_t taken) {
-  pieces_.clear();
-  KvRuns& runs = cache_.runs(pool(waiting));
+std::int64_t BatchPrefixes::find(const SequenceView& waiting, std::int64_t taken, KvBlocks::Look look) {
+  KvBlocks& held = cache_.held_blocks(pool(waiting));
   write_up_before(waiting.request);
-  most = std::min(most, (waiting.known_tokens - 1) / cache_.block_tokens());
-  std::int64_t blocks = runs.find(path_(waiting.request, most), taken, pieces_);
-  for (std::int64_t left_out = std::min(left_out_, blocks); left_out > 0;) {
-    KvRuns::Piece& last = pieces_.back();
-    const std::int64_t n = std::min(left_out, last.last - last.first);
-    last.last -= n, left_out -= n, blocks -= n;
-    if (last.first == last.last) pieces_.pop_back();
+  std::int64_t most = (waiting.known_tokens - 1) / cache_.block_tokens();
+  for (std::int64_t left_out = left_out_;; left_out = 0) {
+    pieces_.clear();
+    const std::int64_t blocks = held.find(path_(waiting.request, most), taken, look, pieces_);
+    if (left_out == 0) return blocks;
+    most = std::max<std::int64_t>(0, blocks - left_out);
   }
-  return blocks;
 }
 
 Prefixes::Found BatchPrefixes::find(const SequenceView& waiting, std::int64_t gone) {
   const int pool = this->pool(waiting);
   const std::int64_t blocks =
-      find(waiting, waiting.known_tokens, gone - promised_free_[static_cast<std::size_t>(pool)]);
-  const std::int64_t held = cache_.runs(pool).held(pieces_);
+      find(waiting, gone - promised_free_[static_cast<std::size_t>(pool)], KvBlocks::Look::scheduler);
+  const std::int64_t held = cache_.held_blocks(pool).held(pieces_);
   std::erase_if(outside_, [&](const Outside& o) { return o.view.request == waiting.request; });
   outside_.push_back({waiting, blocks, held});
   std::int64_t tokens = blocks * cache_.block_tokens();
@@ -56,12 +53,12 @@ void BatchPrefixes::admit(const SequenceView& waiting) {
   promised_.push_back({waiting.request, blocks, pieces_, {loads_.begin(), loads_.end()}});
   if (tiers_.any()) tiers_.load(waiting.request, blocks * cache_.block_tokens(), promised_.back().loads);
   const int pool = this->pool(waiting);
-  promised_free_[static_cast<std::size_t>(pool)] += cache_.runs(pool).promise(pieces_);
+  promised_free_[static_cast<std::size_t>(pool)] += cache_.held_blocks(pool).promise(pieces_);
 }
 
 std::int64_t BatchPrefixes::give_up(const SequenceView& running) {
   const std::int64_t others = running.blocks - cache_.published(running.request);
-  return others + cache_.runs(pool(running)).give_up(cache_.holding(running.request));
+  return others + cache_.held_blocks(pool(running)).give_up(cache_.holding(running.request));
 }
 
 BatchPrefixes::Held BatchPrefixes::hold(const SequenceView& admitted) {
@@ -72,10 +69,10 @@ BatchPrefixes::Held BatchPrefixes::hold(const SequenceView& admitted) {
 }
 
 bool BatchPrefixes::unchanged() {
-  for (int pool = 0; pool < cache_.channels(); ++pool) cache_.runs(pool).begin_batch();
+  for (int pool = 0; pool < cache_.channels(); ++pool) cache_.held_blocks(pool).begin_batch();
   return std::ranges::all_of(outside_, [&](const Outside& o) {
-    return find(o.view, o.view.known_tokens, 0) == o.blocks &&
-           cache_.runs(pool(o.view)).held(pieces_) == o.held;
+    return find(o.view, 0, KvBlocks::Look::engine) == o.blocks &&
+           cache_.held_blocks(pool(o.view)).held(pieces_) == o.held;
   });
 }
 
@@ -83,8 +80,8 @@ std::int64_t BatchPrefixes::free_before_found(int pool) {
   std::int64_t least = cache_.free(pool);
   for (const Outside& o : outside_) {
     if (this->pool(o.view) != pool) continue;
-    find(o.view, o.view.known_tokens, 0);
-    least = std::min(least, cache_.runs(pool).free_before(pieces_, cache_.free(pool)));
+    find(o.view, 0, KvBlocks::Look::engine);
+    least = std::min(least, cache_.held_blocks(pool).free_before(pieces_, cache_.free(pool)));
   }
   return least;
 }

@@ -7,8 +7,8 @@
 
 #include "policies/batching/batching.h"
 #include "sim/serving/kv/kv_cache.h"
-#include "sim/serving/kv/kv_tiers.h"
 #include "sim/serving/kv/text_path.h"
+#include "sim/serving/kv/tiers/kv_tiers.h"
 
 namespace weir {
 
@@ -60,13 +60,13 @@ class BatchPrefixes final : public Prefixes {
   struct Promise {
     std::int32_t request;
     std::int64_t blocks;
-    std::vector<KvRuns::Piece> pieces;
+    std::vector<KvBlocks::Piece> pieces;
     std::vector<TierTokens> loads;
   };
   int pool(const SequenceView& view) const {
     return pools_.empty() ? 0 : pools_[static_cast<std::size_t>(view.channel)];
   }
-  std::int64_t find(const SequenceView& waiting, std::int64_t most, std::int64_t taken);
+  std::int64_t find(const SequenceView& waiting, std::int64_t taken, KvBlocks::Look look);
 
   KvCache& cache_;
   KvTiers& tiers_;
@@ -75,9 +75,9 @@ class BatchPrefixes final : public Prefixes {
   std::span<const int> pools_;
   std::int64_t left_out_;
   WriteUp write_up_;
-  std::vector<KvRuns::Piece> pieces_;  // that were found last
-  std::span<const TierTokens> loads_;  // and what the tiers have behind them
-  std::vector<Outside> outside_;       // who was looked up, and is not admitted
+  std::vector<KvBlocks::Piece> pieces_;  // that were found last
+  std::span<const TierTokens> loads_;    // and what the tiers have behind them
+  std::vector<Outside> outside_;         // who was looked up, and is not admitted
   std::vector<Promise> promised_;
   std::vector<std::int64_t> promised_free_;  // blocks, by pool
 };

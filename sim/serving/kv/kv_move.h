@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/serving/kv/kv_tiers.h"
+#include "sim/serving/kv/tiers/kv_tiers.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/serving/kv/kv_runs.h"
+#include "sim/serving/kv/blocks/kv_blocks.h"
 #include "workloads/contents.h"
 
 namespace weir {

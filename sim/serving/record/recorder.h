@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/serving/kv/kv_tiers.h"
+#include "sim/serving/kv/tiers/kv_tiers.h"
 #include "sim/serving/record/results.h"
 #include "sim/step/step_model.h"
 #include "workloads/workload.h"

@@ -12,6 +12,10 @@ const Contents& found_by_others(const ReplicaSpec& spec, const Contents& content
   return spec.shares_prefixes() ? contents : nothing_shared();
 }
 
+KvCache::Index index_of(const ReplicaSpec& spec) {
+  return spec.prefix_index() == PrefixIndex::radix_tree ? KvCache::Index::radix_tree : KvCache::Index::blocks;
+}
+
 bool loads_beside_steps(const ReplicaSpec& spec) {
   return !spec.kv_cache.tiers.empty() && spec.kv_cache.tiers[0].loads == KvTierSpec::Loads::overlapped;
 }
@@ -29,7 +33,7 @@ Replica::Replica(int index, const ReplicaPlan& plan, std::vector<std::int32_t>& 
     : index_(index),
       plan_(&plan),
       spec_(&plan.spec),
-      cache_(plan.kv_pools.blocks, plan.spec.kv_cache.block_tokens),
+      cache_(plan.kv_pools.blocks, plan.spec.kv_cache.block_tokens, index_of(plan.spec)),
       tiers_(plan.spec.shares_prefixes() ? std::move(tiers) : std::vector<std::shared_ptr<KvTier>>(),
              contents, plan.spec.kv_cache.tiers.empty() ? 1 : plan.spec.kv_cache.tiers[0].chunk_tokens),
       prefixes_(cache_, tiers_, loads_beside_steps(plan.spec), found_by_others(plan.spec, contents),
@@ -143,10 +147,11 @@ void Replica::account(Seconds now) {
   blocks_then_ = blocks;
 }
 
-// Full blocks that others will ask for are found from now on.
+// Full blocks that others will ask for are found from now on. A radix tree has those as well that nobody asks
+// for: its leaves go whole.
 void Replica::publish(const SequenceView& view) {
-  const std::int64_t blocks =
-      std::min(view.computed_tokens / cache_.block_tokens(), prefixes_.path().asked(view.request));
+  std::int64_t blocks = view.computed_tokens / cache_.block_tokens();
+  if (!keeps_tree()) blocks = std::min(blocks, prefixes_.path().asked(view.request));
   if (blocks > cache_.published(view.request))
     cache_.publish(view.request, prefixes_.path()(view.request, blocks), pool(view));
 }
@@ -158,14 +163,14 @@ void Replica::publish_prompt(const SequenceView& view) {
 }
 
 void Replica::write_up(std::int32_t text) {
-  if (recorder_.record(text).finished >= Seconds(0) || loads_.contains(text)) return;
+  if (keeps_tree() || recorder_.record(text).finished >= Seconds(0) || loads_.contains(text)) return;
   if (const std::size_t at = position(text); at < running_.size() && running_[at].request == text)
     publish(running_[at]);
 }
 
 // Whether a text is written here that others begin with, and which is not there yet.
 bool Replica::writes(Origin origin) {
-  if (recorder_.record(origin.request).finished >= Seconds(0)) return false;
+  if (keeps_tree() || recorder_.record(origin.request).finished >= Seconds(0)) return false;
   const std::size_t at = position(origin.request);
   return at < running_.size() && running_[at].request == origin.request &&
          running_[at].computed_tokens < origin.tokens;

@@ -196,8 +196,11 @@ class Replica {
   bool swaps_out(const SequenceView& view) const;
   KvMove::Place here(bool in_host) const { return {index_, in_host}; }
   std::size_t running_at(std::int32_t request, const char* what_for);
+  bool keeps_tree() const { return spec_->prefix_index() == PrefixIndex::radix_tree; }
+  bool publishes() { return prefixes_.path().shared() || keeps_tree(); }
   void publish(const SequenceView& view);
   void publish_prompt(const SequenceView& view);
+  void publish_chunks(const Iteration& iteration);
   void write_up(std::int32_t text);
   bool writes(Origin origin);
   void remove_marked();

@@ -161,7 +161,7 @@ inline void Replica::compute(std::size_t at, const Slice& slice, bool with_conte
         iteration.sub_batch_parts[half]);
   }
   view.computed_tokens += slice.tokens;
-  if (prompt && prefixes_.path().shared()) publish_prompt(view);
+  if (prompt && prefixes_.path().shared() && !keeps_tree()) publish_prompt(view);
   const bool yields = view.computed_tokens == view.known_tokens;
   view.in_flight = yields || !spec_->engine.pipelined_chunks;
   iteration.members.push_back({view.request, yields});
@@ -190,7 +190,7 @@ void Replica::preempt(std::int32_t request, Seconds now, Iteration& iteration) {
     view.elsewhere = true;
     cache_.give(request, blocks, pool(view));
   } else {
-    if (spec_->kv_cache.prefix_caching != PrefixCaching::none)
+    if (spec_->kv_cache.prefix_caching != PrefixCaching::none && !keeps_tree())
       cache_.publish(request, prefixes_.path()(request, view.computed_tokens / cache_.block_tokens()),
                      pool(view));
     cache_.give(request, blocks, pool(view));
@@ -264,11 +264,22 @@ void Replica::carry_out(Seconds now, Iteration& iteration) {
   iteration.shape.decode_rows = 1 + drafts();
   compute(batch_.slices, iteration);
   if (!batch_.preempted.empty()) remove_marked();
+  if (keeps_tree()) publish_chunks(iteration);
   iteration.shape.padding = spec_->engine.graphs.padding(iteration.shape);
   point(iteration.shape, iteration.parts);
   for (std::size_t half = 0; half < iteration.sub_batches.size(); ++half)
     point(iteration.sub_batches[half], iteration.sub_batch_parts[half]);
   if (neurons_ && !iteration.members.empty()) follow_neurons(iteration);
+}
+
+// A radix tree has chunks of prompts once the whole batch has its blocks, and answers when they end.
+void Replica::publish_chunks(const Iteration& iteration) {
+  if (iteration.shape.prefill_tokens == 0) return;
+  std::size_t next = 0;
+  for (const auto& member : iteration.members)
+    if (const SequenceView& view = running_[position(member.request, next)];
+        view.computed_tokens <= view.prefill_target)
+      publish(view);
 }
 
 // Prompts compute all neurons, and so do decodes beside one.

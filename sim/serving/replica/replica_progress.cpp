@@ -100,7 +100,7 @@ void Replica::leave(const SequenceView& view, Seconds seen, Seconds now) {
   const std::int64_t left = record.request.output_tokens - view.output_tokens;
   --outstanding_requests_;
   outstanding_tokens_ -= left;
-  if (prefixes_.path().shared()) publish(view);
+  if (publishes()) publish(view);
   if (tiers_.any() && left == 0) store(view);
   if (left > 0) {
     held_.push_back({view.request, view.blocks, pool(view)});

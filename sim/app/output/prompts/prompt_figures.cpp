@@ -69,12 +69,12 @@ Figure prompts_figure(ResultDirectory& directory, const PromptSources& of) {
   std::string body = over_time;
   for (std::size_t source = of.sources.size(); source-- > 0;)
     body += fmt::format("{} using ($1-period/2):(${}/k):(period) skip 1 with boxes lc rgb '{}' title '{}'",
-                        source + 1 == of.sources.size() ? "plot \"prompts.csv\"" : ", \\\n     \"\"", source + 3,
-                        colours[source % std::size(colours)], of.sources[source]);
+                        source + 1 == of.sources.size() ? "plot \"prompts.csv\"" : ", \\\n     \"\"",
+                        source + 3, colours[source % std::size(colours)], of.sources[source]);
   return {.name = "prompts",
           .height = 560,
-          .settings = fmt::format("duration = {}\nperiod = {}\nmost = {}\n", of.time_s.back(), of.time_s.front(),
-                                  most),
+          .settings = fmt::format("duration = {}\nperiod = {}\nmost = {}\n", of.time_s.back(),
+                                  of.time_s.front(), most),
           .body = body + "\n" + share};
 }
 

@@ -59,8 +59,8 @@ std::optional<PromptSources> PromptSums::result() && {
     std::vector<double>& ttft = ttft_ms_[share];
     if (ttft.empty()) continue;
     std::ranges::sort(ttft);
-    result.tenths.push_back({100.0 * static_cast<double>(share) / shares, ttft.size(), percentile_of(ttft, 50),
-                             percentile_of(ttft, 90)});
+    result.tenths.push_back({100.0 * static_cast<double>(share) / shares, ttft.size(),
+                             percentile_of(ttft, 50), percentile_of(ttft, 90)});
   }
   return result;
 }

@@ -15,13 +15,14 @@ namespace weir {
 bool prompts_find(const FinishedRun& run);
 // Of one prompt, in the order of that file's columns: computed, found, and loaded from each tier.
 std::vector<std::int64_t> sources_of(const RunResult& result, std::size_t request);
-// One row a request: tokens computed, found, and loaded from each tier, when it was scheduled first; empty where
-// it never was.
+// One row a request: tokens computed, found, and loaded from each tier, when it was scheduled first; empty
+// where it never was.
 void write_prompts_csv(const std::filesystem::path& path, const RunResult& result);
 
 struct PromptSources {
   std::vector<std::string> sources;  // "computed", "KV cache", "tier 0", ...
-  // Prompts by when they were scheduled, in equal periods that end at these times; tokens a second of each source.
+  // Prompts by when they were scheduled, in equal periods that end at these times; tokens a second of each
+  // source.
   std::vector<double> time_s;
   std::vector<std::vector<double>> tokens_per_s;  // by source
   // In %, of a period's prompts; that of the last one before where there is none.

@@ -29,7 +29,8 @@ void write_prompts_csv(const std::filesystem::path& path, const RunResult& resul
   for (std::size_t i = 0; i < result.requests.size(); ++i) {
     file.print("{}", i);
     const bool scheduled = result.requests[i].scheduled >= Seconds(0);
-    for (const std::int64_t tokens : sources_of(result, i)) scheduled ? file.print(",{}", tokens) : file.text(",");
+    for (const std::int64_t tokens : sources_of(result, i))
+      scheduled ? file.print(",{}", tokens) : file.text(",");
     file.line_done();
   }
   file.close();

@@ -1,4 +1,4 @@
-#include "sim/serving/kv/kv_runs.h"
+#include "sim/serving/kv/blocks/kv_runs.h"
 
 #include <algorithm>
 #include <ranges>
@@ -109,7 +109,7 @@ void KvRuns::each_whole(Piece piece, Visit visit) {
   }
 }
 
-void KvRuns::take(std::int64_t blocks) {
+void KvRuns::take(std::int64_t blocks, std::int64_t) {
   while (blocks > 0 && kept_ > 0) {
     const std::int32_t run = head_;
     const std::int64_t n = std::min(blocks, at(run).size());
@@ -169,7 +169,8 @@ std::int32_t KvRuns::earliest(std::int32_t text, std::int64_t block, std::int64_
   return none;
 }
 
-std::int64_t KvRuns::find(std::span<const TextBlocks> text, std::int64_t taken, std::vector<Piece>& pieces) {
+std::int64_t KvRuns::find(std::span<const TextBlocks> text, std::int64_t taken, Look,
+                          std::vector<Piece>& pieces) {
   if (first_copies_.empty()) return 0;
   walk_over(taken);
   std::int64_t blocks = 0;
@@ -212,6 +213,15 @@ void KvRuns::publish(TextBlocks blocks, Holding& holding) {
   while (*link != none) link = &at(*link).later_copy;
   *link = run;
   holding.push_back({run, blocks.first, blocks.last});
+}
+
+std::int64_t KvRuns::publish(std::span<const TextBlocks> text, Holding& holding) {
+  const std::int64_t published = weir::end_of(holding);
+  for (TextBlocks part : text) {
+    part.first = std::max(part.first, published);
+    if (part.first < part.last) publish(part, holding);
+  }
+  return 0;
 }
 
 void KvRuns::add_promise(Run& run, std::int32_t holders) {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/serving/kv/kv_tier.h"
 #include "sim/serving/kv/text_path.h"
+#include "sim/serving/kv/tiers/kv_tier.h"
 
 namespace weir {
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/serving/kv/kv_runs.h"
+#include "sim/serving/kv/blocks/kv_blocks.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "sim/serving/kv/kv_tier.h"
+#include "sim/serving/kv/tiers/kv_tier.h"
 
 #include <algorithm>
 

@@ -13,53 +13,27 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/serving/kv/blocks/kv_blocks.h"
+
 namespace weir {
 
-// Blocks [first, last) of some request's text, counted from its beginning, which that text owns.
-struct TextBlocks {
-  std::int32_t text;
-  std::int64_t first, last;
-};
-
-class KvRuns {
+class KvRuns final : public KvBlocks {
  public:
-  struct Piece {  // of a run
-    std::int32_t run;
-    std::int64_t first, last;
-  };
-  // What a request holds of them: pieces from its first block on, each up to where the next begins. The rest
-  // of its blocks nobody will ask for.
-  using Holding = std::vector<Piece>;
-
-  bool empty() const { return first_copies_.empty(); }  // nothing is found
-  // The queue of free blocks is kept only while one of them holds something.
-  bool nothing_kept() const { return kept_ == 0; }
-  // From its head: what they held is forgotten.
-  void take(std::int64_t blocks);
-  // To its tail: they hold nothing.
-  void give(std::int64_t blocks);
-  // A request lets go of what it holds and of `others` behind that, which hold nothing; `free` were free
-  // before. Returns how many have become so.
-  std::int64_t release(Holding& holding, std::int64_t others, std::int64_t free);
-
-  // The blocks from the beginning of a text, given by owner, that are there; appends their pieces. Only those
-  // that would be there once `taken` free ones were taken from the head, less those promised.
-  std::int64_t find(std::span<const TextBlocks> text, std::int64_t taken, std::vector<Piece>& pieces);
-  // Adds a holder to the pieces, and them to what he holds: but blocks of text `own` from `asked` on, which
-  // nobody else will ask for, are forgotten. Returns how many were free.
-  std::int64_t hold(std::span<const Piece> pieces, std::int32_t own, std::int64_t asked, Holding& holding);
-  // Blocks that a request holds behind those of `holding` are full now, and found from now on.
-  void publish(TextBlocks blocks, Holding& holding);
-
-  // While a batch is put together: what a request is promised, or would give back, changes what another one
-  // finds to be held. begin_batch() forgets it.
-  void begin_batch() { ++batch_; }
-  std::int64_t promise(std::span<const Piece> pieces);     // returns how many were nobody's
-  std::int64_t give_up(const Holding& holding);            // returns how many would be nobody's
-  std::int64_t held(std::span<const Piece> pieces) const;  // by somebody
-
-  // Free blocks that are taken before the first of these.
-  std::int64_t free_before(std::span<const Piece> pieces, std::int64_t free);
+  // The queue of free blocks is kept only while one of them holds something: they are taken from its head,
+  // and given to its tail.
+  void take(std::int64_t blocks, std::int64_t free) override;
+  void give(std::int64_t blocks) override;
+  std::int64_t release(Holding& holding, std::int64_t others, std::int64_t free) override;
+  std::int64_t find(std::span<const TextBlocks> text, std::int64_t taken, Look look,
+                    std::vector<Piece>& pieces) override;
+  std::int64_t hold(std::span<const Piece> pieces, std::int32_t own, std::int64_t asked,
+                    Holding& holding) override;
+  std::int64_t publish(std::span<const TextBlocks> text, Holding& holding) override;  // gives nothing back
+  void begin_batch() override { ++batch_; }
+  std::int64_t promise(std::span<const Piece> pieces) override;
+  std::int64_t give_up(const Holding& holding) override;
+  std::int64_t held(std::span<const Piece> pieces) const override;
+  std::int64_t free_before(std::span<const Piece> pieces, std::int64_t free) override;
 
  private:
   static constexpr std::int32_t none = -1;
@@ -80,6 +54,7 @@ class KvRuns {
   Run& at(std::int32_t run) { return runs_[static_cast<std::size_t>(run)]; }
   const Run& at(std::int32_t run) const { return runs_[static_cast<std::size_t>(run)]; }
   std::int32_t make(std::int32_t text, std::int64_t first, std::int64_t last);
+  void publish(TextBlocks blocks, Holding& holding);
   void append(std::int32_t run);
   void append_nothing(std::int64_t blocks);
   void unlink(std::int32_t run);
@@ -102,7 +77,6 @@ class KvRuns {
   std::vector<std::int32_t> unused_;
   std::unordered_map<std::int32_t, std::int32_t> first_copies_;  // the earliest run of each text
   std::int32_t head_ = none, tail_ = none;
-  std::int64_t kept_ = 0;  // runs in the queue that hold something
   std::uint64_t batch_ = 1, walk_ = 1;
 };
 

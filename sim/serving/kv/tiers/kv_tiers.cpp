@@ -1,4 +1,4 @@
-#include "sim/serving/kv/kv_tiers.h"
+#include "sim/serving/kv/tiers/kv_tiers.h"
 
 #include <algorithm>
 
