@@ -41,19 +41,20 @@ bool has_experts(const std::string& model) {
   return find_architecture(model, reading, "/model").most_experts() > 0;
 }
 
-// NVFP4 checkpoints of mixtures have experts alone in 4 bits; those in 8 bits are scaled by blocks. All kept
-// their KV cache in 8 bits: by the tokens that fitted.
+// NVFP4, INT4 and MXFP4 checkpoints of mixtures have experts alone in 4 bits, the last two with inputs in 16;
+// those in 8 bits are scaled by blocks. All kept their KV cache in 8 bits: by the tokens that fitted.
 Json precision_of(const RecordedRun& run) {
-  if (run.precision == "fp4" && !has_experts(model_of(run)))
-    return {{"weights", "fp4"}, {"activations", "fp8"}, {"kv_cache", "fp8"}};
-  if (run.precision == "fp4")
-    return {{"weights", "bf16"},
-            {"activations", "bf16"},
-            {"kv_cache", "fp8"},
-            {"expert_weights", "fp4"},
-            {"expert_activations", "fp4"}};
+  const bool nvidia = run.precision == "fp4",
+             four = nvidia || run.precision == "int4" || run.precision == "mxfp4";
   const std::string number = run.precision == "fp8" ? "fp8_block" : run.precision;
-  return {{"weights", number}, {"activations", number}, {"kv_cache", "fp8"}};
+  if (!four) return {{"weights", number}, {"activations", number}, {"kv_cache", "fp8"}};
+  if (!has_experts(model_of(run)))
+    return {{"weights", number}, {"activations", nvidia ? "fp8" : "bf16"}, {"kv_cache", "fp8"}};
+  return {{"weights", "bf16"},
+          {"activations", "bf16"},
+          {"kv_cache", "fp8"},
+          {"expert_weights", number},
+          {"expert_activations", nvidia ? "fp4" : "bf16"}};
 }
 
 constexpr std::int64_t block_tokens = 64;
