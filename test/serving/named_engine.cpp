@@ -20,15 +20,21 @@ bool NamedEngine::has(std::size_t tier, const std::vector<Token>& chunk) const {
   return std::ranges::find(tiers_[tier], chunk) != tiers_[tier].end();
 }
 
-// The last one first, so that it is the first to go.
-void NamedEngine::use(std::size_t tier, std::int32_t request, std::int64_t first, std::int64_t last) {
+// One after another, each of which makes room for itself. What is there already is used last only when asked.
+void NamedEngine::use(std::size_t tier, std::int32_t request, std::int64_t first, std::int64_t last,
+                      bool used) {
   auto& chunks = tiers_[tier];
-  for (std::int64_t i = last; i-- > first;) {
+  last = std::min(last, first + limits_.tiers[tier].chunks);
+  for (std::int64_t i = first; i < last; ++i) {
     const std::vector<Token> chunk = prefix(request, i, limits_.chunk_tokens);
-    std::erase(chunks, chunk);
+    const bool there = has(tier, chunk);
+    if (there && !used) continue;
+    if (there)
+      std::erase(chunks, chunk);
+    else if (std::ssize(chunks) == limits_.tiers[tier].chunks)
+      chunks.erase(chunks.begin());
     chunks.push_back(chunk);
   }
-  while (std::ssize(chunks) > limits_.tiers[tier].chunks) chunks.erase(chunks.begin());
 }
 
 // Chunk by chunk behind what the cache has, each from the nearest tier that has it; then all are used, in the
@@ -50,9 +56,9 @@ std::vector<std::int64_t> NamedEngine::load(std::int32_t request) {
     if (parts.empty() || parts.back().first != tier) parts.emplace_back(tier, i);
     parts.back().second = i + 1;
   }
-  for (std::size_t part = parts.size(); part-- > 0;)
+  for (std::size_t part = 0; part < parts.size(); ++part)
     for (std::size_t tier = 0; tier <= parts[part].first; ++tier)
-      use(tier, request, part == 0 ? first : parts[part - 1].second, parts[part].second);
+      use(tier, request, part == 0 ? first : parts[part - 1].second, parts[part].second, true);
   return tokens;
 }
 
@@ -60,9 +66,7 @@ void NamedEngine::store(std::int32_t request, bool answered) {
   const std::int64_t chunks = at(request).computed / limits_.chunk_tokens;
   for (std::size_t tier = 0; tier < tiers_.size(); ++tier) {
     if (answered && !limits_.tiers[tier].answers) continue;
-    bool lacks = false;
-    for (std::int64_t i = 0; i < chunks; ++i) lacks |= !has(tier, prefix(request, i, limits_.chunk_tokens));
-    if (lacks) use(tier, request, 0, chunks);
+    use(tier, request, 0, chunks, false);
   }
 }
 

@@ -85,7 +85,7 @@ class NamedEngine {
 
  private:
   bool has(std::size_t tier, const std::vector<Token>& chunk) const;
-  void use(std::size_t tier, std::int32_t request, std::int64_t first, std::int64_t last);
+  void use(std::size_t tier, std::int32_t request, std::int64_t first, std::int64_t last, bool used);
   std::vector<std::int64_t> load(std::int32_t request);
   void store(std::int32_t request, bool answered);
 

@@ -2,16 +2,12 @@
 // DistServe itself, whose prompts run on two GPUs and whose decodes on one.
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
-#include <memory>
 
 #include "sim/app/output/output_file.h"
-#include "sim/core/errors.h"
 #include "sim/studies/case_runner.h"
-#include "sim/studies/validation/measured.h"
+#include "sim/studies/validation/packed.h"
 #include "sim/studies/validation/validation.h"
 
 namespace weir {
@@ -75,23 +71,6 @@ Json scenario_of(const PublishedRun& run, const std::filesystem::path& trace) {
         {"arrivals", {{"kind", "trace"}}}}}};
 }
 
-// gzip is wherever data are kept compressed; a library for one file would be a package more.
-void unpack(const std::filesystem::path& packed, const std::filesystem::path& into) {
-  std::string quoted;
-  for (const char c : packed.string()) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(
-      ::popen(fmt::format("gzip -dc '{}'", quoted).c_str(), "r"), ::pclose);
-  OutputFile out(into);
-  std::array<char, 1 << 14> buffer;
-  std::size_t total = 0;
-  while (const std::size_t n = pipe ? std::fread(buffer.data(), 1, buffer.size(), pipe.get()) : 0) {
-    out.text({buffer.data(), n});
-    total += n;
-  }
-  if (total == 0) throw ConfigError(packed.string(), "", "cannot be unpacked (needs gzip)");
-  out.close();
-}
-
 struct PublishedMeans {
   double ttft = 0, tpot = 0;  // ms; TPOT of requests of several tokens
 };
@@ -120,9 +99,7 @@ PublishedMeans take_run(const Table& table, const std::string& run, const std::f
 
 void add_distserve(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) {
   if (!options.reference) return;
-  const std::filesystem::path all = options.files / "distserve_opt13b_a100.csv";
-  unpack(*options.reference / "serving" / "distserve_opt13b_a100.csv.gz", all);
-  const Table table = Table::read(all);
+  const Table table = read_packed(*options.reference / "serving", "distserve_opt13b_a100.csv", options.files);
   std::vector<Case> cases;
   std::vector<PublishedMeans> measured;
   for (const PublishedRun& run : published_runs) {

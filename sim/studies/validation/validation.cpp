@@ -1,18 +1,44 @@
 #include "sim/studies/validation/validation.h"
 
+#include <algorithm>
+
 namespace weir {
+namespace {
+
+struct ValidationPart {
+  std::vector<const char*> ids;  // that its rows' ids begin with
+  void (*add)(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);
+
+  bool named_by(const std::string& only) const {
+    return std::ranges::any_of(ids, [&](const char* id) { return only.starts_with(id); });
+  }
+};
+
+const std::vector<ValidationPart> validation_parts = {{{"servers", "frontier"}, add_servers},
+                                                      {{"sessions"}, add_sessions},
+                                                      {{"power_"}, add_power},
+                                                      {{"kernel_"}, add_kernels},
+                                                      {{"vllm_trace_"}, add_traces},
+                                                      {{"distserve_"}, add_distserve},
+                                                      {{"peer_"}, add_peers},
+                                                      {{"wide_ep_"}, add_wide_ep},
+                                                      {{"dram_"}, add_dram},
+                                                      {{"pim_"}, add_pim}};
+
+}  // namespace
 
 std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options) {
+  const auto is_asked = [&](const ValidationPart& part) {
+    return std::ranges::any_of(options.only, [&](const std::string& only) { return part.named_by(only); });
+  };
+  // A text that begins no part's ids may be in those of any.
+  const bool all = std::ranges::any_of(options.only, [&](const std::string& only) {
+    return std::ranges::none_of(validation_parts,
+                                [&](const ValidationPart& part) { return part.named_by(only); });
+  });
   std::vector<ReproducedRow> rows;
-  add_servers(options, rows);
-  add_power(options, rows);
-  add_kernels(options, rows);
-  add_traces(options, rows);
-  add_distserve(options, rows);
-  add_peers(options, rows);
-  add_wide_ep(options, rows);
-  add_dram(options, rows);
-  add_pim(options, rows);
+  for (const ValidationPart& part : validation_parts)
+    if (all || options.only.empty() || is_asked(part)) part.add(options, rows);
   return rows;
 }
 

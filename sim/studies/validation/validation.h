@@ -15,6 +15,8 @@ void add_traces(const ReproduceOptions& options,
 void add_distserve(const ReproduceOptions& options,
                    std::vector<ReproducedRow>& rows);  // early vLLM and DistServe, by request
 void add_power(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // watts of servers
+void add_sessions(const ReproduceOptions& options,
+                  std::vector<ReproducedRow>& rows);  // recorded agents, replayed
 void add_peers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);  // Vidur's runs
 void add_wide_ep(const ReproduceOptions& options,
                  std::vector<ReproducedRow>& rows);  // experts over many nodes, as published

@@ -163,8 +163,10 @@ Figure kernels_figure(ResultDirectory& directory) {
 }  // namespace
 
 void draw_validation(ResultDirectory& directory, const std::vector<ReproducedRow>&) {
-  for (const Pairs& what : pairs_of_servers) draw(directory, server_figure(directory, what));
-  draw(directory, kernels_figure(directory));
+  const auto there = [&](const char* file) { return std::filesystem::exists(directory.file(file)); };
+  if (there("servers.csv"))
+    for (const Pairs& what : pairs_of_servers) draw(directory, server_figure(directory, what));
+  if (there("kernels.csv")) draw(directory, kernels_figure(directory));
 }
 
 }  // namespace weir

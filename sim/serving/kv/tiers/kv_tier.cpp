@@ -1,7 +1,6 @@
 #include "sim/serving/kv/tiers/kv_tier.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace weir {
 
@@ -25,60 +24,61 @@ std::int64_t KvTier::find(std::span<const TextBlocks> text, std::int64_t first) 
   return at - first;
 }
 
-void KvTier::use(std::span<const TextBlocks> text, std::int64_t first, std::int64_t last) {
-  for (const TextBlocks& part : text | std::views::reverse) {
-    const TextBlocks used{part.text, std::max(first, part.first), std::min(last, part.last)};
-    if (used.first < used.last) use(used);
+void KvTier::come(std::span<const TextBlocks> text, std::int64_t first, std::int64_t last, bool used) {
+  last = std::min(last, first + total_);
+  for (const TextBlocks& part : text) {
+    const std::int64_t end = std::min(last, part.last);
+    for (std::int64_t at = std::max(first, part.first); at < end;) {
+      Places& places = of_text_[part.text];
+      const auto place = behind(places, at);
+      const bool there = place != places.end() && (*place)->first <= at;
+      TextBlocks piece{part.text, at, end};
+      if (place != places.end()) piece.last = std::min(end, there ? (*place)->last : (*place)->first);
+      at = piece.last;
+      if (there && !used) continue;
+      if (there)
+        take_out(piece);
+      else
+        make_room(piece.last - piece.first);
+      append(piece);
+    }
   }
-  evict();
 }
 
-void KvTier::use(TextBlocks part) {
-  take_out(part);
+void KvTier::append(TextBlocks part) {
   used_ += part.last - part.first;
-  Places& places = of_text_[part.text];
-  const auto place = behind(places, part.first);
-  // What was used a moment ago and goes on where this ends is one span with it.
-  if (place != places.end() && (*place)->first == part.last && *place == std::prev(spans_.end())) {
-    (*place)->first = part.first;
+  // What was used a moment ago and goes on here is one span with it.
+  if (!spans_.empty() && spans_.back().text == part.text && spans_.back().last == part.first) {
+    spans_.back().last = part.last;
     return;
   }
+  Places& places = of_text_[part.text];
+  const auto place = behind(places, part.first);
   places.insert(place, spans_.insert(spans_.end(), part));
 }
 
-// Of the spans that it cuts, the rests stay where they are, the last one to go first.
+// Of the span that it cuts, the rests stay where they are, the first one to go first.
 void KvTier::take_out(TextBlocks part) {
-  const auto known = of_text_.find(part.text);
-  if (known == of_text_.end()) return;
-  Places& places = known->second;
+  Places& places = of_text_.at(part.text);
   auto place = behind(places, part.first);
-  while (place != places.end() && (*place)->first < part.last) {
-    const Spans::iterator span = *place;
-    const TextBlocks whole = *span;
-    used_ -= std::min(whole.last, part.last) - std::max(whole.first, part.first);
-    const bool head = whole.first<part.first, tail = whole.last> part.last;
-    if (tail) span->first = part.last;
-    if (head) {
-      const TextBlocks rest{part.text, whole.first, part.first};
-      if (tail)
-        place = places.insert(place, spans_.insert(std::next(span), rest)) + 1;
-      else
-        *span = rest;
-    }
-    if (head || tail) {
-      ++place;
-    } else {
-      spans_.erase(span);
-      place = places.erase(place);
-    }
-  }
+  const Spans::iterator span = *place;
+  const bool head = span->first < part.first, tail = part.last < span->last;
+  used_ -= part.last - part.first;
+  if (head && tail)
+    places.insert(place, spans_.insert(span, {part.text, span->first, part.first}));
+  else if (head)
+    span->last = part.first;
+  if (tail) span->first = part.last;
+  if (head || tail) return;
+  spans_.erase(span);
+  places.erase(place);
 }
 
-void KvTier::evict() {
-  while (used_ > total_) {
+void KvTier::make_room(std::int64_t chunks) {
+  while (used_ + chunks > total_) {
     TextBlocks& oldest = spans_.front();
-    const std::int64_t gone = std::min(used_ - total_, oldest.last - oldest.first);
-    oldest.last -= gone;
+    const std::int64_t gone = std::min(used_ + chunks - total_, oldest.last - oldest.first);
+    oldest.first += gone;
     used_ -= gone;
     if (oldest.first < oldest.last) break;
     const auto known = of_text_.find(oldest.text);

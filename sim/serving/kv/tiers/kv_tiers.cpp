@@ -1,7 +1,6 @@
 #include "sim/serving/kv/tiers/kv_tiers.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace weir {
 
@@ -11,7 +10,7 @@ std::span<const TierTokens> KvTiers::find(std::int32_t request, std::int64_t in_
   std::int64_t tokens = in_cache;
   for (std::size_t tier = 0; tier < tiers_.size();) {
     const std::int64_t first = tokens / chunk_tokens_;
-    const std::int64_t chunks = tiers_[tier]->find(text, first);
+    const std::int64_t chunks = until_nearer(tier, text, first, tiers_[tier]->find(text, first));
     const std::int64_t end = std::min((first + chunks) * chunk_tokens_, known - 1);
     if (end <= tokens) {
       ++tier;
@@ -28,13 +27,21 @@ std::span<const TierTokens> KvTiers::find(std::int32_t request, std::int64_t in_
   return found_;
 }
 
+// So many of the chunks that a tier has, until one that a nearer tier has too.
+std::int64_t KvTiers::until_nearer(std::size_t tier, std::span<const TextBlocks> text, std::int64_t first,
+                                   std::int64_t chunks) const {
+  for (std::int64_t chunk = 1; tier > 0 && chunk < chunks; ++chunk)
+    for (std::size_t nearer = 0; nearer < tier; ++nearer)
+      if (tiers_[nearer]->find(text, first + chunk) > 0) return chunk;
+  return chunks;
+}
+
 void KvTiers::load(std::int32_t request, std::int64_t in_cache, std::span<const TierTokens> found) {
   std::int64_t end = in_cache;
-  for (const TierTokens& part : found) end += part.tokens;
-  for (const TierTokens& part : found | std::views::reverse) {
-    const std::int64_t last = (end + chunk_tokens_ - 1) / chunk_tokens_;
-    end -= part.tokens;
+  for (const TierTokens& part : found) {
     const std::int64_t first = end / chunk_tokens_;
+    end += part.tokens;
+    const std::int64_t last = (end + chunk_tokens_ - 1) / chunk_tokens_;
     const std::span<const TextBlocks> text = path_(request, last);
     for (std::size_t tier = 0; tier <= part.tier; ++tier) tiers_[tier]->use(text, first, last);
   }
@@ -53,7 +60,7 @@ std::int64_t KvTiers::lacks(std::size_t tier, std::int32_t request, std::int64_t
 
 void KvTiers::stored(std::size_t tier, std::int32_t request, std::int64_t tokens) {
   const std::int64_t chunks = tokens / chunk_tokens_;
-  tiers_[tier]->use(path_(request, chunks), 0, chunks);
+  tiers_[tier]->add(path_(request, chunks), 0, chunks);
 }
 
 }  // namespace weir

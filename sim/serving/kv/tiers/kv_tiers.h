@@ -37,6 +37,9 @@ class KvTiers {
   void stored(std::size_t tier, std::int32_t request, std::int64_t tokens);
 
  private:
+  std::int64_t until_nearer(std::size_t tier, std::span<const TextBlocks> text, std::int64_t first,
+                            std::int64_t chunks) const;
+
   std::vector<std::shared_ptr<KvTier>> tiers_;
   TextPath path_;
   std::int64_t chunk_tokens_;
