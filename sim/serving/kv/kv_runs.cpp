@@ -65,6 +65,7 @@ void KvRuns::unlink(std::int32_t run) {
 }
 
 void KvRuns::forget(std::int32_t run) {
+  note(at(run).text);
   const auto first = first_copies_.find(at(run).text);
   std::int32_t* link = &first->second;
   while (*link != run) link = &at(*link).later_copy;
@@ -115,7 +116,7 @@ void KvRuns::take(std::int64_t blocks) {
     const std::int64_t n = std::min(blocks, at(run).size());
     at(run).last -= n;
     blocks -= n;
-    if (at(run).size() > 0) return;
+    if (at(run).size() > 0) return at(run).text == none ? void() : note(at(run).text);
     unlink(run);
     at(run).text != none ? forget(run) : unused_.push_back(run);
   }
@@ -206,12 +207,22 @@ std::int64_t KvRuns::hold(std::span<const Piece> pieces, std::int32_t own, std::
 }
 
 void KvRuns::publish(TextBlocks blocks, Holding& holding) {
+  note(blocks.text);
   const std::int32_t run = make(blocks.text, blocks.first, blocks.last);
   at(run).holders = 1;
   std::int32_t* link = &first_copies_.try_emplace(blocks.text, none).first->second;
   while (*link != none) link = &at(*link).later_copy;
   *link = run;
   holding.push_back({run, blocks.first, blocks.last});
+}
+
+std::int64_t KvRuns::end_of_text(std::int32_t text) const {
+  const auto first = first_copies_.find(text);
+  std::int64_t end = 0;
+  for (std::int32_t run = first == first_copies_.end() ? none : first->second; run != none;
+       run = at(run).later_copy)
+    end = std::max(end, at(run).last);
+  return end;
 }
 
 void KvRuns::add_promise(Run& run, std::int32_t holders) {

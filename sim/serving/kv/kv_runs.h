@@ -61,6 +61,16 @@ class KvRuns {
   // Free blocks that are taken before the first of these.
   std::int64_t free_before(std::span<const Piece> pieces, std::int64_t free);
 
+  // For whoever follows what is there: texts of which blocks have come or gone, some of them twice, until he
+  // clears the list; and where the last block of a text that is there ends, of all its copies; 0: none is.
+  // Those before it are there too: whoever holds a block holds what its text has before it.
+  void follow() { follows_ = true; }
+  std::vector<std::int32_t>& changed() { return changed_; }
+  void note(std::int32_t text) {
+    if (follows_ && (changed_.empty() || changed_.back() != text)) changed_.push_back(text);
+  }
+  std::int64_t end_of_text(std::int32_t text) const;
+
  private:
   static constexpr std::int32_t none = -1;
   struct Run {
@@ -104,6 +114,8 @@ class KvRuns {
   std::int32_t head_ = none, tail_ = none;
   std::int64_t kept_ = 0;  // runs in the queue that hold something
   std::uint64_t batch_ = 1, walk_ = 1;
+  bool follows_ = false;
+  std::vector<std::int32_t> changed_;
 };
 
 }  // namespace weir
