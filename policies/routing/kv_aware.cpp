@@ -40,7 +40,8 @@ class KvAware final : public RoutingPolicy {
                           weights_.host * blocks(holder.host_tokens) +
                           weights_.disk * blocks(holder.disk_tokens);
     const double prefill = std::max(0., blocks(load.prompt_tokens + input_tokens) - credit);
-    const auto running = static_cast<double>(load.blocks + input_tokens / block_tokens - holder.shared_blocks);
+    const auto running =
+        static_cast<double>(load.blocks + input_tokens / block_tokens - holder.shared_blocks);
     return weights_.prefill * prefill + running + weights_.request * static_cast<double>(load.requests);
   }
   double cost_at(const RoutingView& view, const Request& request, const RoutingView::Holder& holder) const {
@@ -55,8 +56,8 @@ class KvAware final : public RoutingPolicy {
     thread_local std::vector<const ReplicaGroup*> lowest;  // groups
     lowest.clear();
     for (const ReplicaGroup* group : view.groups) {
-      const double least = cost(group->load(group->values().tie(0)), group->block_tokens(),
-                                request.input_tokens, {});
+      const double least =
+          cost(group->load(group->values().tie(0)), group->block_tokens(), request.input_tokens, {});
       if (least > best) continue;
       if (least < best) lowest.clear();
       best = least;
@@ -74,8 +75,7 @@ class KvAware final : public RoutingPolicy {
       best = least;
       const PlaceInView at = place_in(view, holder.replica);
       const LeastLoads& values = at.group->values();
-      const bool counted =
-          std::ranges::count(lowest, at.group) > 0 && values[at.replica] == values.least();
+      const bool counted = std::ranges::count(lowest, at.group) > 0 && values[at.replica] == values.least();
       if (!counted) others.push_back(holder.replica);
     }
     std::size_t ties = others.size();

@@ -66,7 +66,8 @@ std::shared_ptr<const RoutingPolicy> make_prefix_affinity_routing(Params& params
   const double times = params.number(
       {"balance_rel_threshold", "more than so many times its requests; prompts follow nothing then."},
       {1, std::numeric_limits<double>::max()}, 1.1);
-  // 31,250 blocks of 16 tokens: DefaultLRUCapacityPerServer of kubernetes-sigs/gateway-api-inference-extension
+  // 31,250 blocks of 16 tokens: DefaultLRUCapacityPerServer of
+  // kubernetes-sigs/gateway-api-inference-extension
   // (pkg/epp/scheduling/framework/plugins/multi/prefix/plugin.go, commit 00913f92), made for llama3-8b on an
   // H100.
   const std::int64_t remembered = params.integer(

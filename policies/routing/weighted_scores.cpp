@@ -1,8 +1,9 @@
 // llm-d's scheduler: the highest sum of weights times scores between 0 and 1. Weights are those of its
-// precise prefix caching (llm-d/llm-d-inference-scheduler, deploy/config/epp-precise-prefix-cache-config.yaml,
-// commit 17d999e0); scores are the plugins' of kubernetes-sigs/gateway-api-inference-extension
-// (pkg/epp/scheduling/framework/plugins: multi/prefix/plugin.go, commit 00913f92; scorer/queue.go and
-// scorer/kvcache_utilization.go, commit 02308be3). Equals at random, as its picker shuffles them.
+// precise prefix caching (llm-d/llm-d-inference-scheduler,
+// deploy/config/epp-precise-prefix-cache-config.yaml, commit 17d999e0); scores are the plugins' of
+// kubernetes-sigs/gateway-api-inference-extension (pkg/epp/scheduling/framework/plugins:
+// multi/prefix/plugin.go, commit 00913f92; scorer/queue.go and scorer/kvcache_utilization.go, commit
+// 02308be3). Equals at random, as its picker shuffles them.
 #include <algorithm>
 #include <limits>
 
@@ -73,8 +74,8 @@ std::shared_ptr<const RoutingPolicy> make_weighted_scores_routing(Params& params
       {"kv_cache_weight", "Of the share of a replica's KV blocks that no request holds."}, not_negative, 1);
   weights.queue = params.number(
       {"queue_weight", "Of its queue: 1 for the shortest of all, 0 for the longest."}, not_negative, 1);
-  const auto delay = params.quantity<Seconds>(
-      {"view_delay_ms", "How late the router hears all three."}, not_negative, 50);
+  const auto delay =
+      params.quantity<Seconds>({"view_delay_ms", "How late the router hears all three."}, not_negative, 50);
   return std::make_shared<WeightedScores>(weights, delay);
 }
 

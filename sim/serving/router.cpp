@@ -63,8 +63,7 @@ void Router::changed(int replica) {
 
 void Router::ended(std::int32_t name, int replica) {
   changed(replica);
-  place(replica).side->knowledge.ended(
-      name, workload_.requests[static_cast<std::size_t>(name)].input_tokens);
+  place(replica).side->knowledge.ended(name, workload_.requests[static_cast<std::size_t>(name)].input_tokens);
 }
 
 // What the router knows when the request comes, as far as the policy needs it.

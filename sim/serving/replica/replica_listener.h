@@ -1,8 +1,8 @@
 #pragma once
-// Who hears what a replica does, as a router does that follows KV caches. Called at times and in an order that
-// are the same whether steps are summed or played one by one: what its KV cache holds is told when a step ends
-// in which a prompt was computed or a request left, of decodes alone with the next such step; answers, when
-// they have ended.
+// Who hears what a replica does, as a router does that follows KV caches. Called at times and in an order
+// that are the same whether steps are summed or played one by one: what its KV cache holds is told when a
+// step ends in which a prompt was computed or a request left, of decodes alone with the next such step;
+// answers, when they have ended.
 #include <cstdint>
 
 #include "sim/core/units.h"

@@ -35,8 +35,7 @@ class LateReports {
   template <class Visit>
   void each(std::int32_t text, Visit visit) const {
     table_.each(text, [&](const auto& entry) {
-      if (entry.value > 0)
-        visit(caches_[static_cast<std::size_t>(entry.replica)].replica, entry.value);
+      if (entry.value > 0) visit(caches_[static_cast<std::size_t>(entry.replica)].replica, entry.value);
     });
   }
 

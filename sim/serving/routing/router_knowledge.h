@@ -1,6 +1,6 @@
 #pragma once
-// What a router knows of replicas, as far as its policy needs it: from what it sent them itself, and from what
-// they tell. One for each side of the router; replicas have their numbers.
+// What a router knows of replicas, as far as its policy needs it: from what it sent them itself, and from
+// what they tell. One for each side of the router; replicas have their numbers.
 #include <deque>
 #include <memory>
 

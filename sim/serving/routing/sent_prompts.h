@@ -1,8 +1,8 @@
 #pragma once
-// What a router remembers of the prompts that it sent, for want of news from the replicas: of each replica the
-// beginnings that it has seen, as many tokens as the router cares to keep. What was not seen for longest is
-// forgotten first, the end of a prompt before its beginning, a text's share of it at a time, as leaves of the
-// tree of SGLang's router are (sgl-router/src/tree.rs).
+// What a router remembers of the prompts that it sent, for want of news from the replicas: of each replica
+// the beginnings that it has seen, as many tokens as the router cares to keep. What was not seen for longest
+// is forgotten first, the end of a prompt before its beginning, a text's share of it at a time, as leaves of
+// the tree of SGLang's router are (sgl-router/src/tree.rs).
 #include <span>
 
 #include "sim/serving/kv/kv_runs.h"
@@ -25,8 +25,8 @@ class SentPrompts {
 
  private:
   struct Seen {
-    std::int64_t first = 0, last = 0;          // tokens of the text; 0, 0: none
-    std::int32_t newer = -1, older = -1;       // entries of the replica
+    std::int64_t first = 0, last = 0;     // tokens of the text; 0, 0: none
+    std::int32_t newer = -1, older = -1;  // entries of the replica
   };
   struct Replica {
     std::int32_t newest = -1, oldest = -1;

@@ -1,7 +1,7 @@
 #pragma once
 // What is known of texts on replicas: a value for each pair that anything is known of, listed by text, as
-// routers ask who has one. Most texts are on a few replicas; one that many share (a system prompt) is found on
-// each of them by its number.
+// routers ask who has one. Most texts are on a few replicas; one that many share (a system prompt) is found
+// on each of them by its number.
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
