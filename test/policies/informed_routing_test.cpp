@@ -62,7 +62,8 @@ Snapshot any_snapshot(Dice& dice, const RoutingPolicy& policy) {
       const std::int64_t block = group.block_tokens(), blocks = s.request.input_tokens / block;
       const std::int64_t host = dice(0, 1) * dice(0, blocks);
       const std::int64_t device = dice(0, blocks - host);
-      s.holders.push_back({number, device * block, host * block, (blocks - host - device) * block * dice(0, 1),
+      s.holders.push_back({number, device * block, host * block,
+                           (blocks - host - device) * block * dice(0, 1),
                            dice(0, std::min(device, group.load(group.size() - 1).blocks))});
     }
   }
@@ -140,7 +141,8 @@ TEST_CASE("routing: the most requests of a group are those that a walk finds", "
   }
 }
 
-TEST_CASE("routing: kv_aware takes the least of Dynamo's costs over all replicas, equals alike", "[routing]") {
+TEST_CASE("routing: kv_aware takes the least of Dynamo's costs over all replicas, equals alike",
+          "[routing]") {
   std::size_t by_holders = 0, tied = 0, tied_with_holders = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
     Dice dice(seed);
@@ -153,14 +155,14 @@ TEST_CASE("routing: kv_aware takes the least of Dynamo's costs over all replicas
     const std::set<std::size_t> least = least_of(costs_of(s, weights));
     std::map<std::size_t, int> chosen;
     for (std::size_t k = 0; k < least.size(); ++k)
-      ++chosen[s.chosen_by(*policy,
-                           (static_cast<double>(k) + 0.5) / static_cast<double>(least.size()))];
+      ++chosen[s.chosen_by(*policy, (static_cast<double>(k) + 0.5) / static_cast<double>(least.size()))];
     INFO("seed " << seed);
     REQUIRE(chosen.size() == least.size());  // each by as much of the die
     std::size_t holders = 0;
     for (const auto& [replica, times] : chosen) {
       REQUIRE(least.contains(replica));
-      holders += static_cast<std::size_t>(std::ranges::count(s.holders, replica, &RoutingView::Holder::replica));
+      holders +=
+          static_cast<std::size_t>(std::ranges::count(s.holders, replica, &RoutingView::Holder::replica));
     }
     by_holders += holders == least.size();
     tied += least.size() > 1;
@@ -172,9 +174,8 @@ TEST_CASE("routing: kv_aware takes the least of Dynamo's costs over all replicas
 }
 
 TEST_CASE("routing: kv_aware with a temperature draws by softmax of costs over their range", "[routing]") {
-  const std::map<std::string, double> weights = {{"overlap_score_credit", 1},
-                                                 {"prefill_load_scale", 1},
-                                                 {"decode_active_request_weight", 0}};
+  const std::map<std::string, double> weights = {
+      {"overlap_score_credit", 1}, {"prefill_load_scale", 1}, {"decode_active_request_weight", 0}};
   for (unsigned seed = 0; seed < 50; ++seed) {
     Dice dice(seed);
     const auto policy = informed_router("kv_aware", {{"router_temperature", 0.5}});
@@ -221,12 +222,12 @@ TEST_CASE("routing: weighted_scores takes the highest sum of llm-d's scores, equ
     const std::set<std::size_t> best = least_of(minus_scores);
     std::set<std::size_t> chosen;
     for (std::size_t k = 0; k < best.size(); ++k)
-      chosen.insert(
-          s.chosen_by(*policy, (static_cast<double>(k) + 0.5) / static_cast<double>(best.size())));
+      chosen.insert(s.chosen_by(*policy, (static_cast<double>(k) + 0.5) / static_cast<double>(best.size())));
     INFO("seed " << seed);
     REQUIRE(chosen == best);
     tied += best.size() > 1;
-    by_hits += best.size() == 1 && std::ranges::count(s.holders, *best.begin(), &RoutingView::Holder::replica);
+    by_hits +=
+        best.size() == 1 && std::ranges::count(s.holders, *best.begin(), &RoutingView::Holder::replica);
   }
   CHECK(tied > 50);
   CHECK(by_hits > 500);

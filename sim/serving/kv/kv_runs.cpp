@@ -66,11 +66,11 @@ void KvRuns::unlink(std::int32_t run) {
 
 void KvRuns::forget(std::int32_t run) {
   note(at(run).text);
-  const auto first = first_copies_.find(at(run).text);
-  std::int32_t* link = &first->second;
+  std::int32_t& first = first_copies_[at(run).text];
+  std::int32_t* link = &first;
   while (*link != run) link = &at(*link).later_copy;
   *link = at(run).later_copy;
-  if (first->second == none) first_copies_.erase(first);
+  if (first == none) first_copies_.erase(at(run).text);
   unused_.push_back(run);
 }
 
@@ -157,9 +157,7 @@ void KvRuns::walk_over(std::int64_t taken) {
 
 // The copy of a text's block that was there first; `until` where another one was.
 std::int32_t KvRuns::earliest(std::int32_t text, std::int64_t block, std::int64_t& until) const {
-  const auto first = first_copies_.find(text);
-  std::int32_t run = first == first_copies_.end() ? none : first->second;
-  for (; run != none; run = at(run).later_copy) {
+  for (std::int32_t run = first_copies_.find(text); run != none; run = at(run).later_copy) {
     const Run& r = at(run);
     if (r.first <= block && block < end_of(r)) {
       until = std::min(until, end_of(r));
@@ -210,17 +208,15 @@ void KvRuns::publish(TextBlocks blocks, Holding& holding) {
   note(blocks.text);
   const std::int32_t run = make(blocks.text, blocks.first, blocks.last);
   at(run).holders = 1;
-  std::int32_t* link = &first_copies_.try_emplace(blocks.text, none).first->second;
+  std::int32_t* link = &first_copies_[blocks.text];
   while (*link != none) link = &at(*link).later_copy;
   *link = run;
   holding.push_back({run, blocks.first, blocks.last});
 }
 
 std::int64_t KvRuns::end_of_text(std::int32_t text) const {
-  const auto first = first_copies_.find(text);
   std::int64_t end = 0;
-  for (std::int32_t run = first == first_copies_.end() ? none : first->second; run != none;
-       run = at(run).later_copy)
+  for (std::int32_t run = first_copies_.find(text); run != none; run = at(run).later_copy)
     end = std::max(end, at(run).last);
   return end;
 }

@@ -10,8 +10,9 @@
 // Counts of free blocks are the caller's (KvCache).
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
+
+#include "sim/serving/kv/first_runs.h"
 
 namespace weir {
 
@@ -73,15 +74,15 @@ class KvRuns {
 
  private:
   static constexpr std::int32_t none = -1;
-  struct Run {
+  struct alignas(64) Run {     // a line of memory
     std::int32_t text = none;  // none: they hold nothing, and last - first is their number
+    std::int32_t holders = 0;  // 0: in the queue
     std::int64_t first = 0, last = 0;
-    std::int32_t holders = 0;                   // 0: in the queue
     std::int32_t rest = none;                   // what was cut off it
     std::int32_t before = none, behind = none;  // in the queue
     std::int32_t later_copy = none;             // the next of its text, by when they were there
     std::int32_t promised = 0;                  // holders that the batch adds, or takes away
-    std::uint64_t batch = 0;                    // in which that was said
+    std::uint32_t batch = 0;                    // in which that was said
     std::uint64_t walk = 0;                     // and in which it was looked at for the last time
     std::int64_t left = 0;                      // its end, in that walk
     std::int64_t size() const { return last - first; }
@@ -110,10 +111,11 @@ class KvRuns {
 
   std::vector<Run> runs_;
   std::vector<std::int32_t> unused_;
-  std::unordered_map<std::int32_t, std::int32_t> first_copies_;  // the earliest run of each text
+  FirstRuns first_copies_;  // the earliest run of each text
   std::int32_t head_ = none, tail_ = none;
   std::int64_t kept_ = 0;  // runs in the queue that hold something
-  std::uint64_t batch_ = 1, walk_ = 1;
+  std::uint32_t batch_ = 1;
+  std::uint64_t walk_ = 1;
   bool follows_ = false;
   std::vector<std::int32_t> changed_;
 };

@@ -101,8 +101,9 @@ TEST_CASE("informed routing: kv_aware takes whoever a walk over all replicas fin
     Json scenario = informed_scenario(seed, "kv_aware");
     scenario["serving"]["routing"].erase("router_temperature");
     INFO(scenario.dump());
-    const Outcome o = test::run(
-        scenario, [](Plan& plan) { plan.scenario.routing = std::make_shared<Doubtful>(plan.scenario.routing); });
+    const Outcome o = test::run(scenario, [](Plan& plan) {
+      plan.scenario.routing = std::make_shared<Doubtful>(plan.scenario.routing);
+    });
     REQUIRE(o.error == "");
     found += found_tokens(o);
     runs += found_tokens(o) > 0;
@@ -143,8 +144,9 @@ TEST_CASE("informed routing: the same scenario and seed give the same run, anoth
   // Ties alone: replicas with nothing to do.
   Json scenario = test::small_scenario();
   scenario["serving"] = {{"replicas", {{{"count", 8}}}}, {"routing", {{"kind", "kv_aware"}}}};
-  scenario["workload"] = {{"requests", {{"kind", "fixed"}, {"count", 40}, {"input_tokens", 50}, {"output_tokens", 2}}},
-                          {"arrivals", {{"kind", "poisson"}, {"rate_per_s", 1}}}};
+  scenario["workload"] = {
+      {"requests", {{"kind", "fixed"}, {"count", 40}, {"input_tokens", 50}, {"output_tokens", 2}}},
+      {"arrivals", {{"kind", "poisson"}, {"rate_per_s", 1}}}};
   const auto replicas = [](const Outcome& o) {
     std::vector<int> all;
     for (const RequestRecord& r : o.requests) all.push_back(r.replica);
@@ -161,17 +163,16 @@ TEST_CASE("informed routing: a turn follows its session once the router has hear
           "[routing][runs]") {
   Json scenario = test::small_scenario();
   scenario["serving"] = {{"replicas", {{{"count", 4}}}}, {"routing", {{"kind", "kv_aware"}}}};
-  scenario["workload"] = {
-      {"requests",
-       {{"kind", "generated_sessions"},
-        {"count", 30},
-        {"system_tokens", 0},
-        {"turns", {{"kind", "fixed"}, {"value", 2}}},
-        {"first_input", {{"kind", "fixed"}, {"value", 500}}},
-        {"new_input", {{"kind", "fixed"}, {"value", 20}}},
-        {"output", {{"kind", "fixed"}, {"value", 10}}},
-        {"gap_ms", {{"kind", "fixed"}, {"value", 100}}}}},
-      {"arrivals", {{"kind", "poisson"}, {"rate_per_s", 0.2}}}};  // one at a time
+  scenario["workload"] = {{"requests",
+                           {{"kind", "generated_sessions"},
+                            {"count", 30},
+                            {"system_tokens", 0},
+                            {"turns", {{"kind", "fixed"}, {"value", 2}}},
+                            {"first_input", {{"kind", "fixed"}, {"value", 500}}},
+                            {"new_input", {{"kind", "fixed"}, {"value", 20}}},
+                            {"output", {{"kind", "fixed"}, {"value", 10}}},
+                            {"gap_ms", {{"kind", "fixed"}, {"value", 100}}}}},
+                          {"arrivals", {{"kind", "poisson"}, {"rate_per_s", 0.2}}}};  // one at a time
   const auto second_turns_that_find = [&](double delay_ms) {
     scenario["serving"]["routing"]["view_delay_ms"] = delay_ms;
     const Outcome o = test::run(scenario);
@@ -204,7 +205,10 @@ TEST_CASE("informed routing: replicas where nothing is found for others are refu
   const std::pair<const char*, Json> wrong[] = {
       {"kv_aware", {{"overlap_score_credit", 1.5}, {"router_temperature", -1}, {"view_delay_ms", -1}}},
       {"prefix_affinity",
-       {{"cache_threshold", 2}, {"balance_abs_threshold", 1.5}, {"balance_rel_threshold", 0.5}, {"remembered_tokens", 0}}},
+       {{"cache_threshold", 2},
+        {"balance_abs_threshold", 1.5},
+        {"balance_rel_threshold", 0.5},
+        {"remembered_tokens", 0}}},
       {"weighted_scores", {{"prefix_weight", -1}, {"queue_weight", "1"}, {"kv_weight", 1}}}};
   for (auto [kind, keys] : wrong) {
     const std::size_t count = keys.size();

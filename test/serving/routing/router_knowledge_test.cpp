@@ -90,7 +90,8 @@ class Played {
       rank.replica = std::make_unique<Replica>(
           i, plans_[at], positions_[at], recorder_,
           Replica::Events{[this, i](std::int32_t request) {
-                            knows_.ended(request, w_.requests[static_cast<std::size_t>(request)].input_tokens);
+                            knows_.ended(request,
+                                         w_.requests[static_cast<std::size_t>(request)].input_tokens);
                             active_[i].erase(request);
                             ++ended;
                           },
@@ -165,8 +166,8 @@ class Played {
       std::set<Block> there;
       for (const Block& block : blocks_of(w_.contents, r, full_blocks(r), block_tokens_)) {
         const RequestRecord& author = recorder_.record(block.first);
-        const bool told = author.finished >= Seconds(0) ||
-                          block.second < author.request.input_tokens / block_tokens_;
+        const bool told =
+            author.finished >= Seconds(0) || block.second < author.request.input_tokens / block_tokens_;
         if (told && block.second < runs.end_of_text(block.first)) there.insert(block);
       }
       std::vector<KvRuns::Piece> pieces;
@@ -232,7 +233,8 @@ class Played {
   std::deque<ReplicaPlan> plans_;
   std::vector<std::vector<std::int32_t>> positions_;
   std::deque<Rank> ranks_;
-  std::map<std::int32_t, std::map<std::int32_t, std::int64_t>> active_;  // by replica: prompt tokens to compute
+  std::map<std::int32_t, std::map<std::int32_t, std::int64_t>>
+      active_;  // by replica: prompt tokens to compute
   Seconds now_{0};
 };
 
