@@ -204,8 +204,20 @@ std::int64_t KvRuns::hold(std::span<const Piece> pieces, std::int32_t own, std::
   return free;
 }
 
+// Whether blocks may become part of the run that stands before them in their text: it is its holder's alone,
+// and no copy of them was there before.
+bool KvRuns::grows(const Piece& before, const TextBlocks& blocks) const {
+  const Run& run = at(before.run);
+  return run.text == blocks.text && run.last == blocks.first && before.last == run.last && run.holders == 1 &&
+         run.batch != batch_ && run.rest == none && run.later_copy == none;
+}
+
 void KvRuns::publish(TextBlocks blocks, Holding& holding) {
   note(blocks.text);
+  if (!holding.empty() && grows(holding.back(), blocks)) {
+    at(holding.back().run).last = holding.back().last = blocks.last;
+    return;
+  }
   const std::int32_t run = make(blocks.text, blocks.first, blocks.last);
   at(run).holders = 1;
   std::int32_t* link = &first_copies_[blocks.text];

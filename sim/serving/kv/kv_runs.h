@@ -95,6 +95,7 @@ class KvRuns {
   void append_nothing(std::int64_t blocks);
   void unlink(std::int32_t run);
   void insert_before(std::int32_t run, std::int32_t behind);
+  bool grows(const Piece& before, const TextBlocks& blocks) const;
   void forget(std::int32_t run);  // no longer in its text's list, nor anywhere else
   void cut(std::int32_t run, std::int64_t at_block);
   std::int64_t end_of(const Run& run) const { return run.walk == walk_ ? run.left : run.last; }
