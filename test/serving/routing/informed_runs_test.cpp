@@ -135,6 +135,27 @@ TEST_CASE("informed routing: all requests end, and steps that are summed change 
   }
 }
 
+TEST_CASE("informed routing: ranks with KV caches of their own are one replica to it", "[routing][runs]") {
+  std::int64_t found = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    Json scenario = informed_scenario(seed, informed_kinds[seed % 3]);
+    scenario["model"] = "qwen3-30b-a3b";
+    scenario["cluster"]["nodes"] = {
+        {{"devices", {{{"kind", "h100_sxm"}, {"count", 8}}}}, {"interconnect", "nvlink4_switch"}}};
+    scenario["serving"]["replicas"] = {{{"count", 2},
+                                        {"parallelism", {{"attention_data", 2}, {"expert", 2}}},
+                                        {"kv_cache", {{"blocks", 600}}},
+                                        {"engine", {{"prefill_schedule_interval", seed % 2 == 0 ? 3 : 1}}}}};
+    INFO(scenario.dump());
+    const Outcome fast = test::run(scenario);
+    REQUIRE(fast.error == "");
+    found += found_tokens(fast);
+    scenario["fast_forward"] = false;
+    test::check_same(fast, test::run(scenario));
+  }
+  CHECK(found > 10'000);
+}
+
 TEST_CASE("informed routing: the same scenario and seed give the same run, another seed another",
           "[routing][runs]") {
   for (const char* kind : informed_kinds) {
