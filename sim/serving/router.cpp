@@ -63,7 +63,9 @@ void Router::changed(int replica) {
 
 void Router::ended(std::int32_t name, int replica) {
   changed(replica);
-  place(replica).side->knowledge.ended(name, workload_.requests[static_cast<std::size_t>(name)].input_tokens);
+  if (!needs_.loads) return;
+  const std::int64_t tokens = workload_.requests[static_cast<std::size_t>(name)].input_tokens;
+  place(replica).side->knowledge.ended(name, tokens);
 }
 
 // What the router knows when the request comes, as far as the policy needs it.
