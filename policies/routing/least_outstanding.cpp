@@ -1,4 +1,5 @@
 #include <limits>
+#include <stdexcept>
 
 #include "policies/routing/routing.h"
 

@@ -3,7 +3,9 @@
 // with the fewest requests if not, or where loads are out of balance. Defaults are its CacheAwareConfig's
 // (policies/mod.rs, commit 08fc5742). There a share that is too small goes to the smallest tree, which fills
 // up with what was sent and not with what runs; here to the least loaded, as where loads are unbalanced.
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "policies/routing/routing.h"
 

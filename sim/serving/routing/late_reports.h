@@ -2,7 +2,6 @@
 // What replicas tell of their KV caches and queues, as a router knows it that hears everything later by a
 // fixed time: what was told at t is known from t + delay on.
 #include <deque>
-#include <memory>
 #include <vector>
 
 #include "policies/routing/replica_group.h"
