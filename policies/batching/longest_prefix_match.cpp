@@ -1,7 +1,7 @@
-// SGLang's "lpm" order (python/sglang/srt/managers/schedule_policy.py, commit 00550cd): chunked_prefill that admits
-// first who finds most of its prompt, so that what is there is used before it goes. One that finds little and begins
-// as another that waits before it does comes last: it will find more once that one is computed. With many waiting it is
-// first come first served.
+// SGLang's "lpm" order (python/sglang/srt/managers/schedule_policy.py, commit 00550cd): chunked_prefill that
+// admits first who finds most of its prompt, so that what is there is used before it goes. One that finds
+// little and begins as another that waits before it does comes last: it will find more once that one is
+// computed. With many waiting it is first come first served.
 #include <algorithm>
 
 #include "policies/batching/batch_builder.h"
@@ -9,8 +9,8 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t most_sorted = 128;     // _determine_active_policy()
-constexpr std::int64_t little = 32;          // IN_BATCH_PREFIX_CACHING_CHECK_THRESHOLD
+constexpr std::size_t most_sorted = 128;      // _determine_active_policy()
+constexpr std::int64_t little = 32;           // IN_BATCH_PREFIX_CACHING_CHECK_THRESHOLD
 constexpr std::int64_t begins_as_other = 32;  // IN_BATCH_PREFIX_CACHING_DEPRIORITIZE_THRESHOLD
 
 class LongestPrefixMatch final : public LimitedBatching {

@@ -1,4 +1,5 @@
 #include <limits>
+#include <stdexcept>
 
 #include "policies/routing/routing.h"
 
@@ -15,6 +16,14 @@ std::size_t with_fewest_requests(const RoutingView& view) {
     first += group->size();
   }
   return chosen;
+}
+
+PlaceInView place_in(const RoutingView& view, std::size_t replica) {
+  for (const ReplicaGroup* group : view.groups) {
+    if (replica < group->size()) return {group, replica};
+    replica -= group->size();
+  }
+  throw std::logic_error("a router knows a replica that is not there");
 }
 
 namespace {

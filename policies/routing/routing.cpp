@@ -7,6 +7,9 @@ std::shared_ptr<const RoutingPolicy> make_round_robin_routing(Params& params);
 std::shared_ptr<const RoutingPolicy> make_least_outstanding_routing(Params& params);
 std::shared_ptr<const RoutingPolicy> make_join_shortest_queue_routing(Params& params);
 std::shared_ptr<const RoutingPolicy> make_session_affinity_routing(Params& params);
+std::shared_ptr<const RoutingPolicy> make_prefix_affinity_routing(Params& params);
+std::shared_ptr<const RoutingPolicy> make_kv_aware_routing(Params& params);
+std::shared_ptr<const RoutingPolicy> make_weighted_scores_routing(Params& params);
 
 const Catalog<RoutingPolicy>& routing_policies() {
   static const Catalog<RoutingPolicy> table = {
@@ -18,6 +21,14 @@ const Catalog<RoutingPolicy>& routing_policies() {
       {"session_affinity",
        "the replica that served the session's last request, the least outstanding at first",
        make_session_affinity_routing},
+      {"prefix_affinity",
+       "the replica that was sent the longest beginning of the prompt, while loads are balanced",
+       make_prefix_affinity_routing},
+      {"kv_aware", "the least cost of prompts to compute and blocks to read, as Dynamo's router has it",
+       make_kv_aware_routing},
+      {"weighted_scores",
+       "the highest sum of scores for hits, free KV cache and short queues, as llm-d's scheduler has it",
+       make_weighted_scores_routing},
   };
   return table;
 }

@@ -1,6 +1,8 @@
 #pragma once
 // Which replica a request goes to. Called by the router actor once a request (and once more when a prefill
-// replica hands over to a decode replica). Pure: a function of the snapshot; of equals, the lowest index.
+// replica hands over to a decode replica). Pure: a function of the snapshot; of equals, the lowest index, or
+// whichever the snapshot's die says. What a router remembers, and from whom it hears it, is the router's: a
+// policy says what it needs.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,6 +12,18 @@
 #include "sim/core/request.h"
 
 namespace weir {
+
+// What the router keeps for a policy. Whatever nobody needs costs nothing.
+struct RoutingNeeds {
+  bool sessions = false;  // RoutingView::last_visit
+  bool loads = false;     // ReplicaGroup::load() and values()
+  bool draws = false;     // RoutingView::die
+  // Holders, by what replicas tell of their KV caches: late by so much. And ReplicaGroup::report().
+  std::optional<Seconds> reports = {};
+  // Holders, by what was sent: of each replica so many tokens of prompts, those not seen for longest
+  // forgotten first.
+  std::optional<std::int64_t> remembered_tokens = {};
+};
 
 struct RoutingView {
   // All that may take the request, at least one. Policies number their replicas in this order.
@@ -21,6 +35,16 @@ struct RoutingView {
   };
   std::optional<Visit> last_visit =
       {};  // of the request's session, where it has one and that replica is there
+  // Who has a beginning of the request's prompt, as far as the router knows, each once and in no order.
+  struct Holder {
+    std::size_t replica;
+    std::int64_t tokens = 0;         // of the prompt, in the device's memory
+    std::int64_t host_tokens = 0;    // behind these in the host's memory,
+    std::int64_t disk_tokens = 0;    // and behind these on a disk: none, as long as no KV cache has tiers
+    std::int64_t shared_blocks = 0;  // of the prompt that are among ReplicaLoad::blocks there
+  };
+  std::span<const Holder> holders = {};
+  double die = 0;  // in [0, 1), another one each time
 
   std::size_t size() const {
     std::size_t replicas = 0;
@@ -34,11 +58,19 @@ class RoutingPolicy {
   virtual ~RoutingPolicy() = default;
   // The number of a replica, below view.size().
   virtual std::size_t route(const Request& request, const RoutingView& view) const = 0;
-  virtual bool follows_sessions() const { return false; }  // asks for last_visit
+  virtual RoutingNeeds needs() const { return {}; }
+  // What ReplicaGroup::values() has of a replica, where it needs loads.
+  virtual double value(const ReplicaLoad&, std::int64_t /*block_tokens*/) const { return 0; }
 };
 
 // The replica with the fewest requests queued or running, the first of equals.
 std::size_t with_fewest_requests(const RoutingView& view);
+// The group that a replica is in, and its number there.
+struct PlaceInView {
+  const ReplicaGroup* group;
+  std::size_t replica;
+};
+PlaceInView place_in(const RoutingView& view, std::size_t replica);
 
 const Catalog<RoutingPolicy>& routing_policies();
 

@@ -9,11 +9,8 @@ namespace weir {
 namespace {
 
 std::int64_t requests_at(const RoutingView& view, std::size_t replica) {
-  for (const ReplicaGroup* group : view.groups) {
-    if (replica < group->size()) return group->outstanding_requests(replica);
-    replica -= group->size();
-  }
-  throw std::logic_error("a session was served by a replica that is not there");
+  const PlaceInView at = place_in(view, replica);
+  return at.group->outstanding_requests(at.replica);
 }
 
 class SessionAffinity final : public RoutingPolicy {
@@ -21,7 +18,7 @@ class SessionAffinity final : public RoutingPolicy {
   SessionAffinity(Seconds time_to_live, std::int64_t most_ahead)
       : time_to_live_(time_to_live), most_ahead_(most_ahead) {}
 
-  bool follows_sessions() const override { return true; }
+  RoutingNeeds needs() const override { return {.sessions = true}; }
   std::size_t route(const Request&, const RoutingView& view) const override {
     const std::size_t least = with_fewest_requests(view);
     if (!view.last_visit || view.last_visit->ago > time_to_live_) return least;

@@ -1,5 +1,7 @@
 #include "sim/plan/scenario.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "sim/plan/scenario_parts.h"
@@ -60,6 +62,15 @@ void read_model_and_precision(Params& params, Scenario& s) {
   precision.close();
 }
 
+// A router that hears what KV caches hold needs caches that requests find something in.
+void check_reports(const Scenario& s, Reading& reading) {
+  if (!s.routing || !s.routing->needs().reports) return;
+  for (std::size_t i = 0; i < s.replicas.size(); ++i)
+    if (s.replicas[i].kv_cache.prefix_caching != PrefixCaching::shared)
+      reading.problem(fmt::format("/serving/replicas/{}/kv_cache/prefix_caching", i),
+                      "expected true: the routing goes by what KV caches hold for others (serving.routing)");
+}
+
 void read_serving(Params& params, Scenario& s) {
   Params serving = params.object({"serving", "How the model is served."});
   s.replicas = read_replicas(serving);
@@ -67,6 +78,7 @@ void read_serving(Params& params, Scenario& s) {
   s.routing = make_from(routing_policies(), serving.object({"routing", "Which replica a request goes to."}),
                         policy_kind);
   serving.close();
+  check_reports(s, params.reading());
 
   Params workload = params.object({"workload", "Who asks, what and when."}, Params::Presence::required);
   s.workload = read_workload(std::move(workload), s.seed);

@@ -25,13 +25,19 @@ class Notes {
     assumptions();
     context();
     activity();
-    if (s_.routing && s_.routing->follows_sessions() && !s_.workload.sessions)
-      note("/serving/routing", "no request has a session: each goes where the fewest requests are");
+    if (s_.routing) routing(s_.routing->needs());
   }
 
  private:
   void note(const std::string& pointer, const std::string& what) {
     reading_.note(fmt::format("{}: {}", pointer, what));
+  }
+
+  void routing(const RoutingNeeds& needs) {
+    if (needs.sessions && !s_.workload.sessions)
+      note("/serving/routing", "no request has a session: each goes where the fewest requests are");
+    if ((needs.reports || needs.remembered_tokens) && !s_.workload.contents.shared())
+      note("/serving/routing", "no prompt begins as an earlier one does: loads alone say where each goes");
   }
 
   void activity() {

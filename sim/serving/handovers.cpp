@@ -47,7 +47,7 @@ void Handovers::prompt_lost(std::int32_t request) {
 }
 
 void Handovers::prompt_ends(std::int32_t request, int from) {
-  router_.changed(from);
+  router_.ended(request, from);
   if (!layerwise(from)) return choose_next(request, from);
   Prompt& prompt = prompts_.at(request);
   prompt.ended = true;

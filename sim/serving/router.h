@@ -5,18 +5,22 @@
 #include <optional>
 
 #include "policies/routing/routing.h"
+#include "sim/core/rng.h"
+#include "sim/serving/routing/router_knowledge.h"
 #include "sim/serving/server/server.h"
-#include "workloads/sessions.h"
 
 namespace weir {
 
 class Router {
  public:
-  // `sessions`: null where no request has one.
-  Router(const RoutingPolicy& policy, const Sessions* sessions) : policy_(policy), sessions_(sessions) {}
+  Router(const RoutingPolicy& policy, const Workload& workload, std::uint64_t seed);
   void add(Server& server);  // as they are numbered: alike ones one after another
+  // Who hears one of its attention-data ranks, before it is added; null: nobody needs to.
+  ReplicaListener* listener(const Replica& replica);
   // Requests of that replica have come or ended.
   void changed(int replica);
+  // A request has left it, with all of its answer or for another one.
+  void ended(std::int32_t name, int replica);
 
   // Null: no server can ever serve it to its end.
   Server* for_prompt(std::int32_t name, const Request& request);
@@ -25,13 +29,16 @@ class Router {
  private:
   class Group final : public ReplicaGroup {
    public:
-    explicit Group(const ReplicaPlan& plan) : plan_(plan) {}
+    explicit Group(const ReplicaPlan& plan) : ReplicaGroup(plan.spec.kv_cache.block_tokens), plan_(plan) {}
     void add(Server& server);
     void changed(std::size_t server);
+    void know(std::size_t server, const RouterKnowledge& knowledge, const RoutingPolicy& policy);
     bool serves(const Request& request) const;
     bool is_of(const ReplicaPlan& plan) const { return &plan_ == &plan; }
     Server& operator[](std::size_t server) const { return *servers_[server]; }
     std::int64_t outstanding_tokens(std::size_t server) const override;
+
+    std::ptrdiff_t first = -1;  // of its replicas in the view; -1: it cannot take the request
 
    private:
     const ReplicaPlan& plan_;
@@ -43,19 +50,32 @@ class Router {
     Seconds at{0};
   };
   struct Side {
-    std::vector<Group*> groups;
+    std::vector<Group*> groups = {};
     std::int64_t routed = 0;
-    std::vector<Visit> last;  // by session
+    std::vector<Visit> last = {};  // by session
+    RouterKnowledge knowledge;
+  };
+  struct Place {
+    Group* group;
+    std::size_t server;
+    Side* side;
   };
   Server* choose(std::int32_t name, const Request& request, Side& side);
-  std::optional<RoutingView::Visit> among_able(const Visit& visit) const;
+  void look(std::int32_t name, const Request& request, Side& side);
+  std::int64_t found(std::size_t replica) const;
+  Side& side_of(const ReplicaPlan& plan) { return plan.spec.role == Role::decode ? back_ : front_; }
+  const Place& place(int replica) const { return places_[static_cast<std::size_t>(replica)]; }
 
   const RoutingPolicy& policy_;
-  const Sessions* sessions_;
+  const RoutingNeeds needs_;
+  const Workload& workload_;
+  Rng die_;
   std::deque<Group> groups_;
-  std::vector<std::pair<Group*, std::size_t>> place_of_;  // of each replica
+  std::vector<Place> places_;  // of each replica
   Side front_, back_;
-  std::vector<const ReplicaGroup*> able_;  // lives on to be filled again without allocating
+  // They live on to be filled again without allocating.
+  std::vector<const ReplicaGroup*> able_;
+  std::vector<RoutingView::Holder> holders_;
 };
 
 }  // namespace weir

@@ -20,7 +20,7 @@ Simulation::Simulation(const Plan& plan, const RunOptions& options)
       couriers_(cluster_.node(0), traffic_, [this] { fail(); }),
       positions_(scenario_.workload.requests.size(), -1),
       positions_after_prompt_(positions_),
-      router_(*scenario_.routing, scenario_.workload.sessions.get()),
+      router_(*scenario_.routing, scenario_.workload, scenario_.seed),
       handovers_(scenario_, servers_, router_, couriers_, recorder_),
       all_done_(sg4::Semaphore::create(0)) {
   if (options.token_gaps) recorder_.keep_token_gaps();
@@ -39,7 +39,7 @@ std::unique_ptr<Replica> Simulation::build_rank(const ReplicaPlan& plan, int num
       Replica::Events{
           .finished =
               [this, number](std::int32_t request) {
-                router_.changed(number);
+                router_.ended(request, number);
                 answer(request, recorder_.record(request).finished);
               },
           .hand_over = [this, number](std::int32_t request) { handovers_.prompt_ends(request, number); },
@@ -49,6 +49,7 @@ std::unique_ptr<Replica> Simulation::build_rank(const ReplicaPlan& plan, int num
           .store = [this](const KvMove& move) { store(move); }},
       scenario_.workload.contents, tiers_of(plan));
   replica->expect(predictors_.times_for(plan));
+  replica->tell(router_.listener(*replica));
   if (plan.neurons) replica->follow(neuron_starts_.tables_for(plan, recorder_.result()));
   return replica;
 }

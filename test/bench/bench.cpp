@@ -110,6 +110,14 @@ std::vector<std::string> replicas(int count, int requests) {
           fmt::format("/workload/arrivals/rate_per_s={}", 2250. * count / 64)};
 }
 
+// Sessions on so many replicas, each with its share of the load.
+std::vector<std::string> sessions(const std::string& routing, int count) {
+  return {fmt::format(R"(/serving/routing={{"kind": "{}"}})", routing),
+          fmt::format("/cluster/nodes/0/count={}", count / 8),
+          fmt::format("/serving/replicas/0/count={}", count),
+          fmt::format("/workload/arrivals/rate_per_s={}", 150. * count / 64)};
+}
+
 std::vector<std::string> nodes_of_eight(int count) {
   return {fmt::format("/cluster/nodes/0/count={}", count), R"(/cluster/network={"topology": "fat_tree"})",
           fmt::format(R"(/serving/replicas/0={{"count": {}, "parallelism": {{"tensor": 8}}}})", count),
@@ -152,6 +160,14 @@ int main() {
   const Cost many = bench.measure("1,000,000 requests, 8B on 2,048 replicas", "million.json",
                                   replicas(2048, 1'000'000), {});
   bench.ratio("  CPU a request, over that on 64", many.cpu_s / large.cpu_s, 2.5);
+  const std::string turns = "1,000,000 requests in sessions, ";
+  bench.measure(turns + "session_affinity, 64", "sessions_million.json", sessions("session_affinity", 64), 15,
+                1000);
+  const Cost aware =
+      bench.measure(turns + "kv_aware, 64", "sessions_million.json", sessions("kv_aware", 64), 30, 1000);
+  const Cost more =
+      bench.measure(turns + "kv_aware, 512", "sessions_million.json", sessions("kv_aware", 512), {}, 1000);
+  bench.ratio("  CPU a request, over that on 64", more.cpu_s / aware.cpu_s, 3);
   bench.measure("a fat tree of 2,048 nodes of 8, 1,000 requests at TP8", "million.json", nodes_of_eight(2048),
                 3);
   bench.measure("  with links, prefill and decode apart", "million.json", handing_over(2048), 6);

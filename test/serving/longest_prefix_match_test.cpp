@@ -1,4 +1,5 @@
-// SGLang's order of those who wait: who finds most of its prompt first, and of those who begin alike one at a time.
+// SGLang's order of those who wait: who finds most of its prompt first, and of those who begin alike one at a
+// time.
 #include <catch2/catch.hpp>
 
 #include "sim/serving/replica/replica.h"
@@ -14,8 +15,8 @@ struct Prompt {
   std::int64_t input;
 };
 
-// The order in which they are scheduled on a replica with a radix tree, as many at a time as there are seats; the
-// first runs when the others come.
+// The order in which they are scheduled on a replica with a radix tree, as many at a time as there are seats;
+// the first runs when the others come.
 std::vector<std::int32_t> order_of(const std::vector<Prompt>& prompts, std::int64_t seats) {
   Workload workload;
   std::vector<Origin> origins;
@@ -33,7 +34,8 @@ std::vector<std::int32_t> order_of(const std::vector<Prompt>& prompts, std::int6
   plan.kv_pools = test::pools(100'000, 1, false);
   std::vector<std::int32_t> positions(prompts.size()), order;
   Recorder recorder(workload, {}, false);
-  Replica replica(0, plan, positions, recorder, {[](std::int32_t) {}, [](std::int32_t) {}}, workload.contents);
+  Replica replica(0, plan, positions, recorder, {[](std::int32_t) {}, [](std::int32_t) {}},
+                  workload.contents);
   const auto count = static_cast<std::int32_t>(prompts.size());
   REQUIRE(replica.enqueue(0, Seconds(0)));
   Iteration iteration;
@@ -55,7 +57,8 @@ using Order = std::vector<std::int32_t>;
 }  // namespace
 
 TEST_CASE("longest_prefix_match: who finds most of its prompt is scheduled first, of equals who came first") {
-  CHECK(order_of({{{}, 100}, {{}, 500}, {{0, 40}, 200}, {{0, 90}, 200}, {{0, 40}, 50}}, 1) == Order{0, 3, 2, 4, 1});
+  CHECK(order_of({{{}, 100}, {{}, 500}, {{0, 40}, 200}, {{0, 90}, 200}, {{0, 40}, 50}}, 1) ==
+        Order{0, 3, 2, 4, 1});
 }
 
 TEST_CASE("longest_prefix_match: of those who begin alike and find little one goes first, the others last") {

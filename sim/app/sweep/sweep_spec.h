@@ -51,7 +51,7 @@ class ScenarioValidator {
   const std::vector<std::string>& notes() const { return notes_; }         // on them
 
  private:
-  const std::vector<Problem>& remember(const Json& scenario);
+  const std::vector<Problem>& remember(const Json& scenario, bool another_workload);
   std::string file_;
   std::set<std::string> workloads_;                    // right ones
   std::unordered_set<std::size_t> right_;              // hashes alone: there may be very many

@@ -31,7 +31,7 @@ std::string why_not_settable(const Json& document, const Json::json_pointer& poi
 }
 
 const std::vector<Problem>& ScenarioValidator::problems(Json scenario) {
-  if (!scenario.contains("workload")) return remember(scenario);
+  if (!scenario.contains("workload")) return remember(scenario, false);
   const std::string workload = scenario["workload"].dump();
   const bool seen = workloads_.contains(workload);
   if (seen) {
@@ -41,12 +41,14 @@ const std::vector<Problem>& ScenarioValidator::problems(Json scenario) {
         "");
     scenario["workload"].update(one_request);  // which neurons are active is the model's matter, too
   }
-  const std::vector<Problem>& found = remember(scenario);
+  const std::vector<Problem>& found = remember(scenario, seen);
   if (found.empty() && !seen) workloads_.insert(workload);
   return found;
 }
 
-const std::vector<Problem>& ScenarioValidator::remember(const Json& scenario) {
+// With `another_workload` than was asked for: notes on what the routing finds in the workload are not on
+// that.
+const std::vector<Problem>& ScenarioValidator::remember(const Json& scenario, bool another_workload) {
   static const std::vector<Problem> none;
   const std::string text = scenario.dump();
   const std::size_t hash = std::hash<std::string>()(text);
@@ -57,7 +59,8 @@ const std::vector<Problem>& ScenarioValidator::remember(const Json& scenario) {
     named_.merge(read.files);
     for (std::vector<std::string>* notes : {&read.notes, &read.workload.notes})
       for (std::string& note : *notes)
-        if (noted_.insert(note).second) notes_.push_back(std::move(note));
+        if (!(another_workload && note.starts_with("/serving/routing")) && noted_.insert(note).second)
+          notes_.push_back(std::move(note));
     right_.insert(hash);
     return none;
   } catch (const ConfigError& e) {

@@ -117,6 +117,7 @@ void Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now, 
   if (computed > 0) view.computed_tokens = view.prefill_target = computed;
   view.request = request;
   join_queue(view, {}, steps_over);
+  tell_waiting(now);
   recorder_.phase(request, now, "queued");
 }
 
@@ -131,6 +132,7 @@ void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds n
   view.request = request;
   view.elsewhere = true;
   join_queue(view, {.last_token = now, .resident = r.input_tokens, .resident_at = from_replica}, steps_over);
+  tell_waiting(now);
   RequestRecord& record = recorder_.record(request);
   if (record.first_token >= Seconds(0)) record.replica = index_;
   show(request, now, "queued");

@@ -17,6 +17,7 @@
 #include "sim/serving/record/recorder.h"
 #include "sim/serving/replica/draft_draws.h"
 #include "sim/serving/replica/front_end.h"
+#include "sim/serving/replica/replica_listener.h"
 #include "sim/serving/replica/two_batches.h"
 #include "sim/serving/replica/waiting_queue.h"
 
@@ -139,6 +140,7 @@ class Replica {
   void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
   // Before the first schedule(), where the plan has neurons.
   void follow(std::unique_ptr<NeuronTables> neurons) { neurons_ = std::move(neurons); }
+  void tell(ReplicaListener* listener);  // likewise; null: nobody
 
  private:
   struct Held {  // for a KV cache that goes elsewhere, until it has arrived
@@ -203,6 +205,8 @@ class Replica {
   void publish_chunks(const Iteration& iteration);
   void write_up(std::int32_t text);
   bool writes(Origin origin);
+  void tell_waiting(Seconds now);
+  void tell_kept(Seconds now);
   void remove_marked();
   // No division where its blocks hold them already.
   void take_blocks_for(SequenceView& view, std::int64_t tokens) {
@@ -253,6 +257,7 @@ class Replica {
   bool indexed_ = false;
   Recorder& recorder_;
   Events events_;
+  ReplicaListener* listener_ = nullptr;
 
   std::unique_ptr<StepTimes> times_;
   std::unique_ptr<NeuronTables> neurons_;

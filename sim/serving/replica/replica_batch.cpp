@@ -259,6 +259,7 @@ void Replica::carry_out(Seconds now, Iteration& iteration) {
   for (const std::int32_t request : batch_.preempted) preempt(request, now, iteration);
   for (const Move& move : batch_.moves) this->move(move, iteration);
   removed_.resize(running_.size(), 0);
+  if (!batch_.admitted.empty() || !batch_.preempted.empty()) tell_waiting(now);
   iteration.interleaving = batch_.interleaving;
   if (batch_.interleaving != Interleaving::none) iteration.sub_batches.resize(2);
   iteration.shape.decode_rows = 1 + drafts();

@@ -92,6 +92,7 @@ void Replica::record_token_gaps(const Iteration& iteration, Seconds start, Secon
 void Replica::first_token(const SequenceView& view, Seconds seen) {
   recorder_.record(view.request).first_token = seen;
   outstanding_tokens_ -= view.input_tokens;
+  if (listener_) listener_->first_token(view.request);
 }
 
 // It has all the tokens that it gets here: it ends, or goes on elsewhere.
@@ -100,7 +101,10 @@ void Replica::leave(const SequenceView& view, Seconds seen, Seconds now) {
   const std::int64_t left = record.request.output_tokens - view.output_tokens;
   --outstanding_requests_;
   outstanding_tokens_ -= left;
-  if (publishes()) publish(view);
+  if (publishes()) {
+    publish(view);
+    cache_.held_blocks(pool(view)).note(view.request);
+  }
   if (tiers_.any() && left == 0) store(view);
   if (left > 0) {
     held_.push_back({view.request, view.blocks, pool(view)});
@@ -216,6 +220,7 @@ void Replica::complete_passed(const Iteration& iteration, Seconds start, Seconds
     if (recorder_.keeps_token_gaps()) record_token_gaps(iteration, start, first, runs, steps);
     record_steps(advance(iteration, start, end, first, steps), first, runs, steps);
   }
+  if (listener_ && (iteration.shape.prefill_tokens > 0 || !left_.empty())) tell_kept(end);
   if (left_.empty()) return;
   remove_marked();
   if (nothing_runs()) catch_up(true);

@@ -8,12 +8,27 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "sim/app/sweep/sweep_spec.h"
 #include "sim/plan/plan.h"
 #include "test/app/run_weir.h"
 #include "test/app/sweep/sweep_files.h"
 
 using namespace weir;
 using namespace weir::test;
+
+TEST_CASE("sweep: a routing that goes by sessions finds those of a workload that was read before") {
+  Json scenario = read_json_file(shipped("workloads/generated_sessions.json"));
+  ScenarioValidator validator("test.json");
+  for (const char* kind : {"round_robin", "session_affinity", "prefix_affinity", "kv_aware"}) {
+    scenario["serving"]["routing"] = {{"kind", kind}};
+    REQUIRE(validator.problems(scenario).empty());
+  }
+  CHECK(validator.notes().empty());
+  scenario["workload"]["requests"] = {
+      {"kind", "fixed"}, {"count", 9}, {"input_tokens", 1}, {"output_tokens", 1}};
+  REQUIRE(validator.problems(scenario).empty());
+  CHECK(validator.notes().size() == 1);
+}
 
 TEST_CASE("sweep: every problem of a file is listed at its pointer") {
   const std::vector<Problem> problems = problems_of(with(R"({

@@ -58,8 +58,23 @@ class KvBlocks {
   // Free blocks that may be taken before any of these is.
   virtual std::int64_t free_before(std::span<const Piece> pieces, std::int64_t free) = 0;
 
+  // For whoever follows what is there: texts of which blocks have come or gone, some of them twice, until he
+  // clears the list; and where the last block of a text that is there ends, of all its copies; 0: none is.
+  // Those before it are there too: whoever holds a block holds what its text has before it.
+  void follow() { follows_ = true; }
+  std::vector<std::int32_t>& changed() { return changed_; }
+  void note(std::int32_t text) {
+    if (follows_ && (changed_.empty() || changed_.back() != text)) changed_.push_back(text);
+  }
+  virtual std::int64_t end_of_text(std::int32_t text) const = 0;
+
  protected:
+  bool follows() const { return follows_; }
   std::int64_t kept_ = 0;  // free runs or blocks that hold something
+
+ private:
+  bool follows_ = false;
+  std::vector<std::int32_t> changed_;
 };
 
 inline std::int64_t end_of(const KvBlocks::Holding& holding) {

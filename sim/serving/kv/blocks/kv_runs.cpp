@@ -65,11 +65,12 @@ void KvRuns::unlink(std::int32_t run) {
 }
 
 void KvRuns::forget(std::int32_t run) {
-  const auto first = first_copies_.find(at(run).text);
-  std::int32_t* link = &first->second;
+  note(at(run).text);
+  std::int32_t& first = first_copies_[at(run).text];
+  std::int32_t* link = &first;
   while (*link != run) link = &at(*link).later_copy;
   *link = at(run).later_copy;
-  if (first->second == none) first_copies_.erase(first);
+  if (first == none) first_copies_.erase(at(run).text);
   unused_.push_back(run);
 }
 
@@ -115,7 +116,7 @@ void KvRuns::take(std::int64_t blocks, std::int64_t) {
     const std::int64_t n = std::min(blocks, at(run).size());
     at(run).last -= n;
     blocks -= n;
-    if (at(run).size() > 0) return;
+    if (at(run).size() > 0) return at(run).text == none ? void() : note(at(run).text);
     unlink(run);
     at(run).text != none ? forget(run) : unused_.push_back(run);
   }
@@ -156,9 +157,7 @@ void KvRuns::walk_over(std::int64_t taken) {
 
 // The copy of a text's block that was there first; `until` where another one was.
 std::int32_t KvRuns::earliest(std::int32_t text, std::int64_t block, std::int64_t& until) const {
-  const auto first = first_copies_.find(text);
-  std::int32_t run = first == first_copies_.end() ? none : first->second;
-  for (; run != none; run = at(run).later_copy) {
+  for (std::int32_t run = first_copies_.find(text); run != none; run = at(run).later_copy) {
     const Run& r = at(run);
     if (r.first <= block && block < end_of(r)) {
       until = std::min(until, end_of(r));
@@ -206,10 +205,23 @@ std::int64_t KvRuns::hold(std::span<const Piece> pieces, std::int32_t own, std::
   return free;
 }
 
+// Whether blocks may become part of the run that stands before them in their text: it is its holder's alone,
+// and no copy of them was there before.
+bool KvRuns::grows(const Piece& before, const TextBlocks& blocks) const {
+  const Run& run = at(before.run);
+  return run.text == blocks.text && run.last == blocks.first && before.last == run.last && run.holders == 1 &&
+         run.batch != batch_ && run.rest == none && run.later_copy == none;
+}
+
 void KvRuns::publish(TextBlocks blocks, Holding& holding) {
+  note(blocks.text);
+  if (!holding.empty() && grows(holding.back(), blocks)) {
+    at(holding.back().run).last = holding.back().last = blocks.last;
+    return;
+  }
   const std::int32_t run = make(blocks.text, blocks.first, blocks.last);
   at(run).holders = 1;
-  std::int32_t* link = &first_copies_.try_emplace(blocks.text, none).first->second;
+  std::int32_t* link = &first_copies_[blocks.text];
   while (*link != none) link = &at(*link).later_copy;
   *link = run;
   holding.push_back({run, blocks.first, blocks.last});
@@ -222,6 +234,13 @@ std::int64_t KvRuns::publish(std::span<const TextBlocks> text, Holding& holding)
     if (part.first < part.last) publish(part, holding);
   }
   return 0;
+}
+
+std::int64_t KvRuns::end_of_text(std::int32_t text) const {
+  std::int64_t end = 0;
+  for (std::int32_t run = first_copies_.find(text); run != none; run = at(run).later_copy)
+    end = std::max(end, at(run).last);
+  return end;
 }
 
 void KvRuns::add_promise(Run& run, std::int32_t holders) {

@@ -10,9 +10,9 @@
 // Counts of free blocks are the caller's (KvCache).
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "sim/serving/kv/blocks/first_runs.h"
 #include "sim/serving/kv/blocks/kv_blocks.h"
 
 namespace weir {
@@ -35,17 +35,19 @@ class KvRuns final : public KvBlocks {
   std::int64_t held(std::span<const Piece> pieces) const override;
   std::int64_t free_before(std::span<const Piece> pieces, std::int64_t free) override;
 
+  std::int64_t end_of_text(std::int32_t text) const override;
+
  private:
   static constexpr std::int32_t none = -1;
-  struct Run {
+  struct alignas(64) Run {     // a line of memory
     std::int32_t text = none;  // none: they hold nothing, and last - first is their number
+    std::int32_t holders = 0;  // 0: in the queue
     std::int64_t first = 0, last = 0;
-    std::int32_t holders = 0;                   // 0: in the queue
     std::int32_t rest = none;                   // what was cut off it
     std::int32_t before = none, behind = none;  // in the queue
     std::int32_t later_copy = none;             // the next of its text, by when they were there
     std::int32_t promised = 0;                  // holders that the batch adds, or takes away
-    std::uint64_t batch = 0;                    // in which that was said
+    std::uint32_t batch = 0;                    // in which that was said
     std::uint64_t walk = 0;                     // and in which it was looked at for the last time
     std::int64_t left = 0;                      // its end, in that walk
     std::int64_t size() const { return last - first; }
@@ -59,6 +61,7 @@ class KvRuns final : public KvBlocks {
   void append_nothing(std::int64_t blocks);
   void unlink(std::int32_t run);
   void insert_before(std::int32_t run, std::int32_t behind);
+  bool grows(const Piece& before, const TextBlocks& blocks) const;
   void forget(std::int32_t run);  // no longer in its text's list, nor anywhere else
   void cut(std::int32_t run, std::int64_t at_block);
   std::int64_t end_of(const Run& run) const { return run.walk == walk_ ? run.left : run.last; }
@@ -75,9 +78,10 @@ class KvRuns final : public KvBlocks {
 
   std::vector<Run> runs_;
   std::vector<std::int32_t> unused_;
-  std::unordered_map<std::int32_t, std::int32_t> first_copies_;  // the earliest run of each text
+  FirstRuns first_copies_;  // the earliest run of each text
   std::int32_t head_ = none, tail_ = none;
-  std::uint64_t batch_ = 1, walk_ = 1;
+  std::uint32_t batch_ = 1;
+  std::uint64_t walk_ = 1;
 };
 
 }  // namespace weir

@@ -137,8 +137,35 @@ std::int64_t RadixTree::unlock(std::int32_t node) {
   return blocks;
 }
 
+void RadixTree::tell_come(const Node& leaf) {
+  if (!follows()) return;
+  for (const TextBlocks& part : leaf.parts) {
+    note(part.text);
+    ends_[part.text] = part.last;
+  }
+}
+
+// All of a text that is behind a leaf's beginning is in the leaf; what is before it may be in the node above.
+void RadixTree::tell_gone(const Node& leaf) {
+  if (!follows()) return;
+  const Node& above = at(leaf.parent);
+  for (const TextBlocks& part : leaf.parts) {
+    note(part.text);
+    if (!above.parts.empty() && above.parts.back().text == part.text)
+      ends_[part.text] = part.first;
+    else
+      ends_.erase(part.text);
+  }
+}
+
+std::int64_t RadixTree::end_of_text(std::int32_t text) const {
+  const auto end = ends_.find(text);
+  return end == ends_.end() ? 0 : end->second;
+}
+
 void RadixTree::evict(std::int32_t leaf) {
   const Node& gone = at(leaf);
+  tell_gone(gone);
   leaves_.erase({gone.used, leaf});
   kept_ -= gone.size();
   children_.erase(link(gone.parent, gone.parts.front().text));
@@ -173,6 +200,7 @@ std::int64_t RadixTree::publish(std::span<const TextBlocks> text, Holding& holdi
     const std::int32_t parent = end.node;
     end.node = make(parent, parts_from(text, end.blocks));
     at(end.node).holders = 1;
+    tell_come(at(end.node));
     if (at(parent).children++ == 0) enter_or_leave_leaves(parent);
   }
   if (!holding.empty()) unlock(holding.back().run);

@@ -28,6 +28,7 @@ class RadixTree final : public KvBlocks {
   std::int64_t promise(std::span<const Piece> pieces) override;
   std::int64_t give_up(const Holding& holding) override;
   std::int64_t held(std::span<const Piece> pieces) const override;
+  std::int64_t end_of_text(std::int32_t text) const override;
   std::int64_t free_before(std::span<const Piece> pieces, std::int64_t free) override {
     return pieces.empty() ? free : free - kept_;
   }
@@ -60,6 +61,8 @@ class RadixTree final : public KvBlocks {
   std::int64_t lock(std::int32_t node);    // returns how many blocks were nobody's
   std::int64_t unlock(std::int32_t node);  // and are
   void evict(std::int32_t leaf);
+  void tell_come(const Node& leaf);
+  void tell_gone(const Node& leaf);
   void enter_or_leave_leaves(std::int32_t node);
   std::int32_t holders(const Node& node) const {
     return node.holders + (node.batch == batch_ ? node.promised : 0);
@@ -70,6 +73,7 @@ class RadixTree final : public KvBlocks {
   std::vector<std::int32_t> unused_;
   std::unordered_map<std::uint64_t, std::int32_t> children_;  // by parent and the owner of their first block
   std::set<std::pair<std::uint64_t, std::int32_t>> leaves_;   // that nobody holds, by when they were used
+  std::unordered_map<std::int32_t, std::int64_t> ends_;       // of texts, where somebody follows
   std::uint64_t now_ = 0, batch_ = 1;
 };
 
