@@ -185,17 +185,20 @@ const SequenceView* BatchBuilder::head() {
 }
 
 const SequenceView& BatchBuilder::look_up(const SequenceView& waiting) {
-  if (!view_.prefixes || waiting.elsewhere) return waiting;
+  if (!view_.prefixes) return waiting;
   if (found_at_ == changes_ && found_.request == waiting.request) return found_;
-  if (waiting.computed_tokens > 0) return waiting;
+  const bool comes_whole = waiting.elsewhere && waiting.computed_tokens >= waiting.input_tokens;
+  if (waiting.computed_tokens > 0 && !comes_whole) return waiting;
   const std::size_t pool = at(waiting);
   const std::int64_t given_up = given_up_.empty() ? 0 : given_up_[pool];
   const Prefixes::Found found =
       view_.prefixes->find(waiting, view_.free_blocks[pool] + given_up - free_blocks_[pool]);
   found_ = waiting;
-  found_.computed_tokens = found.tokens;
   found_.blocks = found.held;
-  found_.elsewhere = found.comes;
+  if (!comes_whole) {
+    found_.computed_tokens = found.tokens;
+    found_.elsewhere = found.comes;
+  }
   found_at_ = changes_;
   return found_;
 }

@@ -133,10 +133,11 @@ struct ReplicaSpec {
   // Drafted tokens that a decode verifies beside its own. Where there are prompts alone these are drafted,
   // and their generation verifies them elsewhere.
   std::int64_t drafts() const { return speculative && role != Role::prefill ? speculative->drafts() : 0; }
-  // Whether prompts find what others computed: where they are computed, and stay in one memory.
+  // Whether requests find what others left, which must stay in one memory. On a replica that goes on with
+  // prompts that others computed that need not be sent.
   bool shares_prefixes() const {
-    return kv_cache.prefix_caching == PrefixCaching::shared && role != Role::decode &&
-           !batching->moves_kv_caches();
+    return kv_cache.prefix_caching == PrefixCaching::shared && !batching->moves_kv_caches() &&
+           !(role == Role::decode && kv_cache.preemption == Preemption::swap);
   }
   PrefixIndex prefix_index() const {
     return shares_prefixes() ? *kv_cache.prefix_index : PrefixIndex::blocks;

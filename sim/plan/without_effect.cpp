@@ -122,8 +122,10 @@ class Notes {
       computed_whole("/kv_cache/prefix_caching", "with true they would be found");
     else if (spec.batching->moves_kv_caches())
       computed_whole("/batching", "it moves KV caches between memories, which requests do not share then");
-    else if (spec.role == Role::decode)
-      note(at + "/role", "every KV cache is sent here whole, what is here of its beginning as well");
+    else if (!spec.shares_prefixes())
+      note(at + "/kv_cache/preemption",
+           "every KV cache is sent here whole, what is here of its beginning as well: with \"recompute\" it "
+           "would not be");
   }
 
   // Nothing is added up over ranks, so that there is nothing to hide.

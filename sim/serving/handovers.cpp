@@ -43,7 +43,8 @@ void Handovers::prompt_begins(std::int32_t request, int from) {
 void Handovers::prompt_lost(std::int32_t request) {
   const auto known = prompts_.find(request);
   if (known == prompts_.end()) return;
-  for (Progress& at : known->second.stages) at.computed = static_cast<std::int64_t>(at.sent);
+  for (Progress& at : known->second.stages)
+    at.computed = known->second.there + static_cast<std::int64_t>(at.sent);
 }
 
 void Handovers::prompt_ends(std::int32_t request, int from) {
@@ -67,6 +68,7 @@ void Handovers::start(const KvMove& move, std::function<void()> arrived) {
   }
   prompt.arrived = std::move(arrived);
   prompt.tokens = move.tokens;
+  if (!whole) prompt.there = recorder_.record(move.request).request.input_tokens - move.tokens;
   prompt.since = now();
   for (std::size_t stage = 0; stage < prompt.stages.size(); ++stage) {
     const Progress& at = prompt.stages[stage];
@@ -111,12 +113,18 @@ void Handovers::step_ends(std::size_t stage, const Iteration& iteration) {
   });
 }
 
+// What the next replica found of it is not sent.
+std::int64_t Handovers::to_send_of_step(const Prompt& prompt, const Progress& at) {
+  return std::max<std::int64_t>(0, at.computed + at.in_step - std::max(at.computed, prompt.there));
+}
+
 void Handovers::send_computed(std::int32_t request, std::size_t stage, std::int64_t layers_done) {
   const Prompt& prompt = prompts_.at(request);
   const Progress& at = prompt.stages[stage];
   const double share = static_cast<double>(layers_done) / static_cast<double>(layers(prompt, stage));
-  send(request, stage, static_cast<double>(at.computed) + share * static_cast<double>(at.in_step) - at.sent,
-       now(), Seconds(0));
+  const auto before = static_cast<double>(std::max<std::int64_t>(0, at.computed - prompt.there));
+  send(request, stage, before + share * static_cast<double>(to_send_of_step(prompt, at)) - at.sent, now(),
+       Seconds(0));
 }
 
 // Each layer but the last goes while the next one is computed.
@@ -124,9 +132,10 @@ void Handovers::send_under_step(std::int32_t request, std::size_t stage, std::in
   const Prompt& prompt = prompts_.at(request);
   const Progress& at = prompt.stages[stage];
   const auto all = static_cast<double>(layers(prompt, stage)), done = static_cast<double>(layers_done);
-  if (at.in_step == 0 || all - done < 2) return;
+  const std::int64_t tokens = to_send_of_step(prompt, at);
+  if (tokens == 0 || all - done < 2) return;
   const Seconds layer = at.step_duration / all;
-  send(request, stage, (all - 1 - done) / all * static_cast<double>(at.in_step),
+  send(request, stage, (all - 1 - done) / all * static_cast<double>(tokens),
        at.step_start + (done + 1) * layer, (all - 1 - done) * layer);
 }
 

@@ -34,7 +34,7 @@ class Handovers {
  private:
   struct Progress {  // of a prompt in one stage, in tokens
     std::int64_t computed = 0;
-    double sent = 0;  // a share of its layers counts as that share of a token
+    double sent = 0;  // of those that are not there; a share of its layers counts as that share of a token
     std::int64_t in_step = 0;
     Seconds step_start{0}, step_duration{0};
   };
@@ -45,10 +45,12 @@ class Handovers {
     std::int64_t sending = 0;       // parts that have not arrived
     std::function<void()> arrived;  // null: there is no room yet
     std::int64_t tokens = 0;
-    Seconds since{0};  // there is room
+    std::int64_t there = 0;  // tokens that the next replica has already
+    Seconds since{0};        // there is room
   };
   void choose_next(std::int32_t request, int from);
   bool layerwise(int from) const { return server(from).replica().plan().spec.hands_over_layerwise(); }
+  static std::int64_t to_send_of_step(const Prompt& prompt, const Progress& at);
   void send_computed(std::int32_t request, std::size_t stage, std::int64_t layers_done);
   void send_under_step(std::int32_t request, std::size_t stage, std::int64_t layers_done);
   void send(std::int32_t request, std::size_t stage, double tokens, Seconds start, Seconds at_least);

@@ -8,6 +8,7 @@
 #include "sim/serving/platform/engine.h"
 #include "sim/serving/server/stage_collectives.h"
 #include "test/serving/run_in_child.h"
+#include "test/workloads/samples.h"
 
 using namespace weir;
 namespace sg4 = simgrid::s4u;
@@ -215,4 +216,26 @@ TEST_CASE("transfers: layer by layer over links that are slower than the layers,
   const double prefill = (r.first_token - r.scheduled).value(), kv = 4000 * kv_per_token / 0.5e9;
   CHECK((r.finished - r.scheduled).value() > kv + prefill / layers);
   CHECK((r.finished - r.scheduled).value() < 1.05 * (kv + prefill / layers));
+}
+
+TEST_CASE(
+    "hand-over: what a decode replica has of the last turn is not sent again, whole or layer by layer") {
+  // The second turn is 2,000 of 2,256 tokens of the first and its answer, of which 16 x 140 are in whole
+  // blocks.
+  const TemporaryFile file(
+      "session_id,turn,start_s,gap_s,input_tokens,output_tokens\n"
+      "a,0,0,0,2000,256\n"
+      "a,1,,1,3000,20\n");
+  for (const char* handover : {"whole", "layerwise"})
+    for (const bool found : {true, false}) {
+      INFO(handover << ", found " << found);
+      Json s = apart(1, handover);
+      s["serving"]["replicas"][1]["kv_cache"]["prefix_caching"] = found;
+      s["workload"] = {{"requests", {{"kind", "sessions"}, {"file", file.name()}}},
+                       {"arrivals", {{"kind", "trace"}}}};
+      const Outcome o = test::run(s);
+      REQUIRE(o.error == "");
+      const double tokens = 2000 + (found ? 3000 - 2240 : 3000);
+      CHECK(o.sent == Approx(tokens * kv_per_token).epsilon(1e-6));
+    }
 }

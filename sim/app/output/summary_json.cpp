@@ -139,11 +139,14 @@ Json neurons_json(const NeuronTotals& totals) {
 }
 
 // Where the prompts' tokens came from: every one is counted once.
-Json prefix_cache_json(const Metrics& m) {
+Json prefix_cache_json(const Metrics& m, const FinishedRun& run) {
   Json json = {{"prompt_tokens", m.input_tokens},
                {"computed_tokens", m.computed_tokens()},
                {"local_hit_tokens", m.found_tokens}};
   if (!m.tier_tokens.empty()) json["tier_hit_tokens"] = m.tier_tokens;
+  const auto takes_over = [](const ReplicaPlan& replica) { return replica.spec.role == Role::decode; };
+  if (std::ranges::any_of(run.plan.replicas, takes_over))
+    json["not_sent_tokens"] = run.result.not_sent_tokens;
   return json;
 }
 
@@ -219,7 +222,7 @@ Json summary_json(const FinishedRun& run) {
   s["cost"] = cost_json(m);
   s["kv_cache"] = kv_cache_json(run);
   if (run.plan.scenario.workload.contents.shared() || !m.tier_tokens.empty())
-    s["prefix_cache"] = prefix_cache_json(m);
+    s["prefix_cache"] = prefix_cache_json(m, run);
   if (!run.result.predictions.empty())
     s["prediction_error_percent"] = {
         {"prefill_attention", prediction_error(run.result, &PredictionErrors::prefill_attention)},

@@ -31,6 +31,7 @@ std::int64_t BatchPrefixes::find(const SequenceView& waiting, std::int64_t taken
 }
 
 Prefixes::Found BatchPrefixes::find(const SequenceView& waiting, std::int64_t gone) {
+  if (waiting.elsewhere && !takes_over_) return {};
   const int pool = this->pool(waiting);
   const std::int64_t blocks =
       find(waiting, gone - promised_free_[static_cast<std::size_t>(pool)], KvBlocks::Look::scheduler);
@@ -38,7 +39,8 @@ Prefixes::Found BatchPrefixes::find(const SequenceView& waiting, std::int64_t go
   std::erase_if(outside_, [&](const Outside& o) { return o.view.request == waiting.request; });
   outside_.push_back({waiting, blocks, held});
   std::int64_t tokens = blocks * cache_.block_tokens();
-  if (!tiers_.any()) return {tokens, held};
+  loads_ = {};
+  if (!tiers_.any() || waiting.elsewhere) return {tokens, held};
   loads_ = tiers_.find(waiting.request, tokens, waiting.known_tokens);
   for (const TierTokens& load : loads_) tokens += load.tokens;
   return {tokens, held, loads_beside_steps_ && !loads_.empty()};

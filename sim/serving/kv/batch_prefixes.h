@@ -14,15 +14,17 @@ namespace weir {
 
 class BatchPrefixes final : public Prefixes {
  public:
-  // `pools` gives each memory channel its index into the cache's, or is empty; the last `left_out` full
-  // blocks that are found are computed again. `write_up` publishes what the cache holds of a text that is
-  // being written.
+  // `takes_over`: KV caches that lie elsewhere are those of other replicas, and what is here of them need not
+  // be fetched; swapped ones are fetched whole. `pools` gives each memory channel its index into the cache's,
+  // or is empty; the last `left_out` full blocks that are found are computed again. `write_up` publishes what
+  // the cache holds of a text that is being written.
   using WriteUp = std::function<void(std::int32_t text)>;
-  BatchPrefixes(KvCache& cache, KvTiers& tiers, bool loads_beside_steps, const Contents& contents,
-                std::span<const int> pools, std::int64_t left_out, WriteUp write_up)
+  BatchPrefixes(KvCache& cache, KvTiers& tiers, bool loads_beside_steps, bool takes_over,
+                const Contents& contents, std::span<const int> pools, std::int64_t left_out, WriteUp write_up)
       : cache_(cache),
         tiers_(tiers),
         loads_beside_steps_(loads_beside_steps),
+        takes_over_(takes_over),
         path_(contents, cache.block_tokens()),
         pools_(pools),
         left_out_(left_out),
@@ -72,6 +74,7 @@ class BatchPrefixes final : public Prefixes {
   KvCache& cache_;
   KvTiers& tiers_;
   bool loads_beside_steps_;
+  bool takes_over_;
   TextPath path_;
   std::span<const int> pools_;
   std::int64_t left_out_;

@@ -188,6 +188,7 @@ struct RunResult {
   std::int64_t spans_left_out = 0;  // the last ones, beyond what Recorder keeps
   // Tokens of prompts that came from tiers of KV caches, by tier; of the requests that have any.
   std::unordered_map<std::int32_t, std::vector<std::int64_t>> tier_tokens;
+  std::int64_t not_sent_tokens = 0;             // of prompts handed over, as the next replica had them
   std::size_t kv_tiers = 0;                     // the most that a replica has
   std::vector<std::vector<double>> token_gaps;  // only when asked for: of each request, in seconds
   std::int64_t iterations = 0;

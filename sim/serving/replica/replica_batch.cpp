@@ -66,7 +66,11 @@ void Replica::admit(std::int32_t request, Seconds now, Iteration& iteration) {
   RequestRecord& record = recorder_.record(request);
   const bool begins = record.scheduled < Seconds(0);
   if (begins) record.scheduled = now;
-  if (BatchPrefixes::Held held = prefixes_.hold(view); held.blocks > 0 || !held.loads.empty()) {
+  if (BatchPrefixes::Held held = prefixes_.hold(view); live.resident_at >= 0) {
+    view.blocks = held.blocks;
+    live.resident -= held.blocks * cache_.block_tokens();
+    recorder_.result().not_sent_tokens += held.blocks * cache_.block_tokens();
+  } else if (held.blocks > 0 || !held.loads.empty()) {
     view.blocks = held.blocks;
     view.computed_tokens = held.blocks * cache_.block_tokens();
     if (begins) {

@@ -238,7 +238,7 @@ void Replica::arrived(const KvMove& move, Seconds now) {
   SequenceView& view = running_[at];
   if (move.hands_over()) last_tokens_[at] = recorder_.record(move.request).first_token;
   view.in_flight = false;
-  if (loads_.erase(move.request) > 0) publish(view);
+  if (loads_.erase(move.request) > 0 || (move.hands_over() && publishes())) publish(view);
   recorder_.phase(move.request, now, doing(view));
   if (!move.from.in_host) return;
   if (spare_channel() < 0) swapped_ -= cache_.blocks_for(move.tokens);
