@@ -130,6 +130,35 @@ TEST_CASE("KV tiers: a run in many steps is the run in one step after another") 
   }
 }
 
+TEST_CASE("KV tiers: prompts computed apart, found on both sides, run alike in one step after another") {
+  for (unsigned seed = 1; seed < 7; ++seed) {
+    INFO("seed " << seed);
+    Json scenario = agents(seed, Json::array({a_tier("host", 20, 25)}));
+    Json prompts = scenario["serving"]["replicas"][0], decodes = prompts;
+    prompts["role"] = "prefill";
+    prompts["kv_cache"]["handover"] = seed % 2 ? "whole" : "layerwise";
+    decodes["role"] = "decode";
+    decodes["kv_cache"].erase("tiers");
+    decodes["kv_cache"]["prefix_index"] = seed % 3 ? "blocks" : "radix_tree";
+    decodes["kv_cache"]["blocks"] = seed < 4 ? 1200 : 600;
+    scenario["serving"]["replicas"] = {prompts, decodes};
+    const Outcome fast = test::run(scenario);
+    scenario["fast_forward"] = false;
+    const Outcome slow = test::run(scenario);
+    REQUIRE(fast.error == "");
+    CHECK(fast.sent == Approx(slow.sent).epsilon(1e-9));
+    CHECK(fast.end == Approx(slow.end).epsilon(1e-9));
+    double prompt_bytes = 0;
+    for (const RequestRecord& r : fast.requests) {
+      REQUIRE(r.status == RequestStatus::completed);
+      if (r.request.output_tokens > 1)
+        prompt_bytes += static_cast<double>(r.request.input_tokens) * kv_of_a_token;
+    }
+    CHECK(fast.sent < prompt_bytes);
+    CHECK(fast.sent > 0);
+  }
+}
+
 TEST_CASE("KV tiers: more than there is room for leaves as many of the first chunks") {
   KvTier tier(5);
   const std::vector<TextBlocks> text{{7, 0, 9}};
