@@ -124,8 +124,10 @@ std::shared_ptr<const RoutingPolicy> make_kv_aware_routing(Params& params) {
                                    "Blocks that a block found in a device's memory saves; 0: hits count "
                                    "nothing."},
                                   {0, 1}, 1);
-  weights.host = params.number(
-      {"host_cache_hit_weight", "The same of a host's memory; no KV cache has one yet."}, {0, 1}, 0.75);
+  weights.host =
+      params.number({"host_cache_hit_weight",
+                     "The same of a host's memory; of tiers (kv_cache.tiers) routers are not told yet."},
+                    {0, 1}, 0.75);
   weights.disk = params.number({"disk_cache_hit_weight", "The same of a disk; likewise."}, {0, 1}, 0.25);
   weights.prefill = params.number(
       {"prefill_load_scale", "What a block to compute costs beside one that a running request has."},

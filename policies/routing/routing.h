@@ -40,7 +40,7 @@ struct RoutingView {
     std::size_t replica;
     std::int64_t tokens = 0;         // of the prompt, in the device's memory
     std::int64_t host_tokens = 0;    // behind these in the host's memory,
-    std::int64_t disk_tokens = 0;    // and behind these on a disk: none, as long as no KV cache has tiers
+    std::int64_t disk_tokens = 0;    // and behind these on a disk: none, as tiers do not tell what they keep
     std::int64_t shared_blocks = 0;  // of the prompt that are among ReplicaLoad::blocks there
   };
   std::span<const Holder> holders = {};

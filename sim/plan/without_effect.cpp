@@ -112,6 +112,9 @@ class Notes {
       note(at + "/tiers", "are not used: the batching moves KV caches between memories");
     else if (!s_.workload.contents.shared())
       note(at + "/tiers", "no two prompts begin alike: only preempted requests find anything there");
+    else if (s_.routing->needs().reports)
+      note("/serving/routing",
+           "replicas do not tell what their tiers keep: what KV caches hold alone counts");
   }
 
   void of_shared_prefixes(const ReplicaSpec& spec, const std::string& at) {

@@ -106,6 +106,12 @@ TEST_CASE("notes: tiers that nobody looks into") {
   apart["serving"]["replicas"][1]["kv_cache"]["tiers"] = tiers;
   check_note(notes_of(apart),
              "/serving/replicas/1/kv_cache/tiers: are not used: prompts are computed on other");
+  Json told = read_json_file(test::shipped("kv_reuse/agents.json"));
+  told["serving"]["routing"] = {{"kind", "kv_aware"}};
+  const std::vector<std::string> notes = notes_of(told);
+  CHECK(std::ranges::any_of(notes, [](const std::string& note) {
+    return note.starts_with("/serving/routing: replicas do not tell what their tiers keep");
+  }));
 }
 
 TEST_CASE("notes: assumptions and kernels that are of no device here") {

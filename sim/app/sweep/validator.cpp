@@ -4,6 +4,14 @@
 #include <fmt/format.h>
 
 namespace weir {
+namespace {
+
+// What the router and the tiers find in it.
+bool is_about_workload(const std::string& note) {
+  return note.starts_with("/serving/routing") || note.find("/kv_cache/tiers:") != note.npos;
+}
+
+}  // namespace
 
 std::string why_not_settable(const Json& document, const Json::json_pointer& pointer) {
   const Json* at = &document;
@@ -46,8 +54,7 @@ const std::vector<Problem>& ScenarioValidator::problems(Json scenario) {
   return found;
 }
 
-// With `another_workload` than was asked for: notes on what the routing finds in the workload are not on
-// that.
+// With `another_workload` than was asked for: notes on what is found in the workload are not on that.
 const std::vector<Problem>& ScenarioValidator::remember(const Json& scenario, bool another_workload) {
   static const std::vector<Problem> none;
   const std::string text = scenario.dump();
@@ -59,7 +66,7 @@ const std::vector<Problem>& ScenarioValidator::remember(const Json& scenario, bo
     named_.merge(read.files);
     for (std::vector<std::string>* notes : {&read.notes, &read.workload.notes})
       for (std::string& note : *notes)
-        if (!(another_workload && note.starts_with("/serving/routing")) && noted_.insert(note).second)
+        if (!(another_workload && is_about_workload(note)) && noted_.insert(note).second)
           notes_.push_back(std::move(note));
     right_.insert(hash);
     return none;
