@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/random/uniform_01.hpp>
 #include <cmath>
 
 #include "workloads/lengths.h"

@@ -56,11 +56,13 @@ KernelCost StepModel::kernel(const Operator& op, const BatchShape& batch) const 
 }
 
 const StepCost& StepModel::by_rows(Rows kind, const BatchShape& batch) const {
-  const auto& [ops, memo] = of(kind);
+  const auto& part = of(kind);
+  auto& memo = part.memo;
   const std::int64_t rows = rows_of(kind, {}, batch);
   const auto sum_up = [&] {
     StepCost sum;
-    for (const Placed& placed : ops) sum += attributed(kernel(placed.op, batch), placed.op, placed.times);
+    for (const Placed& placed : part.ops)
+      sum += attributed(kernel(placed.op, batch), placed.op, placed.times);
     return sum;
   };
   if (rows > most_remembered_rows) return forgotten_ = sum_up();

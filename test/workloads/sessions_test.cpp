@@ -140,6 +140,9 @@ TEST_CASE("sessions: every kind of mistake is told with its line and column") {
         "t: line 2: measured: expected a whole number from 0 to 1, got \"2\"");
   CHECK(of_rows("a,0,0,,,1,1,,,\na,0,,,,1,1,,,\n") ==
         "t: line 3: turn: turn 0 of session \"a\" is in line 2 already");
+  CHECK(of_rows("a,0,0,,,1,1,,,\nb,0,0,,,1,1,,,\na,0,,,,1,1,,,\na,1,,,,1,1,,,\na,0,,,,1,1,,,\n") ==
+        "t: line 4: turn: turn 0 of session \"a\" is in line 2 already\n"
+        "t: line 6: turn: turn 0 of session \"a\" is in line 2 already");
   CHECK(of_rows("a,0,0,,,1,1,,,\na,1,,b:0,,1,1,,,\n") == "t: line 3: after: there is no request \"b:0\"");
   CHECK(of_rows("a,0,0,,,1,1,,,\na,1,,a:7,,1,1,,,\n") == "t: line 3: after: there is no request \"a:7\"");
   CHECK(of_rows("a,0,0,,,1,1,,,\na,1,,0,,1,1,,,\n") == "t: line 3: after: expected session:turn, got \"0\"");

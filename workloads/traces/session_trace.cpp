@@ -126,24 +126,22 @@ class SessionReader {
       all_named_ = false;
       return;
     }
-    const auto [first, only] =
-        row_of_.try_emplace(key(name, *number), static_cast<std::int32_t>(rows_.size()));
     row.name = name;
     row.turn = *number;
-    if (!only)
-      trace_.problem(row.line, fmt::format("turn: {} is in line {} already", shown(row),
-                                           rows_[slot(first->second)].line));
+    numbered_.emplace_back(key(name, *number), static_cast<std::int32_t>(rows_.size()));
   }
 
   void find_previous() {
-    std::vector<std::int32_t> sorted;
-    for (std::size_t i = 0; i < rows_.size(); ++i)
-      if (rows_[i].name >= 0) sorted.push_back(static_cast<std::int32_t>(i));
-    const auto turn = [&](std::int32_t i) { return key(rows_[slot(i)].name, rows_[slot(i)].turn); };
-    std::ranges::stable_sort(sorted, {}, turn);
-    for (std::size_t i = 1; i < sorted.size(); ++i)
-      if (Row& row = rows_[slot(sorted[i])]; rows_[slot(sorted[i - 1])].name == row.name)
-        row.previous = sorted[i - 1];
+    std::ranges::sort(numbered_);
+    for (std::size_t i = 1, first = 0; i < numbered_.size(); ++i) {  // first: of those of one turn
+      Row& row = rows_[slot(numbered_[i].second)];
+      if (numbered_[i].first != numbered_[first].first)
+        first = i;
+      else
+        trace_.problem(row.line, fmt::format("turn: {} is in line {} already", shown(row),
+                                             rows_[slot(numbered_[first].second)].line));
+      if (rows_[slot(numbered_[i - 1].second)].name == row.name) row.previous = numbered_[i - 1].second;
+    }
   }
 
   // The row that a text "session:turn" names; -1 where there is none, which is told.
@@ -159,9 +157,14 @@ class SessionReader {
       turn = c >= '0' && c <= '9' && turn <= most_turns ? 10 * turn + (c - '0') : most_turns + 1;
     if (digits.empty() || turn > most_turns)
       return wrong(fmt::format("expected session:turn, got {}", printable(text)));
-    const auto name = name_of_.find(text.substr(0, colon));
-    const auto found = name == name_of_.end() ? row_of_.end() : row_of_.find(key(name->second, turn));
-    if (found == row_of_.end())  // unless it is one of those that could not be read
+    const std::string_view session = text.substr(0, colon);
+    // The turn before is what most name: no search then.
+    if (row.previous >= 0 && rows_[slot(row.previous)].turn == turn && session == names_[slot(row.name)])
+      return row.previous;
+    const auto name = name_of_.find(session);
+    const std::int64_t wanted = name == name_of_.end() ? -1 : key(name->second, turn);
+    const auto found = std::ranges::lower_bound(numbered_, std::pair(wanted, 0));
+    if (found == numbered_.end() || found->first != wanted)  // unless it is one that could not be read
       return all_named_ ? wrong(fmt::format("there is no request {}", printable(text))) : -1;
     if (&rows_[slot(found->second)] == &row) return wrong("names its own row");
     return found->second;
@@ -277,7 +280,7 @@ class SessionReader {
   std::vector<std::string_view> names_;
   std::vector<std::int64_t> next_turn_;  // of each, where the file numbers none
   std::unordered_map<std::string_view, std::int32_t> name_of_;
-  std::unordered_map<std::int64_t, std::int32_t> row_of_;
+  std::vector<std::pair<std::int64_t, std::int32_t>> numbered_;  // rows by key, once all are read
   bool all_named_ = true;
   Edges awaits_;
 };
