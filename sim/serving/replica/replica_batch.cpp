@@ -277,16 +277,6 @@ void Replica::carry_out(Seconds now, Iteration& iteration) {
   if (neurons_ && !iteration.members.empty()) follow_neurons(iteration);
 }
 
-// A radix tree has chunks of prompts once the whole batch has its blocks, and answers when they end.
-void Replica::publish_chunks(const Iteration& iteration) {
-  if (iteration.shape.prefill_tokens == 0) return;
-  std::size_t next = 0;
-  for (const auto& member : iteration.members)
-    if (const SequenceView& view = running_[position(member.request, next)];
-        view.computed_tokens <= view.prefill_target)
-      publish(view);
-}
-
 // Prompts compute all neurons, and so do decodes beside one.
 void Replica::follow_neurons(Iteration& iteration) {
   decoding_.clear();
