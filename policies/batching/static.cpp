@@ -29,7 +29,7 @@ class StaticBatching final : public WholePromptBatching {
     for (std::size_t i = 0; i < view.running.size() + admitted && !builder.full(); ++i) {
       const bool joins = i >= view.running.size();
       const SequenceView& member = joins ? builder.admitted(i - view.running.size()) : view.running[i];
-      if (!joins && !member.prefilling()) continue;
+      if (!joins && (!member.prefilling() || member.in_flight)) continue;  // it is loaded from a tier
       any = true;
       if (builder.positions(member, member.pending()) > builder.tokens_left() ||
           !builder.take(member, member.pending()))

@@ -133,7 +133,8 @@ TEST_CASE("KV tiers: a run in many steps is the run in one step after another") 
 TEST_CASE("KV tiers: prompts computed apart, found on both sides, run alike in one step after another") {
   for (unsigned seed = 1; seed < 7; ++seed) {
     INFO("seed " << seed);
-    Json scenario = agents(seed, Json::array({a_tier("host", 20, 25)}));
+    const Json host = Json::array({a_tier("host", 20, 25)});
+    Json scenario = agents(seed, seed % 2 ? host : Json::array());
     Json prompts = scenario["serving"]["replicas"][0], decodes = prompts;
     prompts["role"] = "prefill";
     prompts["kv_cache"]["handover"] = seed % 2 ? "whole" : "layerwise";
@@ -156,6 +157,29 @@ TEST_CASE("KV tiers: prompts computed apart, found on both sides, run alike in o
     }
     CHECK(fast.sent < prompt_bytes);
     CHECK(fast.sent > 0);
+  }
+}
+
+TEST_CASE("KV tiers: a static batch takes each prompt once, whoever of it is being loaded") {
+  Json scenario = agents(3, Json::array({a_tier("host", 20, 2)}));
+  scenario["serving"]["replicas"][0]["batching"] = {{"kind", "static"}, {"max_batch_requests", 8}};
+  const Outcome o = test::run(scenario);
+  CHECK(o.error == "");
+  CHECK(o.loaded > 0);
+  for (const RequestRecord& r : o.requests) CHECK(r.status == RequestStatus::completed);
+}
+
+TEST_CASE("KV tiers: a time limit ends a run whose stores and loads are under way") {
+  Json scenario = agents(5, Json::array({a_tier("disk", 60, 0.05)}));
+  scenario["simulated_time_limit_s"] = 2;
+  for (const bool fast : {true, false}) {
+    scenario["fast_forward"] = fast;
+    const Outcome o = test::run(scenario);
+    REQUIRE(o.error == "");
+    for (const RequestRecord& r : o.requests) {
+      CHECK(r.finished <= Seconds(2));
+      CHECK(r.first_token <= Seconds(2));
+    }
   }
 }
 
@@ -182,6 +206,11 @@ TEST_CASE("KV tiers: what cannot be is refused, all at once") {
   for (const std::string& expected : {tiers, tiers + "/0/chunk_tokens", tiers + "/1/read_gb_per_s",
                                       tiers + "/1/write_gb_per_s", tiers + "/1/loads"})
     CHECK(std::ranges::count(at, expected) == 1);
+
+  s["serving"]["replicas"][0]["kv_cache"] = {{"handover", "layerwise"},
+                                             {"tiers", Json::array({a_tier("host", 10, 10)})}};
+  REQUIRE(test::problems_of_scenario(s).size() == 1);
+  CHECK(test::problems_of_scenario(s)[0].pointer == "/serving/replicas/0/kv_cache/handover");
 
   s["serving"]["replicas"][0]["kv_cache"] = {{"tiers", {{{"kind", "host"}, {"capacity_gb", 0.03}}}}};
   const std::vector<Problem> small = test::problems_of_scenario(s);

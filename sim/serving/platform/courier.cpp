@@ -33,8 +33,12 @@ sg4::ActorPtr start_paced(const LinkFlow& flow) {
   const std::uint64_t bytes = whole_bytes(flow);
   const Seconds sending = flow.at_least - latency(flow);
   const double rate = sending > Seconds(0) ? static_cast<double>(bytes) / sending.value() : -1;  // none
-  sg4::Actor::create("paced out", flow.from, [=] { box->put_init(&message, bytes)->set_rate(rate)->wait(); });
-  return sg4::Actor::create("paced in", flow.to, [=] { box->get<char>(); });
+  sg4::Actor::create("paced out", flow.from, [=] {
+    box->put_init(&message, bytes)->set_rate(rate)->wait();
+  })->daemonize();
+  sg4::ActorPtr receiver = sg4::Actor::create("paced in", flow.to, [=] { box->get<char>(); });
+  receiver->daemonize();  // a run does not go on for it
+  return receiver;
 }
 
 }  // namespace

@@ -66,9 +66,14 @@ bool AttentionRanks::schedule(Seconds now, Iteration& iteration) {
 std::int64_t AttentionRanks::longest_run(Iteration& iteration) {
   if (ranks_.size() == 1) return ranks_[0]->longest_run(iteration);
   std::int64_t steps = Validity::unlimited;
-  for (std::size_t r = 0; r < ranks_.size() && steps > 1; ++r)
-    steps = std::min(steps, iteration.ranks[r].members.empty() ? ranks_[r]->steps_until_seen()
-                                                               : ranks_[r]->longest_run(iteration.ranks[r]));
+  for (std::size_t r = 0; r < ranks_.size() && steps > 1; ++r) {
+    Replica& rank = *ranks_[r];
+    const bool idle = !rank.runs() && !rank.anyone_waits();  // else it decides anew with each step
+    if (!iteration.ranks[r].members.empty())
+      steps = std::min(steps, rank.longest_run(iteration.ranks[r]));
+    else
+      steps = std::min(steps, idle ? rank.steps_until_seen() : 1);
+  }
   return std::max<std::int64_t>(1, steps);
 }
 

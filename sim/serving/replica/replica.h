@@ -180,6 +180,7 @@ class Replica {
   void admit(std::int32_t request, Seconds now, Iteration& iteration);
   void load(SequenceView& view, Live& live, std::vector<TierTokens> from, Iteration& iteration);
   void store(const SequenceView& view);
+  void send_stores();
   void place_waiting();
   Validity ask_placement();  // for to_place_
   void move(const Move& move, Iteration& iteration);
@@ -276,6 +277,7 @@ class Replica {
   std::int64_t received_ = 0;   // a decision that looks at who has come; others do so every recv_interval
   std::vector<Held> held_;
   std::unordered_map<std::int32_t, std::vector<TierTokens>> loads_;  // of requests that wait for these
+  std::vector<KvMove> to_store_;                                     // once the iteration is complete
   std::optional<Rng> stored_after_load_;
   std::int64_t swapped_ = 0;  // blocks in the host's swap space
   Batch batch_;

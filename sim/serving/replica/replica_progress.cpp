@@ -221,7 +221,7 @@ void Replica::complete_passed(const Iteration& iteration, Seconds start, Seconds
     record_steps(advance(iteration, start, end, first, steps), first, runs, steps);
   }
   if (listener_ && (iteration.shape.prefill_tokens > 0 || !left_.empty())) tell_kept(end);
-  if (left_.empty()) return;
+  if (left_.empty()) return send_stores();
   remove_marked();
   if (nothing_runs()) catch_up(true);
   blocks_then_ = static_cast<double>(cache_.used());
@@ -229,6 +229,7 @@ void Replica::complete_passed(const Iteration& iteration, Seconds start, Seconds
     const bool done = recorder_.record(request).status == RequestStatus::completed;
     (done ? events_.finished : events_.hand_over)(request);
   }
+  send_stores();
 }
 
 void Replica::arrived(const KvMove& move, Seconds now) {

@@ -1,5 +1,6 @@
 // What a replica loads from the memories behind its KV cache, and stores there.
 #include <boost/random/uniform_01.hpp>
+#include <utility>
 
 #include "sim/serving/replica/replica.h"
 
@@ -33,8 +34,16 @@ void Replica::store(const SequenceView& view) {
       if (!stored_after_load_) stored_after_load_ = random_stream(plan_->seed, "stored after a load");
       if (boost::random::uniform_01<double>()(*stored_after_load_) >= spec.stored_after_load) continue;
     }
-    if (const std::int64_t lacks = tiers_.lacks(tier, view.request, tokens); lacks > 0)
-      events_.store({view.request, tokens, here(false), here(false), {{tier, lacks}}});
+    to_store_.push_back({view.request, tokens, here(false), here(false), {{tier, 0}}});
+  }
+}
+
+// Whoever sends them may let other actors run, which shall see the replica as the iteration leaves it.
+void Replica::send_stores() {
+  for (KvMove& move : std::exchange(to_store_, {})) {
+    TierTokens& part = move.tiers[0];
+    part.tokens = tiers_.lacks(part.tier, move.request, move.tokens);
+    if (part.tokens > 0) events_.store(move);
   }
 }
 
