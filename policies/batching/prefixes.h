@@ -17,7 +17,7 @@ class Prefixes {
   };
 
   virtual ~Prefixes() = default;
-  // Of a request whose KV cache lies elsewhere, what need not be fetched.
+  // A request whose KV cache lies elsewhere need not fetch what is found.
   // When so many blocks of its pool have gone to this batch, found ones included.
   virtual Found find(const SequenceView& waiting, std::int64_t gone) = 0;
   // It is admitted and holds what it was last found to have; whoever comes later may share that.

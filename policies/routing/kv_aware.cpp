@@ -49,8 +49,8 @@ class KvAware final : public RoutingPolicy {
     return cost(at.group->load(at.replica), at.group->block_tokens(), request.input_tokens, holder);
   }
 
-  // Who holds nothing costs what its load does and the same on top: the trees know the least of these. A
-  // holder costs no more than it would without.
+  // A replica that holds nothing costs what its load does and the same on top: the trees know the least of
+  // these. A holder costs no more than it would without.
   std::size_t least(const Request& request, const RoutingView& view) const {
     double best = std::numeric_limits<double>::infinity();
     thread_local std::vector<const ReplicaGroup*> lowest;  // groups

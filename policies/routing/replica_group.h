@@ -10,14 +10,14 @@
 
 namespace weir {
 
-// What a router counts itself of the requests that it sent to a replica and that have not ended.
+// A replica's load by the router's own count: the requests that it sent there and that have not ended.
 struct ReplicaLoad {
   std::int64_t requests = 0;
   std::int64_t prompt_tokens = 0;  // of those without a first token, less what they were to find there
   std::int64_t blocks = 0;         // full ones of all their prompts; one that several begin with counts once
 };
 
-// What a replica said of itself, some time ago.
+// A replica's own words, some time ago.
 struct ReplicaReport {
   std::int64_t waiting = 0;  // requests that its scheduler has not admitted
   double kv_used = 0;        // share of its KV blocks that requests hold

@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// What the router keeps for a policy. Whatever nobody needs costs nothing.
+// The router keeps these for a policy. Whatever nobody needs costs nothing.
 struct RoutingNeeds {
   bool sessions = false;  // RoutingView::last_visit
   bool loads = false;     // ReplicaGroup::load() and values()
@@ -35,7 +35,8 @@ struct RoutingView {
   };
   std::optional<Visit> last_visit =
       {};  // of the request's session, where it has one and that replica is there
-  // Who has a beginning of the request's prompt, as far as the router knows, each once and in no order.
+  // The replicas that have a beginning of the request's prompt, as far as the router knows, each once and in
+  // no order.
   struct Holder {
     std::size_t replica;
     std::int64_t tokens = 0;         // of the prompt, in the device's memory
@@ -59,7 +60,7 @@ class RoutingPolicy {
   // The number of a replica, below view.size().
   virtual std::size_t route(const Request& request, const RoutingView& view) const = 0;
   virtual RoutingNeeds needs() const { return {}; }
-  // What ReplicaGroup::values() has of a replica, where it needs loads.
+  // A replica's entry in ReplicaGroup::values(), for a policy that needs loads.
   virtual double value(const ReplicaLoad&, std::int64_t /*block_tokens*/) const { return 0; }
 };
 

@@ -46,7 +46,7 @@ class WeightedScores final : public RoutingPolicy {
   }
 
  private:
-  // Of its full blocks.
+  // The share of the prompt's full blocks that the holder has.
   static double share(const Request& request, const RoutingView& view, const RoutingView::Holder& holder) {
     const std::int64_t block = place_in(view, holder.replica).group->block_tokens();
     const std::int64_t whole = request.input_tokens / block * block;

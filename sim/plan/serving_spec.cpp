@@ -98,7 +98,7 @@ KvCacheSpec read_kv_cache(Params params) {
   if (!cache.tiers.empty() && cache.prefix_caching != PrefixCaching::shared)
     params.fail("tiers",
                 "expected \"prefix_caching\": true beside them: what they keep is found by prefixes");
-  // What is loaded comes in another order than it was asked for, and room at the next replica, which is taken
+  // Loads come in another order than they were asked for, and room at the next replica, which is taken
   // as a prompt begins, would go to prompts that wait for those that wait for that room.
   if (!cache.tiers.empty() && cache.handover == Handover::layerwise)
     params.fail("handover",

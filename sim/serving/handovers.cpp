@@ -113,7 +113,7 @@ void Handovers::step_ends(std::size_t stage, const Iteration& iteration) {
   });
 }
 
-// What the next replica found of it is not sent.
+// Tokens that the next replica found are not sent.
 std::int64_t Handovers::to_send_of_step(const Prompt& prompt, const Progress& at) {
   return std::max<std::int64_t>(0, at.computed + at.in_step - std::max(at.computed, prompt.there));
 }

@@ -68,7 +68,7 @@ void Router::ended(std::int32_t name, int replica) {
   place(replica).side->knowledge.ended(name, tokens);
 }
 
-// What the router knows when the request comes, as far as the policy needs it.
+// The router collects what it knows when the request comes, as far as the policy needs it.
 void Router::look(std::int32_t name, const Request& request, Side& side) {
   holders_.clear();
   for (const std::int32_t replica : side.knowledge.changed(now()))

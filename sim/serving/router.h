@@ -15,7 +15,7 @@ class Router {
  public:
   Router(const RoutingPolicy& policy, const Workload& workload, std::uint64_t seed);
   void add(Server& server);  // as they are numbered: alike ones one after another
-  // Who hears one of its attention-data ranks, before it is added; null: nobody needs to.
+  // The listener of one of its attention-data ranks, before it is added; null: nobody needs to hear it.
   ReplicaListener* listener(const Replica& replica);
   // Requests of that replica have come or ended.
   void changed(int replica);

@@ -88,7 +88,7 @@ TEST_CASE("KV tiers: a request that comes before the prompt is stored finds noth
 }
 
 TEST_CASE("KV tiers: others' steps go on beside a load that overlaps, and wait for one that stalls") {
-  // What the first turn left in 6,720 tokens of KV cache goes for a long prompt before the second one comes.
+  // The first turn's 6,720 tokens of KV cache go for a long prompt before the second one comes.
   const TemporaryFile file(std::string(turns) + "b,0,0.1,0,100,400\nc,0,1,0,6000,1\n");
   const auto run = [&](const char* loads) {
     Json tier = a_tier("host", 100, 0.2);

@@ -70,7 +70,7 @@ void NamedEngine::store(std::int32_t request, bool answered) {
   }
 }
 
-// What this step computes is found from the next one on.
+// Tokens that this step computes are found from the next one on.
 std::vector<NamedEngine::Slice> NamedEngine::step() {
   std::vector<Slice> slices;
   std::vector<std::int32_t> arriving;  // by the end of the step

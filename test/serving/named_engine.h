@@ -72,7 +72,7 @@ class NamedEngine {
   std::int64_t blocks_for(std::int64_t tokens) const {
     return (tokens + limits_.block_tokens - 1) / limits_.block_tokens;
   }
-  // What admission asks room for.
+  // Admission asks for room of so many blocks.
   std::int64_t claim(std::int32_t request, std::int64_t tokens) const {
     return blocks_for(limits_.admission == Admission::prompt ? std::max(tokens, at(request).known) : tokens);
   }

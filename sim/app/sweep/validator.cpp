@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// What the router and the tiers find in it.
+// The router's notes and the tiers' are about what they find in the workload.
 bool is_about_workload(const std::string& note) {
   return note.starts_with("/serving/routing") || note.find("/kv_cache/tiers:") != note.npos;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Who hears what a replica does, as a router does that follows KV caches. Called at times and in an order
-// that are the same whether steps are summed or played one by one: what its KV cache holds is told when a
-// step ends in which a prompt was computed or a request left, of decodes alone with the next such step;
+// A listener hears what a replica does, as a router does that follows KV caches. Called at times and in an
+// order that are the same whether steps are summed or played one by one: what its KV cache holds is told when
+// a step ends in which a prompt was computed or a request left, of decodes alone with the next such step;
 // answers, when they have ended.
 #include <cstdint>
 

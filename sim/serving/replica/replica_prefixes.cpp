@@ -1,4 +1,4 @@
-// What a replica computes is found by others from some point on: in blocks, or in a radix tree.
+// Requests find what a replica computed for others: when it enters the blocks' index, or the radix tree.
 #include "sim/serving/replica/replica.h"
 
 namespace weir {

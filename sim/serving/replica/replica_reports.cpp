@@ -1,4 +1,4 @@
-// What a replica tells whoever listens.
+// A replica tells whoever listens of its queue and its KV cache.
 #include <algorithm>
 
 #include "sim/serving/replica/replica.h"

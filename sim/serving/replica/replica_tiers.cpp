@@ -1,4 +1,4 @@
-// What a replica loads from the memories behind its KV cache, and stores there.
+// A replica loads prompts from the memories behind its KV cache, and stores them there.
 #include <boost/random/uniform_01.hpp>
 #include <utility>
 

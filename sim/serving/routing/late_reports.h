@@ -1,6 +1,6 @@
 #pragma once
-// What replicas tell of their KV caches and queues, as a router knows it that hears everything later by a
-// fixed time: what was told at t is known from t + delay on.
+// Replicas tell of their KV caches and queues, and a router hears everything later by a fixed time: what was
+// told at t is known from t + delay on.
 #include <deque>
 #include <vector>
 
@@ -22,7 +22,8 @@ class LateReports {
     tell({now, cache, text, blocks});
   }
 
-  // What was told until `now` less the delay is known; calls it with each replica whose report() has changed.
+  // Everything told until `now` less the delay is known then; `changed` is called with each replica whose
+  // report() has changed.
   template <class Changed>
   void hear(Seconds now, Changed changed) {
     for (; !told_.empty() && told_.front().at + delay_ <= now; told_.pop_front())

@@ -1,5 +1,5 @@
 #pragma once
-// What a router knows of replicas, as far as its policy needs it: from what it sent them itself, and from
+// A router's knowledge of replicas, as far as its policy needs it: from what it sent them itself, and from
 // what they tell. One for each side of the router; replicas have their numbers.
 #include <deque>
 #include <memory>
@@ -22,7 +22,7 @@ class RouterKnowledge {
   RouterKnowledge(const RoutingNeeds& needs, const Contents& contents, std::size_t requests, bool reuses);
 
   void add_replica(std::int32_t replica, std::int64_t block_tokens);
-  // Who hears a replica, or one of its attention-data ranks; null if nobody needs to.
+  // The listener of a replica, or of one of its attention-data ranks; null if nobody needs to hear it.
   ReplicaListener* listener(std::int32_t replica, std::int64_t kv_blocks);
 
   // A prompt goes to a replica that is thought to have so many tokens of it; has its first token; has ended.
@@ -30,11 +30,11 @@ class RouterKnowledge {
   void first_token(std::int32_t request);
   void ended(std::int32_t request, std::int64_t input_tokens);
 
-  // Those of which load() or report() has changed since the last call, each once.
+  // Replicas of which load() or report() has changed since the last call, each once.
   std::span<const std::int32_t> changed(Seconds now);
   ReplicaLoad load(std::int32_t replica) const;  // but for requests
   ReplicaReport report(std::int32_t replica) const { return reports_->report(replica); }
-  // Those that have a beginning of the prompt, each once; until the next call.
+  // Replicas that have a beginning of the prompt, each once; until the next call.
   std::span<const Holder> holders(std::int32_t request, std::int64_t input_tokens);
 
  private:
@@ -49,7 +49,7 @@ class RouterKnowledge {
     bool changed = false;
     std::int32_t holder = -1;  // while holders are looked for
   };
-  // Of those with blocks of one size.
+  // Replicas with blocks of one size share this.
   struct Path {
     std::int64_t block_tokens;
     TextPath of;

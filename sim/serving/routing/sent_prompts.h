@@ -1,5 +1,5 @@
 #pragma once
-// What a router remembers of the prompts that it sent, for want of news from the replicas: of each replica
+// A router's memory of the prompts that it sent, for want of news from the replicas: of each replica
 // the beginnings that it has seen, as many tokens as the router cares to keep. What was not seen for longest
 // is forgotten first, the end of a prompt before its beginning, a text's share of it at a time, as leaves of
 // the tree of SGLang's router are (sgl-router/src/tree.rs).

@@ -1,5 +1,5 @@
 #pragma once
-// What is known of texts on replicas: a value for each pair that anything is known of, listed by text, as
+// A table of texts on replicas: a value for each pair that anything is known of, listed by text, as
 // routers ask who has one. Most texts are on a few replicas; one that many share (a system prompt) is found
 // on each of them by its number.
 #include <cstdint>
@@ -31,7 +31,7 @@ class TextTable {
     while (entry != none && (*this)[entry].replica != replica) entry = (*this)[entry].next;
     return entry;
   }
-  // Of a pair that has none.
+  // The pair must have none.
   std::int32_t add(std::int32_t text, std::int32_t replica) {
     if (static_cast<std::size_t>(text) >= lists_.size()) lists_.resize(static_cast<std::size_t>(text) + 1);
     List& list = lists_[static_cast<std::size_t>(text)];
@@ -47,7 +47,7 @@ class TextTable {
     if (++list.count > few) index(text, list);
     return entry;
   }
-  // Of a text on many replicas the entry stays, with no value.
+  // The entry of a text on many replicas stays, with no value.
   void erase(std::int32_t entry) {
     Entry& gone = (*this)[entry];
     List& list = lists_[static_cast<std::size_t>(gone.text)];

@@ -1,4 +1,4 @@
-// What a router knows of replicas is what these held a while ago, and what it sent them.
+// A router knows what replicas held a while ago, and what it sent them.
 #include "sim/serving/routing/router_knowledge.h"
 
 #include <catch2/catch.hpp>
@@ -158,7 +158,7 @@ class Played {
     rank.until = Seconds(-1);
     if (prompts || ended > before) rank.said.push_back(says(replica));
   }
-  // Of its cache itself; of answers that are being written nothing is said.
+  // The cache itself says so; answers that are being written are not told.
   Said says(Replica& replica) {
     Said said{now_, {}, replica.cache().used()};
     auto& runs = const_cast<KvCache&>(replica.cache()).held_blocks();
@@ -294,7 +294,7 @@ TEST_CASE("router: remembers the prompts sent last, token by token, and forgets 
     const std::int64_t most = dice(20, 300);
     const auto replicas = static_cast<std::int32_t>(dice(1, seed % 5 == 0 ? 30 : 3));
     RouterKnowledge knows({.remembered_tokens = most}, w.contents, w.requests.size(), true);
-    // Of each replica: texts, that seen last in front, and how far each goes.
+    // A list a replica: its texts, that seen last in front, and how far each goes.
     std::vector<std::list<TextBlocks>> memory(static_cast<std::size_t>(replicas));
     for (std::int32_t i = 0; i < replicas; ++i) knows.add_replica(i, 16);
     for (std::int32_t r = 0; r < std::ssize(w.requests); ++r) {

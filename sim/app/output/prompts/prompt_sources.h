@@ -13,7 +13,7 @@ namespace weir {
 
 // Whether a run's prompts can find anything: it has a prompts.csv then.
 bool prompts_find(const FinishedRun& run);
-// Of one prompt, in the order of that file's columns: computed, found, and loaded from each tier.
+// Tokens of one prompt in the order of that file's columns: computed, found, and loaded from each tier.
 std::vector<std::int64_t> sources_of(const RunResult& result, std::size_t request);
 // One row a request: tokens computed, found, and loaded from each tier, when it was scheduled first; empty
 // where it never was.

@@ -29,7 +29,7 @@ class FirstRuns {
     }
     return slots_[at].run;
   }
-  // Of a text that is there. Those behind it that would no longer be found move up.
+  // The text must be there. Entries behind it that would no longer be found move up.
   void erase(std::int32_t text) {
     std::size_t gap = home(text);
     while (slots_[gap].text != text) gap = (gap + 1) & mask();

@@ -1,5 +1,5 @@
 #pragma once
-// What the blocks of one KV channel hold, so that they are found again: vLLM's blocks by their hashes
+// The contents of one KV channel's blocks, by which they are found again: vLLM's blocks by their hashes
 // (KvRuns), or SGLang's radix tree (RadixTree). Counts of free blocks are the caller's (KvCache).
 #include <cstdint>
 #include <span>
@@ -20,7 +20,7 @@ class KvBlocks {
     std::int32_t run;
     std::int64_t first, last;
   };
-  // What a request holds of them: pieces from its first block on, each up to where the next begins. The rest
+  // A request holds pieces from its first block on, each up to where the next begins. The rest
   // of its blocks nobody finds.
   using Holding = std::vector<Piece>;
   enum class Look { scheduler, engine };  // the engine looks without using what it sees
@@ -60,7 +60,7 @@ class KvBlocks {
 
   // For whoever follows what is there: texts of which blocks have come or gone, some of them twice, until he
   // clears the list; and where the last block of a text that is there ends, of all its copies; 0: none is.
-  // Those before it are there too: whoever holds a block holds what its text has before it.
+  // The blocks before it are there too: whoever holds a block holds what its text has before it.
   void follow() { follows_ = true; }
   std::vector<std::int32_t>& changed() { return changed_; }
   void note(std::int32_t text) {

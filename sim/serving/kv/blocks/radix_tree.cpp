@@ -190,8 +190,8 @@ std::int64_t RadixTree::hold(std::span<const Piece> pieces, std::int32_t, std::i
   return lock(pieces.back().run);
 }
 
-// What is there beyond the request's own was computed by another at the same time: the request has that
-// instead.
+// Blocks that are there beyond the request's own were computed by another at the same time: the request has
+// those instead.
 std::int64_t RadixTree::publish(std::span<const TextBlocks> text, Holding& holding) {
   const std::int64_t before = end_of(holding);
   End end = match(text, true);

@@ -47,7 +47,7 @@ void KvTier::come(std::span<const TextBlocks> text, std::int64_t first, std::int
 
 void KvTier::append(TextBlocks part) {
   used_ += part.last - part.first;
-  // What was used a moment ago and goes on here is one span with it.
+  // The span that was used a moment ago and goes on here takes this in.
   if (!spans_.empty() && spans_.back().text == part.text && spans_.back().last == part.first) {
     spans_.back().last = part.last;
     return;
@@ -57,7 +57,7 @@ void KvTier::append(TextBlocks part) {
   places.insert(place, spans_.insert(spans_.end(), part));
 }
 
-// Of the span that it cuts, the rests stay where they are, the first one to go first.
+// The rests of the span that it cuts stay where they are, the first one to go first.
 void KvTier::take_out(TextBlocks part) {
   Places& places = of_text_.at(part.text);
   auto place = behind(places, part.first);

@@ -1,5 +1,5 @@
 #pragma once
-// What one memory behind KV caches keeps: chunks of texts, the least recently used of which give way. A
+// One memory behind KV caches keeps chunks of texts, the least recently used of which give way. A
 // text's chunks come, and are used, one after another from the first on: each makes room for itself, and so
 // the beginning of what was used longest ago goes first (an OrderedDict of chunks, as LMCache's LRU is one:
 // lmcache/v1/storage_backend/cache_policy/lru.py; its later versions move what was found to the end from its
@@ -26,7 +26,7 @@ class KvTier {
   void use(std::span<const TextBlocks> text, std::int64_t first, std::int64_t last) {
     come(text, first, last, true);
   }
-  // Those of them that are not there come; what is there was not used.
+  // Chunks that are not there come; the others do not count as used.
   void add(std::span<const TextBlocks> text, std::int64_t first, std::int64_t last) {
     come(text, first, last, false);
   }

@@ -26,13 +26,12 @@ class KvTiers {
   bool any() const { return !tiers_.empty(); }
   std::size_t size() const { return tiers_.size(); }
   const KvTier& operator[](std::size_t tier) const { return *tiers_[tier]; }
-  // What a request of so many tokens finds behind those that the KV cache has: in the order of its text,
+  // A request of so many tokens finds these behind those that the KV cache has: in the order of its text,
   // until the next call. All but its last token at most.
   std::span<const TierTokens> find(std::int32_t request, std::int64_t in_cache, std::int64_t known);
   // It loads that: what it found is used last, and lies in the nearer tiers as well.
   void load(std::int32_t request, std::int64_t in_cache, std::span<const TierTokens> found);
-  // Of the first so many tokens of a request those that the tier lacks, in whole chunks; and that they are
-  // there now.
+  // The tier lacks so many of the first tokens of a request, in whole chunks; and they are there now.
   std::int64_t lacks(std::size_t tier, std::int32_t request, std::int64_t tokens);
   void stored(std::size_t tier, std::int32_t request, std::int64_t tokens);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What prompts of a recorded run have in common. The record has no texts: it is told from the lengths.
+// Prompts of a recorded run begin alike so far. The record has no texts: the lengths tell.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,8 @@ struct Beginning {
 // neither.
 std::vector<Beginning> beginnings(const RecordedRun& run);
 
-// Of a turn after that of so many tokens, before the answer: re-rendered templates change its end.
+// The next turn begins with so much of a prompt: re-rendered templates change its last 64 tokens
+// (found on the recorded runs by those who described them: docs/kv_reuse.md).
 inline std::int64_t kept_of(std::int64_t input_tokens) {
   return std::max<std::int64_t>(0, input_tokens - 64);
 }

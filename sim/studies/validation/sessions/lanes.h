@@ -1,5 +1,5 @@
 #pragma once
-// Who waits for whom in a recorded run: turns and sub-agents within a conversation, and the conversations
+// The order of a recorded run: turns and sub-agents within a conversation, and the conversations
 // that a lane of the load generator takes one after the other.
 #include <cstdint>
 #include <optional>

@@ -33,7 +33,7 @@ struct RecordedRun {
   double end_s() const;  // of the last that ended
 };
 
-// Those that were cancelled or failed, or belong to another phase, are left out, as are runs without any.
+// Requests that were cancelled or failed, or belong to another phase, are left out, as are runs without any.
 // `spare`: a folder for what has to be unpacked.
 std::vector<RecordedRun> recorded_runs(const std::filesystem::path& folder,
                                        const std::filesystem::path& spare);

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// What agents had said last is not in the histories that they were primed with.
+// The histories that agents were primed with lack what they had said last.
 constexpr std::int64_t unprimed_tokens = 1024;
 // A request that had not ended when the run did, behind a lane's last one that is on record.
 constexpr std::int64_t filler_more_tokens = 600, filler_output_tokens = 900;

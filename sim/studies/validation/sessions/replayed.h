@@ -1,5 +1,5 @@
 #pragma once
-// What the replays of a recorded run say, in the record's own terms.
+// Metrics of a recorded run's replays, in the record's own terms.
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -19,7 +19,7 @@ struct ReplayedRun {
 // Requests before this are left out of the median: servers are still compiling kernels.
 constexpr double settled_s = 65;
 
-// Of its requests, and the median of those from settled_s on.
+// The mean over its requests, and the median of those from settled_s on.
 double mean_ms(const RecordedRun& run, const std::function<double(std::size_t)>& of);
 double late_median_ms(const RecordedRun& run, const std::function<double(std::size_t)>& of);
 

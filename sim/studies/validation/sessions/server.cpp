@@ -58,8 +58,8 @@ Json precision_of(const RecordedRun& run) {
 }
 
 constexpr std::int64_t block_tokens = 64;
-// Of HTTP, of a chat template over all that was said, and of splitting it. ESTIMATE: the middle of the 30 to
-// 60 ms that these runs leave for it.
+// The front end does HTTP, a chat template over all that was said, and splitting it. ESTIMATE: the middle of
+// the 30 to 60 ms that these runs leave for it.
 constexpr double front_end_ms = 45, front_end_us_per_token = 5;
 
 // LMCache's, as it showed in these runs: it stalls the step and is far from what the bus can move (8 and 18
