@@ -276,6 +276,11 @@ bool BatchBuilder::add(const SequenceView& waiting, std::int64_t tokens, std::in
   return positions(found, tokens) <= tokens_left_ && admit_found(found, tokens, spare) && take(found, tokens);
 }
 
+void BatchBuilder::add_in_order() {
+  while (const SequenceView* head = this->head())
+    if (!add(*head, std::min(head->pending(), tokens_left_))) break;
+}
+
 std::int64_t BatchBuilder::unclaimed_blocks(std::size_t channel) {
   if (admission_ != Admission::sequence) return free_blocks_[channel];
   if (unreserved_.empty()) {

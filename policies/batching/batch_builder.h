@@ -70,6 +70,9 @@ class BatchBuilder {
   // Admits it with a slice of `tokens`, if those fit the budget too.
   bool add(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare = 0);
 
+  // Adds waiting ones in order of arrival, prompts in chunks, until one does not fit.
+  void add_in_order();
+
   // A slice; false if its blocks are not free. The caller has asked full() and tokens_left().
   bool take(const SequenceView& sequence, std::int64_t tokens);
 

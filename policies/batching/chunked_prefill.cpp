@@ -16,8 +16,7 @@ class ChunkedPrefill final : public LimitedBatching {
   void next(const ServingView& view, Batch& batch) const override {
     BatchBuilder builder(view, limits_, view.admission, batch);
     builder.run();
-    while (const SequenceView* head = builder.head())
-      if (!builder.add(*head, std::min(head->pending(), builder.tokens_left()))) break;
+    builder.add_in_order();
   }
 };
 

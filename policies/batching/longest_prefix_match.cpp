@@ -21,11 +21,7 @@ class LongestPrefixMatch final : public LimitedBatching {
     BatchBuilder builder(view, limits_, view.admission, batch);
     builder.run();
     if (!builder.open()) return;
-    if (!view.prefixes || view.waiting.size() > most_sorted) {
-      while (const SequenceView* head = builder.head())
-        if (!builder.add(*head, std::min(head->pending(), builder.tokens_left()))) break;
-      return;
-    }
+    if (!view.prefixes || view.waiting.size() > most_sorted) return builder.add_in_order();
     for (const SequenceView* waiting : in_order(view, builder)) {
       const std::int64_t pending = builder.look_up(*waiting).pending();
       if (builder.open() && builder.add(*waiting, std::min(pending, builder.tokens_left()))) continue;

@@ -2,64 +2,17 @@
 #include "sim/serving/routing/router_knowledge.h"
 
 #include <catch2/catch.hpp>
-#include <list>
 #include <set>
 
 #include "sim/serving/replica/replica.h"
 #include "test/policies/naive_engine.h"
 #include "test/serving/in_channels.h"
+#include "test/serving/routing/branching_texts.h"
 
 using namespace weir;
+using namespace weir::test;
 
 namespace {
-
-using Block = std::pair<std::int32_t, std::int64_t>;  // a text, and which of its blocks or tokens
-
-// Requests that branch off earlier texts, often off one that many begin with.
-Workload branching(Dice& dice, int count) {
-  Workload w;
-  std::vector<Origin> origins;
-  for (int i = 0; i < count; ++i) {
-    Origin origin;
-    if (i > 0 && dice(0, 4) > 0) {
-      origin.request = static_cast<std::int32_t>(dice(0, 2) == 0 ? 0 : dice(std::max(0, i - 6), i - 1));
-      const Request& of = w.requests[static_cast<std::size_t>(origin.request)];
-      origin.tokens = dice(0, 1) ? of.input_tokens + of.output_tokens : dice(0, of.input_tokens);
-      if (origin.tokens > 60) origin = {};
-    }
-    w.requests.push_back({Seconds(0), origin.tokens + dice(1, 20), dice(1, 12)});
-    origins.push_back(origin);
-  }
-  w.contents = Contents(origins, w.requests);
-  return w;
-}
-
-std::vector<Block> blocks_of(const Contents& contents, std::int32_t request, std::int64_t blocks,
-                             std::int64_t block_tokens) {
-  std::vector<Block> all;
-  TextPath path(contents, block_tokens);
-  for (const TextBlocks& part : path(request, blocks))
-    for (std::int64_t i = part.first; i < part.last; ++i) all.emplace_back(part.text, i);
-  return all;
-}
-
-// How many from the beginning a set has.
-std::int64_t beginning_in(const std::set<Block>& there, const std::vector<Block>& blocks) {
-  std::int64_t n = 0;
-  while (n < std::ssize(blocks) && there.contains(blocks[static_cast<std::size_t>(n)])) ++n;
-  return n;
-}
-
-std::map<std::int32_t, RouterKnowledge::Holder> holders_by_replica(RouterKnowledge& knows,
-                                                                   std::int32_t request,
-                                                                   std::int64_t input_tokens) {
-  std::map<std::int32_t, RouterKnowledge::Holder> all;
-  for (const auto& holder : knows.holders(request, input_tokens)) {
-    REQUIRE(all.emplace(holder.replica, holder).second);  // once
-    REQUIRE((holder.tokens > 0 || holder.shared_blocks > 0));
-  }
-  return all;
-}
 
 // Replicas that play a workload without SimGrid, each at its own pace, and the router that sends to them.
 class Played {
@@ -283,52 +236,4 @@ TEST_CASE("router: what a replica tells at t is known at t + delay, and not befo
   CHECK(reports.report(3).waiting == 6);
   CHECK(known(3.0499) == 2);
   CHECK(known(3.0501) == 0);
-}
-
-TEST_CASE("router: remembers the prompts sent last, token by token, and forgets ends before beginnings",
-          "[routing]") {
-  std::int64_t forgotten = 0;
-  for (unsigned seed = 0; seed < 300; ++seed) {
-    Dice dice(seed);
-    const Workload w = branching(dice, 60);
-    const std::int64_t most = dice(20, 300);
-    const auto replicas = static_cast<std::int32_t>(dice(1, seed % 5 == 0 ? 30 : 3));
-    RouterKnowledge knows({.remembered_tokens = most}, w.contents, w.requests.size(), true);
-    // A list a replica: its texts, that seen last in front, and how far each goes.
-    std::vector<std::list<TextBlocks>> memory(static_cast<std::size_t>(replicas));
-    for (std::int32_t i = 0; i < replicas; ++i) knows.add_replica(i, 16);
-    for (std::int32_t r = 0; r < std::ssize(w.requests); ++r) {
-      const std::int64_t input = w.requests[static_cast<std::size_t>(r)].input_tokens;
-      const auto holders = holders_by_replica(knows, r, input);
-      for (std::int32_t i = 0; i < replicas; ++i) {
-        std::set<Block> there;
-        for (const TextBlocks& seen : memory[static_cast<std::size_t>(i)])
-          for (std::int64_t t = seen.first; t < seen.last; ++t) there.emplace(seen.text, t);
-        REQUIRE(std::ssize(there) <= most);
-        const std::int64_t tokens = beginning_in(there, blocks_of(w.contents, r, input, 1));
-        REQUIRE((holders.contains(i) ? holders.at(i).tokens : 0) == tokens);
-      }
-      const auto to = static_cast<std::int32_t>(dice(0, replicas - 1));
-      knows.sent(r, input, to, 0);
-      std::list<TextBlocks>& seen = memory[static_cast<std::size_t>(to)];
-      TextPath path(w.contents, 1);
-      const auto parts = path(r, input);
-      for (std::size_t i = parts.size(); i-- > 0;) {
-        TextBlocks part = parts[i];
-        std::erase_if(seen, [&](const TextBlocks& old) {
-          if (old.text != part.text) return false;
-          part.last = std::max(part.last, old.last);
-          return true;
-        });
-        seen.push_front(part);
-      }
-      const auto size = [&] {
-        std::int64_t tokens = 0;
-        for (const TextBlocks& part : seen) tokens += part.last - part.first;
-        return tokens;
-      };
-      for (; size() > most; ++forgotten) seen.pop_back();
-    }
-  }
-  CHECK(forgotten > 1000);
 }

@@ -10,14 +10,6 @@ namespace {
 
 constexpr std::size_t most_periods = 60, shares = 10;
 
-// The same that metrics are made by: between the order statistics around it.
-double percentile_of(std::vector<double>& sorted, double percent) {
-  const double at = static_cast<double>(sorted.size() - 1) * percent / 100;
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], at - std::floor(at));
-}
-
 // As they stand in prompts.csv.
 std::string source_name(std::size_t source) {
   return source == 0 ? "computed" : source == 1 ? "KV cache" : "tier " + std::to_string(source - 2);
@@ -58,9 +50,8 @@ std::optional<PromptSources> PromptSums::result() && {
   for (std::size_t share = 0; share < shares; ++share) {
     std::vector<double>& ttft = ttft_ms_[share];
     if (ttft.empty()) continue;
-    std::ranges::sort(ttft);
-    result.tenths.push_back({100.0 * static_cast<double>(share) / shares, ttft.size(),
-                             percentile_of(ttft, 50), percentile_of(ttft, 90)});
+    const Distribution of = distribution_of(ttft);
+    result.tenths.push_back({100.0 * static_cast<double>(share) / shares, ttft.size(), of.p50, of.p90});
   }
   return result;
 }
