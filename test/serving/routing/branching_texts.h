@@ -1,5 +1,6 @@
 #pragma once
-// Prompts that begin as others do, as sets of blocks, for whoever holds a router's knowledge to a walk over these.
+// Prompts that begin as others do, as sets of blocks, for whoever holds a router's knowledge to a walk over
+// these.
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
@@ -31,7 +32,7 @@ inline Workload branching(Dice& dice, int count) {
 }
 
 inline std::vector<Block> blocks_of(const Contents& contents, std::int32_t request, std::int64_t blocks,
-                             std::int64_t block_tokens) {
+                                    std::int64_t block_tokens) {
   std::vector<Block> all;
   TextPath path(contents, block_tokens);
   for (const TextBlocks& part : path(request, blocks))
@@ -47,8 +48,8 @@ inline std::int64_t beginning_in(const std::set<Block>& there, const std::vector
 }
 
 inline std::map<std::int32_t, RouterKnowledge::Holder> holders_by_replica(RouterKnowledge& knows,
-                                                                   std::int32_t request,
-                                                                   std::int64_t input_tokens) {
+                                                                          std::int32_t request,
+                                                                          std::int64_t input_tokens) {
   std::map<std::int32_t, RouterKnowledge::Holder> all;
   for (const auto& holder : knows.holders(request, input_tokens)) {
     REQUIRE(all.emplace(holder.replica, holder).second);  // once
