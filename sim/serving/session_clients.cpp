@@ -1,7 +1,6 @@
 #include "sim/serving/session_clients.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "devices/actor/clock.h"
 
@@ -19,19 +18,20 @@ SessionClients::SessionClients(const Workload& workload, When when, Send send)
       sessions_(*workload.sessions),
       when_(std::move(when)),
       send_(std::move(send)),
-      first_awaiting_(at(sessions_.requests()) + 1),
-      awaits_(at(sessions_.requests())),
+      clients_(at(sessions_.requests()) + 1),
       left_(at(sessions_.count())) {
   const std::int32_t count = sessions_.requests();
   for (std::int32_t r = 0; r < count; ++r) {
-    awaits_[at(r)] = static_cast<std::uint32_t>(sessions_.awaited_by(r).size());
+    clients_[at(r)].awaits = static_cast<std::uint32_t>(sessions_.awaited_by(r).size());
     ++left_[at(sessions_.of(r))];
-    for (const std::int32_t awaited : sessions_.awaited_by(r)) ++first_awaiting_[at(awaited) + 1];
+    for (const std::int32_t awaited : sessions_.awaited_by(r)) ++clients_[at(awaited) + 1].first_awaiting;
     if (!sessions_.waits(r)) roots_.push_back(r);
   }
-  std::partial_sum(first_awaiting_.begin(), first_awaiting_.end(), first_awaiting_.begin());
-  awaiting_.resize(first_awaiting_.back());
-  std::vector<std::uint32_t> next(first_awaiting_.begin(), first_awaiting_.end() - 1);
+  for (std::size_t i = 1; i < clients_.size(); ++i)
+    clients_[i].first_awaiting += clients_[i - 1].first_awaiting;
+  awaiting_.resize(clients_.back().first_awaiting);
+  std::vector<std::uint32_t> next(clients_.size());
+  std::ranges::transform(clients_, next.begin(), &Client::first_awaiting);
   for (std::int32_t r = 0; r < count; ++r)
     for (const std::int32_t awaited : sessions_.awaited_by(r)) awaiting_[next[at(awaited)]++] = r;
   const bool at_a_time = workload_.sessions_at_a_time.has_value();
@@ -95,10 +95,10 @@ void SessionClients::send_due() {
 }
 
 void SessionClients::ended(std::int32_t request) {
-  for (auto i = first_awaiting_[at(request)]; i < first_awaiting_[at(request) + 1]; ++i)
-    if (const std::int32_t next = awaiting_[i]; --awaits_[at(next)] == 0)
+  for (auto i = clients_[at(request)].first_awaiting; i < clients_[at(request) + 1].first_awaiting; ++i)
+    if (const std::int32_t next = awaiting_[i]; --clients_[at(next)].awaits == 0)
       send_at(now() + sessions_.gap(next), next);
-  if (--left_[at(sessions_.of(request))] > 0 || !workload_.sessions_at_a_time) return;
+  if (!workload_.sessions_at_a_time || --left_[at(sessions_.of(request))] > 0) return;
   ++places_;
   open_next();
 }

@@ -38,9 +38,12 @@ class SessionClients {
   const Sessions& sessions_;
   When when_;
   Send send_;
-  std::vector<std::uint32_t> first_awaiting_;  // of each request, into
-  std::vector<std::int32_t> awaiting_;         // those that wait for it
-  std::vector<std::uint32_t> awaits_;          // of those that each waits for, how many have not ended
+  struct Client {                      // of a request: a miss of the cache for it and its neighbours at once
+    std::uint32_t first_awaiting = 0;  // into awaiting_, up to the next one's
+    std::uint32_t awaits = 0;          // of those that it waits for, how many have not ended
+  };
+  std::vector<Client> clients_;         // and one behind the last one's
+  std::vector<std::int32_t> awaiting_;  // those that wait for each request
   std::vector<std::uint32_t> left_;            // requests of each session that have not ended
   std::vector<std::int32_t> roots_;            // by arrival, or session by session
   std::size_t next_root_ = 0;
