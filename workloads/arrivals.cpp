@@ -198,6 +198,36 @@ class Loop : public AllAtOnce {
   Seconds round_trip_;
 };
 
+// Under the load that a benchmark's result says.
+class AsBenchmarked : public ArrivalProcess {
+ public:
+  using ArrivalProcess::ArrivalProcess;
+
+  bool needs_a_load() const override { return true; }
+  void schedule(Workload& workload, Rng& rng) const override {
+    if (!workload.load) return;
+    const BenchmarkLoad& load = *workload.load;
+    if (load.concurrency && std::isfinite(load.request_rate))
+      throw ConfigError(
+          "", "kind",
+          fmt::format("the benchmark had a rate ({:.4g}/s) and a bound of {} in flight at once, "
+                      "which no kind of arrivals has: choose poisson or closed_loop",
+                      load.request_rate, *load.concurrency));
+    if (!std::isfinite(load.request_rate)) {
+      come(workload, [] { return 0; });
+      if (load.concurrency) workload.closed_loop = ClosedLoop{.concurrency = *load.concurrency};
+    } else if (std::isfinite(load.burstiness)) {
+      const double gap = 1 / (load.burstiness * load.request_rate);
+      draw_gaps(workload, rng, boost::random::gamma_distribution<double>(load.burstiness, gap));
+    } else {
+      std::int64_t i = 0;
+      come(workload, [&] { return static_cast<double>(i++) / load.request_rate; });
+    }
+    workload.traffic.request_rate = load.request_rate;
+    if (std::isfinite(load.request_rate)) workload.traffic.burstiness = load.burstiness;
+  }
+};
+
 template <class Process>
 std::shared_ptr<const ArrivalProcess> make(Params& params) {
   return std::make_shared<Process>(params);
@@ -215,6 +245,9 @@ std::shared_ptr<const ArrivalProcess> make_warm_batch(Params& params);
 const Catalog<ArrivalProcess>& arrival_processes() {
   static const Catalog<ArrivalProcess> table = {
       {"trace", "as logged", make<AsTraced>},
+      {"benchmark",
+       "as the load generator of a benchmark's result sent them: at its rate, or so many in flight",
+       make<AsBenchmarked>},
       {"poisson", "independent arrivals at a mean rate", make<Poisson>},
       {"gamma", "independent gaps of a given coefficient of variation", make<GammaGaps>},
       {"constant", "one every 1/rate seconds, the first at 0", make<Constant>},

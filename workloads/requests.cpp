@@ -1,5 +1,6 @@
 #include "workloads/requests.h"
 
+#include "workloads/benchmarks/benchmark_result.h"
 #include "workloads/traces/readers.h"
 
 namespace weir {
@@ -61,6 +62,15 @@ Source mooncake(Params& params) {
       spread_s);
 }
 
+// What a load generator wrote of its own run.
+Source benchmark(Params& params, const char* tool) {
+  const auto result = params.integer_or_null(
+      {"result", "which one of a file that holds several, from 0; null: it holds one"}, {0, 1'000'000});
+  return trace_file(params, [tool, result](auto text, auto& file) {
+    return read_benchmark_trace(text, file, tool, result);
+  });
+}
+
 }  // namespace
 
 const Catalog<RequestSource>& request_sources() {
@@ -84,6 +94,14 @@ const Catalog<RequestSource>& request_sources() {
        "and its vLLM runs",
        lengths<read_llmservingsim>},
       {"distserve", "DistServe's workloads", lengths<read_distserve>},
+      {"vllm_bench", "a result of vLLM's serving benchmark, with --save-detailed",
+       [](Params& p) { return benchmark(p, "vllm_bench"); }},
+      {"sglang_bench", "a result of SGLang's bench_serving, with --output-details",
+       [](Params& p) { return benchmark(p, "sglang_bench"); }},
+      {"aiperf", "the records of AIPerf, profile_export.jsonl",
+       [](Params& p) { return benchmark(p, "aiperf"); }},
+      {"guidellm", "a report of GuideLLM, benchmarks.json",
+       [](Params& p) { return benchmark(p, "guidellm"); }},
       {"splitwise", "splitwise-sim's traces", lengths<read_splitwise>},
       {"fixed", "the same lengths for all", make_fixed},
       {"uniform", "lengths anywhere between two, all alike likely, as load generators draw them",

@@ -1,4 +1,4 @@
-// weir compare: runs and sweeps side by side.
+// weir compare: runs, sweeps and what was measured of a server side by side.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,6 +7,7 @@
 
 #include "sim/app/command_line.h"
 #include "sim/app/compare/comparison.h"
+#include "sim/app/compare/measured.h"
 #include "sim/app/results/metric.h"
 #include "sim/app/wrap.h"
 #include "sim/core/errors.h"
@@ -15,7 +16,8 @@ namespace weir {
 namespace {
 
 struct CompareArguments {
-  std::vector<std::string> directories, metrics;
+  std::vector<std::string> results, metrics;
+  std::optional<std::int64_t> result;
   bool json = false;
 };
 
@@ -35,18 +37,30 @@ std::vector<std::string> usual_metrics(const ResultSet& results) {
   return {"output_throughput", "p99_ttft_ms", "mean_tpot_ms"};
 }
 
-int compare_directories(const CompareArguments& a) {
-  if (a.directories.size() < 2)
-    throw ConfigError("weir compare", "",
-                      "expected two directories or more, results of weir run or weir sweep");
+// What was measured comes first: the others are held to it.
+std::vector<ResultSet> read_sets(const CompareArguments& a) {
   std::vector<ResultSet> sets;
-  for (const std::string& directory : a.directories) sets.push_back(read_results(directory));
+  for (const std::string& name : a.results)
+    sets.push_back(std::filesystem::is_regular_file(name) ? read_measured(name, a.result)
+                                                          : read_results(name));
+  std::ranges::stable_partition(sets, &ResultSet::measured);
+  if (a.result && !sets[0].measured)
+    throw ConfigError("--result", "", "is of a file with what was measured, and there is none");
+  return sets;
+}
+
+int compare_results(const CompareArguments& a) {
+  if (a.results.size() < 2)
+    throw ConfigError(
+        "weir compare", "",
+        "expected two or more: directories of weir run or weir sweep, or files of load generators");
+  std::vector<ResultSet> sets = read_sets(a);
   check_metrics(sets, a.metrics);
   const Comparison comparison = compare(std::move(sets));
   if (comparison.points.empty())
     throw ConfigError("weir compare", "",
                       "they have no point in common: no values of the varied keys are in every one of " +
-                          fmt::format("{}", fmt::join(a.directories, ", ")));
+                          fmt::format("{}", fmt::join(a.results, ", ")));
   const std::vector<std::string> shown = a.metrics.empty() ? usual_metrics(comparison.sets[0]) : a.metrics;
   constexpr std::size_t in_a_file = 100;  // columns
   const std::size_t terminal = terminal_width(STDOUT_FILENO);
@@ -60,9 +74,15 @@ int compare_directories(const CompareArguments& a) {
 
 std::function<int()> declare_compare(CLI::App& app) {
   const auto a = std::make_shared<CompareArguments>();
-  app.add_option("DIR", a->directories,
-                 "results of weir run or weir sweep, two or more; ratios are to the first")
+  app.add_option(
+         "DIR|MEASURED.json", a->results,
+         "results of weir run or weir sweep, or of vLLM's or SGLang's benchmark, AIPerf, genai-perf or "
+         "GuideLLM; two or more. Ratios are to the first, errors to what was measured")
       ->required();
+  app.add_option("--result", a->result,
+                 "of a file that holds several results (a sweep of GuideLLM): this one, from 0")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--metric", a->metrics,
                  "of sweeps: show this metric point by point (repeatable; default: output_throughput, "
                  "p99_ttft_ms, mean_tpot_ms; of training samples/s, step time, energy)")
@@ -70,7 +90,7 @@ std::function<int()> declare_compare(CLI::App& app) {
       ->allow_extra_args(false)
       ->take_all();
   app.add_flag("--json", a->json, "for programs");
-  return [a] { return compare_directories(*a); };
+  return [a] { return compare_results(*a); };
 }
 
 }  // namespace weir

@@ -1,7 +1,7 @@
 #pragma once
-// Runs and sweeps side by side: which points of theirs belong together, what differs in their scenarios, and
-// each metric with its ratio to the first. Computed here, shown by compare.cpp (command) and
-// comparison_table.cpp.
+// Runs, sweeps and what was measured side by side: which points of theirs belong together, what differs in
+// their scenarios, and each metric with its ratio to the first. Computed here, shown by compare.cpp (command)
+// and comparison_table.cpp.
 #include <string>
 #include <vector>
 
@@ -37,9 +37,10 @@ struct Comparison {
   std::vector<ResultSet> sets;
   std::vector<std::vector<Repeated>> repeated;  // one list a set
   std::vector<Difference> differences;
-  std::vector<ComparedPoint> points;           // those that every set has
-  std::vector<std::vector<Varied>> unmatched;  // one list a set: the rest
-  bool repetitions() const;                    // any point of any set ran with two seeds or more
+  std::vector<ComparedPoint> points;                          // those that every set has
+  std::vector<std::vector<Varied>> unmatched;                 // one list a set: the rest
+  bool against_measured() const { return sets[0].measured; }  // the others are held to it
+  bool repetitions() const;  // any point of any set ran with two seeds or more
 };
 
 Comparison compare(std::vector<ResultSet> sets);

@@ -21,9 +21,10 @@ std::string shown(const std::string& metric, const Estimate& e) {
   return with_dollars(metric, shown_estimate(e.mean, e.half_width));
 }
 
-std::string shown_ratio(const ComparedMetric& metric, std::size_t set) {
+std::string shown_ratio(const Comparison& c, const ComparedMetric& metric, std::size_t set) {
   const double ratio = metric.ratio(set);
   if (!std::isfinite(ratio)) return "-";
+  if (c.against_measured()) return fmt::format("{:+.1f} %", 100 * (ratio - 1));
   const Verdict verdict = metric.verdict(set);
   const char* mark = ratio == 1 || verdict == Verdict::unknown ? " " : verdict == Verdict::noise ? "~" : "*";
   return fmt::format("{:.3f}{}", ratio, mark);
@@ -54,14 +55,16 @@ void heading(std::string& out, const Comparison& c) {
     const ResultSet& s = c.sets[set];
     const auto failed = std::count_if(s.points.begin(), s.points.end(),
                                       [](const PointResult& p) { return p.status != "done"; });
-    const std::string size = !s.sweep ? "run"
-                                      : fmt::format("sweep of {} points{}", s.points.size(),
-                                                    failed ? fmt::format(", {} failed", failed) : "");
+    const std::string size = s.measured ? "measured"
+                             : !s.sweep ? "run"
+                                        : fmt::format("sweep of {} points{}", s.points.size(),
+                                                      failed ? fmt::format(", {} failed", failed) : "");
     out += fmt::format("{}  {}: {} ({})\n", letter(set), s.directory.string(), s.name, size);
   }
 }
 
 void differences(std::string& out, const Comparison& c, std::size_t width) {
+  if (c.against_measured()) return;  // which has no scenario
   if (c.differences.empty()) {
     out += "\nThe scenarios are the same.\n";
     return;
@@ -95,18 +98,20 @@ const ComparedMetric* find(const ComparedPoint& point, const std::string& name) 
   return nullptr;
 }
 
-std::vector<std::string> header(const std::string& title, const std::vector<std::size_t>& lot) {
+std::vector<std::string> header(const Comparison& c, const std::string& title,
+                                const std::vector<std::size_t>& lot) {
   std::vector<std::string> row{title, "A"};
-  for (const std::size_t set : lot) row.insert(row.end(), {letter(set), letter(set) + "/A "});
+  for (const std::size_t set : lot)
+    row.insert(row.end(), {letter(set), c.against_measured() ? "error" : letter(set) + "/A "});
   return row;
 }
 
-std::vector<std::string> line(const std::string& name, const ComparedPoint& point,
+std::vector<std::string> line(const Comparison& c, const std::string& name, const ComparedPoint& point,
                               const ComparedMetric* metric, const std::vector<std::size_t>& lot) {
   std::vector<std::string> row{name, cell(point, metric, 0)};
   for (const std::size_t set : lot) {
     row.push_back(cell(point, metric, set));
-    row.push_back(metric ? shown_ratio(*metric, set) : "-");
+    row.push_back(metric ? shown_ratio(c, *metric, set) : "-");
   }
   return row;
 }
@@ -116,9 +121,9 @@ void one_point(std::string& out, const Comparison& c, std::size_t width) {
   const std::size_t value = c.repetitions() ? 19 : 11;
   for (const auto& lot : lots(c.sets.size(), 38, value, value + 11, width)) {
     TextGrid grid;
-    grid.add(header("Metric", lot));
-    for (const ComparedMetric& metric : point.metrics) grid.add(line(metric.name, point, &metric, lot));
-    if (point.metrics.empty()) grid.add(line("status", point, nullptr, lot));
+    grid.add(header(c, "Metric", lot));
+    for (const ComparedMetric& metric : point.metrics) grid.add(line(c, metric.name, point, &metric, lot));
+    if (point.metrics.empty()) grid.add(line(c, "status", point, nullptr, lot));
     out += "\n";
     out += grid.text(width);
   }
@@ -193,9 +198,9 @@ void many_points(std::string& out, const Comparison& c, const std::vector<std::s
   for (const std::string& name : metrics)
     for (const auto& lot : lots(c.sets.size(), label, value, value + 11, width)) {
       TextGrid grid;
-      grid.add(header(name, lot));
+      grid.add(header(c, name, lot));
       for (std::size_t i = 0; i < labels.size(); ++i)
-        grid.add(line(labels[i], c.points[i], find(c.points[i], name), lot));
+        grid.add(line(c, labels[i], c.points[i], find(c.points[i], name), lot));
       out += "\n";
       out += grid.text(width);
     }
@@ -225,6 +230,7 @@ std::string comparison_table(const Comparison& c, const std::vector<std::string>
   if (c.points.size() == 1) one_point(out, c, width);
   if (c.points.size() > 1) many_points(out, c, metrics, width);
   unmatched(out, c);
+  if (c.against_measured()) return fitted(out + "\nerror: of what was simulated, over A, less 1\n", width);
   out += c.repetitions()
              ? "\n± is the 95 % confidence interval over the seeds; ~ is noise: the intervals overlap; * is "
                "not\n"

@@ -1,0 +1,162 @@
+#include "workloads/benchmarks/benchmark_result.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/core/json/bounded_json.h"
+#include "workloads/benchmarks/result_fields.h"
+
+namespace weir {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t listed_problems = 10;  // of one file; more of the same do not help
+
+// Python writes Infinity and NaN, which JSON has not: SGLang's request_rate is one where all come at once.
+std::string as_json(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!quoted && text.substr(i).starts_with("Infinity")) {
+      out += "\"inf\"";
+      i += std::string_view("Infinity").size() - 1;
+      continue;
+    }
+    if (!quoted && text.substr(i).starts_with("NaN")) {
+      out += "null";
+      i += std::string_view("NaN").size() - 1;
+      continue;
+    }
+    out += text[i];
+    if (text[i] == '"') quoted = !quoted;
+    if (quoted && text[i] == '\\' && i + 1 < text.size()) out += text[++i];
+  }
+  return out;
+}
+
+struct Document {
+  json object;
+  std::string pointer;  // "", or "line 3" of JSON Lines
+};
+
+// The whole file is one object, or each of its lines is.
+std::vector<Document> documents_of(std::string_view text, const std::string& file) {
+  std::vector<Document> documents;
+  std::vector<Problem> problems;
+  const auto parse = [&](std::string_view part, const std::string& pointer) {
+    try {
+      json parsed = parse_bounded<json>(as_json(part));
+      if (parsed.is_object()) return documents.push_back({std::move(parsed), pointer}), true;
+      problems.push_back({pointer, "expected an object, got " + printable(part)});
+    } catch (const TooDeep& e) {
+      problems.push_back({pointer, e.what()});
+    } catch (const json::exception&) {
+      problems.push_back({pointer, "is not valid JSON"});
+    }
+    return false;
+  };
+  if (parse(text, "")) return documents;
+  const std::vector<Problem> of_all = std::exchange(problems, {});
+  std::size_t line = 0;
+  for (std::size_t at = 0; at < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view part = text.substr(at, end - at);
+    at = end + 1;
+    if (part.find_first_not_of(" \t\r") == part.npos) continue;
+    if (!parse(part, fmt::format("line {}", line + 1)) && documents.empty())
+      throw ConfigError(file, of_all);  // no JSON Lines either
+  }
+  if (!problems.empty() || documents.empty()) throw ConfigError(file, problems.empty() ? of_all : problems);
+  return documents;
+}
+
+std::string known_formats() {
+  return "expected what vLLM's or SGLang's serving benchmark, AIPerf, genai-perf or GuideLLM writes";
+}
+
+std::string list_of(const std::vector<BenchmarkResult>& results) {
+  std::string list;
+  constexpr std::size_t most = 10;
+  for (std::size_t i = 0; i < std::min(most, results.size()); ++i) {
+    const std::optional<BenchmarkLoad>& load = results[i].load;
+    list += fmt::format("{}{}: ", i ? ", " : "", i);
+    if (load && load->concurrency)
+      list += fmt::format("{} in flight", *load->concurrency);
+    else if (load && std::isfinite(load->request_rate))
+      list += fmt::format("{:.4g}/s", load->request_rate);
+    else
+      list += load ? "all at once" : "?";
+  }
+  return list + (results.size() > most ? ", ..." : "");
+}
+
+}  // namespace
+
+const std::vector<ResultFormat>& result_formats() {
+  static const std::vector<ResultFormat> formats = {{is_guidellm_report, read_guidellm_report},
+                                                    {is_aiperf_record, read_aiperf_record},
+                                                    {is_aiperf_summary, read_aiperf_summary},
+                                                    {is_served_benchmark, read_served_benchmark}};
+  return formats;
+}
+
+std::vector<BenchmarkResult> read_benchmarks(std::string_view text, const std::string& file) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  std::vector<BenchmarkResult> results;
+  std::vector<Problem> problems;
+  for (const Document& document : documents_of(text, file)) {
+    const auto format = std::ranges::find_if(
+        result_formats(), [&](const ResultFormat& one) { return one.is(document.object); });
+    if (format == result_formats().end())
+      problems.push_back({document.pointer, "is no result of a benchmark: " + known_formats()});
+    else
+      format->read(ResultFields(document.object, document.pointer, problems), results);
+  }
+  if (problems.size() > listed_problems) {
+    const std::size_t more = problems.size() - listed_problems;
+    problems.resize(listed_problems);
+    problems.push_back({"", fmt::format("and {} more such problems", more)});
+  }
+  if (!problems.empty()) throw ConfigError(file, problems);
+  if (results.empty()) throw ConfigError(file, "", "holds no result: " + known_formats());
+  return results;
+}
+
+const BenchmarkResult& the_one(const std::vector<BenchmarkResult>& results, std::optional<std::int64_t> given,
+                               std::string_view key, const std::string& file) {
+  if (!given && results.size() > 1)
+    throw ConfigError(
+        file, "", fmt::format("holds {} results ({}): {} says which", results.size(), list_of(results), key));
+  if (given && *given >= std::ssize(results))
+    throw ConfigError(file, "",
+                      fmt::format("holds {} results; there is no result {}", results.size(), *given));
+  return results[static_cast<std::size_t>(given.value_or(0))];
+}
+
+Trace read_benchmark_trace(std::string_view text, const std::string& file, std::string_view tool,
+                           std::optional<std::int64_t> result) {
+  const std::vector<BenchmarkResult> results = read_benchmarks(text, file);
+  const BenchmarkResult& benchmark = the_one(results, result, "`result`", file);
+  if (benchmark.tool != tool)
+    throw ConfigError(file, "", fmt::format("is a result of {}, not of {}", benchmark.tool, tool));
+  if (!benchmark.no_requests.empty()) throw ConfigError(file, "", benchmark.no_requests);
+  TraceBuilder trace(file);
+  for (const std::string& note : benchmark.notes) trace.note_once(note);
+  double first = max_arrival_s;
+  for (const BenchmarkedRequest& request : benchmark.requests)
+    first = std::min(first, request.sent_s.value_or(max_arrival_s));
+  for (const BenchmarkedRequest& request : benchmark.requests) {
+    if (!request.sent_s) trace.no_arrival(0, "the result does not say when each request was sent");
+    const auto sent = request.sent_s ? std::optional(*request.sent_s - first) : std::nullopt;
+    trace.add(sent, request.input_tokens, request.output_tokens);
+  }
+  Trace read = trace.finish();
+  read.load = benchmark.load;
+  read.missing_load = benchmark.no_load;
+  return read;
+}
+
+}  // namespace weir

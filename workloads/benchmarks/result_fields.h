@@ -1,0 +1,61 @@
+#pragma once
+// Fields of a benchmark's result, for the reader of each format: a value of another type than the format has
+// is a problem at its JSON pointer, and all of them are thrown together.
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/errors.h"
+#include "workloads/benchmarks/benchmark_result.h"
+
+namespace weir {
+
+class ResultFields {
+ public:
+  using Json = nlohmann::json;
+  ResultFields(const Json& object, std::string pointer, std::vector<Problem>& problems)
+      : object_(&object), pointer_(std::move(pointer)), problems_(&problems) {}
+
+  bool has(const char* name) const;                           // and it is not null
+  std::optional<double> number(const char* name) const;       // finite; none where it is absent
+  std::optional<std::int64_t> count(const char* name) const;  // from 0
+  std::string text(const char* name) const;                   // "" where it is absent
+  std::optional<ResultFields> object(const char* name) const;
+  std::vector<ResultFields> objects(const char* name) const;       // of a list
+  std::vector<double> numbers(const char* name) const;             // of a list of numbers, each >= 0
+  std::vector<std::int64_t> token_counts(const char* name) const;  // likewise, whole ones
+  const Json& json() const { return *object_; }
+  std::string at(const char* name) const { return pointer_ + "/" + name; }
+  void problem(const char* name, std::string what) const;
+
+ private:
+  const Json* field(const char* name) const;
+  template <class Value, class Good>
+  std::vector<Value> list_of(const char* name, const char* expected, Good good) const;
+
+  const Json* object_;
+  std::string pointer_;
+  std::vector<Problem>* problems_;
+};
+
+// Tokens of a request; a problem where they are no number of tokens.
+std::optional<std::int64_t> tokens_of(const ResultFields& fields, const char* name);
+
+// One function for each format: whether an object is such a result, and what it says.
+struct ResultFormat {
+  bool (*is)(const nlohmann::json& object);
+  void (*read)(const ResultFields& result, std::vector<BenchmarkResult>& results);
+};
+const std::vector<ResultFormat>& result_formats();
+
+bool is_served_benchmark(const nlohmann::json& object);  // vLLM's and SGLang's (served_benchmarks.cpp)
+void read_served_benchmark(const ResultFields& result, std::vector<BenchmarkResult>& results);
+bool is_aiperf_summary(const nlohmann::json& object);  // and genai-perf's (aiperf.cpp)
+void read_aiperf_summary(const ResultFields& result, std::vector<BenchmarkResult>& results);
+bool is_aiperf_record(const nlohmann::json& object);  // a request: all of a file are one result
+void read_aiperf_record(const ResultFields& record, std::vector<BenchmarkResult>& results);
+bool is_guidellm_report(const nlohmann::json& object);  // guidellm.cpp
+void read_guidellm_report(const ResultFields& report, std::vector<BenchmarkResult>& results);
+
+}  // namespace weir
