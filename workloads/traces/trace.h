@@ -90,9 +90,12 @@ class TraceBuilder {
   std::int64_t without_arrival_ = 0;
 };
 
-// Text of a file in a message: short, quoted, and ASCII whatever bytes it holds.
+// Text of a file in a message: short, quoted, and well-formed UTF-8 without control characters whatever bytes
+// it holds.
 std::string printable(std::string_view text);
-// "no such field: "x" (found: a, b)".
+// "found: "a", "b"", at most 20 of them.
+std::string listed(const std::vector<std::string_view>& found);
+// "no field "x" (found: "a", "b")".
 std::string missing(std::string_view what, std::string_view name, const std::vector<std::string_view>& found);
 
 }  // namespace weir

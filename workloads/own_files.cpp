@@ -1,0 +1,67 @@
+// Requests of a user's own files, in nobody's format.
+#include "workloads/requests.h"
+#include "workloads/traces/csv_rows.h"
+#include "workloads/traces/readers.h"
+
+namespace weir {
+namespace {
+
+using Unit = std::optional<double>;  // in seconds; nothing: a date and time of day
+
+ColumnMap read_column_map(Params& params) {
+  Params columns = params.object(
+      {"columns", "what the file calls them, as its header has it without outer quotes; others are ignored"},
+      Params::Presence::required);
+  const auto arrival = columns.text_or_null({"arrival", "when a request comes; null: the file does not say"});
+  const auto input = columns.required_text({"input_tokens", "tokens of the prompt"});
+  const auto output = columns.required_text({"output_tokens", "tokens of the answer"});
+  const auto priority = columns.text_or_null(
+      {"priority", "lower: more urgent; may be the column of a length, for the shortest first"});
+  if (input && output && input == output) columns.fail("output_tokens", "is the same column as input_tokens");
+  if (arrival && (arrival == input || arrival == output || arrival == priority))
+    columns.fail("arrival", "is the same column as another one's");
+  columns.close();
+
+  const Choices<Unit> units = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"time", {}}};
+  const Unit unit = params.choice(
+      {"arrival_unit",
+       "of the arrivals: s, ms, us, ns, or time for a date and time of day (2023-11-16 18:15:46.68), the "
+       "first of which becomes 0 s"},
+      units, "s");
+  const bool from_first =
+      params.flag({"from_first",
+                   "true: the first arrival becomes 0 s, which times since 1970 need; with time it always "
+                   "does"},
+                  false);
+  const char separator =
+      params.choice({"separator", "what stands between columns"}, csv_separators(), "comma");
+  if (from_first && !arrival) params.fail("from_first", "has no effect where columns.arrival is null");
+  return {.input_tokens = input.value_or(""),
+          .output_tokens = output.value_or(""),
+          .arrival = arrival,
+          .priority = priority,
+          .unit_s = unit,
+          .from_first = from_first,
+          .separator = separator};
+}
+
+}  // namespace
+
+std::shared_ptr<const RequestSource> make_columns(Params& params) {
+  return trace_file(params, [map = read_column_map(params)](auto text, auto& file) {
+    return read_mapped(text, file, map);
+  });
+}
+
+std::shared_ptr<const RequestSource> make_jsonl(Params& params) {
+  const auto counter = read_token_counter_or_null(params);
+  const auto output_tokens = params.integer_or_null(
+      {"output_tokens", "of lines without output_tokens (vLLM's --custom-output-len is of all lines)"},
+      {1, max_tokens});
+  const auto source = trace_file(params, [counter, output_tokens](auto text, auto& file) {
+    return read_jsonl(text, file, counter.get(), output_tokens);
+  });
+  return counter || !params.has("tokens") ? source : nullptr;
+}
+
+}  // namespace weir
