@@ -228,16 +228,23 @@ Trace read_mapped(std::string_view text, const std::string& file, const ColumnMa
   const auto named = [](const std::optional<std::string>& name) {
     return name ? std::vector<std::string_view>{*name} : std::vector<std::string_view>{};
   };
-  return read_columns(text, file,
-                      {.arrival = named(map.arrival),
-                       .input = {map.input_tokens},
-                       .output = {map.output_tokens},
-                       .calendar = !map.unit_s,
-                       .priority = named(map.priority),
-                       .chosen = true,
-                       .unit_s = map.unit_s.value_or(1),
-                       .from_first = map.from_first,
-                       .separator = map.separator});
+  Trace trace = read_columns(text, file,
+                             {.arrival = named(map.arrival),
+                              .input = {map.input_tokens},
+                              .output = {map.output_tokens},
+                              .calendar = !map.unit_s,
+                              .priority = named(map.priority),
+                              .chosen = true,
+                              .unit_s = map.unit_s.value_or(1),
+                              .from_first = map.from_first,
+                              .separator = map.separator});
+  constexpr Seconds years(1e8);  // three: no service was started to be idle so long
+  if (const Seconds first = trace.requests.front().arrival; trace.missing_arrivals.empty() && first > years)
+    trace.notes.push_back(
+        fmt::format("the first request comes at {:.0f} s: if times are since 1970, from_first: true makes it "
+                    "0 s",
+                    first.value()));
+  return trace;
 }
 
 // AzureLLMInferenceDataset2023.md of Azure/AzurePublicDataset; 2024 has the same columns.

@@ -131,7 +131,7 @@ Trace read_jsonl(std::string_view text, const std::string& file, const TokenCoun
     }
     const auto words = record.text("prompt");
     if (words && !counter)
-      trace.problem(record.line(), "prompt: is a text, and the scenario has no `tokens` to count it by");
+      trace.problem(record.line(), "prompt: is a text, and the scenario has no \"tokens\" to count it by");
     if (!words || !counter) return {};
     trace.note_once(counter->note());
     return counter->count(*words);
@@ -142,7 +142,7 @@ Trace read_jsonl(std::string_view text, const std::string& file, const TokenCoun
     if (record.has("output_tokens"))
       output = record.tokens("output_tokens");
     else if (!output)
-      record.lacks("output_tokens", ", and the scenario has no `output_tokens` for such lines");
+      record.lacks("output_tokens", ", and the scenario has no \"output_tokens\" for such lines");
     const auto priority = record.has("priority") ? record.priority("priority") : std::optional(0);
     const auto arrival_s = record.has("arrival_s") ? record.seconds("arrival_s", 1) : std::nullopt;
     if (!input || !output || !priority) return;
