@@ -28,6 +28,25 @@ const std::vector<Target> targets = {
     {"session_id,turn,start_s,after,gap_s,input_tokens,output_tokens,shares_with,shared_tokens,measured\n"
      "a,0,1,,,9,2,,,1\nb,0,,a:0,2,9,2,a:0,5,0\n",
      read_sessions},
+    {"\"when, s\";the \"in\";\"out\";class\n1700000000.5;2;3;4\n",
+     [](auto text, auto& file) {
+       static const ColumnMap map = {.input_tokens = "the \"in\"",
+                                     .output_tokens = "out",
+                                     .arrival = "when, s",
+                                     .priority = "class",
+                                     .from_first = true,
+                                     .separator = ';'};
+       return read_mapped(text, file, map);
+     }},
+    {"when\tin\tout\n2023-11-16 18:15:46.6805900\t2\t3\n",
+     [](auto text, auto& file) {
+       static const ColumnMap map = {.input_tokens = "in",
+                                     .output_tokens = "out",
+                                     .arrival = "when",
+                                     .unit_s = {},
+                                     .separator = '\t'};
+       return read_mapped(text, file, map);
+     }},
     {"1-2 7\n1-3\n",
      [](auto text, auto& file) {
        return read_csv_with_ids("arrival_s,input_tokens,output_tokens\n1,99,3\n0,99,3\n", file,
@@ -40,6 +59,14 @@ const std::vector<Target> targets = {
      "\n",
      read_llmservingsim},
     {R"([{"prompt_len": 1, "output_len": 2, "start_time": 3},)", read_distserve},
+    {R"({"prompt": "ab", "output_tokens": 3, "arrival_s": 1, "priority": 2})"
+     "\n"
+     R"({"input_tokens": 2})"
+     "\n",
+     [](auto text, auto& file) {
+       return read_jsonl(text, file, text.size() % 3 == 0 ? nullptr : &counter,
+                         text.size() % 2 == 0 ? std::optional<std::int64_t>(5) : std::nullopt);
+     }},
     {R"([{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]},)",
      [](auto text, auto& file) { return read_conversations(text, file, counter, text.size() % 2 == 0); }},
     {R"([{"instruction": "a", "input": "b", "output": "c"},)",

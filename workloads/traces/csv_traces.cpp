@@ -97,6 +97,7 @@ class RowReader {
             BlockIdLines* ids)
       : columns_(columns), trace_(trace), ids_(ids) {
     for (const std::string_view field : header) names_.push_back(undoubled(field));
+    for (const std::string& name : names_) shown_.push_back(shortened(name, 60));
     header_.assign(names_.begin(), names_.end());
     arrival_ = column(header_, columns.arrival);
     input_ = column(header_, columns.input);
@@ -140,7 +141,7 @@ class RowReader {
   }
 
  private:
-  std::string name(std::optional<std::size_t> column) const { return shortened(header_[*column], 60); }
+  std::string_view name(std::optional<std::size_t> column) const { return shown_[*column]; }
 
   void must_be_there(std::optional<std::size_t> found, const std::vector<std::string_view>& names) {
     if (!found && !names.empty()) trace_.problem(1, missing("column", names.front(), header_));
@@ -185,8 +186,8 @@ class RowReader {
   }
 
   const Columns& columns_;
-  std::vector<std::string> names_;
-  CsvHeader header_;  // views of names_
+  std::vector<std::string> names_, shown_;  // whole, and short for messages
+  CsvHeader header_;                        // views of names_
   TraceBuilder& trace_;
   std::optional<std::size_t> arrival_, input_, output_, priority_;
   BlockIdLines* ids_;  // null: nobody says how prompts begin

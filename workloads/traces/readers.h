@@ -20,7 +20,7 @@ Trace read_csv_with_ids(std::string_view text, const std::string& file, BlockIdL
 // The same of whatever columns; all that are named must be there, once.
 struct ColumnMap {
   std::string input_tokens, output_tokens;
-  std::optional<std::string> arrival, priority;
+  std::optional<std::string> arrival = {}, priority = {};
   std::optional<double> unit_s = 1;  // of the arrival; nothing: it is a date and time of day
   bool from_first = false;           // the first request becomes time 0, as it does with dates
   char separator = ',';
