@@ -40,11 +40,8 @@ const std::vector<Target> targets = {
      }},
     {"when\tin\tout\n2023-11-16 18:15:46.6805900\t2\t3\n",
      [](auto text, auto& file) {
-       static const ColumnMap map = {.input_tokens = "in",
-                                     .output_tokens = "out",
-                                     .arrival = "when",
-                                     .unit_s = {},
-                                     .separator = '\t'};
+       static const ColumnMap map = {
+           .input_tokens = "in", .output_tokens = "out", .arrival = "when", .unit_s = {}, .separator = '\t'};
        return read_mapped(text, file, map);
      }},
     {"1-2 7\n1-3\n",
