@@ -37,6 +37,11 @@ TEST_CASE(
   CHECK(rows[1] == std::vector<double>{120, 130, 90});
   CHECK(rows[2] == std::vector<double>{30, 20, 25});
 
+  const std::string first = contents(scratch / "out/requests.csv");
+  write(scratch / "resolved.json", read_json_file(scratch / "out/summary.json")["scenario"].dump());
+  REQUIRE(run_weir({"run", "resolved.json", "--out", "again"}, {.folder = scratch.path()}).code == 0);
+  CHECK(contents(scratch / "again/requests.csv") == first);
+
   const Ended missing = run_own_file(scratch, R"({"kind": "columns", "file": "log.csv",
       "columns": {"input_tokens": "Prompt", "output_tokens": "生成"}})",
                                      "all_at_once");

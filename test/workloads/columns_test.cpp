@@ -99,6 +99,21 @@ TEST_CASE("columns: arrivals in each unit") {
             .starts_with("t: line 2: when: expected a time such as"));
 }
 
+TEST_CASE("columns: the dates of Azure's files are read as that kind reads them") {
+  const std::string text =
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-12-31 23:59:59.5000000,374,44\n"
+      "2024-01-01 02:00:00.7500001+02:00,396,109\n2023-12-31 23:59:59.4999999,5,6\n";
+  ColumnMap map = {
+      .input_tokens = "ContextTokens", .output_tokens = "GeneratedTokens", .arrival = "TIMESTAMP"};
+  map.unit_s = {};
+  const auto by_kind = read_azure(text, "t").requests, by_name = mapped(text, map).requests;
+  REQUIRE(by_name.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(by_name[i].arrival == by_kind[i].arrival);
+    CHECK(by_name[i].input_tokens == by_kind[i].input_tokens);
+  }
+}
+
 TEST_CASE("columns: from_first keeps what a double of the times since 1970 would lose") {
   const auto of = [](double unit_s, const char* first, const char* second) {
     return mapped(fmt::format("when,in,out\n{},2,2\n{},1,1\n", second, first), in_unit(unit_s, true))
