@@ -77,6 +77,8 @@ const Catalog<RequestSource>& request_sources() {
   static const Catalog<RequestSource> table = {
       {"csv", "columns arrival_s, input_tokens, output_tokens, and priority (lower: more urgent) or not",
        own_csv},
+      {"columns", "any CSV, by what its columns are called", make_columns},
+      {"jsonl", "JSON Lines: prompts as vLLM's custom data sets have them, or their lengths", make_jsonl},
       {"sessions", "requests that wait for answers before them, and share what these said (CSV)",
        make_sessions_file},
       {"sharegpt", "conversations as ShareGPT and OpenThoughts write them (texts)", conversations},

@@ -28,6 +28,10 @@ std::shared_ptr<const RequestSource> trace_file(Params& params, TraceReader read
 // Of a sessions file: its keys `file` and `count`.
 std::shared_ptr<const RequestSource> make_sessions_file(Params& params);
 
+// Requests of the user's own files (own_files.cpp): a CSV of any columns, and JSON Lines.
+std::shared_ptr<const RequestSource> make_columns(Params& params);
+std::shared_ptr<const RequestSource> make_jsonl(Params& params);
+
 // Requests that are drawn, `count` of them.
 std::shared_ptr<const RequestSource> make_fixed(Params& params);
 std::shared_ptr<const RequestSource> make_uniform(Params& params);

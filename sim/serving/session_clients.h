@@ -44,8 +44,8 @@ class SessionClients {
   };
   std::vector<Client> clients_;         // and one behind the last one's
   std::vector<std::int32_t> awaiting_;  // those that wait for each request
-  std::vector<std::uint32_t> left_;            // requests of each session that have not ended
-  std::vector<std::int32_t> roots_;            // by arrival, or session by session
+  std::vector<std::uint32_t> left_;     // requests of each session that have not ended
+  std::vector<std::int32_t> roots_;     // by arrival, or session by session
   std::size_t next_root_ = 0;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   // The next alarm. One at a time, but for those that were set before an earlier one: a hundred thousand of

@@ -39,6 +39,10 @@ std::vector<Named> named_files() {
       {"a sweep's scenario", R"({"scenario": "FILE", "seeds": 2})"},
       {"a csv trace", workload_of(R"({"kind": "csv", "file": "FILE"})")},
       {"a compressed trace", workload_of(R"({"kind": "azure", "file": "FILE"})")},
+      {"a CSV of any columns",
+       workload_of(
+           R"({"kind": "columns", "file": "FILE", "columns": {"input_tokens": "a", "output_tokens": "b"}})")},
+      {"JSON Lines", workload_of(R"({"kind": "jsonl", "file": "FILE"})")},
       {"a JSON trace", workload_of(R"({"kind": "mooncake", "file": "FILE"})")},
       {"a text trace",
        workload_of(

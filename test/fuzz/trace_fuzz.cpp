@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "test/workloads/letters.h"
+#include "workloads/benchmarks/benchmark_result.h"
 
 using namespace weir;
 
@@ -28,6 +29,22 @@ const std::vector<Target> targets = {
     {"session_id,turn,start_s,after,gap_s,input_tokens,output_tokens,shares_with,shared_tokens,measured\n"
      "a,0,1,,,9,2,,,1\nb,0,,a:0,2,9,2,a:0,5,0\n",
      read_sessions},
+    {"\"when, s\";the \"in\";\"out\";class\n1700000000.5;2;3;4\n",
+     [](auto text, auto& file) {
+       static const ColumnMap map = {.input_tokens = "the \"in\"",
+                                     .output_tokens = "out",
+                                     .arrival = "when, s",
+                                     .priority = "class",
+                                     .from_first = true,
+                                     .separator = ';'};
+       return read_mapped(text, file, map);
+     }},
+    {"when\tin\tout\n2023-11-16 18:15:46.6805900\t2\t3\n",
+     [](auto text, auto& file) {
+       static const ColumnMap map = {
+           .input_tokens = "in", .output_tokens = "out", .arrival = "when", .unit_s = {}, .separator = '\t'};
+       return read_mapped(text, file, map);
+     }},
     {"1-2 7\n1-3\n",
      [](auto text, auto& file) {
        return read_csv_with_ids("arrival_s,input_tokens,output_tokens\n1,99,3\n0,99,3\n", file,
@@ -40,6 +57,25 @@ const std::vector<Target> targets = {
      "\n",
      read_llmservingsim},
     {R"([{"prompt_len": 1, "output_len": 2, "start_time": 3},)", read_distserve},
+    {R"({"total_input_tokens": 3, "request_throughput": 1, "request_rate": "inf", "input_lens": [3], )"
+     R"("output_lens": [2], "start_times": [1]})"
+     "\n",
+     [](auto text, auto& file) { return read_benchmark_trace(text, file, "vllm_bench", 0); }},
+    {R"({"metadata": {"request_start_ns": 9}, "metrics": {"input_sequence_length": {"value": 3}, )"
+     R"("output_sequence_length": {"value": 2}}})"
+     "\n",
+     [](auto text, auto& file) { return read_benchmark_trace(text, file, "aiperf", 0); }},
+    {R"({"metadata": 0, "benchmarks": [{"config": {"strategy": {"type_": "poisson", "rate": 1}}, "requests": )"
+     R"({"successful": [{"prompt_tokens": 3, "output_tokens": 2}]}},)",
+     [](auto text, auto& file) { return read_benchmark_trace(text, file, "guidellm", 0); }},
+    {R"({"prompt": "ab", "output_tokens": 3, "arrival_s": 1, "priority": 2})"
+     "\n"
+     R"({"input_tokens": 2})"
+     "\n",
+     [](auto text, auto& file) {
+       return read_jsonl(text, file, text.size() % 3 == 0 ? nullptr : &counter,
+                         text.size() % 2 == 0 ? std::optional<std::int64_t>(5) : std::nullopt);
+     }},
     {R"([{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]},)",
      [](auto text, auto& file) { return read_conversations(text, file, counter, text.size() % 2 == 0); }},
     {R"([{"instruction": "a", "input": "b", "output": "c"},)",

@@ -73,7 +73,8 @@ TEST_CASE("csv: a column of priorities, 0 where there is none") {
     CHECK(of(fmt::format("0,1,1,{}", bad))
               .starts_with("t: line 2: priority: expected a whole number from -2147483648 to 2147483647"));
   CHECK(error_of(read_csv, "arrival_s,input_tokens,output_tokens,priority,priority\n0,1,1,1,2\n") ==
-        "t: line 1: two columns \"priority\"");
+        "t: line 1: two columns \"priority\" (found: \"arrival_s\", \"input_tokens\", \"output_tokens\", "
+        "\"priority\", \"priority\")");
 }
 
 TEST_CASE("csv: lines are those of an editor, blank and quoted ones included") {

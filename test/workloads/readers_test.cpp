@@ -40,3 +40,18 @@ TEST_CASE("readers: bytes of any kind give a trace or an error that names the fi
     }
   }
 }
+
+TEST_CASE("readers: bytes of a trace in a message are letters of any script, or escapes") {
+  CHECK(printable("a\"b") == "\"a\"b\"");
+  CHECK(printable("生成 Zürich 😀") == "\"生成 Zürich 😀\"");
+  CHECK(printable("\x1b[1m\x7f\n") == R"("\x1b[1m\x7f\x0a")");
+  CHECK(printable("\xc2\x85") == R"("\xc2\x85")");                          // a control character of Latin-1
+  CHECK(printable("\xe2\x80\xae") == R"("\xe2\x80\xae")");                  // what follows is read backwards
+  CHECK(printable("\xc0\xaf\xed\xa0\x80") == R"("\xc0\xaf\xed\xa0\x80")");  // too long; a surrogate
+  CHECK(printable("\xf4\x90\x80\x80") == R"("\xf4\x90\x80\x80")");          // beyond Unicode
+  CHECK(printable("a\xe7\x94") == R"("a\xe7\x94")");                        // cut off
+  std::string many, shown;
+  for (int i = 0; i < 41; ++i) many += "é";
+  for (int i = 0; i < 40; ++i) shown += "é";
+  CHECK(printable(many) == "\"" + shown + "...\"");
+}

@@ -153,7 +153,7 @@ TEST_CASE("workload: the schema names every kind and needs no file") {
   CHECK(kinds("requests") == names_of(request_kinds()));
   CHECK(kinds("arrivals") == names_of(arrival_kinds()));
   for (const char* fixed : {"csv", "sharegpt", "alpaca", "openr1", "azure", "mooncake", "burstgpt", "vidur",
-                            "llmservingsim", "fixed", "lognormal", "gamma", "named"})
+                            "llmservingsim", "columns", "jsonl", "fixed", "lognormal", "gamma", "named"})
     CHECK(std::ranges::count(kinds("requests"), std::string(fixed)) == 1);
 }
 

@@ -14,7 +14,8 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-CsvRows::CsvRows(std::string_view text, TraceBuilder& trace) : rest_(text), trace_(trace) {
+CsvRows::CsvRows(std::string_view text, TraceBuilder& trace, char separator)
+    : rest_(text), trace_(trace), ends_{separator, '\n'}, blanks_(separator == '\t' ? " " : " \t") {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
     trace.problem(0, "is UTF-16; expected UTF-8");
   if (rest_.starts_with("\xEF\xBB\xBF")) rest_.remove_prefix(3);
@@ -34,9 +35,9 @@ bool CsvRows::next(std::vector<std::string_view>& fields) {  // the next row tha
 // Takes one field off the rest; true if the row goes on.
 bool CsvRows::field(std::vector<std::string_view>& fields) {
   std::size_t from = 0;
-  if (const auto first = rest_.find_first_not_of(" \t"); first != rest_.npos && rest_[first] == '"')
+  if (const auto first = rest_.find_first_not_of(blanks_); first != rest_.npos && rest_[first] == '"')
     from = quoted(first);
-  const std::size_t end = std::min(rest_.find_first_of(",\n", from), rest_.size());
+  const std::size_t end = std::min(rest_.find_first_of(ends_, from), rest_.size());
   std::string_view text = trimmed(rest_.substr(0, end));
   if (from > 0) {
     if (text.size() < 2 || text.back() != '"')
@@ -44,7 +45,7 @@ bool CsvRows::field(std::vector<std::string_view>& fields) {
     text = text.substr(1, std::max<std::size_t>(text.size(), 2) - 2);
   }
   fields.push_back(text);
-  const bool more = end < rest_.size() && rest_[end] == ',';
+  const bool more = end < rest_.size() && rest_[end] == ends_[0];
   if (!more) ++next_line_;
   const bool last_is_empty = more && end + 1 == rest_.size();
   rest_.remove_prefix(std::min(end + 1, rest_.size()));
@@ -61,6 +62,12 @@ std::size_t CsvRows::quoted(std::size_t open) {
     ++i;
   }
   return rest_.size();
+}
+
+const std::vector<std::pair<std::string, char>>& csv_separators() {
+  static const std::vector<std::pair<std::string, char>> table = {
+      {"comma", ','}, {"semicolon", ';'}, {"tab", '\t'}};
+  return table;
 }
 
 std::optional<std::size_t> column(const CsvHeader& header, const std::vector<std::string_view>& names) {

@@ -1,7 +1,9 @@
 #pragma once
 // Rows of a trace in CSV, for csv_traces.cpp and session_trace.cpp.
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "workloads/traces/trace.h"
@@ -12,7 +14,7 @@ namespace weir {
 // outer quotes; a doubled quote inside stays doubled, for the columns read here are numbers, times and names.
 class CsvRows {
  public:
-  CsvRows(std::string_view text, TraceBuilder& trace);
+  CsvRows(std::string_view text, TraceBuilder& trace, char separator = ',');
   std::size_t line() const { return line_; }
   bool next(std::vector<std::string_view>& fields);  // the next row that is not blank
 
@@ -22,8 +24,13 @@ class CsvRows {
 
   std::string_view rest_;
   TraceBuilder& trace_;
+  std::string ends_;         // of a field: the separator and the line feed
+  std::string_view blanks_;  // that may stand before a quote
   std::size_t line_ = 0, next_line_ = 1;
 };
+
+// What may stand between fields, by its word in a scenario.
+const std::vector<std::pair<std::string, char>>& csv_separators();
 
 using CsvHeader = std::vector<std::string_view>;
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 
@@ -15,7 +16,20 @@ struct Columns {
   bool failed_have_no_output = false;                    // a 0 there is a request that failed
   bool calendar = false;                                 // the arrival is a date and time of day
   std::vector<std::string_view> priority = {};           // need not be there
+  bool chosen = false;                                   // by the user: all that are named must be there
+  double unit_s = 1;                                     // of an arrival that is a number
+  bool from_first = false;                               // such an arrival counts from the first one
+  char separator = ',';
 };
+
+std::string undoubled(std::string_view quoted) {  // the text of a field whose quotes are doubled
+  std::string text;
+  for (std::size_t i = 0; i < quoted.size(); ++i) {
+    text += quoted[i];
+    if (quoted.substr(i, 2) == "\"\"") ++i;
+  }
+  return text;
+}
 
 // "2023-11-16 18:15:46.6805900" with any number of digits, "T" for the space, and "Z" or "+00:00" behind (the
 // files of 2024 have it), in seconds since `origin`, which the first call sets: a double holds no 100 ns
@@ -79,24 +93,34 @@ bool speaks_of_prefixes(std::string_view column) {
 // Reads a row, once the header is known.
 class RowReader {
  public:
-  RowReader(const Columns& columns, CsvHeader header, TraceBuilder& trace, BlockIdLines* ids)
-      : columns_(columns), header_(std::move(header)), trace_(trace), ids_(ids) {
+  RowReader(const Columns& columns, const std::vector<std::string_view>& header, TraceBuilder& trace,
+            BlockIdLines* ids)
+      : columns_(columns), trace_(trace), ids_(ids) {
+    for (const std::string_view field : header) names_.push_back(undoubled(field));
+    for (const std::string& name : names_) shown_.push_back(shortened(name, 60));
+    header_.assign(names_.begin(), names_.end());
     arrival_ = column(header_, columns.arrival);
     input_ = column(header_, columns.input);
     output_ = column(header_, columns.output);
     priority_ = column(header_, columns.priority);
-    if (!arrival_) no_column_ = missing("column", columns.arrival.front(), header_);
-    for (const auto& used : {arrival_, input_, output_, priority_})
+    if (!arrival_)
+      no_column_ = columns.arrival.empty() ? "columns.arrival is null"
+                                           : missing("column", columns.arrival.front(), header_);
+    const std::initializer_list<std::optional<std::size_t>> all = {arrival_, input_, output_, priority_};
+    for (const auto& used : all)
       if (used && std::ranges::count(header_, header_[*used]) > 1)
-        trace_.problem(1, fmt::format("two columns {}", printable(header_[*used])));
-    for (const std::string_view name : header_)
-      if (!ids && speaks_of_prefixes(name))
+        trace_.problem(1, fmt::format("two columns {} ({})", printable(header_[*used]), listed(header_)));
+    for (std::size_t i = 0; i < header_.size(); ++i)
+      if (!ids && speaks_of_prefixes(header_[i]) && std::ranges::count(all, std::optional(i)) == 0)
         trace_.note_once(
             fmt::format("the column {} is not read: which prompts begin alike is read from sessions "
                         "or hash_ids",
-                        printable(name)));
-    for (const auto* names : {&columns.input, &columns.output})
-      if (!column(header_, *names)) trace_.problem(1, missing("column", names->front(), header_));
+                        printable(header_[i])));
+    must_be_there(input_, columns.input);
+    must_be_there(output_, columns.output);
+    if (columns.chosen) must_be_there(arrival_, columns.arrival);
+    if (columns.chosen) must_be_there(priority_, columns.priority);
+    if (!usable() && header_.size() == 1) hint_at_separator();
   }
   bool usable() const { return input_ && output_; }
 
@@ -107,16 +131,31 @@ class RowReader {
       return trace_.drop(fmt::format("that failed ({} is 0)", header_[*output_]));
     if (columns_.failed_have_no_output && fields[*input_] == "0")
       return trace_.drop(fmt::format("without a prompt ({} is 0)", header_[*input_]));
-    const auto input = trace_.tokens(line, header_[*input_], fields[*input_]);
-    const auto output = trace_.tokens(line, header_[*output_], fields[*output_]);
+    const auto input = trace_.tokens(line, name(input_), fields[*input_]);
+    const auto output = trace_.tokens(line, name(output_), fields[*output_]);
     const auto arrival = when(line, fields);
     const auto priority =
-        priority_ ? trace_.priority(line, header_[*priority_], fields[*priority_]) : std::optional(0);
+        priority_ ? trace_.priority(line, name(priority_), fields[*priority_]) : std::optional(0);
     if (input && output && priority) trace_.add(arrival, *input, *output, *priority);
     if (ids_) trace_.begins_with(ids_->next(input.value_or(max_tokens)));
   }
 
  private:
+  std::string_view name(std::optional<std::size_t> column) const { return shown_[*column]; }
+
+  void must_be_there(std::optional<std::size_t> found, const std::vector<std::string_view>& names) {
+    if (!found && !names.empty()) trace_.problem(1, missing("column", names.front(), header_));
+  }
+
+  void hint_at_separator() {
+    for (const auto& [word, sign] : csv_separators())
+      if (sign != columns_.separator && header_[0].find(sign) != std::string_view::npos)
+        trace_.problem(
+            1, fmt::format("is one column, with a {0} in its name: if {0}s stand between columns, requests "
+                           "of kind \"columns\" with \"separator\": \"{0}\" read it",
+                           word));
+  }
+
   std::optional<double> when(std::size_t line, const std::vector<std::string_view>& fields) {
     if (!arrival_) {
       trace_.no_arrival(0, no_column_);
@@ -127,33 +166,46 @@ class RowReader {
       trace_.no_arrival(line, "the arrival is empty");
       return {};
     }
-    if (!columns_.calendar) return trace_.seconds(line, header_[*arrival_], text, 1);
+    if (!columns_.calendar) {
+      const auto seconds = trace_.seconds(line, name(arrival_), text, columns_.unit_s);
+      return seconds && columns_.from_first ? since_first(text) : seconds;
+    }
     const auto time = calendar_seconds(text, origin_);
     if (!time)
       trace_.problem(line, fmt::format("{}: expected a time such as 2023-11-16 18:15:46.6805900, got {}",
-                                       header_[*arrival_], printable(text)));
+                                       name(arrival_), printable(text)));
     return time;
   }
 
+  // A double rounds the nanoseconds since 1970 to 256 ns; what is between two of them it holds.
+  double since_first(std::string_view number) {
+    long double value = 0;
+    std::from_chars(number.data(), number.data() + number.size(), value);
+    if (!first_) first_ = value;
+    return static_cast<double>((value - *first_) * columns_.unit_s);
+  }
+
   const Columns& columns_;
-  CsvHeader header_;
+  std::vector<std::string> names_, shown_;  // whole, and short for messages
+  CsvHeader header_;                        // views of names_
   TraceBuilder& trace_;
   std::optional<std::size_t> arrival_, input_, output_, priority_;
   BlockIdLines* ids_;  // null: nobody says how prompts begin
   std::string no_column_;
   std::optional<std::int64_t> origin_;
+  std::optional<long double> first_;  // arrival that was read
 };
 
 Trace read_columns(std::string_view text, const std::string& file, const Columns& columns,
                    BlockIdLines* ids = nullptr) {
   TraceBuilder trace(file);
-  CsvRows rows(text, trace);
+  CsvRows rows(text, trace, columns.separator);
   std::vector<std::string_view> fields;
   if (!rows.next(fields)) throw ConfigError(file, "", "is empty");
   RowReader reader(columns, fields, trace, ids);
   while (reader.usable() && rows.next(fields)) reader.read(rows.line(), fields);
   if (ids && !trace.failed()) ids->finish();
-  return trace.finish(columns.calendar);
+  return trace.finish(columns.calendar || columns.from_first);
 }
 
 Columns own_columns() {
@@ -171,6 +223,29 @@ Trace read_csv(std::string_view text, const std::string& file) {
 
 Trace read_csv_with_ids(std::string_view text, const std::string& file, BlockIdLines ids) {
   return read_columns(text, file, own_columns(), &ids);
+}
+
+Trace read_mapped(std::string_view text, const std::string& file, const ColumnMap& map) {
+  const auto named = [](const std::optional<std::string>& name) {
+    return name ? std::vector<std::string_view>{*name} : std::vector<std::string_view>{};
+  };
+  Trace trace = read_columns(text, file,
+                             {.arrival = named(map.arrival),
+                              .input = {map.input_tokens},
+                              .output = {map.output_tokens},
+                              .calendar = !map.unit_s,
+                              .priority = named(map.priority),
+                              .chosen = true,
+                              .unit_s = map.unit_s.value_or(1),
+                              .from_first = map.from_first,
+                              .separator = map.separator});
+  constexpr Seconds years(1e8);  // three: no service was started to be idle so long
+  if (const Seconds first = trace.requests.front().arrival; trace.missing_arrivals.empty() && first > years)
+    trace.notes.push_back(
+        fmt::format("the first request comes at {:.0f} s: if times are since 1970, from_first: true makes it "
+                    "0 s",
+                    first.value()));
+  return trace;
 }
 
 // AzureLLMInferenceDataset2023.md of Azure/AzurePublicDataset; 2024 has the same columns.

@@ -113,10 +113,20 @@ bool JsonRecord::has(const char* name) const {
 
 const nlohmann::json* JsonRecord::field(const char* name) const {
   if (has(name)) return &*object_.find(name);
+  lacks(name);
+  return nullptr;
+}
+
+void JsonRecord::lacks(const char* name, std::string_view hint) const {
   std::vector<std::string_view> found;
   for (const auto& [key, value] : object_.items()) found.push_back(key);
-  trace_.problem(line_, missing("field", name, found));
-  return nullptr;
+  trace_.problem(line_, missing("field", name, found).append(hint));
+}
+
+std::optional<std::int32_t> JsonRecord::priority(const char* name) const {
+  const json* value = field(name);
+  return value ? trace_.priority(line_, name, value->is_number() ? value->dump() : value->type_name())
+               : std::nullopt;
 }
 
 std::optional<std::int64_t> JsonRecord::tokens(const char* name) const {

@@ -22,8 +22,10 @@ class JsonRecord {
   std::optional<std::int64_t> tokens(const char* name) const;
   std::optional<double> seconds(const char* name, double unit_s) const;
   std::optional<std::string_view> text(const char* name) const;
+  std::optional<std::int32_t> priority(const char* name) const;
   const nlohmann::json* list(const char* name) const;
   std::vector<JsonRecord> objects(const char* name) const;
+  void lacks(const char* name, std::string_view hint = "") const;  // a problem
   std::size_t line() const { return line_; }
 
  private:

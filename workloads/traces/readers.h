@@ -2,6 +2,7 @@
 // One function for each format a trace is published in. `text` is the whole file, `file` its name for
 // messages; any bytes whatever give a Trace or a ConfigError that names the lines. Columns and fields go by
 // name, others are ignored.
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,15 @@ Trace read_csv(std::string_view text,
                const std::string& file);  // arrival_s,input_tokens,output_tokens,priority
 // The same, and a line of ids of blocks for each row (block_ids.h) in a file of its own.
 Trace read_csv_with_ids(std::string_view text, const std::string& file, BlockIdLines ids);
+// The same of whatever columns; all that are named must be there, once.
+struct ColumnMap {
+  std::string input_tokens, output_tokens;
+  std::optional<std::string> arrival = {}, priority = {};
+  std::optional<double> unit_s = 1;  // of the arrival; nothing: it is a date and time of day
+  bool from_first = false;           // the first request becomes time 0, as it does with dates
+  char separator = ',';
+};
+Trace read_mapped(std::string_view text, const std::string& file, const ColumnMap& map);
 // session_id,turn,start_s,after,gap_s,input_tokens,output_tokens,shares_with,shared_tokens,measured
 // (session_trace.cpp), of which session_id and the lengths must be there. The first turn of a session comes
 // at start_s, and so does any other that has one and no `after`. The others come gap_s after the last of
@@ -43,5 +53,9 @@ Trace read_alpaca(std::string_view text, const std::string& file, const TokenCou
 Trace read_openr1(std::string_view text, const std::string& file, const TokenCounter&);
 Trace read_dolphin_r1(std::string_view text, const std::string& file, const TokenCounter&);
 Trace read_longbench(std::string_view text, const std::string& file, const TokenCounter&);
+// prompt,output_tokens as vLLM's custom data sets have it, or input_tokens for the text, which null cannot
+// count; arrival_s, priority or not. `output_tokens` is of lines that do not say.
+Trace read_jsonl(std::string_view text, const std::string& file, const TokenCounter*,
+                 std::optional<std::int64_t> output_tokens);
 
 }  // namespace weir

@@ -113,4 +113,44 @@ Trace read_longbench(std::string_view text, const std::string& file, const Token
   });
 }
 
+// CustomDataset in vllm/benchmarks/datasets/datasets.py of vllm-project/vllm, as of commit 003cf0297cf6:
+// "prompt", and "output_tokens" where --custom-output-len is not given. vLLM shuffles the lines unless it is
+// told --disable-shuffle, and counts its chat template, too, unless --skip-chat-template. "input_tokens",
+// "arrival_s" and "priority" are this simulator's own.
+Trace read_jsonl(std::string_view text, const std::string& file, const TokenCounter* counter,
+                 std::optional<std::int64_t> output_tokens) {
+  TraceBuilder trace(file);
+  const auto prompt = [&](const JsonRecord& record) -> std::optional<std::int64_t> {
+    if (record.has("input_tokens")) {
+      if (record.has("prompt")) trace.note_once("input_tokens are taken where a line has a prompt, too");
+      return record.tokens("input_tokens");
+    }
+    if (!record.has("prompt")) {
+      record.lacks("prompt", ", nor \"input_tokens\" instead");
+      return {};
+    }
+    const auto words = record.text("prompt");
+    if (words && !counter)
+      trace.problem(record.line(), "prompt: is a text, and the scenario has no \"tokens\" to count it by");
+    if (!words || !counter) return {};
+    trace.note_once(counter->note());
+    return counter->count(*words);
+  };
+  for_each_record(text, trace, [&](const JsonRecord& record) {
+    const auto input = prompt(record);
+    auto output = output_tokens;
+    if (record.has("output_tokens"))
+      output = record.tokens("output_tokens");
+    else if (!output)
+      record.lacks("output_tokens", ", and the scenario has no \"output_tokens\" for such lines");
+    const auto priority = record.has("priority") ? record.priority("priority") : std::optional(0);
+    const auto arrival_s = record.has("arrival_s") ? record.seconds("arrival_s", 1) : std::nullopt;
+    if (!input || !output || !priority) return;
+    if (*input == 0) return trace.drop("whose prompt is empty");
+    if (!arrival_s) trace.no_arrival(record.line(), "no field \"arrival_s\"");
+    trace.add(arrival_s, *input, *output, *priority);
+  });
+  return trace.finish();
+}
+
 }  // namespace weir

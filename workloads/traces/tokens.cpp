@@ -50,16 +50,25 @@ std::shared_ptr<const TokenCounter> make_tokenizer(Params& params) {
   }
 }
 
-}  // namespace
+constexpr Key tokens_key = {"tokens", "how tokens are counted in the texts"};
 
-std::shared_ptr<const TokenCounter> read_token_counter(Params& params) {
+std::shared_ptr<const TokenCounter> make_counter(Params tokens) {
   static const Catalog<TokenCounter> table = {
       {"estimate", "characters over a stated number of characters a token", make_estimate},
       {"tokenizer", "the model's own tokenizer.json", make_tokenizer},
   };
-  Params tokens =
-      params.object({"tokens", "how tokens are counted in the texts"}, Params::Presence::required);
-  return make_from(table, tokens, {"kind", "estimate, or tokenizer with the model's file"});
+  return make_from(table, std::move(tokens), {"kind", "estimate, or tokenizer with the model's file"});
+}
+
+}  // namespace
+
+std::shared_ptr<const TokenCounter> read_token_counter(Params& params) {
+  return make_counter(params.object(tokens_key, Params::Presence::required));
+}
+
+std::shared_ptr<const TokenCounter> read_token_counter_or_null(Params& params) {
+  auto tokens = params.object_or_null(tokens_key);
+  return tokens ? make_counter(std::move(*tokens)) : nullptr;
 }
 
 }  // namespace weir

@@ -20,6 +20,9 @@ class TokenCounter {
 // Reads `tokens` of the object; null only if that reported a problem (or while describing).
 std::shared_ptr<const TokenCounter> read_token_counter(Params& params);
 
+// The same of what need not be given; null then, too.
+std::shared_ptr<const TokenCounter> read_token_counter_or_null(Params& params);
+
 // A Hugging Face tokenizer.json of the byte-level BPE family (GPT-2, Llama 3, Qwen 2). Throws ConfigError.
 std::shared_ptr<const TokenCounter> byte_level_bpe(const std::string& text, const std::string& file);
 

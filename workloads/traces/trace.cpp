@@ -23,6 +23,25 @@ std::optional<Number> parsed(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+// Bytes of the character that the text begins with; 0 if it is a control character, one that changes the
+// direction of what is behind it, or no UTF-8.
+std::size_t visible_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) -> std::uint32_t { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return text[0] >= ' ' && text[0] <= '~';
+  const std::size_t bytes = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+  if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() < bytes) return 0;
+  std::uint32_t code = byte(0) & (0xFFu >> (bytes + 1));
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  constexpr std::uint32_t first_of_length[] = {0, 0, 0xA0, 0x800, 0x10000};  // after the control characters
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  const bool turns = (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+                     (code >= 0x2066 && code <= 0x2069);
+  return code < first_of_length[bytes] || code > 0x10FFFF || surrogate || turns ? 0 : bytes;
+}
+
 void count_from_first(Trace& trace) {
   std::vector<char> waits(trace.requests.size());
   for (const auto& [request, awaited] : trace.turns.awaits) waits[static_cast<std::size_t>(request)] = 1;
@@ -36,25 +55,29 @@ void count_from_first(Trace& trace) {
 }  // namespace
 
 std::string printable(std::string_view text) {
-  constexpr std::size_t longest = 40;
   std::string shown = "\"";
-  for (const char c : text.substr(0, longest)) {
-    if (c >= ' ' && c <= '~')
-      shown += c;
+  for (std::size_t longest = 40; longest > 0 && !text.empty(); --longest) {
+    const std::size_t bytes = visible_bytes(text);
+    if (bytes > 0)
+      shown += text.substr(0, bytes);
     else
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
   }
-  return shown + (text.size() > longest ? "...\"" : "\"");
+  return shown + (text.empty() ? "\"" : "...\"");
+}
+
+std::string listed(const std::vector<std::string_view>& found) {
+  constexpr std::size_t most = 20;
+  std::string list = found.empty() ? "none" : "";
+  for (std::size_t i = 0; i < std::min(found.size(), most); ++i)
+    list += (i ? ", " : "") + printable(found[i]);
+  return "found: " + list + (found.size() > most ? ", ..." : "");
 }
 
 std::string missing(std::string_view what, std::string_view name,
                     const std::vector<std::string_view>& found) {
-  constexpr std::size_t listed = 20;
-  std::string list;
-  for (std::size_t i = 0; i < std::min(found.size(), listed); ++i)
-    list += (i ? ", " : "") + printable(found[i]);
-  if (found.size() > listed) list += ", ...";
-  return fmt::format("no {} \"{}\" (found: {})", what, name, list.empty() ? "none" : list);
+  return fmt::format("no {} {} ({})", what, printable(name), listed(found));
 }
 
 void LineProblems::add(std::size_t line, std::string what) {

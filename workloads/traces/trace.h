@@ -12,8 +12,8 @@
 
 #include "sim/core/errors.h"
 #include "sim/core/request.h"
-#include "workloads/contents.h"
 #include "workloads/benchmark_load.h"
+#include "workloads/contents.h"
 #include "workloads/sessions.h"
 
 namespace weir {
@@ -29,7 +29,7 @@ struct Trace {
   std::vector<Origin> origins;   // one a request, by their order here; empty: no prompt begins as another
   Turns turns;                   // which of them wait for others; the arrivals of these are 0
   std::string missing_arrivals;  // why not every request has an arrival; "" if each has
-  std::optional<BenchmarkLoad> load;      // how a load generator sent them, where the file says it
+  std::optional<BenchmarkLoad> load;  // how a load generator sent them, where the file says it
   std::string missing_load = "its requests are not a benchmark's";  // why it does not
   std::vector<std::string> notes;
 };
@@ -93,9 +93,12 @@ class TraceBuilder {
   std::int64_t without_arrival_ = 0;
 };
 
-// Text of a file in a message: short, quoted, and ASCII whatever bytes it holds.
+// Text of a file in a message: short, quoted, and well-formed UTF-8 without control characters whatever bytes
+// it holds.
 std::string printable(std::string_view text);
-// "no such field: "x" (found: a, b)".
+// "found: "a", "b"", at most 20 of them.
+std::string listed(const std::vector<std::string_view>& found);
+// "no field "x" (found: "a", "b")".
 std::string missing(std::string_view what, std::string_view name, const std::vector<std::string_view>& found);
 
 }  // namespace weir
