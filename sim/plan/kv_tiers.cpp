@@ -37,6 +37,13 @@ KvTierSpec read_tier(Params& params, std::int64_t block_tokens) {
   tier.stored_after_load = params.number(
       {"stored_after_load", "The share of prompts found in part in a tier whose rest is stored as well."},
       {0, 1}, 1);
+  // write_through_threshold of sgl-project/sglang, srt/mem_cache/hiradix_cache.py (commit 0050c57): 1 of its
+  // policy write_through, 3 of write_through_selective.
+  tier.write_through_threshold = params.integer(
+      {"write_through_threshold",
+       "A chunk is stored when so many prompts have begun with it: 1 is HiCache's write_through, 3 its "
+       "write_through_selective."},
+      {1, 255}, 1);
   if (tier.chunk_tokens % block_tokens != 0)
     params.fail("chunk_tokens", fmt::format("expected a multiple of the KV cache's block_tokens, {} (got {})",
                                             block_tokens, tier.chunk_tokens));

@@ -78,6 +78,7 @@ struct KvTierSpec {
   Stores stores = Stores::prompt;
   Loads loads = Loads::overlapped;
   double stored_after_load = 1;  // the probability that a prompt which was loaded in part is stored
+  std::int64_t write_through_threshold = 1;  // prompts that begin with a chunk before it is stored
 
   bool operator==(const KvTierSpec&) const = default;
 };

@@ -87,6 +87,32 @@ TEST_CASE("KV tiers: a request that comes before the prompt is stored finds noth
   }
 }
 
+TEST_CASE("KV tiers: with a threshold a chunk is stored when as many prompts have begun with it") {
+  // Others begin as `a` does; the whole cache is taken between them, so that they find it in the tier alone.
+  const TemporaryFile file(
+      "session_id,start_s,input_tokens,output_tokens,shares_with,shared_tokens\n"
+      "a,0,2048,10,,\n"
+      "b,2,3072,10,a:0,1024\n"
+      "taker,4,4112,10,,\n"
+      "c,6,3072,10,a:0,1024\n"
+      "another,8,4112,10,,\n"
+      "d,10,3072,10,a:0,2048\n");
+  const auto loaded = [&](std::int64_t threshold) {
+    Json tier = a_tier("host", 100, 20);
+    tier["write_through_threshold"] = threshold;
+    Json s = two_turns(file, Json::array({tier}));
+    s["serving"]["replicas"][0]["count"] = 1;
+    s["serving"]["replicas"][0]["kv_cache"]["blocks"] = 258;
+    const Outcome o = test::run(s);
+    REQUIRE(o.error == "");
+    return o.loaded;
+  };
+  CHECK(loaded(1) == 1024 + 2048);  // by c and d
+  CHECK(loaded(2) == 1024 + 1024);  // a's own rest was seen once
+  CHECK(loaded(3) == 1024);         // by d, as c was the third
+  CHECK(loaded(4) == 0);
+}
+
 TEST_CASE("KV tiers: others' steps go on beside a load that overlaps, and wait for one that stalls") {
   // The first turn's 6,720 tokens of KV cache go for a long prompt before the second one comes.
   const TemporaryFile file(std::string(turns) + "b,0,0.1,0,100,400\nc,0,1,0,6000,1\n");

@@ -1,4 +1,5 @@
 // A replica loads prompts from the memories behind its KV cache, and stores them there.
+#include <algorithm>
 #include <boost/random/uniform_01.hpp>
 #include <utility>
 
@@ -27,6 +28,8 @@ void Replica::store(const SequenceView& view) {
   const std::vector<KvTierSpec>& specs = spec_->kv_cache.tiers;
   const bool answered = view.known_tokens > view.input_tokens;
   const std::int64_t tokens = answered ? view.computed_tokens : view.input_tokens;
+  const auto counts = [](const KvTierSpec& spec) { return spec.write_through_threshold > 1; };
+  if (!answered && std::ranges::any_of(specs, counts)) tiers_.count(view.request, tokens);
   for (std::size_t tier = 0; tier < tiers_.size(); ++tier) {
     const KvTierSpec& spec = specs[tier];
     if (answered && spec.stores == KvTierSpec::Stores::prompt) continue;
@@ -34,7 +37,9 @@ void Replica::store(const SequenceView& view) {
       if (!stored_after_load_) stored_after_load_ = random_stream(plan_->seed, "stored after a load");
       if (boost::random::uniform_01<double>()(*stored_after_load_) >= spec.stored_after_load) continue;
     }
-    to_store_.push_back({view.request, tokens, here(false), here(false), {{tier, 0}}});
+    const std::int64_t worth =
+        counts(spec) ? tiers_.counted(view.request, tokens, spec.write_through_threshold) : tokens;
+    to_store_.push_back({view.request, worth, here(false), here(false), {{tier, 0}}});
   }
 }
 

@@ -1,6 +1,7 @@
 #include "sim/serving/kv/tiers/kv_tiers.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace weir {
 
@@ -56,6 +57,29 @@ std::int64_t KvTiers::lacks(std::size_t tier, std::int32_t request, std::int64_t
     if (at < chunks) ++missing, ++at;
   }
   return missing * chunk_tokens_;
+}
+
+void KvTiers::count(std::int32_t request, std::int64_t tokens) {
+  for (const TextBlocks& part : path_(request, tokens / chunk_tokens_)) {
+    std::vector<std::uint8_t>& counts = counts_[part.text];
+    const auto chunks = static_cast<std::size_t>(part.last - part.first);
+    counts.resize(std::max(counts.size(), chunks));
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk)
+      if (counts[chunk] < std::numeric_limits<std::uint8_t>::max()) ++counts[chunk];
+  }
+}
+
+// Whoever begins with a chunk begins with those before it: counts fall along a text.
+std::int64_t KvTiers::counted(std::int32_t request, std::int64_t tokens, std::int64_t times) {
+  for (const TextBlocks& part : path_(request, tokens / chunk_tokens_)) {
+    const auto known = counts_.find(part.text);
+    for (std::int64_t chunk = part.first; chunk < part.last; ++chunk) {
+      const auto at = static_cast<std::size_t>(chunk - part.first);
+      if (known == counts_.end() || at >= known->second.size() || known->second[at] < times)
+        return chunk * chunk_tokens_;
+    }
+  }
+  return tokens;
 }
 
 void KvTiers::stored(std::size_t tier, std::int32_t request, std::int64_t tokens) {

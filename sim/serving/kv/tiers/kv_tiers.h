@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/serving/kv/text_path.h"
@@ -34,6 +35,10 @@ class KvTiers {
   // The tier lacks so many of the first tokens of a request, in whole chunks; and they are there now.
   std::int64_t lacks(std::size_t tier, std::int32_t request, std::int64_t tokens);
   void stored(std::size_t tier, std::int32_t request, std::int64_t tokens);
+  // One more request's text begins with so many tokens of its own, in whole chunks; and so many of them are
+  // in chunks with which that many have begun.
+  void count(std::int32_t request, std::int64_t tokens);
+  std::int64_t counted(std::int32_t request, std::int64_t tokens, std::int64_t times);
 
  private:
   std::int64_t until_nearer(std::size_t tier, std::span<const TextBlocks> text, std::int64_t first,
@@ -43,6 +48,7 @@ class KvTiers {
   TextPath path_;
   std::int64_t chunk_tokens_;
   std::vector<TierTokens> found_;
+  std::unordered_map<std::int32_t, std::vector<std::uint8_t>> counts_;  // of a text's chunks, from its first
 };
 
 }  // namespace weir
