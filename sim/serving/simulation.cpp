@@ -164,8 +164,9 @@ RunResult Simulation::run(sg4::Engine& engine) {
   predictors_.tell(result);
   for (const Replica* rank : all_ranks()) {
     const KvCache& cache = rank->cache();
-    if (cache.used() != 0 && !result.out_of_time && !result.interrupted)
-      throw std::logic_error(fmt::format("{} KV blocks are held when nothing runs", cache.used()));
+    if (const std::int64_t held = rank->held_blocks();
+        held != 0 && !result.out_of_time && !result.interrupted)
+      throw std::logic_error(fmt::format("{} KV blocks are held when nothing runs", held));
     if (cache.total() > 0 && cache.peak() * std::max<std::int64_t>(1, result.kv_blocks_total) >=
                                  result.kv_blocks_peak * cache.total()) {
       result.kv_blocks_total = cache.total();

@@ -85,12 +85,27 @@ bool Replica::enqueue_in_generation(std::int32_t request, Seconds now) {
   return accepted;
 }
 
-// The first decision that sees who comes now. The steps that are decided already have no place for it.
+// The first decision that sees who comes now. The steps that are decided already have no place for it. An
+// attention-data rank that runs along with nothing to run looks before every step, as the interval counts
+// steps of decodes.
 std::int64_t Replica::seen_by(std::int64_t steps_over) const {
-  const std::int64_t every = spec_->recv_interval, next = decisions_ + steps_over + 1;
+  const std::int64_t every = running_.empty() ? 1 : spec_->recv_interval, next = decisions_ + steps_over + 1;
   const std::int64_t seen =
       received_ + (next - received_ + every - 1) / every * every + spec_->scheduled_ahead;
   return (seen + spec_->prompt_interval - 1) / spec_->prompt_interval * spec_->prompt_interval;
+}
+
+std::int64_t Replica::steps_until_seen() const {
+  std::int64_t until = Validity::unlimited;
+  if (!overlooked_.empty()) until = overlooked_.front().until - decisions_;
+  if (!leaving_.empty()) until = std::min(until, leaving_.front().until - decisions_);
+  return until;
+}
+
+std::int64_t Replica::held_blocks() const {
+  std::int64_t blocks = cache_.used();
+  for (const Leaving& ended : leaving_) blocks -= ended.blocks;
+  return blocks;
 }
 
 void Replica::join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over) {

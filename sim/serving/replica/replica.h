@@ -116,10 +116,9 @@ class Replica {
   }
   std::int64_t decisions() const { return decisions_; }
   bool runs() const { return !running_.empty(); }
-  // Steps until a request that is overlooked is seen.
-  std::int64_t steps_until_seen() const {
-    return overlooked_.empty() ? Validity::unlimited : overlooked_.front().until - decisions_;
-  }
+  // Steps until a request that is overlooked is seen, or blocks of one that ended are given back.
+  std::int64_t steps_until_seen() const;
+  std::int64_t held_blocks() const;  // by requests that have not ended
   // Whether a request that comes is seen by the next decision.
   bool sees_at_once() const { return !spec_->sees_late() || nothing_runs(); }
   // Whether the request that has just come may change the first decision that sees it.
