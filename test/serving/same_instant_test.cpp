@@ -116,12 +116,22 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("same instant: the last blocks of a rank are given back when no other step follows", "[engine]") {
-  for (int seed = 0; seed < 6; ++seed) {
-    Json s = on_ranks("static",
-                      {{"kind", "vllm_v1"}, {"scheduled_ahead_steps", 2}, {"prefill_schedule_interval", 2}});
+TEST_CASE("same instant: the last blocks of a rank are given back where no other step follows", "[engine]") {
+  for (int seed = 1; seed <= 4; ++seed) {
+    Json s = on_ranks("chunked_prefill",
+                      {{"kind", "vllm_v1"}, {"scheduled_ahead_steps", 1}, {"prefill_schedule_interval", 2}});
     s["seed"] = seed;
-    s["workload"]["requests"]["count"] = 5;
+    s["serving"]["replicas"][0]["kv_cache"] = {{"prefix_caching", true},
+                                               {"tiers",
+                                                {{{"kind", "disk"},
+                                                  {"capacity_gb", 10},
+                                                  {"chunk_tokens", 64},
+                                                  {"stores", "all"},
+                                                  {"latency_us", 200},
+                                                  {"read_gb_per_s", 20},
+                                                  {"write_gb_per_s", 20}}}}};
+    s["workload"]["requests"]["count"] = 6;
+    s["workload"]["arrivals"] = {{"kind", "all_at_once"}};
     check_both_ways(s);
   }
 }
