@@ -31,6 +31,8 @@ class Timeline {
     ask_for(time);
   }
 
+  bool calls_due() const { return !calls_.empty(); }
+
   void ring(Seconds time, std::int64_t number, std::int64_t set, Alarm& alarm) {
     alarms_.push({time, number, set, &alarm});
     ask_for(time);
@@ -98,6 +100,10 @@ std::int64_t made = 0;
 void call_at(Seconds time, std::function<void()> what) {
   if (time <= now()) return what();
   timeline().call(time, std::move(what));
+}
+
+bool calls_due() {
+  return timeline().calls_due();
 }
 
 Alarm::Alarm() : number_(made++) {}

@@ -12,6 +12,8 @@ namespace weir {
 // which they were set. No exception may leave it.
 void call_at(Seconds time, std::function<void()> what);
 
+bool calls_due();  // ever
+
 // Alarms of one instant ring after its calls, and in the order in which they were made.
 class Alarm {
  public:

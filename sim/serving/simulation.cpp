@@ -88,7 +88,12 @@ void Simulation::move(const KvMove& m, std::function<void()> arrived) {
   if (!m.tiers.empty()) return load(m, std::move(arrived));
   const Server& server = *servers_[static_cast<std::size_t>(m.to.replica)];
   const std::vector<LinkFlow> flows = host_flows(kv_devices(server, m.request), m.tokens, m.to.in_host);
-  arrived ? couriers_.send(flows, std::move(arrived)) : transfer_and_wait(flows, traffic_);
+  if (!arrived) return transfer_and_wait(flows, traffic_);
+  ++swaps_;
+  couriers_.send(flows, [this, arrived = std::move(arrived)] {
+    --swaps_;
+    arrived();
+  });
 }
 
 double Simulation::share_done() const {
@@ -99,6 +104,7 @@ double Simulation::share_done() const {
 bool Simulation::stopping() {
   const std::int64_t between = scenario_.collective_flows ? 7 : 1023;  // a step of flows takes milliseconds
   if ((++ticks_ & between) == 0) {
+    end_standstill();
     if (options_.interrupted && options_.interrupted->load()) stop();
     const auto wall = std::chrono::steady_clock::now();
     if (options_.progress && wall - last_progress_ > std::chrono::milliseconds(100)) {

@@ -114,6 +114,7 @@ void CourierPool::send(std::vector<LinkFlow> flows, std::function<void()> what, 
   std::function<void()> arrived = [this, order = sent_++, what = std::move(what)] {
     arrived_.emplace(order, what);
     sg4::this_actor::yield();  // so that all are known that arrived at this instant
+    ++told_;
     arrived_.extract(arrived_.begin()).mapped()();
   };
   const auto idle = std::ranges::find_if(couriers_, [](const auto& courier) { return courier->idle(); });

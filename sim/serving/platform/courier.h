@@ -64,13 +64,14 @@ class CourierPool {
   CourierPool(simgrid::s4u::Host* host, LinkTraffic& traffic, std::function<void()> failed)
       : host_(host), traffic_(traffic), failed_(std::move(failed)) {}
   void send(std::vector<LinkFlow> flows, std::function<void()> what, Seconds start = Seconds(0));
+  std::int64_t under_way() const { return sent_ - told_; }
 
  private:
   simgrid::s4u::Host* host_;
   LinkTraffic& traffic_;
   std::function<void()> failed_;
   std::vector<std::unique_ptr<Courier>> couriers_;
-  std::int64_t sent_ = 0;
+  std::int64_t sent_ = 0, told_ = 0;
   std::map<std::int64_t, std::function<void()>> arrived_;  // and not told
 };
 

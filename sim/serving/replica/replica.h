@@ -135,6 +135,7 @@ class Replica {
   const KvCache& cache() const { return cache_; }
   const ReplicaPlan& plan() const { return *plan_; }
   int index() const { return index_; }
+  std::string state() const;  // in words
   // Before the first schedule(), where the batching policy has a predictor.
   void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
   // Before the first schedule(), where the plan has neurons.
@@ -283,6 +284,7 @@ class Replica {
   std::vector<char> removed_;
   std::vector<std::int32_t> left_;
   std::int64_t admitted_ = 0;
+  std::int64_t preempted_ = 0;  // since a step of it was computed
   std::vector<PlacedRequest> placed_, to_place_;
   std::vector<std::int64_t> free_by_channel_;
   Validity placement_{Validity::unlimited};  // of those who wait

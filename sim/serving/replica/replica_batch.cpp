@@ -186,6 +186,7 @@ void Replica::preempt(std::int32_t request, Seconds now, Iteration& iteration) {
   recorder_.phase(request, now, "preempted");
   ++recorder_.record(request).preemptions;
   ++recorder_.result().preemptions;
+  ++preempted_;
   if (swaps_out(view)) {
     iteration.moves.push_back({request, view.computed_tokens, here(false), here(true)});
     swapped_ += cache_.blocks_for(view.computed_tokens);

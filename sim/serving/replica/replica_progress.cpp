@@ -209,6 +209,7 @@ void Replica::complete_passed(const Iteration& iteration, Seconds start, Seconds
   if (times_ && iteration.shape.prefill_tokens > 0)
     times_->observe(iteration.sub_batches.empty() ? std::span(&iteration.shape, 1) : iteration.sub_batches);
   account(end);
+  preempted_ = 0;
   recorder_.tokens(start, end, static_cast<double>(tokens));
   const Seconds first = steps > 1 ? runs.front().first.time : end - start;
   if (front_end_.one_by_one()) {

@@ -64,6 +64,7 @@ class Server {
   void wake_if_anyone_waits();                         // they may find more
   void wake();                                         // a transfer ended
   std::int64_t outstanding_tokens(Seconds now) const;  // counting the steps of a run that are over by now
+  bool computes() const;                               // a step, or more
   void commit_until(Seconds now);                      // the run is over: counts the steps that ended in time
 
  private:
@@ -99,6 +100,7 @@ class Server {
 
   simgrid::s4u::SemaphorePtr wake_;
   bool sleeping_ = false, in_run_ = false;
+  int occupied_ = 0;         // stages, by single steps
   int moves_under_way_ = 0;  // beside steps
   DecodeRun run_;            // goes on, if in_run_
 

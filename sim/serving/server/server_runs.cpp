@@ -1,4 +1,6 @@
 // A server's run of steps that are summed: how far it is, and how it ends before its time.
+#include <algorithm>
+
 #include "sim/serving/server/server.h"
 
 namespace weir {
@@ -18,6 +20,10 @@ std::int64_t Server::outstanding_tokens(Seconds at) const {
   std::int64_t tokens = replica_.outstanding_tokens();
   if (in_run_) tokens -= pipe_[0].iteration.given_by(run_.steps_by(at));
   return tokens;
+}
+
+bool Server::computes() const {
+  return in_run_ || occupied_ > 0 || std::ranges::any_of(pipe_, [](const InPipe& p) { return p.used; });
 }
 
 void Server::commit_until(Seconds at) {
