@@ -45,7 +45,8 @@ std::unique_ptr<Replica> Simulation::build_rank(const ReplicaPlan& plan, int num
           .hand_over = [this, number](std::int32_t request) { handovers_.prompt_ends(request, number); },
           .prompt_begins = [this,
                             number](std::int32_t request) { handovers_.prompt_begins(request, number); },
-          .prompt_lost = [this](std::int32_t request) { handovers_.prompt_lost(request); },
+          .prompt_preempted = [this](std::int32_t request,
+                                     bool lost) { handovers_.prompt_preempted(request, lost); },
           .store = [this](const KvMove& move) { store(move); }},
       scenario_.workload.contents, tiers_of(plan));
   replica->expect(predictors_.times_for(plan));

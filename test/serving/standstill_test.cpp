@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "policies/batching/batching.h"
-#include "test/serving/run_in_child.h"
+#include "test/serving/random_scenario.h"
 
 using namespace weir;
 using test::Outcome;
@@ -47,6 +47,30 @@ Outcome giving_way(std::int64_t times, bool fast_forward, Json arrivals = {{"kin
                    [&](Plan& plan) { plan.replicas[0].spec.batching = std::make_shared<GivingWay>(times); });
 }
 
+// Small caches on both sides: prompts that are computed wait for room that others have reserved.
+Json layerwise(int seed) {
+  Json s = test::small_scenario();
+  s["seed"] = seed;
+  s["cluster"]["nodes"][0]["devices"][0]["count"] = 2;
+  Json prompts = {
+      {"role", "prefill"}, {"engine", {{"kind", "ideal"}}}, {"batching", {{"max_batch_tokens", 2048}}}};
+  prompts["kv_cache"] = {{"block_tokens", 16},
+                         {"blocks", 250},
+                         {"prefix_caching", false},
+                         {"preemption", "swap"},
+                         {"handover", "layerwise"}};
+  Json decodes = {{"role", "decode"}, {"engine", {{"kind", "ideal"}}}};
+  decodes["kv_cache"] = {
+      {"block_tokens", 16}, {"blocks", 250}, {"prefix_caching", false}, {"admission", "sequence"}};
+  s["serving"]["replicas"] = {prompts, decodes};
+  s["workload"]["requests"] = {{"kind", "lognormal"},
+                               {"count", 20},
+                               {"input", {{"mean", 900}, {"std", 700}, {"max", 3000}}},
+                               {"output", {{"mean", 200}, {"std", 60}, {"max", 600}}}};
+  s["workload"]["arrivals"] = {{"kind", "poisson"}, {"rate_per_s", 100}};
+  return s;
+}
+
 }  // namespace
 
 TEST_CASE("standstill: requests that preempt each other for ever end the run, and the error says who",
@@ -66,4 +90,21 @@ TEST_CASE("standstill: it is none while somebody is to come, or before a batch's
   CHECK(ends(giving_way(5'000, true)));
   // The second comes after a minute.
   CHECK(ends(giving_way(20'000, true, {{"kind", "constant"}, {"rate_per_s", 1. / 60}})));
+}
+
+TEST_CASE(
+    "standstill: layer by layer, a preempted prompt gives its room on the next replica to those that are "
+    "computed",
+    "[engine]") {
+  for (const int seed : {2, 9, 10})  // requests of the first two waited for each other for ever
+    for (const char* preemption : {"swap", "recompute"}) {
+      Json scenario = layerwise(seed);
+      scenario["serving"]["replicas"][0]["kv_cache"]["preemption"] = preemption;
+      INFO(scenario.dump());
+      const Outcome fast = test::run(scenario);
+      test::check_laws(scenario, fast);
+      CHECK(fast.preemptions > 0);
+      scenario["fast_forward"] = false;
+      test::check_same(fast, test::run(scenario));
+    }
 }

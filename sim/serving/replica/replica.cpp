@@ -1,5 +1,6 @@
 #include "sim/serving/replica/replica.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/plan/servable.h"
@@ -136,7 +137,7 @@ void Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now, 
   recorder_.phase(request, now, "queued");
 }
 
-void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over) {
+void Replica::renew_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over) {
   account(now);
   const Request& r = recorder_.record(request).request;
   SequenceView view{};
@@ -151,8 +152,40 @@ void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds n
   RequestRecord& record = recorder_.record(request);
   if (record.first_token >= Seconds(0)) record.replica = index_;
   show(request, now, "queued");
+}
+
+void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over) {
+  renew_handover(request, from_replica, now, steps_over);
   ++outstanding_requests_;
-  outstanding_tokens_ += r.output_tokens - 1;
+  outstanding_tokens_ += recorder_.record(request).request.output_tokens - 1;
+}
+
+void Replica::withdraw_handover(std::int32_t request, Seconds now) {
+  account(now);
+  if (refused_ == request) refused_ = -1;
+  const std::size_t at = position(request);
+  if (at < running_.size() && running_[at].request == request) {
+    cache_.give(request, running_[at].blocks, pool(running_[at]));
+    blocks_then_ = static_cast<double>(cache_.used());
+    withdrawn_.push_back(request);
+    removed_.assign(running_.size(), 0);
+    removed_[at] = 1;
+    remove_marked();
+  } else if (std::erase_if(overlooked_, [&](const Overlooked& o) { return o.view.request == request; }) ==
+             0) {
+    waiting_.take(request);
+  }
+  tell_waiting(now);
+}
+
+bool Replica::withdrawn(std::int32_t request) const {
+  return std::ranges::find(withdrawn_, request) != withdrawn_.end();
+}
+
+// A request whose prompt is computed elsewhere yet is drawn there.
+void Replica::show(std::int32_t request, Seconds now, const char* phase) {
+  const bool elsewhere = spec_->role == Role::decode && recorder_.record(request).first_token < Seconds(0);
+  if (!elsewhere) recorder_.phase(request, now, phase);
 }
 
 void Replica::account(Seconds now) {

@@ -64,10 +64,10 @@ class Replica {
   struct Events {
     std::function<void(std::int32_t request)> finished;
     std::function<void(std::int32_t request)> hand_over;  // prefill done here, decode elsewhere
-    // The first chunk of such a one is in the next step; what was computed of it is given up. Called inside
-    // schedule().
+    // Such a one is admitted, perhaps again; is preempted, where what was computed of it may be given up.
+    // Called inside schedule().
     std::function<void(std::int32_t request)> prompt_begins = [](std::int32_t) {};
-    std::function<void(std::int32_t request)> prompt_lost = [](std::int32_t) {};
+    std::function<void(std::int32_t request, bool lost)> prompt_preempted = [](std::int32_t, bool) {};
     // A tier is to have a part of a prompt or answer: stored() when it has arrived.
     std::function<void(const KvMove&)> store = [](const KvMove&) {};
   };
@@ -87,6 +87,10 @@ class Replica {
   // The same for one whose input is in the KV cache, all but the last token: it decodes from its first step.
   bool enqueue_in_generation(std::int32_t request, Seconds now);
   void enqueue_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over = 0);
+  // It gives its place here back, where it waits or has room; gets another; has not got what still comes.
+  void withdraw_handover(std::int32_t request, Seconds now);
+  void renew_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over);
+  bool withdrawn(std::int32_t request) const;
   bool fits(const Request& request) const;
 
   // Asks the policy and carries its decision out. False if there is nothing to compute and nothing to
@@ -166,11 +170,7 @@ class Replica {
   void catch_up(bool with_all);
   bool decide(Seconds now, Iteration& iteration);
   std::int64_t generated_here(const Request& request) const;
-  // A request whose prompt is computed elsewhere yet is drawn there.
-  void show(std::int32_t request, Seconds now, const char* phase) {
-    const bool elsewhere = spec_->role == Role::decode && recorder_.record(request).first_token < Seconds(0);
-    if (!elsewhere) recorder_.phase(request, now, phase);
-  }
+  void show(std::int32_t request, Seconds now, const char* phase);
   bool hands_over(const RequestRecord& record) const {
     return spec_->role == Role::prefill && record.request.output_tokens > 1;
   }
@@ -276,6 +276,7 @@ class Replica {
   bool others_run_ = false;     // attention-data ranks, while it has nothing to do
   std::int64_t received_ = 0;   // a decision that looks at who has come; others do so every recv_interval
   std::vector<Held> held_;
+  std::vector<std::int32_t> withdrawn_;                              // while its KV cache is on its way
   std::unordered_map<std::int32_t, std::vector<TierTokens>> loads_;  // of requests that wait for these
   std::vector<KvMove> to_store_;                                     // once the iteration is complete
   std::optional<Rng> stored_after_load_;
@@ -283,8 +284,7 @@ class Replica {
   Batch batch_;
   std::vector<char> removed_;
   std::vector<std::int32_t> left_;
-  std::int64_t admitted_ = 0;
-  std::int64_t preempted_ = 0;  // since a step of it was computed
+  std::int64_t admitted_ = 0, preempted_ = 0;  // the latter since it computed a step
   std::vector<PlacedRequest> placed_, to_place_;
   std::vector<std::int64_t> free_by_channel_;
   Validity placement_{Validity::unlimited};  // of those who wait

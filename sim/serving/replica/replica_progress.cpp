@@ -236,6 +236,11 @@ void Replica::complete_passed(const Iteration& iteration, Seconds start, Seconds
 void Replica::arrived(const KvMove& move, Seconds now) {
   account(now);
   if (move.leaves_device()) return;
+  if (const auto one = std::ranges::find(withdrawn_, move.request);
+      move.hands_over() && one != withdrawn_.end()) {
+    withdrawn_.erase(one);
+    return;
+  }
   const std::size_t at = position(move.request);
   SequenceView& view = running_[at];
   if (move.hands_over()) last_tokens_[at] = recorder_.record(move.request).first_token;

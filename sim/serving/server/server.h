@@ -60,6 +60,8 @@ class Server {
   void submit(std::int32_t request);
   void submit_in_generation(std::int32_t request);
   void submit_handover(std::int32_t request, int from_replica);
+  void withdraw_handover(std::int32_t request);  // which waits for its room, or has it, and no KV cache there
+  void renew_handover(std::int32_t request, int from_replica);
   void stored(const KvMove& move);                     // in a tier
   void wake_if_anyone_waits();                         // they may find more
   void wake();                                         // a transfer ended
