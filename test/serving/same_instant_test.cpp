@@ -104,6 +104,44 @@ TEST_CASE("same instant: alarms ring after calls, in the order in which they wer
 }
 
 TEST_CASE(
+    "same instant: parts of prompts that ranks store at once come to a tier in the order in which they were "
+    "sent",
+    "[engine]") {
+  Json s = on_ranks("chunked_prefill", {{"kind", "ideal"}});
+  s["seed"] = 9326;
+  s["serving"]["replicas"][0]["batching"]["max_batch_tokens"] = 512;
+  s["serving"]["replicas"][0]["kv_cache"] = {{"block_tokens", 1},
+                                             {"blocks", 4000},
+                                             {"admission", "prompt"},
+                                             {"prefix_index", "radix_tree"},
+                                             {"tiers",
+                                              {{{"kind", "shared"},
+                                                {"capacity_gb", 0.67108864},
+                                                {"chunk_tokens", 64},
+                                                {"stores", "all"},
+                                                {"loads", "overlapped"},
+                                                {"latency_us", 0},
+                                                {"read_gb_per_s", 20},
+                                                {"write_gb_per_s", 0.05}}}}};
+  s["workload"] = {{"requests",
+                    {{"kind", "generated_sessions"},
+                     {"count", 45},
+                     {"system_tokens", 300},
+                     {"turns", {{"kind", "uniform"}, {"min", 2}, {"max", 6}}},
+                     {"first_input", {{"kind", "lognormal"}, {"mean", 500}, {"std", 400}, {"max", 1500}}},
+                     {"new_input", {{"kind", "lognormal"}, {"mean", 300}, {"std", 300}, {"max", 1200}}},
+                     {"output", {{"kind", "gamma"}, {"mean", 200}, {"std", 60}, {"max", 600}}},
+                     {"gap_ms", {{"kind", "lognormal"}, {"mean", 50}, {"std", 500}, {"max", 5000}}},
+                     {"compaction", {{"above_tokens", 2500}, {"summary_tokens", 200}}},
+                     {"sub_agents",
+                      {{"probability", 0.2},
+                       {"turns", {{"kind", "uniform"}, {"min", 1}, {"max", 3}}},
+                       {"first_input", {{"kind", "fixed"}, {"value", 300}}}}}}},
+                   {"arrivals", {{"kind", "sessions"}, {"concurrency", 12}}}};
+  check_both_ways(s);
+}
+
+TEST_CASE(
     "same instant: an idle attention-data rank sees who comes as soon in a run of steps as in single ones",
     "[engine]") {
   for (int seed = 0; seed < 6; ++seed) {
