@@ -154,6 +154,19 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("same instant: who is routed as a run of steps ends finds its tokens gone on every rank",
+          "[engine]") {
+  for (int seed = 1; seed <= 6; ++seed) {
+    Json s = on_ranks("chunked_prefill", {{"kind", "ideal"}});
+    s["seed"] = seed;
+    s["cluster"]["nodes"][0]["devices"][0]["count"] = 8;
+    s["serving"]["replicas"][0]["count"] = 2;
+    s["serving"]["routing"] = {{"kind", "join_shortest_queue"}};
+    s["workload"]["arrivals"] = {{"kind", "closed_loop"}, {"concurrency", 12}};
+    check_both_ways(s);
+  }
+}
+
 TEST_CASE("same instant: the last blocks of a rank are given back where no other step follows", "[engine]") {
   for (int seed = 1; seed <= 4; ++seed) {
     Json s = on_ranks("chunked_prefill",

@@ -103,7 +103,7 @@ class Replica {
                 std::int64_t steps);
   // The same in two: steps beyond the first pass on all attention-data ranks before one hands out what it
   // has, as that may bring a new request to another.
-  void pass(std::int64_t more_steps) { decisions_ += more_steps; }
+  void pass(std::int64_t more_steps, std::int64_t decodes);
   void complete_passed(const Iteration& iteration, Seconds start, Seconds end,
                        const std::vector<StepRun>& runs, std::int64_t steps);
   void arrived(const KvMove& move, Seconds now);
@@ -289,6 +289,7 @@ class Replica {
   std::vector<std::int64_t> free_by_channel_;
   Validity placement_{Validity::unlimited};  // of those who wait
   std::int64_t outstanding_requests_ = 0, outstanding_tokens_ = 0;
+  std::int64_t passed_tokens_ = 0;  // no longer outstanding, and not handed out
   Seconds accounted_{0};
   double blocks_then_ = 0;
   bool kv_limited_ = false;

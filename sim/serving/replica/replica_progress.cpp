@@ -157,7 +157,7 @@ double Replica::advance(const Iteration& iteration, Seconds start, Seconds end, 
       in_step += last == seen_before || other_gap(last, seen_before, first, steps);
     give(at, seen, end, of_it);
   }
-  outstanding_tokens_ -= tokens;
+  outstanding_tokens_ -= tokens - std::exchange(passed_tokens_, 0);
   return in_step;
 }
 
@@ -179,7 +179,7 @@ void Replica::advance_in_turn(const Iteration& iteration, std::span<const Second
     give(at, seen, end, of_it * std::ssize(turns));
     before += of_it;
   }
-  outstanding_tokens_ -= before * std::ssize(turns);
+  outstanding_tokens_ -= before * std::ssize(turns) - std::exchange(passed_tokens_, 0);
 }
 
 // Gaps between a member's tokens that leave with so many before each, one in each turn.
@@ -193,9 +193,16 @@ void Replica::record_turns(std::int32_t request, Seconds last, std::int64_t befo
   for (std::size_t i = 1; i < turns.size(); ++i) gap(turns[i] - turns[i - 1]);
 }
 
+// Whoever is routed meanwhile finds the tokens of these steps gone.
+void Replica::pass(std::int64_t more_steps, std::int64_t decodes) {
+  decisions_ += more_steps;
+  passed_tokens_ = more_steps * decodes;
+  outstanding_tokens_ -= passed_tokens_;
+}
+
 void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
                        const std::vector<StepRun>& runs, std::int64_t steps) {
-  pass(steps - 1);
+  pass(steps - 1, 0);
   complete_passed(iteration, start, end, runs, steps);
 }
 
