@@ -1,7 +1,5 @@
 // The clients of a run: they send requests as these arrive, as places become free in a closed loop, or as
 // their sessions go on, and leave when all are answered or time is up.
-#include <simgrid/kernel/Timer.hpp>
-
 #include "devices/actor/alarm.h"
 #include "devices/actor/clock.h"
 #include "sim/serving/simulation_run.h"
@@ -79,14 +77,14 @@ void Simulation::forget_answers_under_way() {
   }
 }
 
-// By a timer of SimGrid's kernel for each arrival, which costs a third of an actor's sleep.
+// By a call for each arrival, which costs a third of an actor's sleep.
 void Simulation::open_loop() try {
   const auto& requests = scenario_.workload.requests;
   const auto count = static_cast<std::int32_t>(requests.size());
   const auto next = [&] { return requests[static_cast<std::size_t>(next_)].arrival; };
   while (next_ < count && next() <= now() && !stopping()) send(next_++);
   if (next_ == count || stopping_ || (end_.at && next() > *end_.at)) return;
-  simgrid::kernel::timer::Timer::set(next().value(), [this] { open_loop(); });
+  call_at(next(), [this] { open_loop(); });
 } catch (const std::exception&) {
   fail();
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "devices/actor/clock.h"
 #include "sim/serving/server/stages.h"
@@ -37,14 +38,28 @@ void Handovers::choose_next(std::int32_t request, int from) {
 }
 
 void Handovers::prompt_begins(std::int32_t request, int from) {
-  if (layerwise(from)) choose_next(request, from);
+  if (!layerwise(from)) return;
+  const auto known = prompts_.find(request);
+  if (known == prompts_.end()) return choose_next(request, from);
+  if (std::exchange(known->second.left, false)) server(known->second.to).renew_handover(request, from);
 }
 
-void Handovers::prompt_lost(std::int32_t request) {
+// Its room goes to those whose prompts are computed, which may hold the blocks that it lacks here: else they
+// would wait for each other. It queues anew when it goes on, and all of it is sent anew.
+void Handovers::prompt_preempted(std::int32_t request, bool lost) {
   const auto known = prompts_.find(request);
   if (known == prompts_.end()) return;
-  for (Progress& at : known->second.stages)
-    at.computed = known->second.there + static_cast<std::int64_t>(at.sent);
+  Prompt& prompt = known->second;
+  for (Progress& at : prompt.stages) {
+    at.sent = 0;
+    if (lost) at.computed = at.in_step = 0;
+  }
+  prompt.left = true;
+  if (prompt.arrived) recorder_.result().not_sent_tokens -= prompt.there;
+  prompt.there = 0;
+  const std::function<void()> arrived = std::exchange(prompt.arrived, nullptr);
+  server(prompt.to).withdraw_handover(request);
+  if (arrived) arrived();
 }
 
 void Handovers::prompt_ends(std::int32_t request, int from) {
@@ -58,6 +73,10 @@ void Handovers::prompt_ends(std::int32_t request, int from) {
 }
 
 void Handovers::start(const KvMove& move, std::function<void()> arrived) {
+  if (server(move.to.replica).replica().of(move.request).withdrawn(move.request)) {
+    recorder_.result().not_sent_tokens -= recorder_.record(move.request).request.input_tokens - move.tokens;
+    return arrived();
+  }
   const auto [known, whole] = prompts_.try_emplace(move.request);
   Prompt& prompt = known->second;
   if (whole) {

@@ -19,10 +19,10 @@ class Handovers {
             Recorder& recorder)
       : scenario_(scenario), servers_(servers), router_(router), couriers_(couriers), recorder_(recorder) {}
 
-  // A prompt that another replica goes on with has its first chunk in the next step of `from`; has lost what
-  // was computed of it, as it was preempted; is computed.
+  // A prompt that another replica goes on with is admitted by `from`; is preempted there, and may have lost
+  // what was computed of it; is computed.
   void prompt_begins(std::int32_t request, int from);
-  void prompt_lost(std::int32_t request);
+  void prompt_preempted(std::int32_t request, bool lost);
   void prompt_ends(std::int32_t request, int from);
   // The replica that goes on with it has room; `arrived` is called when all of its KV cache is there.
   void start(const KvMove& move, std::function<void()> arrived);
@@ -42,6 +42,7 @@ class Handovers {
     int from = -1, to = -1;
     std::vector<Progress> stages;
     bool ended = false;
+    bool left = false;              // the next replica has no place for it, as it is preempted
     std::int64_t sending = 0;       // parts that have not arrived
     std::function<void()> arrived;  // null: there is no room yet
     std::int64_t tokens = 0;

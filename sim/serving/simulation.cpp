@@ -45,7 +45,8 @@ std::unique_ptr<Replica> Simulation::build_rank(const ReplicaPlan& plan, int num
           .hand_over = [this, number](std::int32_t request) { handovers_.prompt_ends(request, number); },
           .prompt_begins = [this,
                             number](std::int32_t request) { handovers_.prompt_begins(request, number); },
-          .prompt_lost = [this](std::int32_t request) { handovers_.prompt_lost(request); },
+          .prompt_preempted = [this](std::int32_t request,
+                                     bool lost) { handovers_.prompt_preempted(request, lost); },
           .store = [this](const KvMove& move) { store(move); }},
       scenario_.workload.contents, tiers_of(plan));
   replica->expect(predictors_.times_for(plan));
@@ -88,7 +89,12 @@ void Simulation::move(const KvMove& m, std::function<void()> arrived) {
   if (!m.tiers.empty()) return load(m, std::move(arrived));
   const Server& server = *servers_[static_cast<std::size_t>(m.to.replica)];
   const std::vector<LinkFlow> flows = host_flows(kv_devices(server, m.request), m.tokens, m.to.in_host);
-  arrived ? couriers_.send(flows, std::move(arrived)) : transfer_and_wait(flows, traffic_);
+  if (!arrived) return transfer_and_wait(flows, traffic_);
+  ++swaps_;
+  couriers_.send(flows, [this, arrived = std::move(arrived)] {
+    --swaps_;
+    arrived();
+  });
 }
 
 double Simulation::share_done() const {
@@ -99,6 +105,7 @@ double Simulation::share_done() const {
 bool Simulation::stopping() {
   const std::int64_t between = scenario_.collective_flows ? 7 : 1023;  // a step of flows takes milliseconds
   if ((++ticks_ & between) == 0) {
+    end_standstill();
     if (options_.interrupted && options_.interrupted->load()) stop();
     const auto wall = std::chrono::steady_clock::now();
     if (options_.progress && wall - last_progress_ > std::chrono::milliseconds(100)) {
@@ -164,8 +171,9 @@ RunResult Simulation::run(sg4::Engine& engine) {
   predictors_.tell(result);
   for (const Replica* rank : all_ranks()) {
     const KvCache& cache = rank->cache();
-    if (cache.used() != 0 && !result.out_of_time && !result.interrupted)
-      throw std::logic_error(fmt::format("{} KV blocks are held when nothing runs", cache.used()));
+    if (const std::int64_t held = rank->held_blocks();
+        held != 0 && !result.out_of_time && !result.interrupted)
+      throw std::logic_error(fmt::format("{} KV blocks are held when nothing runs", held));
     if (cache.total() > 0 && cache.peak() * std::max<std::int64_t>(1, result.kv_blocks_total) >=
                                  result.kv_blocks_peak * cache.total()) {
       result.kv_blocks_total = cache.total();

@@ -1,6 +1,6 @@
 #pragma once
 // One run: its cluster, replicas and router, and the clients that ask them. Shared by simulation.cpp, which
-// builds and ends it, and clients.cpp; used by nobody else.
+// builds and ends it, clients.cpp, tier_moves.cpp and standstill.cpp; used by nobody else.
 #include <chrono>
 #include <exception>
 #include <simgrid/s4u.hpp>
@@ -40,6 +40,7 @@ class Simulation {
   void store(const KvMove& move);
   std::vector<std::shared_ptr<KvTier>> tiers_of(const ReplicaPlan& plan);
   bool stopping();
+  void end_standstill();  // by an exception
   void stop();
   double share_done() const;
   void fail();  // remembers the exception being handled, and stops
@@ -75,6 +76,8 @@ class Simulation {
   bool stopping_ = false;
   std::exception_ptr failure_;
   std::int64_t ticks_ = 0;
+  std::int64_t swaps_ = 0, stalled_ = 0;  // under way: swaps, and loads for which a server waits
+  std::int64_t computed_then_ = 0, preempted_then_ = 0;  // steps, and preemptions before the last of them
   std::chrono::steady_clock::time_point last_progress_;
 };
 

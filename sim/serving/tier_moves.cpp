@@ -48,8 +48,10 @@ void Simulation::load(const KvMove& move, std::function<void()> arrived) {
     std::vector<LinkFlow> flows = tier_flows(server, move, part, Way::load);
     const Seconds latency = tiers[part.tier].latency;
     if (!arrived) {
+      ++stalled_;
       if (latency > Seconds(0)) sg4::this_actor::sleep_for(latency.value());
       transfer_and_wait(flows, traffic_);
+      --stalled_;
       continue;
     }
     couriers_.send(

@@ -134,3 +134,37 @@ TEST_CASE("speculation: runs that are summed up are those that are stepped", "[e
 TEST_CASE("speculation: the same scenario gives the same bits", "[engine]") {
   test::check_same_bits(random_speculation(7, true));
 }
+
+// The last full block that a waiting request finds is computed again, and found all the same: once it is
+// evicted, the one before it is computed again, and the order of those who wait is another.
+TEST_CASE("speculation: a run ends before it evicts the block that who waits would compute again",
+          "[engine]") {
+  Json s = test::small_scenario();
+  s["seed"] = 200834;
+  Json& replica = s["serving"]["replicas"][0];
+  replica["batching"] = {
+      {"kind", "longest_prefix_match"}, {"max_batch_requests", 16}, {"max_batch_tokens", 2048}};
+  replica["kv_cache"] = {
+      {"block_tokens", 64}, {"blocks", 312}, {"admission", "sequence"}, {"prefix_caching", true}};
+  replica["engine"] = {{"kind", "trtllm"}};
+  replica["speculative"] = {{"kind", "mtp"}, {"tokens", 3}, {"acceptance_length", 1.6}};
+  s["workload"] = {{"requests",
+                    {{"kind", "generated_sessions"},
+                     {"count", 28},
+                     {"system_tokens", 0},
+                     {"turns", {{"kind", "uniform"}, {"min", 2}, {"max", 6}}},
+                     {"first_input", {{"kind", "lognormal"}, {"mean", 500}, {"std", 400}, {"max", 1500}}},
+                     {"new_input", {{"kind", "lognormal"}, {"mean", 300}, {"std", 300}, {"max", 1200}}},
+                     {"output", {{"kind", "gamma"}, {"mean", 200}, {"std", 60}, {"max", 600}}},
+                     {"gap_ms", {{"kind", "lognormal"}, {"mean", 50}, {"std", 500}, {"max", 5000}}},
+                     {"compaction", {{"above_tokens", 3500}, {"summary_tokens", 200}}},
+                     {"sub_agents",
+                      {{"probability", 0.2},
+                       {"turns", {{"kind", "uniform"}, {"min", 1}, {"max", 3}}},
+                       {"first_input", {{"kind", "fixed"}, {"value", 300}}}}}}},
+                   {"arrivals", {{"kind", "poisson"}, {"rate_per_s", 4}}}};
+  const Outcome fast = test::run(s);
+  REQUIRE(fast.error == "");
+  s["fast_forward"] = false;
+  test::check_same(fast, test::run(s));
+}

@@ -18,11 +18,12 @@ void BatchPrefixes::write_up_before(std::int32_t request) {
 }
 
 // At most all but the last token: that one is computed, as the first new token comes out of it.
-std::int64_t BatchPrefixes::find(const SequenceView& waiting, std::int64_t taken, KvBlocks::Look look) {
+std::int64_t BatchPrefixes::find(const SequenceView& waiting, std::int64_t taken, KvBlocks::Look look,
+                                 std::int64_t left_out) {
   KvBlocks& held = cache_.held_blocks(pool(waiting));
   write_up_before(waiting.request);
   std::int64_t most = (waiting.known_tokens - 1) / cache_.block_tokens();
-  for (std::int64_t left_out = left_out_;; left_out = 0) {
+  for (;; left_out = 0) {
     pieces_.clear();
     const std::int64_t blocks = held.find(path_(waiting.request, most), taken, look, pieces_);
     if (left_out == 0) return blocks;
@@ -33,8 +34,8 @@ std::int64_t BatchPrefixes::find(const SequenceView& waiting, std::int64_t taken
 Prefixes::Found BatchPrefixes::find(const SequenceView& waiting, std::int64_t gone) {
   if (waiting.elsewhere && !takes_over_) return {};
   const int pool = this->pool(waiting);
-  const std::int64_t blocks =
-      find(waiting, gone - promised_free_[static_cast<std::size_t>(pool)], KvBlocks::Look::scheduler);
+  const std::int64_t blocks = find(waiting, gone - promised_free_[static_cast<std::size_t>(pool)],
+                                   KvBlocks::Look::scheduler, left_out_);
   const std::int64_t held = cache_.held_blocks(pool).held(pieces_);
   std::erase_if(outside_, [&](const Outside& o) { return o.view.request == waiting.request; });
   outside_.push_back({waiting, blocks, held});
@@ -78,16 +79,17 @@ BatchPrefixes::Held BatchPrefixes::hold(const SequenceView& admitted) {
 bool BatchPrefixes::unchanged() {
   for (int pool = 0; pool < cache_.channels(); ++pool) cache_.held_blocks(pool).begin_batch();
   return std::ranges::all_of(outside_, [&](const Outside& o) {
-    return find(o.view, 0, KvBlocks::Look::engine) == o.blocks &&
+    return find(o.view, 0, KvBlocks::Look::engine, left_out_) == o.blocks &&
            cache_.held_blocks(pool(o.view)).held(pieces_) == o.held;
   });
 }
 
+// Blocks that are found and computed again are found no less.
 std::int64_t BatchPrefixes::free_before_found(int pool) {
   std::int64_t least = cache_.free(pool);
   for (const Outside& o : outside_) {
     if (this->pool(o.view) != pool) continue;
-    find(o.view, 0, KvBlocks::Look::engine);
+    find(o.view, 0, KvBlocks::Look::engine, 0);
     least = std::min(least, cache_.held_blocks(pool).free_before(pieces_, cache_.free(pool)));
   }
   return least;

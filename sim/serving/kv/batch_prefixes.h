@@ -69,7 +69,8 @@ class BatchPrefixes final : public Prefixes {
   int pool(const SequenceView& view) const {
     return pools_.empty() ? 0 : pools_[static_cast<std::size_t>(view.channel)];
   }
-  std::int64_t find(const SequenceView& waiting, std::int64_t taken, KvBlocks::Look look);
+  std::int64_t find(const SequenceView& waiting, std::int64_t taken, KvBlocks::Look look,
+                    std::int64_t left_out);
 
   KvCache& cache_;
   KvTiers& tiers_;

@@ -110,7 +110,13 @@ void Courier::send(std::vector<LinkFlow> flows, std::function<void()> arrived, S
   work_->release();
 }
 
-void CourierPool::send(std::vector<LinkFlow> flows, std::function<void()> arrived, Seconds start) {
+void CourierPool::send(std::vector<LinkFlow> flows, std::function<void()> what, Seconds start) {
+  std::function<void()> arrived = [this, order = sent_++, what = std::move(what)] {
+    arrived_.emplace(order, what);
+    sg4::this_actor::yield();  // so that all are known that arrived at this instant
+    ++told_;
+    arrived_.extract(arrived_.begin()).mapped()();
+  };
   const auto idle = std::ranges::find_if(couriers_, [](const auto& courier) { return courier->idle(); });
   if (idle != couriers_.end()) return (*idle)->send(std::move(flows), std::move(arrived), start);
   couriers_.push_back(std::make_unique<Courier>(fmt::format("courier {}", couriers_.size()), host_,

@@ -3,6 +3,7 @@
 // another, as a communication stream does; a CourierPool sends as many at once as asked.
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <simgrid/s4u/Comm.hpp>
 #include <simgrid/s4u/Semaphore.hpp>
@@ -56,17 +57,22 @@ class Courier {
   simgrid::s4u::SemaphorePtr work_;
 };
 
-class CourierPool {  // for KV caches
+// For KV caches. What arrives at one instant is told in the order in which it was sent: SimGrid's own order
+// is that of addresses in memory.
+class CourierPool {
  public:
   CourierPool(simgrid::s4u::Host* host, LinkTraffic& traffic, std::function<void()> failed)
       : host_(host), traffic_(traffic), failed_(std::move(failed)) {}
-  void send(std::vector<LinkFlow> flows, std::function<void()> arrived, Seconds start = Seconds(0));
+  void send(std::vector<LinkFlow> flows, std::function<void()> what, Seconds start = Seconds(0));
+  std::int64_t under_way() const { return sent_ - told_; }
 
  private:
   simgrid::s4u::Host* host_;
   LinkTraffic& traffic_;
   std::function<void()> failed_;
   std::vector<std::unique_ptr<Courier>> couriers_;
+  std::int64_t sent_ = 0, told_ = 0;
+  std::map<std::int64_t, std::function<void()>> arrived_;  // and not told
 };
 
 }  // namespace weir

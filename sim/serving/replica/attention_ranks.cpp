@@ -81,7 +81,10 @@ void AttentionRanks::complete(const Iteration& iteration, Seconds start, Seconds
                               const std::vector<StepRun>& runs, std::int64_t steps) {
   recorder_.result().iterations += steps;
   if (ranks_.size() == 1) return ranks_[0]->complete(iteration, start, end, runs, steps);
-  for (const auto& rank : ranks_) rank->pass(steps - 1);
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    const Iteration& of_rank = iteration.ranks[r];
+    ranks_[r]->pass(steps - 1, of_rank.members.empty() ? 0 : of_rank.shape.decodes);
+  }
   for (std::size_t r = 0; r < ranks_.size(); ++r)
     if (!iteration.ranks[r].members.empty())
       ranks_[r]->complete_passed(iteration.ranks[r], start, end, runs, steps);

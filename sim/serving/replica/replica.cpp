@@ -1,5 +1,6 @@
 #include "sim/serving/replica/replica.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/plan/servable.h"
@@ -85,12 +86,27 @@ bool Replica::enqueue_in_generation(std::int32_t request, Seconds now) {
   return accepted;
 }
 
-// The first decision that sees who comes now. The steps that are decided already have no place for it.
+// The first decision that sees who comes now. The steps that are decided already have no place for it. An
+// attention-data rank that runs along with nothing to run looks before every step, as the interval counts
+// steps of decodes.
 std::int64_t Replica::seen_by(std::int64_t steps_over) const {
-  const std::int64_t every = spec_->recv_interval, next = decisions_ + steps_over + 1;
+  const std::int64_t every = running_.empty() ? 1 : spec_->recv_interval, next = decisions_ + steps_over + 1;
   const std::int64_t seen =
       received_ + (next - received_ + every - 1) / every * every + spec_->scheduled_ahead;
   return (seen + spec_->prompt_interval - 1) / spec_->prompt_interval * spec_->prompt_interval;
+}
+
+std::int64_t Replica::steps_until_seen() const {
+  std::int64_t until = Validity::unlimited;
+  if (!overlooked_.empty()) until = overlooked_.front().until - decisions_;
+  if (!leaving_.empty()) until = std::min(until, leaving_.front().until - decisions_);
+  return until;
+}
+
+std::int64_t Replica::held_blocks() const {
+  std::int64_t blocks = cache_.used();
+  for (const Leaving& ended : leaving_) blocks -= ended.blocks;
+  return blocks;
 }
 
 void Replica::join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over) {
@@ -121,7 +137,7 @@ void Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now, 
   recorder_.phase(request, now, "queued");
 }
 
-void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over) {
+void Replica::renew_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over) {
   account(now);
   const Request& r = recorder_.record(request).request;
   SequenceView view{};
@@ -136,8 +152,40 @@ void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds n
   RequestRecord& record = recorder_.record(request);
   if (record.first_token >= Seconds(0)) record.replica = index_;
   show(request, now, "queued");
+}
+
+void Replica::enqueue_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over) {
+  renew_handover(request, from_replica, now, steps_over);
   ++outstanding_requests_;
-  outstanding_tokens_ += r.output_tokens - 1;
+  outstanding_tokens_ += recorder_.record(request).request.output_tokens - 1;
+}
+
+void Replica::withdraw_handover(std::int32_t request, Seconds now) {
+  account(now);
+  if (refused_ == request) refused_ = -1;
+  const std::size_t at = position(request);
+  if (at < running_.size() && running_[at].request == request) {
+    cache_.give(request, running_[at].blocks, pool(running_[at]));
+    blocks_then_ = static_cast<double>(cache_.used());
+    withdrawn_.push_back(request);
+    removed_.assign(running_.size(), 0);
+    removed_[at] = 1;
+    remove_marked();
+  } else if (std::erase_if(overlooked_, [&](const Overlooked& o) { return o.view.request == request; }) ==
+             0) {
+    waiting_.take(request);
+  }
+  tell_waiting(now);
+}
+
+bool Replica::withdrawn(std::int32_t request) const {
+  return std::ranges::find(withdrawn_, request) != withdrawn_.end();
+}
+
+// A request whose prompt is computed elsewhere yet is drawn there.
+void Replica::show(std::int32_t request, Seconds now, const char* phase) {
+  const bool elsewhere = spec_->role == Role::decode && recorder_.record(request).first_token < Seconds(0);
+  if (!elsewhere) recorder_.phase(request, now, phase);
 }
 
 void Replica::account(Seconds now) {

@@ -64,10 +64,10 @@ class Replica {
   struct Events {
     std::function<void(std::int32_t request)> finished;
     std::function<void(std::int32_t request)> hand_over;  // prefill done here, decode elsewhere
-    // The first chunk of such a one is in the next step; what was computed of it is given up. Called inside
-    // schedule().
+    // Such a one is admitted, perhaps again; is preempted, where what was computed of it may be given up.
+    // Called inside schedule().
     std::function<void(std::int32_t request)> prompt_begins = [](std::int32_t) {};
-    std::function<void(std::int32_t request)> prompt_lost = [](std::int32_t) {};
+    std::function<void(std::int32_t request, bool lost)> prompt_preempted = [](std::int32_t, bool) {};
     // A tier is to have a part of a prompt or answer: stored() when it has arrived.
     std::function<void(const KvMove&)> store = [](const KvMove&) {};
   };
@@ -87,6 +87,10 @@ class Replica {
   // The same for one whose input is in the KV cache, all but the last token: it decodes from its first step.
   bool enqueue_in_generation(std::int32_t request, Seconds now);
   void enqueue_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over = 0);
+  // It gives its place here back, where it waits or has room; gets another; has not got what still comes.
+  void withdraw_handover(std::int32_t request, Seconds now);
+  void renew_handover(std::int32_t request, int from_replica, Seconds now, std::int64_t steps_over);
+  bool withdrawn(std::int32_t request) const;
   bool fits(const Request& request) const;
 
   // Asks the policy and carries its decision out. False if there is nothing to compute and nothing to
@@ -99,7 +103,7 @@ class Replica {
                 std::int64_t steps);
   // The same in two: steps beyond the first pass on all attention-data ranks before one hands out what it
   // has, as that may bring a new request to another.
-  void pass(std::int64_t more_steps) { decisions_ += more_steps; }
+  void pass(std::int64_t more_steps, std::int64_t decodes);
   void complete_passed(const Iteration& iteration, Seconds start, Seconds end,
                        const std::vector<StepRun>& runs, std::int64_t steps);
   void arrived(const KvMove& move, Seconds now);
@@ -116,10 +120,9 @@ class Replica {
   }
   std::int64_t decisions() const { return decisions_; }
   bool runs() const { return !running_.empty(); }
-  // Steps until a request that is overlooked is seen.
-  std::int64_t steps_until_seen() const {
-    return overlooked_.empty() ? Validity::unlimited : overlooked_.front().until - decisions_;
-  }
+  // Steps until a request that is overlooked is seen, or blocks of one that ended are given back.
+  std::int64_t steps_until_seen() const;
+  std::int64_t held_blocks() const;  // by requests that have not ended
   // Whether a request that comes is seen by the next decision.
   bool sees_at_once() const { return !spec_->sees_late() || nothing_runs(); }
   // Whether the request that has just come may change the first decision that sees it.
@@ -136,6 +139,7 @@ class Replica {
   const KvCache& cache() const { return cache_; }
   const ReplicaPlan& plan() const { return *plan_; }
   int index() const { return index_; }
+  std::string state() const;  // in words
   // Before the first schedule(), where the batching policy has a predictor.
   void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
   // Before the first schedule(), where the plan has neurons.
@@ -166,11 +170,7 @@ class Replica {
   void catch_up(bool with_all);
   bool decide(Seconds now, Iteration& iteration);
   std::int64_t generated_here(const Request& request) const;
-  // A request whose prompt is computed elsewhere yet is drawn there.
-  void show(std::int32_t request, Seconds now, const char* phase) {
-    const bool elsewhere = spec_->role == Role::decode && recorder_.record(request).first_token < Seconds(0);
-    if (!elsewhere) recorder_.phase(request, now, phase);
-  }
+  void show(std::int32_t request, Seconds now, const char* phase);
   bool hands_over(const RequestRecord& record) const {
     return spec_->role == Role::prefill && record.request.output_tokens > 1;
   }
@@ -276,6 +276,7 @@ class Replica {
   bool others_run_ = false;     // attention-data ranks, while it has nothing to do
   std::int64_t received_ = 0;   // a decision that looks at who has come; others do so every recv_interval
   std::vector<Held> held_;
+  std::vector<std::int32_t> withdrawn_;                              // while its KV cache is on its way
   std::unordered_map<std::int32_t, std::vector<TierTokens>> loads_;  // of requests that wait for these
   std::vector<KvMove> to_store_;                                     // once the iteration is complete
   std::optional<Rng> stored_after_load_;
@@ -283,11 +284,12 @@ class Replica {
   Batch batch_;
   std::vector<char> removed_;
   std::vector<std::int32_t> left_;
-  std::int64_t admitted_ = 0;
+  std::int64_t admitted_ = 0, preempted_ = 0;  // the latter since it computed a step
   std::vector<PlacedRequest> placed_, to_place_;
   std::vector<std::int64_t> free_by_channel_;
   Validity placement_{Validity::unlimited};  // of those who wait
   std::int64_t outstanding_requests_ = 0, outstanding_tokens_ = 0;
+  std::int64_t passed_tokens_ = 0;  // no longer outstanding, and not handed out
   Seconds accounted_{0};
   double blocks_then_ = 0;
   bool kv_limited_ = false;

@@ -86,7 +86,7 @@ void Replica::admit(std::int32_t request, Seconds now, Iteration& iteration) {
   last_tokens_.push_back(live.last_token);
   if (request == refused_) refused_ = -1;
   ++admitted_;
-  if (begins && hands_over(record)) events_.prompt_begins(request);
+  if (hands_over(record)) events_.prompt_begins(request);
 }
 
 // The request must run, and have run when the policy was asked.
@@ -186,6 +186,7 @@ void Replica::preempt(std::int32_t request, Seconds now, Iteration& iteration) {
   recorder_.phase(request, now, "preempted");
   ++recorder_.record(request).preemptions;
   ++recorder_.result().preemptions;
+  ++preempted_;
   if (swaps_out(view)) {
     iteration.moves.push_back({request, view.computed_tokens, here(false), here(true)});
     swapped_ += cache_.blocks_for(view.computed_tokens);
@@ -200,10 +201,10 @@ void Replica::preempt(std::int32_t request, Seconds now, Iteration& iteration) {
     cache_.give(request, blocks, pool(view));
     view.computed_tokens = 0;
     view.prefill_target = view.known_tokens;
-    if (hands_over(recorder_.record(request))) events_.prompt_lost(request);
   }
   removed_[at] = 1;
   waiting_.push_front(view, live);
+  if (hands_over(recorder_.record(request))) events_.prompt_preempted(request, !view.elsewhere);
 }
 
 void Replica::remove_marked() {

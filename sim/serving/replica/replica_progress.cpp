@@ -157,7 +157,7 @@ double Replica::advance(const Iteration& iteration, Seconds start, Seconds end, 
       in_step += last == seen_before || other_gap(last, seen_before, first, steps);
     give(at, seen, end, of_it);
   }
-  outstanding_tokens_ -= tokens;
+  outstanding_tokens_ -= tokens - std::exchange(passed_tokens_, 0);
   return in_step;
 }
 
@@ -179,7 +179,7 @@ void Replica::advance_in_turn(const Iteration& iteration, std::span<const Second
     give(at, seen, end, of_it * std::ssize(turns));
     before += of_it;
   }
-  outstanding_tokens_ -= before * std::ssize(turns);
+  outstanding_tokens_ -= before * std::ssize(turns) - std::exchange(passed_tokens_, 0);
 }
 
 // Gaps between a member's tokens that leave with so many before each, one in each turn.
@@ -193,9 +193,16 @@ void Replica::record_turns(std::int32_t request, Seconds last, std::int64_t befo
   for (std::size_t i = 1; i < turns.size(); ++i) gap(turns[i] - turns[i - 1]);
 }
 
+// Whoever is routed meanwhile finds the tokens of these steps gone.
+void Replica::pass(std::int64_t more_steps, std::int64_t decodes) {
+  decisions_ += more_steps;
+  passed_tokens_ = more_steps * decodes;
+  outstanding_tokens_ -= passed_tokens_;
+}
+
 void Replica::complete(const Iteration& iteration, Seconds start, Seconds end,
                        const std::vector<StepRun>& runs, std::int64_t steps) {
-  pass(steps - 1);
+  pass(steps - 1, 0);
   complete_passed(iteration, start, end, runs, steps);
 }
 
@@ -209,6 +216,7 @@ void Replica::complete_passed(const Iteration& iteration, Seconds start, Seconds
   if (times_ && iteration.shape.prefill_tokens > 0)
     times_->observe(iteration.sub_batches.empty() ? std::span(&iteration.shape, 1) : iteration.sub_batches);
   account(end);
+  preempted_ = 0;
   recorder_.tokens(start, end, static_cast<double>(tokens));
   const Seconds first = steps > 1 ? runs.front().first.time : end - start;
   if (front_end_.one_by_one()) {
@@ -235,6 +243,11 @@ void Replica::complete_passed(const Iteration& iteration, Seconds start, Seconds
 void Replica::arrived(const KvMove& move, Seconds now) {
   account(now);
   if (move.leaves_device()) return;
+  if (const auto one = std::ranges::find(withdrawn_, move.request);
+      move.hands_over() && one != withdrawn_.end()) {
+    withdrawn_.erase(one);
+    return;
+  }
   const std::size_t at = position(move.request);
   SequenceView& view = running_[at];
   if (move.hands_over()) last_tokens_[at] = recorder_.record(move.request).first_token;

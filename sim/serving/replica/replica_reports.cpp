@@ -1,9 +1,25 @@
 // A replica tells whoever listens of its queue and its KV cache.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/serving/replica/replica.h"
 
 namespace weir {
+
+std::string Replica::state() const {
+  std::int64_t held = 0, coming = 0;
+  for (const Held& one : held_) held += one.blocks;
+  for (const SequenceView& view : running_) coming += view.in_flight;
+  std::string words =
+      fmt::format("replica {} holds {} of {} KV blocks", index_, cache_.used(), cache_.total());
+  if (held > 0)
+    words += fmt::format(", {} of them for {} prompts that wait for room on another", held, held_.size());
+  if (coming > 0) words += fmt::format(", and has room for {} requests whose KV cache is to come", coming);
+  if (preempted_ > 0)
+    words += fmt::format(", has preempted requests {} times since it computed a step", preempted_);
+  return words + fmt::format("; {} wait there", waiting_.size());
+}
 
 void Replica::tell(ReplicaListener* listener) {
   listener_ = listener;

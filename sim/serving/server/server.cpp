@@ -244,6 +244,7 @@ void Server::execute(Stage& stage, const BatchShape& batch, StepCost& cost) {
 
 void Server::occupy(std::size_t stage, const Iteration& iteration) {
   const Seconds start = now();
+  ++occupied_;
   StepCost cost = stages_[stage].model->step(iteration.work());
   const Seconds alone = cost.time;
   if (cluster_.layerwise)
@@ -262,6 +263,7 @@ void Server::occupy(std::size_t stage, const Iteration& iteration) {
   if (collective_flows_)
     play_as_flows(replica_.plan().rank, *stages_[stage].model, stages_[stage].ranks, iteration.shape,
                   *cluster_.traffic, cost);
+  --occupied_;
   if (cluster_.layerwise) cluster_.layerwise->step_ends(stage, iteration);
   note(stage, iteration, start, now(), cost, 1);
 }

@@ -60,10 +60,13 @@ class Server {
   void submit(std::int32_t request);
   void submit_in_generation(std::int32_t request);
   void submit_handover(std::int32_t request, int from_replica);
+  void withdraw_handover(std::int32_t request);  // which waits for its room, or has it, and no KV cache there
+  void renew_handover(std::int32_t request, int from_replica);
   void stored(const KvMove& move);                     // in a tier
   void wake_if_anyone_waits();                         // they may find more
   void wake();                                         // a transfer ended
   std::int64_t outstanding_tokens(Seconds now) const;  // counting the steps of a run that are over by now
+  bool computes() const;                               // a step, or more
   void commit_until(Seconds now);                      // the run is over: counts the steps that ended in time
 
  private:
@@ -99,6 +102,7 @@ class Server {
 
   simgrid::s4u::SemaphorePtr wake_;
   bool sleeping_ = false, in_run_ = false;
+  int occupied_ = 0;         // stages, by single steps
   int moves_under_way_ = 0;  // beside steps
   DecodeRun run_;            // goes on, if in_run_
 

@@ -1,4 +1,7 @@
 // A server's run of steps that are summed: how far it is, and how it ends before its time.
+#include <algorithm>
+
+#include "devices/actor/clock.h"
 #include "sim/serving/server/server.h"
 
 namespace weir {
@@ -18,6 +21,22 @@ std::int64_t Server::outstanding_tokens(Seconds at) const {
   std::int64_t tokens = replica_.outstanding_tokens();
   if (in_run_) tokens -= pipe_[0].iteration.given_by(run_.steps_by(at));
   return tokens;
+}
+
+// Others may find room now.
+void Server::withdraw_handover(std::int32_t request) {
+  replica_.of(request).withdraw_handover(request, now());
+  wake();
+}
+
+void Server::renew_handover(std::int32_t request, int from_replica) {
+  Replica& rank = replica_.of(request);
+  rank.renew_handover(request, from_replica, now(), steps_over());
+  wake_for_arrival(rank);
+}
+
+bool Server::computes() const {
+  return in_run_ || occupied_ > 0 || std::ranges::any_of(pipe_, [](const InPipe& p) { return p.used; });
 }
 
 void Server::commit_until(Seconds at) {
