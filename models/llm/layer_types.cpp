@@ -31,6 +31,8 @@ class LayerTypes {
     if (type == "sliding_attention") return in_window("sliding_window");
     if (type == "chunked_attention") return in_window("attention_chunk_size");
     if (type == "linear_attention" && m_.linear) return *m_.linear;
+    if (std::ranges::find(unknown_, type) != unknown_.end()) return everywhere();  // told for all its layers
+    unknown_.push_back(type);
     p_.fail("layer_types",
             fmt::format("{} has a layer of a kind that Weir does not know in this model_type (got \"{}\", "
                         "known: {})",
@@ -64,6 +66,7 @@ class LayerTypes {
 
   Params& p_;
   const Draft& m_;
+  std::vector<std::string> unknown_;  // each is told once
 };
 
 }  // namespace

@@ -191,8 +191,9 @@ TEST_CASE(
   CHECK(problems({{"base", "gpt-oss-20b"}}).empty());
   Json types = Json::array();
   for (int i = 0; i < 24; ++i) types.push_back(i % 2 ? "full_attention" : "conv");
-  CHECK_THAT(problems({{"base", "gpt-oss-20b"}, {"layer_types", types}}),
-             Contains("conv") && Contains("sliding_attention"));
+  const std::string told = problems({{"base", "gpt-oss-20b"}, {"layer_types", types}});
+  CHECK_THAT(told, Contains("\"conv\"") && Contains("sliding_attention"));
+  CHECK(told.find("\"conv\"") == told.rfind("\"conv\""));  // once, for twelve layers
   CHECK_THAT(problems({{"base", "gpt-oss-20b"}, {"layer_types", Json::array({"full_attention"})}}),
              Contains("a word for each of the 24 layers"));
   CHECK_THAT(problems({{"base", "llama3.1-8b"}, {"kv_lora_rank", 512}}), Contains("/kv_lora_rank"));
