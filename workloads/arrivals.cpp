@@ -65,14 +65,32 @@ void draw_gaps(Workload& workload, Rng& rng, Gap gap) {
   come(workload, [&] { return now_s += gap(rng); });
 }
 
+void come_by_poisson(Workload& workload, Rng& rng, double rate) {
+  draw_gaps(workload, rng, boost::random::exponential_distribution<double>(rate));
+  workload.traffic = {rate, 1};
+}
+
+void come_by_gamma(Workload& workload, Rng& rng, double rate, double shape) {
+  draw_gaps(workload, rng, boost::random::gamma_distribution<double>(shape, 1 / (shape * rate)));
+  workload.traffic = {rate, shape};
+}
+
+void come_evenly(Workload& workload, double rate) {
+  std::int64_t i = 0;
+  come(workload, [&] { return static_cast<double>(i++) / rate; });
+  workload.traffic = {rate, infinite};
+}
+
+void come_at_once(Workload& workload) {
+  come(workload, [] { return 0; });
+  workload.traffic = {infinite, {}};
+}
+
 class Poisson : public ArrivalProcess {
  public:
   explicit Poisson(Params& params) : ArrivalProcess(params), rate_(read_rate(params)) {}
 
-  void schedule(Workload& workload, Rng& rng) const override {
-    draw_gaps(workload, rng, boost::random::exponential_distribution<double>(rate_));
-    workload.traffic = {rate_, 1};
-  }
+  void schedule(Workload& workload, Rng& rng) const override { come_by_poisson(workload, rng, rate_); }
 
  private:
   double rate_;
@@ -87,9 +105,7 @@ class GammaGaps : public ArrivalProcess {
                           {0.01, 100})) {}
 
   void schedule(Workload& workload, Rng& rng) const override {
-    const double shape = 1 / (cv_ * cv_);
-    draw_gaps(workload, rng, boost::random::gamma_distribution<double>(shape, 1 / (shape * rate_)));
-    workload.traffic = {rate_, shape};
+    come_by_gamma(workload, rng, rate_, 1 / (cv_ * cv_));
   }
 
  private:
@@ -100,11 +116,7 @@ class Constant : public ArrivalProcess {
  public:
   explicit Constant(Params& params) : ArrivalProcess(params), rate_(read_rate(params)) {}
 
-  void schedule(Workload& workload, Rng&) const override {
-    std::int64_t i = 0;
-    come(workload, [&] { return static_cast<double>(i++) / rate_; });
-    workload.traffic = {rate_, infinite};
-  }
+  void schedule(Workload& workload, Rng&) const override { come_evenly(workload, rate_); }
 
  private:
   double rate_;
@@ -114,10 +126,7 @@ class AllAtOnce : public ArrivalProcess {
  public:
   using ArrivalProcess::ArrivalProcess;
 
-  void schedule(Workload& workload, Rng&) const override {
-    come(workload, [] { return 0; });
-    workload.traffic = {infinite, {}};
-  }
+  void schedule(Workload& workload, Rng&) const override { come_at_once(workload); }
 };
 
 class SessionsAtATime : public ArrivalProcess {
@@ -203,28 +212,26 @@ class AsBenchmarked : public ArrivalProcess {
  public:
   using ArrivalProcess::ArrivalProcess;
 
-  bool needs_a_load() const override { return true; }
   void schedule(Workload& workload, Rng& rng) const override {
-    if (!workload.load) return;
-    const BenchmarkLoad& load = *workload.load;
-    if (load.concurrency && std::isfinite(load.request_rate))
+    const BenchmarkLoad& load = workload.load;
+    if (!load.unknown.empty())
+      throw ConfigError("", "kind", "\"benchmark\" needs the load of a benchmark, but " + load.unknown);
+    const bool at_once = !std::isfinite(load.request_rate);
+    if (load.concurrency && !at_once)
       throw ConfigError(
           "", "kind",
           fmt::format("the benchmark had a rate ({:.4g}/s) and a bound of {} in flight at once, "
                       "which no kind of arrivals has: choose poisson or closed_loop",
                       load.request_rate, *load.concurrency));
-    if (!std::isfinite(load.request_rate)) {
-      come(workload, [] { return 0; });
-      if (load.concurrency) workload.closed_loop = ClosedLoop{.concurrency = *load.concurrency};
-    } else if (std::isfinite(load.burstiness)) {
-      const double gap = 1 / (load.burstiness * load.request_rate);
-      draw_gaps(workload, rng, boost::random::gamma_distribution<double>(load.burstiness, gap));
-    } else {
-      std::int64_t i = 0;
-      come(workload, [&] { return static_cast<double>(i++) / load.request_rate; });
-    }
-    workload.traffic.request_rate = load.request_rate;
-    if (std::isfinite(load.request_rate)) workload.traffic.burstiness = load.burstiness;
+    if (at_once)
+      come_at_once(workload);
+    else if (!std::isfinite(load.burstiness))
+      come_evenly(workload, load.request_rate);
+    else if (load.burstiness == 1)
+      come_by_poisson(workload, rng, load.request_rate);
+    else
+      come_by_gamma(workload, rng, load.request_rate, load.burstiness);
+    if (load.concurrency) workload.closed_loop = ClosedLoop{.concurrency = *load.concurrency};
   }
 };
 

@@ -14,7 +14,6 @@ class ArrivalProcess {
 
   std::int64_t warmup_requests() const { return warmup_requests_; }
   virtual bool needs_a_trace() const { return false; }
-  virtual bool needs_a_load() const { return false; }  // of a benchmark, in the workload
   // Sets every arrival, in ascending order, and the workload's traffic; the requests (or sessions) come in
   // the order of their trace (but a warm batch draws its own from them). Throws ConfigError with pointers
   // relative to `arrivals`.

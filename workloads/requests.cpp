@@ -62,7 +62,7 @@ Source mooncake(Params& params) {
       spread_s);
 }
 
-// What a load generator wrote of its own run.
+// A load generator's record of its own run.
 Source benchmark(Params& params, const char* tool) {
   const auto result = params.integer_or_null(
       {"result", "which one of a file that holds several, from 0; null: it holds one"}, {0, 1'000'000});

@@ -55,10 +55,7 @@ Workload read_workload(Params params, std::uint64_t seed) {
   if (process->needs_a_trace() && !trace->missing_arrivals.empty())
     arrivals.fail(
         "kind", fmt::format("\"trace\" needs an arrival for each request, but {}", trace->missing_arrivals));
-  workload.load = trace->load;
-  if (process->needs_a_load() && !trace->load)
-    arrivals.fail("kind",
-                  fmt::format("\"benchmark\" needs the load of a benchmark, but {}", trace->missing_load));
+  workload.load = std::move(trace->load);
   Rng rng = random_stream(seed, "arrivals");
   reporting(arrivals, [&] { process->schedule(workload, rng); });
   if (workload.sessions) workload.traffic = {};  // of requests, which come when answers let them

@@ -37,7 +37,7 @@ struct Workload {
   std::shared_ptr<const Sessions> sessions;        // null: no request waits for another
   std::optional<std::int64_t> sessions_at_a_time;  // none: each comes at the arrival of its first request
   Contents contents;                               // which prompts begin alike
-  std::optional<BenchmarkLoad> load;               // of the benchmark whose requests they are
+  BenchmarkLoad load;                              // under which a benchmark sent them
   Traffic traffic;
   bool in_generation = false;        // the KV of every input is in place on arrival, its first token is out
   std::int64_t warmup_requests = 0;  // the first so many that are sent are left out of every metric

@@ -1,4 +1,4 @@
-// What happens at one instant has an order that no address in memory and no way of taking steps changes.
+// Events of one instant have an order that no address in memory and no way of taking steps changes.
 #include <array>
 #include <catch2/catch.hpp>
 #include <simgrid/s4u.hpp>

@@ -1,4 +1,4 @@
-// What AIPerf and genai-perf write (aiperf/common/models/export_models.py and
+// Results of AIPerf and genai-perf (aiperf/common/models/export_models.py and
 // docs/tutorials/working-with-profile-exports.md of ai-dynamo/aiperf, commit db4f639; the former is made
 // after genai-perf's): profile_export_aiperf.json with statistics and the configuration, profile_export.jsonl
 // with a record a request.
@@ -51,19 +51,24 @@ void read_generator(const ResultFields& result, BenchmarkResult& benchmark) {
   auto generator = config ? config->object("loadgen") : std::nullopt;
   if (const auto analyzer = config && !generator ? config->object("perf_analyzer") : std::nullopt)
     generator = analyzer->object("stimulus");
-  BenchmarkLoad load;
+  BenchmarkLoad& load = benchmark.load;
+  const bool has_rate = generator && generator->has("request_rate");
   if (generator && generator->has("concurrency")) load.concurrency = generator->count("concurrency");
-  if (generator && generator->has("request_rate")) {
-    load.request_rate = generator->number("request_rate").value_or(load.request_rate);
-    const std::string mode = generator->text("request_rate_mode");
-    if (mode == "constant") load.burstiness = std::numeric_limits<double>::infinity();
-    if (!(load.request_rate > 0)) generator->problem("request_rate", "expected more than 0");
-  }
   if (load.concurrency && *load.concurrency < 1) generator->problem("concurrency", "expected 1 or more");
-  if (generator && (load.concurrency || generator->has("request_rate")))
-    benchmark.load = load;
-  else
-    benchmark.no_load = "its input_config says neither a concurrency nor a request_rate";
+  load.unknown =
+      load.concurrency || has_rate ? "" : "its input_config says neither a concurrency nor a request_rate";
+  if (!has_rate) return;
+  load.request_rate = generator->number("request_rate").value_or(load.request_rate);
+  if (!(load.request_rate > 0)) generator->problem("request_rate", "expected more than 0");
+  // Defaults are not written: AIPerf's is poisson (config_defaults.py, LoadGeneratorDefaults). genai-perf
+  // does not say.
+  std::string mode = generator->text("request_rate_mode");
+  if (mode.empty() && config->has("loadgen")) mode = "poisson";
+  if (mode == "constant")
+    load.burstiness = std::numeric_limits<double>::infinity();
+  else if (mode != "poisson")
+    load.unknown = mode.empty() ? "it does not say how requests at its rate were spaced"
+                                : "its request_rate_mode is " + printable(mode);
 }
 
 std::optional<double> value_of(const ResultFields& metrics, const char* name) {
@@ -95,7 +100,7 @@ void read_aiperf_summary(const ResultFields& result, std::vector<BenchmarkResult
   read_total(result, "request_throughput", "request_throughput", benchmark);
   read_total(result, "output_token_throughput", "output_throughput", benchmark);
   read_latency(result, "time_to_first_token", "ttft", benchmark);
-  // Of a request, the time behind its first token over the tokens behind it: what vLLM calls TPOT.
+  // It is the time of a request behind its first token over the tokens behind it, which vLLM calls TPOT.
   read_latency(result, "inter_token_latency", "tpot", benchmark);
   read_latency(result, "request_latency", "e2el", benchmark);
   read_generator(result, benchmark);
@@ -112,16 +117,17 @@ bool is_aiperf_record(const nlohmann::json& object) {
 void read_aiperf_record(const ResultFields& record, std::vector<BenchmarkResult>& results) {
   if (results.empty()) {
     results.emplace_back().tool = "aiperf";
-    results.back().no_load =
+    results.back().load.unknown =
         "a file of records does not say it: profile_export_aiperf.json beside it does, and \"trace\" sends "
         "each request when it was sent there";
   }
   BenchmarkResult& benchmark = results.back();
   const auto metrics = record.object("metrics"), metadata = record.object("metadata");
   if (!metrics || !metadata) return;
+  if (const std::string phase = metadata->text("benchmark_phase"); !phase.empty() && phase != "profiling")
+    return;  // a warm-up is no part of its statistics either
   if (record.has("error")) {
-    const char* note = "requests that failed there are left out";
-    if (benchmark.notes.empty()) benchmark.notes.emplace_back(note);
+    ++benchmark.failed;
     return;
   }
   BenchmarkedRequest request;

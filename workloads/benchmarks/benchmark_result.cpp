@@ -81,14 +81,14 @@ std::string list_of(const std::vector<BenchmarkResult>& results) {
   std::string list;
   constexpr std::size_t most = 10;
   for (std::size_t i = 0; i < std::min(most, results.size()); ++i) {
-    const std::optional<BenchmarkLoad>& load = results[i].load;
+    const BenchmarkLoad& load = results[i].load;
     list += fmt::format("{}{}: ", i ? ", " : "", i);
-    if (load && load->concurrency)
-      list += fmt::format("{} in flight", *load->concurrency);
-    else if (load && std::isfinite(load->request_rate))
-      list += fmt::format("{:.4g}/s", load->request_rate);
+    if (!load.unknown.empty())
+      list += "?";
+    else if (load.concurrency)
+      list += fmt::format("{} in flight", *load.concurrency);
     else
-      list += load ? "all at once" : "?";
+      list += std::isfinite(load.request_rate) ? fmt::format("{:.4g}/s", load.request_rate) : "all at once";
   }
   return list + (results.size() > most ? ", ..." : "");
 }
@@ -144,7 +144,7 @@ Trace read_benchmark_trace(std::string_view text, const std::string& file, std::
     throw ConfigError(file, "", fmt::format("is a result of {}, not of {}", benchmark.tool, tool));
   if (!benchmark.no_requests.empty()) throw ConfigError(file, "", benchmark.no_requests);
   TraceBuilder trace(file);
-  for (const std::string& note : benchmark.notes) trace.note_once(note);
+  for (std::int64_t i = 0; i < benchmark.failed; ++i) trace.drop("that failed in the benchmark");
   double first = max_arrival_s;
   for (const BenchmarkedRequest& request : benchmark.requests)
     first = std::min(first, request.sent_s.value_or(max_arrival_s));
@@ -155,7 +155,6 @@ Trace read_benchmark_trace(std::string_view text, const std::string& file, std::
   }
   Trace read = trace.finish();
   read.load = benchmark.load;
-  read.missing_load = benchmark.no_load;
   return read;
 }
 

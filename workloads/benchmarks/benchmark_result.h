@@ -1,7 +1,6 @@
 #pragma once
-// What a load generator measured of a server, as it writes it down: which requests it sent and how, and what
-// came of them. As a workload these requests are played under that load; `weir compare` puts the numbers
-// beside a run's.
+// A load generator's record of a server: which requests it sent and how, and what came of them. As a workload
+// these requests are played under that load; `weir compare` puts the numbers beside a run's.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,9 +24,8 @@ struct BenchmarkResult {
   std::string of_model;  // as it names it, or ""
   std::vector<BenchmarkedRequest> requests;
   std::string no_requests;  // why their lengths are not known, and what would write them; "" if they are
-  std::vector<std::string> notes;
-  std::optional<BenchmarkLoad> load;
-  std::string no_load;                                  // why it is not known; "" if it is
+  std::int64_t failed = 0;  // and are not among these
+  BenchmarkLoad load;
   std::vector<std::pair<std::string, double>> metrics;  // by their names in summary.json; may be empty
 };
 

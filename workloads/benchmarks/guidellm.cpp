@@ -1,4 +1,4 @@
-// What GuideLLM writes as benchmarks.json: src/guidellm/benchmark/schemas and src/guidellm/schemas of
+// Reports of GuideLLM, benchmarks.json: src/guidellm/benchmark/schemas and src/guidellm/schemas of
 // vllm-project/guidellm (commit ee7a774, behind v0.7.3). A report holds a benchmark for each load that it
 // tried.
 #include <fmt/format.h>
@@ -10,7 +10,8 @@
 namespace weir {
 namespace {
 
-// Of the requests that succeeded: {"successful": {"mean": 12.3, "percentiles": {"p50": 11.0, ...}}, ...}.
+// The requests that succeeded have a distribution of each metric: {"successful": {"mean": 12.3,
+// "percentiles": {"p50": 11.0, ...}}, ...}.
 void read_distribution(const ResultFields& metrics, const char* theirs, const char* ours, double factor,
                        BenchmarkResult& benchmark) {
   const auto metric = metrics.object(theirs);
@@ -38,7 +39,8 @@ void read_strategy(const ResultFields& result, BenchmarkResult& benchmark) {
   const auto config = result.object("config");
   const auto strategy = config ? config->object("strategy") : std::nullopt;
   const std::string type = strategy ? strategy->text("type_") : "";
-  BenchmarkLoad load;
+  BenchmarkLoad& load = benchmark.load;
+  load.unknown = "";
   if (type == "synchronous") {
     load.concurrency = 1;
   } else if (type == "concurrent") {
@@ -52,10 +54,8 @@ void read_strategy(const ResultFields& result, BenchmarkResult& benchmark) {
     if (!(load.request_rate > 0)) strategy->problem("rate", "expected more than 0");
     if (strategy->has("max_concurrency")) load.concurrency = strategy->count("max_concurrency");
   } else {
-    benchmark.no_load = type.empty() ? "its config has no strategy" : "its strategy is " + printable(type);
-    return;
+    load.unknown = type.empty() ? "its config has no strategy" : "its strategy is " + printable(type);
   }
-  benchmark.load = load;
 }
 
 void read_successful(const ResultFields& result, std::optional<std::int64_t> all,

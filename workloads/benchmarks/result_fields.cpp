@@ -52,20 +52,23 @@ std::optional<ResultFields> ResultFields::object(const char* name) const {
   return {};
 }
 
+const nlohmann::json& ResultFields::list(const char* name) const {
+  static const Json none = Json::array();
+  const Json* value = field(name);
+  if (value && value->is_array()) return *value;
+  if (value) problem(name, "expected a list, got " + printable(value->dump()));
+  return none;
+}
+
 std::vector<ResultFields> ResultFields::objects(const char* name) const {
   std::vector<ResultFields> all;
-  const Json* list = field(name);
-  if (!list) return all;
-  if (!list->is_array()) {
-    problem(name, "expected a list, got " + printable(list->dump()));
-    return all;
-  }
-  for (std::size_t i = 0; i < list->size(); ++i) {
+  const Json& list = this->list(name);
+  for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string at_element = fmt::format("{}/{}", at(name), i);
-    if ((*list)[i].is_object())
-      all.emplace_back((*list)[i], at_element, *problems_);
+    if (list[i].is_object())
+      all.emplace_back(list[i], at_element, *problems_);
     else
-      problems_->push_back({at_element, "expected an object, got " + printable((*list)[i].dump())});
+      problems_->push_back({at_element, "expected an object, got " + printable(list[i].dump())});
   }
   return all;
 }
@@ -73,14 +76,9 @@ std::vector<ResultFields> ResultFields::objects(const char* name) const {
 template <class Value, class Good>
 std::vector<Value> ResultFields::list_of(const char* name, const char* expected, Good good) const {
   std::vector<Value> all;
-  const Json* list = field(name);
-  if (!list) return all;
-  if (!list->is_array()) {
-    problem(name, "expected a list, got " + printable(list->dump()));
-    return all;
-  }
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const Json& value = (*list)[i];
+  const Json& list = this->list(name);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Json& value = list[i];
     const double number = value.is_number() ? value.get<double>() : -1;
     if (!std::isfinite(number) || !good(number))
       problems_->push_back({fmt::format("{}/{}", at(name), i),

@@ -31,6 +31,7 @@ class ResultFields {
 
  private:
   const Json* field(const char* name) const;
+  const Json& list(const char* name) const;  // an empty one where there is none
   template <class Value, class Good>
   std::vector<Value> list_of(const char* name, const char* expected, Good good) const;
 

@@ -1,4 +1,4 @@
-// What vLLM's and SGLang's serving benchmarks write: vllm/benchmarks/serve.py of vllm-project/vllm (commit
+// Results of vLLM's and SGLang's serving benchmarks: vllm/benchmarks/serve.py of vllm-project/vllm (commit
 // 009e6d4), python/sglang/bench_serving.py of sgl-project/sglang (commit 0033168), whose is vLLM's of 2024
 // with other names. One object; SGLang appends them to a file, a line each.
 #include <fmt/format.h>
@@ -27,23 +27,18 @@ void read_latencies(const ResultFields& result, BenchmarkResult& benchmark) {
 }
 
 void read_traffic(const ResultFields& result, BenchmarkResult& benchmark) {
-  if (result.has("ramp_up_strategy")) {
-    benchmark.no_load = "its rate was ramped up, which no kind of arrivals does";
-    return;
-  }
-  BenchmarkLoad load;
-  const bool endless = result.has("request_rate") && result.json()["request_rate"] == "inf";
-  if (!result.has("request_rate")) {
-    benchmark.no_load = "it has no request_rate";
-    return;
-  }
+  BenchmarkLoad& load = benchmark.load;
+  load.unknown = result.has("ramp_up_strategy") ? "its rate was ramped up, which no kind of arrivals does"
+                 : result.has("request_rate")   ? ""
+                                                : "it has no request_rate";
+  if (!load.unknown.empty()) return;
+  const bool endless = result.json()["request_rate"] == "inf";
   if (!endless) load.request_rate = result.number("request_rate").value_or(load.request_rate);
   load.burstiness = result.number("burstiness").value_or(1);
   if (!(load.request_rate > 0)) result.problem("request_rate", "expected more than 0");
   if (!(load.burstiness > 0)) result.problem("burstiness", "expected more than 0");
   if (result.has("max_concurrency")) load.concurrency = result.count("max_concurrency");
   if (load.concurrency && *load.concurrency < 1) result.problem("max_concurrency", "expected 1 or more");
-  benchmark.load = load;
 }
 
 // A request that failed has an error, and no tokens.
@@ -73,12 +68,12 @@ void read_lengths(const ResultFields& result, BenchmarkResult& benchmark, const 
   if (!as_many("output_lens", output.size())) return;
   if (result.has("start_times") && !as_many("start_times", sent.size())) return;
   if (result.has("ttfts") && !as_many("ttfts", ttft.size())) return;
-  std::size_t lost = 0;
   for (std::size_t i = 0; i < input.size(); ++i) {
-    if (failed(result, i) || input[i] == 0 || output[i] == 0) {
-      ++lost;
+    if (failed(result, i) || output[i] == 0) {
+      ++benchmark.failed;
       continue;
     }
+    if (input[i] == 0) result.problem("input_lens", fmt::format("request {} has a prompt of 0 tokens", i));
     BenchmarkedRequest request;
     request.input_tokens = input[i];
     request.output_tokens = output[i];
@@ -86,9 +81,6 @@ void read_lengths(const ResultFields& result, BenchmarkResult& benchmark, const 
     if (!ttft.empty()) request.ttft_ms = 1e3 * ttft[i];
     benchmark.requests.push_back(request);
   }
-  if (lost > 0)
-    benchmark.notes.push_back(
-        fmt::format("{} of {} requests failed there and are left out", lost, input.size()));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class CsvRows {
   std::size_t line_ = 0, next_line_ = 1;
 };
 
-// What may stand between fields, by its word in a scenario.
+// The signs that may stand between fields, by their words in a scenario.
 const std::vector<std::pair<std::string, char>>& csv_separators();
 
 using CsvHeader = std::vector<std::string_view>;

@@ -29,8 +29,7 @@ struct Trace {
   std::vector<Origin> origins;   // one a request, by their order here; empty: no prompt begins as another
   Turns turns;                   // which of them wait for others; the arrivals of these are 0
   std::string missing_arrivals;  // why not every request has an arrival; "" if each has
-  std::optional<BenchmarkLoad> load;  // how a load generator sent them, where the file says it
-  std::string missing_load = "its requests are not a benchmark's";  // why it does not
+  BenchmarkLoad load;            // under which a benchmark sent them
   std::vector<std::string> notes;
 };
 

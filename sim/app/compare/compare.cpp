@@ -37,7 +37,7 @@ std::vector<std::string> usual_metrics(const ResultSet& results) {
   return {"output_throughput", "p99_ttft_ms", "mean_tpot_ms"};
 }
 
-// What was measured comes first: the others are held to it.
+// A measurement comes first: the others are held to it.
 std::vector<ResultSet> read_sets(const CompareArguments& a) {
   std::vector<ResultSet> sets;
   for (const std::string& name : a.results)

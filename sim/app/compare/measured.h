@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// What a load generator wrote of a server, or of its requests: what these are is summed up as a run's are.
+// A load generator's own numbers, or where it wrote requests alone, these summed up as a run's are.
 Json measured_summary(const BenchmarkResult& benchmark);
 
 // The one result of a file, or the given one of several. Throws ConfigError.

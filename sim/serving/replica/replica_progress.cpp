@@ -193,7 +193,7 @@ void Replica::record_turns(std::int32_t request, Seconds last, std::int64_t befo
   for (std::size_t i = 1; i < turns.size(); ++i) gap(turns[i] - turns[i - 1]);
 }
 
-// Whoever is routed meanwhile finds the tokens of these steps gone.
+// Requests that are routed meanwhile find the tokens of these steps gone.
 void Replica::pass(std::int64_t more_steps, std::int64_t decodes) {
   decisions_ += more_steps;
   passed_tokens_ = more_steps * decodes;

@@ -43,7 +43,7 @@ void Replica::store(const SequenceView& view) {
   }
 }
 
-// Whoever sends them may let other actors run, which shall see the replica as the iteration leaves it.
+// A sender may let other actors run, which shall see the replica as the iteration leaves it.
 void Replica::send_stores() {
   for (KvMove& move : std::exchange(to_store_, {})) {
     TierTokens& part = move.tiers[0];

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "test/workloads/benchmarks/benchmark_samples.h"
+#include "test/workloads/read_trace.h"
 #include "test/workloads/samples.h"
 #include "workloads/benchmarks/benchmark_result.h"
 
@@ -24,14 +25,7 @@ std::string changed(std::string text, const std::string& from, const std::string
 }
 
 std::string complaints_of_benchmark(const std::string& text) {
-  try {
-    read_benchmarks(text, "result.json");
-  } catch (const ConfigError& e) {
-    std::string all;
-    for (const Problem& problem : e.problems()) all += problem.pointer + ": " + problem.what + "\n";
-    return all;
-  }
-  return "";
+  return error_of(read_benchmarks, text);
 }
 
 std::string requests_of(const std::string& kind, const TemporaryFile& file, const std::string& more = "") {
@@ -51,11 +45,11 @@ TEST_CASE("benchmarks: vLLM's result has its numbers by summary.json's names, it
   CHECK(metric_named(all[0], "p99_ttft_ms") == 69.8);
   CHECK(metric_named(all[0], "mean_e2el_ms") == 250);
   CHECK(metric_named(all[0], "total_token_throughput") == 330);
-  REQUIRE(all[0].load);
-  CHECK(std::isinf(all[0].load->request_rate));
-  CHECK(all[0].load->concurrency == 2);
+  CHECK(all[0].load.unknown == "");
+  CHECK(std::isinf(all[0].load.request_rate));
+  CHECK(all[0].load.concurrency == 2);
   REQUIRE(all[0].requests.size() == 3);  // one failed
-  CHECK(all[0].notes == std::vector<std::string>{"1 of 4 requests failed there and are left out"});
+  CHECK(all[0].failed == 1);
   CHECK(all[0].requests[2].input_tokens == 300);
   CHECK(all[0].requests[2].output_tokens == 30);
   CHECK(all[0].requests[2].ttft_ms == Approx(70));
@@ -65,13 +59,13 @@ TEST_CASE("benchmarks: SGLang's lines are results of their own, with Python's In
   const auto all = read_benchmarks(sglang_bench_results, "results.jsonl");
   REQUIRE(all.size() == 2);
   CHECK(all[0].tool == "sglang_bench");
-  CHECK(std::isinf(all[0].load.value().request_rate));
-  CHECK_FALSE(all[0].load->concurrency);
+  CHECK(std::isinf(all[0].load.request_rate));
+  CHECK_FALSE(all[0].load.concurrency);
   CHECK(metric_named(all[0], "mean_e2el_ms") == 900);
   CHECK(metric_named(all[0], "total_token_throughput") == 165);
   CHECK(all[0].requests.size() == 2);
-  CHECK(all[1].load.value().request_rate == 4);
-  CHECK(all[1].load->burstiness == 1);
+  CHECK(all[1].load.request_rate == 4);
+  CHECK(all[1].load.burstiness == 1);
   CHECK_THAT(all[1].no_requests, Catch::Contains("no input_lens") && Catch::Contains("--output-details"));
 }
 
@@ -83,29 +77,30 @@ TEST_CASE("benchmarks: AIPerf's records are requests, its summary has numbers an
   CHECK(records[0].requests[1].ttft_ms == Approx(40));   // given in us
   CHECK(records[0].requests[1].e2el_ms == Approx(500));  // in s
   CHECK(records[0].requests[1].sent_s.value() - records[0].requests[0].sent_s.value() == Approx(1));
-  CHECK_FALSE(records[0].load);
+  CHECK(records[0].failed == 1);
+  CHECK(records[0].load.unknown != "");
   const auto summary = read_benchmarks(aiperf_summary, "profile_export_aiperf.json");
   REQUIRE(summary.size() == 1);
   CHECK(metric_named(summary[0], "mean_ttft_ms") == Approx(45));  // in ns
   CHECK(metric_named(summary[0], "mean_tpot_ms") == 15);
   CHECK(metric_named(summary[0], "median_e2el_ms") == 490);
   CHECK(metric_named(summary[0], "completed") == 2);
-  CHECK(summary[0].load.value().concurrency == 8);
+  CHECK(summary[0].load.concurrency == 8);
   CHECK_THAT(summary[0].no_requests, Catch::Contains("profile_export.jsonl"));
 }
 
 TEST_CASE("benchmarks: GuideLLM's report has a result a load, and says where requests were left out") {
   const auto all = read_benchmarks(guidellm_report, "benchmarks.json");
   REQUIRE(all.size() == 2);
-  CHECK(all[0].load.value().concurrency == 4);
+  CHECK(all[0].load.concurrency == 4);
   CHECK(metric_named(all[0], "mean_ttft_ms") == 45);
   CHECK(metric_named(all[0], "p90_ttft_ms") == 49);
   CHECK(metric_named(all[0], "mean_tpot_ms") == 15);
   CHECK(metric_named(all[0], "mean_e2el_ms") == 500);
   CHECK(metric_named(all[0], "output_throughput") == 52.5);
   CHECK(all[0].requests.size() == 2);
-  CHECK(all[1].load.value().request_rate == 2.5);
-  CHECK(std::isinf(all[1].load->burstiness));
+  CHECK(all[1].load.request_rate == 2.5);
+  CHECK(std::isinf(all[1].load.burstiness));
   CHECK(all[1].requests.empty());
   CHECK_THAT(all[1].no_requests, Catch::Contains("1 of its 3 requests"));
 }
@@ -117,6 +112,7 @@ TEST_CASE("benchmarks: requests and load of a result are a workload") {
   REQUIRE(closed.closed_loop);
   CHECK(closed.closed_loop->concurrency == 2);
   CHECK(closed.requests.size() == 3);
+  CHECK(closed.notes == std::vector<std::string>{"dropped 1 of 4 requests that failed in the benchmark"});
   const Workload sent = workload_of(requests_of("vllm_bench", vllm), as_traced);
   CHECK_FALSE(sent.closed_loop);
   CHECK(sent.requests[2].arrival == Seconds(0.5));
@@ -160,6 +156,35 @@ TEST_CASE("benchmarks: a rate is played as the generator draws it") {
   }
 }
 
+TEST_CASE("benchmarks: a Poisson rate is drawn as arrivals of kind poisson are") {
+  std::string text = changed(vllm_bench_result, R"("max_concurrency": 2)", R"("max_concurrency": null)");
+  const TemporaryFile file(changed(text, R"("request_rate": "inf")", R"("request_rate": 5.0)"));
+  const std::string requests = requests_of("vllm_bench", file);
+  const Workload drawn = workload_of(requests, as_benchmarked);
+  const Workload poisson = workload_of(requests, R"({"kind": "poisson", "rate_per_s": 5})");
+  for (std::size_t i = 0; i < 3; ++i) CHECK(drawn.requests[i].arrival == poisson.requests[i].arrival);
+  CHECK(drawn.traffic.request_rate == 5);
+}
+
+TEST_CASE(
+    "benchmarks: how AIPerf spaced requests is what it says, or its default; genai-perf's is not known") {
+  const auto load_of = [](const std::string& generator) {
+    return read_benchmarks(changed(aiperf_summary, R"("loadgen": {"concurrency": 8})", generator), "s")[0]
+        .load;
+  };
+  const BenchmarkLoad by_default = load_of(R"("loadgen": {"request_rate": 3})");
+  CHECK((by_default.unknown.empty() && by_default.request_rate == 3 && by_default.burstiness == 1));
+  CHECK(std::isinf(load_of(R"("loadgen": {"request_rate": 3, "request_rate_mode": "constant"})").burstiness));
+  CHECK_THAT(load_of(R"("loadgen": {"request_rate": 3, "request_rate_mode": "bursts"})").unknown,
+             Catch::Contains("request_rate_mode is \"bursts\""));
+  CHECK(load_of(R"("perf_analyzer": {"stimulus": {"concurrency": 4}})").concurrency == 4);
+  CHECK_THAT(load_of(R"("perf_analyzer": {"stimulus": {"request_rate": 4}})").unknown,
+             Catch::Contains("does not say how"));
+  const std::string warm =
+      changed(aiperf_records, R"("session_num": 0,)", R"("session_num": 0, "benchmark_phase": "warmup",)");
+  CHECK(read_benchmarks(warm, "s")[0].requests.size() == 1);
+}
+
 TEST_CASE("benchmarks: what a file cannot say is told at its keys, never guessed") {
   const TemporaryFile vllm(vllm_bench_result), sglang(sglang_bench_results), aiperf(aiperf_records),
       summary(aiperf_summary), plain(changed(vllm_bench_result, R"("input_lens")", R"("other_lens")")),
@@ -193,6 +218,8 @@ TEST_CASE("benchmarks: every mistake of a file is told at its pointer, ten at mo
        {"/duration: expected a number", "/input_lens/1: expected a whole number of tokens", "/input_lens/2",
         "/input_lens/3"})
     CHECK_THAT(told, Catch::Contains(pointer));
+  CHECK_THAT(complaints_of_benchmark(changed(vllm_bench_result, "[100, 200, 300, 50]", "[100, 0, 300, 50]")),
+             Catch::Contains("/input_lens: request 1 has a prompt of 0 tokens"));
   CHECK_THAT(complaints_of_benchmark(changed(vllm_bench_result, "[10, 20, 30, 0]", "[10]")),
              Catch::Contains("/output_lens: expected the 4 elements of input_lens, got 1"));
   std::string many = "-1";

@@ -69,7 +69,7 @@ void KvTiers::count(std::int32_t request, std::int64_t tokens) {
   }
 }
 
-// Whoever begins with a chunk begins with those before it: counts fall along a text.
+// A prompt that begins with a chunk begins with those before it: counts fall along a text.
 std::int64_t KvTiers::counted(std::int32_t request, std::int64_t tokens, std::int64_t times) {
   for (const TextBlocks& part : path_(request, tokens / chunk_tokens_)) {
     const auto known = counts_.find(part.text);
