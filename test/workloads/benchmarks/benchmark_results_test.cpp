@@ -167,7 +167,7 @@ TEST_CASE("benchmarks: a Poisson rate is drawn as arrivals of kind poisson are")
 }
 
 TEST_CASE(
-    "benchmarks: how AIPerf spaced requests is what it says, or its default; genai-perf's is not known") {
+    "benchmarks: how AIPerf spaced requests is what it says or its default, and genai-perf's is not known") {
   const auto load_of = [](const std::string& generator) {
     return read_benchmarks(changed(aiperf_summary, R"("loadgen": {"concurrency": 8})", generator), "s")[0]
         .load;
