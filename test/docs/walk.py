@@ -40,7 +40,7 @@ def clone(folder):
 def run(commands, folder):
     # Lines of stdout and stderr in the order in which they were printed, as on a terminal.
     ended = subprocess.run(
-        ["stdbuf", "-oL", "bash", "-euo", "pipefail", "-c", commands], cwd=folder, stdout=subprocess.PIPE,
+        ["stdbuf", "-oL", "bash", "-eu", "-c", commands], cwd=folder, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, check=False)
     return ended.returncode, ended.stdout
 
@@ -75,6 +75,9 @@ def walk(page, write):
 def main():
     arguments = sys.argv[1:]
     write = "--write" in arguments
+    if subprocess.run(["/usr/bin/python3", "-c", "import pandas"], capture_output=True, check=False).returncode != 0:
+        print("skipped: /usr/bin/python3 has no pandas, which pages use (Debian: apt-get install python3-pandas)")
+        sys.exit(77)
     pages = [Path(a) for a in arguments if a != "--write"]
     sys.exit(1 if sum(walk(page, write) for page in pages) or not pages else 0)
 
