@@ -87,7 +87,7 @@ TEST_CASE("docs: every link leads to a file of the repository and a heading of i
       CHECK(complaint_of(page, link) == "");
       ++links;
     }
-  CHECK(links > 200);
+  CHECK(links > 100);
   CHECK(complaint_of(repository / "README.md", "docs/nowhere.md") == "no such file");
   CHECK(complaint_of(repository / "README.md", "docs/results.md#nothing") == "no such heading");
 }
