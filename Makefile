@@ -5,7 +5,7 @@ BUILD_PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboos
                   coinor-libcbc-dev
 # What the tests need on top: sweeps under mpirun, pages in a browser, schemas, the format check.
 TEST_PACKAGES := catch2 libopenmpi-dev openmpi-bin chromium libvalijson-dev clang-format-14 python3-pandas
-# What packages and the site of docs/ are made with, and on top what their tests need: clean roots, Jupyter.
+# Packages and the site of docs/ are made with these; their tests need clean roots and Jupyter on top.
 PACKAGE_PACKAGES := dpkg-dev file patchelf pandoc python3
 INSTALL_TEST_PACKAGES := mmdebstrap python3-nbclient python3-ipykernel
 JOBS ?= $(shell nproc)
@@ -72,19 +72,22 @@ docs-outputs: weir
 	WEIR=$(CURDIR)/$(BUILD)/weir /usr/bin/python3 test/docs/walk.py --write $(WALKED)
 
 # A .deb and a tarball with its libraries, in build/package.
-package: weir
+package: setup-weir
 	$(call install,$(PACKAGE_PACKAGES))
+	cmake --preset release
+	cmake --build $(BUILD) --parallel $(JOBS) --target packaged
 	@$(MAKE) --no-print-directory docs
 	@rm -rf $(BUILD)/package
 	cpack --config $(BUILD)/CPackConfig.cmake -B $(BUILD)/package
 	@rm -rf $(BUILD)/package/_CPack_Packages && ls -l $(BUILD)/package
 
-# What needs more than a build does: packages in clean roots of this Debian and the next, the notebook, whatever runs for minutes.
+# Tests that need more than a build does: packages in clean roots of this Debian and the next, the notebook, all that runs for minutes.
 test-install: all package
 	$(call install,$(INSTALL_TEST_PACKAGES))
 	bash test/install/clean_root.sh bookworm $(BUILD)/package/weir-*.tar.gz $(BUILD)/package/*.deb
 	bash test/install/clean_root.sh trixie $(BUILD)/package/weir-*.tar.gz
-	WEIR=$(CURDIR)/$(BUILD)/weir /usr/bin/python3 test/install/notebook.py docs/notebook.ipynb
+	rm -rf $(BUILD)/unpacked && mkdir $(BUILD)/unpacked && tar -xzf $(BUILD)/package/weir-*.tar.gz -C $(BUILD)/unpacked
+	/usr/bin/python3 test/install/notebook.py docs/notebook.ipynb --prefix $(BUILD)/unpacked/weir-*
 	$(BUILD)/test/weir_tests "[.soak]"
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp' '*.js')

@@ -65,7 +65,7 @@ std::vector<std::string> links_of(const fs::path& page) {
   return links;
 }
 
-// What is wrong with a link of the page; nothing if it leads somewhere.
+// A complaint about a link of the page; none if it leads somewhere.
 std::string complaint_of(const fs::path& page, const std::string& link) {
   if (link.find("://") != std::string::npos || link.starts_with("mailto:")) return "";
   const std::size_t hash = link.find('#');

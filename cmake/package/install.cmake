@@ -1,4 +1,4 @@
-# What `cmake --install` puts where; packages are made of the same. weir_mpi is a component of its own.
+# `cmake --install` puts these; packages are made of the same. weir_mpi is a component of its own.
 include(GNUInstallDirs)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME weir)
 install(TARGETS weir)
@@ -17,7 +17,7 @@ install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR
 install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/html OPTIONAL)  # of `make docs`
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
-# Whose code is in the executable: archives, headers that are code, and Chart.js.
+# Licences of the code in the executable: archives, headers that are code, and Chart.js.
 find_path(NLOHMANN_HEADER nlohmann/json.hpp)
 find_path(CLI11_HEADER CLI/CLI.hpp)
 find_path(BOOST_HEADER boost/version.hpp)

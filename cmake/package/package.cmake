@@ -15,6 +15,10 @@ set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/bundle.cmake)          # t
 
 # Debian's. Depends come from what the executables load (dpkg-shlibdeps).
 set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL weir)
+if(TARGET weir_mpi)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
@@ -25,3 +29,9 @@ set(CPACK_DEBIAN_MPI_PACKAGE_NAME weir-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "weir (= ${PROJECT_VERSION}), openmpi-bin")
 set(CPACK_COMPONENT_MPI_DESCRIPTION "sweeps of weir on many machines, under mpirun")
 include(CPack)
+
+# All that packages are made of, without the tests.
+add_custom_target(packaged DEPENDS weir)
+if(TARGET weir_mpi)
+  add_dependencies(packaged weir_mpi)
+endif()

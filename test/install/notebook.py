@@ -1,4 +1,6 @@
-"""notebook.py NOTEBOOK [--write]: executes a notebook as Jupyter does, and holds its texts to those that it holds.
+"""notebook.py NOTEBOOK [--prefix DIR] [--write]: executes a notebook as Jupyter does, and holds its texts to those in it.
+
+With the weir.py of this repository, or with what is installed under DIR and the program there.
 
 Needs nbformat, nbclient and ipykernel (Debian: python3-nbclient python3-ipykernel). --write keeps what came out.
 """
@@ -19,7 +21,12 @@ def texts(cell):
 
 def main():
     file = Path(sys.argv[1]).resolve()
-    os.environ["PYTHONPATH"] = str(root / "sim/app/python")
+    if "--prefix" in sys.argv:
+        prefix = Path(sys.argv[sys.argv.index("--prefix") + 1]).resolve()
+        os.environ["PYTHONPATH"] = str(prefix / "lib/python3/dist-packages")
+        os.environ.pop("WEIR", None)
+    else:
+        os.environ["PYTHONPATH"] = str(root / "sim/app/python")
     notebook = nbformat.read(file, as_version=4)
     before = [texts(cell) for cell in notebook.cells]
     os.environ["COLUMNS"] = "120"

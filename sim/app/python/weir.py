@@ -31,7 +31,7 @@ Scenario = Union[Mapping[str, Any], PathLike]
 
 
 class Error(Exception):
-    """What Weir said when it ended without results: every problem of the input, a line each.
+    """Weir ended without results: its message has every problem of the input, a line each.
 
     `code` is the program's exit code (2: bad input), `problems` are the lines, each with file and JSON pointer.
     """
@@ -44,7 +44,7 @@ class Error(Exception):
 
 @dataclass
 class Run:
-    """What one run wrote. A file that it did not write is None: of training, there are no requests."""
+    """The results of one run. A file that it did not write is None: of training, there are no requests."""
 
     folder: Path
     summary: dict[str, Any]  #: summary.json; latencies in ms, throughputs a second; "scenario" is the whole input
@@ -132,7 +132,8 @@ def run(
 def sweep(sweep: Scenario, *, out: PathLike | None = None, jobs: int | None = None) -> pandas.DataFrame:
     """Simulates every point of a sweep, a dict or a file's path; its results as read_sweep() gives them.
 
-    Points that fail have their reason in `status` and raise nothing.
+    Points that fail have their reason in `status` and raise nothing. A dict's relative paths are relative to the
+    working directory.
     """
     with tempfile.TemporaryDirectory(prefix="weir-") as scratch:
         place = Path(scratch) / "results" if out is None else Path(out)
@@ -211,7 +212,6 @@ def _weir(command: str, what: Scenario, out: Path, arguments: Sequence[str]) -> 
 
 
 def _call(arguments: list[str], text: str | None) -> str:
-    # What a user of pandas loads into a process (OpenMP's threads, say) is no business of weir's: it starts anew.
     ended = subprocess.run([_program(), *arguments], input=text or "", capture_output=True, text=True, check=False)
     if ended.returncode not in (0, 3):
         lines = [line for line in ended.stderr.splitlines() if not line.startswith("note: ")]
