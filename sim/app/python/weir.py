@@ -62,8 +62,10 @@ class Run:
         return f"weir.Run({str(self.folder)!r}, {number} requests)"
 
     @property
-    def devices(self) -> pandas.DataFrame:
+    def devices(self) -> pandas.DataFrame | None:
         """A row a stage of a replica: kind, devices, busy_s, utilisation (0..1), memory_gb_per_s, energy_j, ..."""
+        if "devices" not in self.summary:
+            return None
         plain = [{k: v for k, v in one.items() if not isinstance(v, (dict, list))} for one in self.summary["devices"]]
         return pandas.DataFrame(plain)
 

@@ -76,6 +76,13 @@ class Reader(unittest.TestCase):
         with self.assertRaisesRegex(weir.Error, "nowhere.json"):
             weir.run("nowhere.json")
 
+    def test_training_has_steps_and_no_requests(self):
+        run = weir.run(root / "scenarios/hetero_pim/gpu.json")
+        self.assertIsNone(run.requests)
+        self.assertEqual(len(run.training_steps), 100)
+        self.assertGreater(run.summary["training"][0]["steady_step_ms"], 0)
+        self.assertIsNone(run.devices)
+
     def test_wrong_folders_are_told_apart(self):
         with self.assertRaisesRegex(weir.Error, "not the results of a run"):
             weir.read(".")
