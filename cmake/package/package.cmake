@@ -3,7 +3,7 @@
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME weir)
 set(CPACK_PACKAGE_VENDOR "The Weir authors")
-set(CPACK_PACKAGE_CONTACT "The Weir authors <maintainers@users.noreply.a-seed-11b7a9c3.example>")
+set(CPACK_PACKAGE_CONTACT "The Weir authors <weir@example.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "discrete-event simulator of datacenter LLM serving")
 set(CPACK_PACKAGE_DESCRIPTION
     "Weir replays the requests of a JSON scenario through batching, paged KV caches and parallelism on modelled GPUs, memories that compute and links: latencies, throughput, utilisation, joules and dollars, in seconds on a laptop.")
