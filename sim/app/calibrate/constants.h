@@ -9,7 +9,7 @@ namespace weir {
 
 struct ServerConstant {
   const char *key, *what;
-  double usual;  // a change of this size is no surprise before anything was measured
+  double usual;  // a change that is no surprise before anything was measured; one that makes times longer
   double least, most;
   double (*of)(const ReplicaSpec& replica);  // as it is without a calibration
 };

@@ -72,8 +72,10 @@ ConstantValues CalibrationFit::nearer(const ConstantValues& at, Rows rows,
   const std::vector<ServerConstant>& constants = server_constants();
   std::vector<double> least, most;
   for (std::size_t k = 0; k < at.size(); ++k) {
-    least.push_back((constants[k].least - at[k]) / constants[k].usual);
-    most.push_back((constants[k].most - at[k]) / constants[k].usual);
+    const std::pair<double, double> bounds = std::minmax({(constants[k].least - at[k]) / constants[k].usual,
+                                                          (constants[k].most - at[k]) / constants[k].usual});
+    least.push_back(bounds.first);
+    most.push_back(bounds.second);
     rows.offsets.push_back((at[k] - start_[k]) / constants[k].usual);
     rows.effects.emplace_back(at.size(), 0)[k] = 1;
   }
@@ -114,7 +116,7 @@ FittedServer CalibrationFit::fitted_to(const ChosenObservations& chosen) const {
     if (now >= least) break;
     double moved = 0;
     for (std::size_t k = 0; k < next.size(); ++k)
-      moved = std::max(moved, std::abs(next[k] - fitted.values[k]) / server_constants()[k].usual);
+      moved = std::max(moved, std::abs((next[k] - fitted.values[k]) / server_constants()[k].usual));
     least = now;
     fitted.values = std::move(next);
     fitted.times = std::move(times);
