@@ -44,11 +44,12 @@ const RowFamily& calibrations() {
   return family;
 }
 
-Json schema() {
+Json calibration_schema() {
   Reading reading = Reading::describe();
   const Json nothing = Json::object();
   read_constants(Params(reading, nothing));
-  return reading.schema;
+  reading.schema["properties"].erase("$schema");
+  return {{"oneOf", Json::array({path_schema(), reading.schema, {{"type", "null"}}})}};
 }
 
 }  // namespace
@@ -57,7 +58,7 @@ Calibration read_calibration(Params& engine) {
   const Json* given = engine.value({"calibration",
                                     "What weir calibrate fitted to a server, its file or the object in it: "
                                     "stands where the preset's host times would; null: nothing."},
-                                   row_schema(calibrations(), schema()), Json(nullptr));
+                                   calibration_schema(), Json(nullptr));
   if (!given || given->is_null()) return {};
   Reading& reading = engine.reading();
   const std::string at = engine.pointer() + "/calibration";
