@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What `weir calibrate` is worth: each measured server is fitted on two of its loads and judged on the others.
 
-    build/weir reproduce validation --only servers_ --reference DIR --out OUT
-    python3 docs/calibration/calibrate.py build/weir OUT/servers.jsonl [--reference DIR] [--loads 0,4 1,3 ...] [--groups NAME ...]
+    build/weir reproduce validation --only servers_ frontier_ --reference DIR --out OUT
+    python3 docs/calibration/calibrate.py build/weir OUT/servers.jsonl OUT/frontier.jsonl [--reference DIR] [--loads 0,4 1,3 ...] [--groups NAME ...]
 
-Each line of servers.jsonl is a measured server and the scenario that it is simulated in. Rows of the two loads that share a
+Each line is a measured server and the scenario that it is simulated in. Rows of the two loads that share a
 scenario but for the workload are written as results of vLLM's benchmark, with their lengths, and fitted; rows at the other loads
 are simulated with the file that comes of it and without. --loads: which two, by their number from the lowest. With --reference,
 the two recorded runs of vLLM on RTX GPUs are fitted on their first half and judged on the second.
@@ -111,7 +111,7 @@ RTX = {"rtx4090": ("vllm_rtx4090_llama3.1-8b.csv", {"blocks": 2588}, 256), "rtx_
 
 
 def judge_recorded(weir, reference, device, folder):
-    """A recorded run: its first half of requests fits, its second judges."""
+    """What `weir calibrate` says of a recorded run, whose second half it judges by a fit to the first."""
     name, cache, seats = RTX[device]
     with open(reference + "/serving/" + name) as table:
         rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(table)]
@@ -126,25 +126,25 @@ def judge_recorded(weir, reference, device, folder):
 
     write(folder + "/all.json", result(rows))
     write(folder + "/scenario.json", scenario)
-    file, done = calibrate(weir, [folder + "/all.json"], folder + "/scenario.json", folder)
-    print(done.stdout)
-    held = [line for line in done.stdout.split("\n") if line.startswith("second half")]
-    return held, file, done.stderr.strip().split("\n")[-1]
+    _, done = calibrate(weir, [folder + "/all.json"], folder + "/scenario.json", folder)
+    return done.stdout + done.stderr
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weir")
-    parser.add_argument("servers")
+    parser.add_argument("servers", nargs="+")
     parser.add_argument("--reference")
     parser.add_argument("--loads", nargs="*", default=["0,4", "1,3"])
     parser.add_argument("--groups", nargs="*", default=[])
     arguments = parser.parse_args()
     weir = os.path.abspath(arguments.weir)
     groups = {}
-    with open(arguments.servers) as lines:
-        for row in map(json.loads, lines):
-            groups.setdefault(row["group"], []).append(row)
+    for name in arguments.servers:
+        with open(name) as lines:
+            for row in map(json.loads, lines):
+                if "concurrency" in row["scenario"]["workload"]["arrivals"] and "_apart_" not in row["group"] and row.get("tpot_ms"):
+                    groups.setdefault(row["group"], []).append(row)
     judged = []
 
     def tell(name, judgement):
@@ -161,7 +161,7 @@ def main():
                 if judgement:
                     tell("%s, loads %s" % (group, numbers), judgement)
         for device in RTX if arguments.reference else []:
-            print(device, judge_recorded(weir, arguments.reference, device, folder))
+            print("%s\n%s" % (device, judge_recorded(weir, arguments.reference, device, folder)))
     written = [j for j in judged if j[2]]
     print("%d of %d written; of these the error falls in %d, from %.2f to %.2f %% in the mean" % (
         len(written), len(judged), sum(after < before for before, after, _ in written),
