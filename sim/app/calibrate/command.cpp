@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <thread>
 
 #include "sim/app/calibrate/report.h"
@@ -167,7 +169,8 @@ void check_times(const std::vector<CalibrationCase>& cases, const CaseTimes& tim
 int calibrate(const CalibrateArguments& a) {
   const Document document = read_document(a.scenario);
   const std::vector<CalibrationCase> cases = read_cases(a.measured, document);
-  const CalibratedServer server = server_of(cases[0], document.file);
+  CalibratedServer server;
+  for (const CalibrationCase& one : cases) server = server_of(one, document.file);  // it can run under each
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ConstantValues start;
   for (const ServerConstant& constant : server_constants()) start.push_back(constant.of(server.replica));
