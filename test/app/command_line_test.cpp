@@ -163,7 +163,7 @@ TEST_CASE("weir run --figures: without gnuplot it says how to get it, and writes
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"run", shipped("quickstart.json"), "--out", "a", "--set",
                                  "/workload/requests/count=5"},
-        {"reproduce", "preserve", "--only", "fig6_min", "--out", "a"}}) {
+        {"reproduce", "validation", "--only", "kernel_", "--out", "a"}}) {
     std::vector<std::string> with_figures = command;
     with_figures.push_back("--figures");
     const Ended ended = run_weir(with_figures, without);
