@@ -1,4 +1,5 @@
 // weir explore: a scenario as a page, on which whatever is turned is simulated anew.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>

@@ -85,7 +85,8 @@ struct Finished {
 
 Finished finished(const Json& scenario, const std::string& file) {
   Plan plan = read_plan(scenario, file);
-  if (!plan.scenario.serves()) throw ConfigError(file, "", "this serves no requests: there is nothing to show");
+  if (!plan.scenario.serves())
+    throw ConfigError(file, "", "this serves no requests: there is nothing to show");
   Played played = play(plan, {});
   if (played.served->stopped) throw std::runtime_error(words_of_stop(*played.served));
   Metrics metrics = measure(*played.served, plan.scenario.slo);
@@ -112,8 +113,9 @@ Explored explored_scenario(const std::string& argument) {
     throw ConfigError(file, "", fmt::format("this is a sweep: weir sweep {0}, then weir report", file));
   Plan plan = read_plan(document, file);
   if (!plan.scenario.serves())
-    throw ConfigError(file, "", fmt::format("this only trains; weir explore is for what serves: weir run {}", file));
-  return {argument, std::move(document), std::move(plan.scenario.files)};
+    throw ConfigError(file, "",
+                      fmt::format("this only trains; weir explore is for what serves: weir run {}", file));
+  return {argument, std::move(document), std::move(plan.scenario.resolved), std::move(plan.scenario.files)};
 }
 
 Json changed(const Explored& explored, const Json& changes) {

@@ -10,8 +10,8 @@
 namespace weir {
 
 struct Explored {
-  std::string file;  // as it was typed; relative paths start at its folder
-  Json document;
+  std::string file;                       // as it was typed; relative paths start at its folder
+  Json document, resolved;                // and with its defaults
   std::set<std::filesystem::path> files;  // that it names, which are all that the page may have read
 };
 

@@ -34,11 +34,26 @@ Json names_alone(const std::vector<std::string>& names) {
   return list;
 }
 
+// [[name, summary, the keys it takes], ...]: another policy takes over those that it has.
+Json batching_with_keys() {
+  Json list = Json::array();
+  for (const auto& policy : batching_policies()) {
+    Reading reading = Reading::describe();
+    const Json nothing = Json::object();
+    Params params(reading, nothing);
+    policy.make(params);
+    Json keys = Json::array();
+    for (const auto& [key, schema] : reading.schema["properties"].items()) keys.push_back(key);
+    list.push_back({policy.name, policy.summary, std::move(keys)});
+  }
+  return list;
+}
+
 Json choices() {
   return {{"devices", named_devices()},
           {"models", names_alone(architecture_names())},
           {"interconnects", names_alone(interconnect_names())},
-          {"batching", named(batching_policies())},
+          {"batching", batching_with_keys()},
           {"routing", named(routing_policies())},
           {"data_sets", named(named_lengths())}};
 }
@@ -48,6 +63,7 @@ Json choices() {
 std::string explore_page(const Explored& explored, const std::string& nonce) {
   const Json data = {{"file", explored.file},
                      {"document", explored.document},
+                     {"resolved", explored.resolved},
                      {"choices", choices()},
                      {"version", WEIR_VERSION}};
   const std::string title = explored.document.value("name", explored.file);

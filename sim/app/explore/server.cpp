@@ -54,7 +54,11 @@ httplib::Headers headers(const std::string& nonce) {
 
 struct ExploreServer::Running {
   Running(const Explored& what, Runs& where)
-      : explored(what), runs(where), token(random_token()), nonce(random_token()), page(explore_page(what, nonce)) {}
+      : explored(what),
+        runs(where),
+        token(random_token()),
+        nonce(random_token()),
+        page(explore_page(what, nonce)) {}
 
   void listen(int port);
   void run(const httplib::Request& request, httplib::Response& response);
@@ -95,7 +99,8 @@ void ExploreServer::Running::run(const httplib::Request& request, httplib::Respo
     return answer(response, 400, error.what());
   }
   response.set_chunked_content_provider(
-      "application/x-ndjson", [this, job](std::size_t, httplib::DataSink& sink) { return write_lines(job, sink); },
+      "application/x-ndjson",
+      [this, job](std::size_t, httplib::DataSink& sink) { return write_lines(job, sink); },
       [this, job](bool) { runs.stop(job); });
 }
 
@@ -125,9 +130,10 @@ void ExploreServer::Running::listen(int wanted) {
   constexpr const char* here = "127.0.0.1";
   port = wanted == 0 ? server.bind_to_any_port(here) : server.bind_to_port(here, wanted) ? wanted : -1;
   if (port <= 0)
-    throw ConfigError("--port", "",
-                      wanted == 0 ? "cannot listen on 127.0.0.1"
-                                  : fmt::format("cannot listen on 127.0.0.1:{}: it is taken, or not for you", wanted));
+    throw ConfigError(
+        "--port", "",
+        wanted == 0 ? "cannot listen on 127.0.0.1"
+                    : fmt::format("cannot listen on 127.0.0.1:{}: it is taken, or not for you", wanted));
   address = fmt::format("http://{}:{}/{}/", here, port, token);
   thread = std::thread([this] { server.listen_after_bind(); });
   while (!server.is_running()) std::this_thread::yield();  // before that, stop() would be without effect

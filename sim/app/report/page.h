@@ -16,6 +16,6 @@ Json run_curves(const std::filesystem::path& directory);  // of a single run
 // A chart's worth of them: the quantiles of a distribution, NaN left out, and the means of a course in time.
 Json thinned_quantiles(std::vector<double> values);
 Json thinned_means(const std::vector<double>& values);
-double significant(double value);                         // rounded to six digits
+double significant(double value);  // rounded to six digits
 
 }  // namespace weir

@@ -91,7 +91,8 @@ Json run_curves(const std::filesystem::path& directory) {
     for (std::vector<double>& column : columns)
       for (std::size_t i = 0; i < column.size(); ++i)
         if (!measured[i]) column[i] = std::nan("");
-    for (std::size_t i = 0; i < names.size(); ++i) latencies[names[i]] = thinned_quantiles(std::move(columns[i]));
+    for (std::size_t i = 0; i < names.size(); ++i)
+      latencies[names[i]] = thinned_quantiles(std::move(columns[i]));
   }
   if (const fs::path file = directory / "timeseries.csv"; fs::exists(file)) {
     const std::vector<std::string> names = CsvReader(file).header();
