@@ -50,10 +50,12 @@ Json course_of(const RunResult& result) {
           {"waiting", thinned_means(waiting)}};
 }
 
-Json problems_of(const ConfigError& error) {
+// Another file's are told with its name.
+Json problems_of(const ConfigError& error, const std::string& file) {
   Json list = Json::array();
   for (const Problem& problem : error.problems())
-    list.push_back({{"pointer", problem.pointer}, {"what", problem.what}});
+    list.push_back({{"pointer", problem.pointer},
+                    {"what", error.file() == file ? problem.what : error.file() + ": " + problem.what}});
   return {{"problems", std::move(list)}};
 }
 
@@ -140,7 +142,7 @@ Json run_part(const Explored& explored, const Json& scenario, int part) {
     const Finished run = finished(other, file);
     return headline(summary_json({run.plan, run.result, run.metrics}));
   } catch (const ConfigError& error) {
-    return problems_of(error);
+    return problems_of(error, file);
   }
 }
 

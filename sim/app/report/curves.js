@@ -76,6 +76,11 @@ class Curves {
 
 class Distribution extends Curves {
   get byY() { return true; }
+
+  axes() {
+    const {x, y} = super.axes();
+    return {x: {...x, ticks: {...x.ticks, maxRotation: 0}}, y: {...y, max: 1}};
+  }
 }
 
 // Dashed where the SLO bounds what is drawn.

@@ -28,7 +28,9 @@ class Browser {
   Browser& operator=(const Browser&) = delete;
 
   void open(const std::filesystem::path& page, const std::string& fragment = "");  // as file://, until loaded
-  Json evaluate(const std::string& expression);                                    // JavaScript in the page
+  // The same of http://; what begins as this does is the page's own.
+  void open_address(const std::string& address, const std::string& fragment = "");
+  Json evaluate(const std::string& expression);  // JavaScript in the page
   void hover(double x, double y);
   void click(double x, double y);
   void click(const std::string& selector);  // the middle of the first such element

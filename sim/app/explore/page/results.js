@@ -1,10 +1,10 @@
 // The numbers of the run and of the pinned ones, and where their time goes.
 const headlines = [
-  ['output_throughput', 'Output tokens/s', +1], ['request_throughput', 'Requests/s', +1],
-  ['request_goodput', 'Requests/s in the SLO', +1], ['median_ttft_ms', 'TTFT p50 (ms)', -1],
-  ['p99_ttft_ms', 'TTFT p99 (ms)', -1], ['median_tpot_ms', 'TPOT p50 (ms)', -1],
-  ['p99_tpot_ms', 'TPOT p99 (ms)', -1], ['cost.dollars_per_million_output_tokens', '$/M output tokens', -1],
-  ['output_tokens_per_joule', 'Output tokens/J', +1]
+  ['output_throughput', 'output tok/s', +1], ['request_throughput', 'requests/s', +1],
+  ['request_goodput', 'in the SLO/s', +1], ['median_ttft_ms', 'TTFT p50 ms', -1],
+  ['p99_ttft_ms', 'TTFT p99 ms', -1], ['median_tpot_ms', 'TPOT p50 ms', -1],
+  ['p99_tpot_ms', 'TPOT p99 ms', -1], ['cost.dollars_per_million_output_tokens', '$/M out tok', -1],
+  ['output_tokens_per_joule', 'out tok/J', +1]
 ];
 const metricOf = (run, name) => name.split('.').reduce((at, key) => at?.[key], run.summary);
 
