@@ -134,7 +134,7 @@ TEST_CASE("explore: a page cannot have other files read than the scenario names"
   write(scratch / "mine.json", scenario.dump());
   const ExploreProcess weir("mine.json", {}, scratch.path());
   const auto with_file = [&](const std::string& file) {
-    return weir.run({{"/workload/requests", {{"kind", "csv"}, {"file", file}}}});
+    return weir.run({{"/workload/requests", Json{{"kind", "csv"}, {"file", file}}}});
   };
   const auto of_trace = lines_of_run(with_file("trace.csv"));
   REQUIRE(of_trace.back() == Json{{"end", "done"}});
@@ -149,7 +149,7 @@ TEST_CASE("explore: a page cannot have other files read than the scenario names"
   for (const char* pointer :
        {"/model", "/cluster/nodes/0/devices/0/kind", "/cluster/nodes/0/devices/0/profile"})
     for (const char* file : {"./secret.json", "/etc/passwd", "./nowhere.json"}) {
-      const std::string said = problems_in(weir.run(Json::array({Json::array({pointer, file})})));
+      const std::string said = problems_in(weir.run({{pointer, file}}));
       INFO(pointer << " " << file << ": " << said);
       CHECK_THAT(said, Catch::Contains("no file that the scenario named") && !Catch::Contains("hunter2"));
     }

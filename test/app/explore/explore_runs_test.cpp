@@ -20,7 +20,7 @@ const Json& part_of(const std::vector<Json>& lines, int part) {
 }
 
 // Requests that take seconds: none may be skipped over.
-const Json slow_changes = {{"/workload/requests/count", 200000}, {"/fast_forward", false}};
+const ScenarioChanges slow_changes = {{"/workload/requests/count", 200000}, {"/fast_forward", false}};
 
 bool gone(const std::vector<pid_t>& processes) {
   for (int i = 0; i < 200; ++i) {
@@ -37,7 +37,7 @@ bool gone(const std::vector<pid_t>& processes) {
 TEST_CASE("explore: a run is that of weir run, and its other loads those of other rates") {
   const ScratchDirectory scratch;
   const ExploreProcess weir(shipped("quickstart.json"));
-  const Json changes = {{"/workload/arrivals/rate_per_s", 6.0}, {"/workload/requests/count", 120}};
+  const ScenarioChanges changes = {{"/workload/arrivals/rate_per_s", 6.0}, {"/workload/requests/count", 120}};
   const std::vector<Json> lines = lines_of_run(weir.run(changes));
   REQUIRE(lines.back() == Json{{"end", "done"}});
   CHECK(lines.size() == 10);
@@ -69,14 +69,14 @@ TEST_CASE("explore: a scenario that cannot run says why, with pointers, and the 
   REQUIRE(problems.size() == 2);
   CHECK(problems[0]["pointer"] == "/serving/replicas/0/batching/kind");
   CHECK(problems[1]["pointer"] == "/workload/requests/count");
-  CHECK(lines_of_run(weir.run(Json::array())).size() == 10);
+  CHECK(lines_of_run(weir.run({})).size() == 10);
 }
 
 TEST_CASE("explore: arrivals without a rate have the other loads that they can have") {
   const ExploreProcess weir(shipped("quickstart.json"));
   const auto loads = [&](const Json& arrivals) {
     int some = 0;
-    for (const Json& line : lines_of_run(weir.run(Json::array({{"/workload/arrivals", arrivals}}))))
+    for (const Json& line : lines_of_run(weir.run({{"/workload/arrivals", arrivals}})))
       some += line.value("part", 0) > 0 && line["answer"].is_object();
     return some;
   };
@@ -92,13 +92,13 @@ TEST_CASE("explore: a newer change ends the page's older run, and no other page'
   std::thread first([&] { older = lines_of_run(weir.run(slow_changes, "a")); });
   wait(0.3);
   const std::size_t busy = weir.processes().size();
-  const auto newer = lines_of_run(weir.run(Json::array(), "a"));
+  const auto newer = lines_of_run(weir.run({}, "a"));
   first.join();
   CHECK(busy > 2);  // the server, the worker, its runs
   CHECK(older.back() == Json{{"end", "newer"}});
   CHECK(newer.back() == Json{{"end", "done"}});
-  std::thread second([&] { other = lines_of_run(weir.run(Json::array(), "b")); });
-  CHECK(lines_of_run(weir.run(Json::array(), "a")).back() == Json{{"end", "done"}});
+  std::thread second([&] { other = lines_of_run(weir.run({}, "b")); });
+  CHECK(lines_of_run(weir.run({}, "a")).back() == Json{{"end", "done"}});
   second.join();
   CHECK(other.back() == Json{{"end", "done"}});
   CHECK(weir.processes().size() == 2);

@@ -153,8 +153,10 @@ HttpAnswer ExploreProcess::post(const std::string& path, const std::string& body
   return ask("POST", path, headers, body);
 }
 
-HttpAnswer ExploreProcess::run(const Json& changes, const std::string& page) const {
-  return post(path() + "run", Json{{"page", page}, {"changes", changes}}.dump());
+HttpAnswer ExploreProcess::run(const ScenarioChanges& changes, const std::string& page) const {
+  Json list = Json::array();
+  for (const auto& [pointer, value] : changes) list.push_back(Json::array({pointer, value}));
+  return post(path() + "run", Json{{"page", page}, {"changes", list}}.dump());
 }
 
 std::vector<Json> lines_of_run(const HttpAnswer& answer) {

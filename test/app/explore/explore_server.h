@@ -10,6 +10,9 @@
 
 namespace weir::test {
 
+// Pointers and values, in the order in which they are set.
+using ScenarioChanges = std::vector<std::pair<std::string, Json>>;
+
 struct HttpAnswer {
   int status = 0;  // 0: it hung up
   std::string head, body;
@@ -34,7 +37,7 @@ class ExploreProcess {
   HttpAnswer get(const std::string& path, const std::vector<std::string>& headers = {}) const;
   HttpAnswer post(const std::string& path, const std::string& body,
                   const std::vector<std::string>& headers = {"Content-Type: application/json"}) const;
-  HttpAnswer run(const Json& changes, const std::string& page = "test") const;
+  HttpAnswer run(const ScenarioChanges& changes, const std::string& page = "test") const;
   // Sends the signal and waits: the exit code, or 128 + the signal that ended it.
   int end(int signal);
 

@@ -39,11 +39,14 @@ function current(pointer) {
 
 const equal = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-// What lies below a value goes with it. What is as in the file is no change.
+// What lies below a value goes with it. What is as in the file, or by default, is no change.
 function change(pointer, value) {
   for (const other of [...changes.keys()])
     if (other === pointer || other.startsWith(pointer + '/')) changes.delete(other);
-  if (!equal(valueAt(currentDocument(), pointer), value)) changes.set(pointer, value);
+  const above = [...changes.keys()].some(other => pointer.startsWith(other + '/'));
+  const set = valueAt(currentDocument(), pointer);
+  const before = set === undefined && !above ? valueAt(data.resolved, pointer) : set;
+  if (!equal(before, value)) changes.set(pointer, value);
 }
 
 // As short as it can be and still be told from others: "tensor 2 · rate per s 16".
