@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
-#include "sim/app/explore/frames.h"
+#include "sim/app/explore/packets.h"
 
 namespace weir {
 
@@ -46,9 +46,9 @@ void Runs::stop(std::int32_t job) {
   if (known) send({job, end_of_job, ""});
 }
 
-bool Runs::send(const Frame& frame) {
+bool Runs::send(const Packet& packet) {
   const std::lock_guard lock(sending_);
-  return send_frame(worker_, frame);
+  return send_packet(worker_, packet);
 }
 
 void Runs::put(std::int32_t job, Line line) {
@@ -58,13 +58,13 @@ void Runs::put(std::int32_t job, Line line) {
 }
 
 void Runs::read() {
-  FrameReader reader(worker_);
+  PacketReader reader(worker_);
   while (reader.receive(true))
-    while (const auto frame = reader.next())
-      if (frame->part == end_of_job)
-        put(frame->job, {fmt::format(R"({{"end":"{}"}})", frame->text), true});
+    while (const auto packet = reader.next())
+      if (packet->part == end_of_job)
+        put(packet->job, {fmt::format(R"({{"end":"{}"}})", packet->text), true});
       else  // a part's text is an object
-        put(frame->job, {fmt::format(R"({{"part":{},{})", frame->part, frame->text.substr(1)), false});
+        put(packet->job, {fmt::format(R"({{"part":{},{})", packet->part, packet->text.substr(1)), false});
   const std::lock_guard lock(mutex_);
   lost_ = true;
   for (auto& [job, lines] : jobs_) lines.push_back({R"({"end":"lost"})", true});

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "sim/app/explore/frames.h"
+#include "sim/app/explore/packets.h"
 #include "sim/core/params.h"
 
 namespace weir {
@@ -35,7 +35,7 @@ class Runs {
 
  private:
   void read();
-  bool send(const Frame& frame);
+  bool send(const Packet& packet);
   void put(std::int32_t job, Line line);
 
   const int worker_;

@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "sim/app/child_process.h"
-#include "sim/app/explore/frames.h"
+#include "sim/app/explore/packets.h"
 
 namespace weir {
 namespace {
@@ -35,9 +35,9 @@ class Jobs {
       : explored_(explored), socket_(socket), at_once_(std::max(1u, std::thread::hardware_concurrency())) {}
 
   void serve() {
-    FrameReader reader(socket_);
+    PacketReader reader(socket_);
     while (reader.receive(false)) {
-      while (const auto frame = reader.next()) take(*frame);
+      while (const auto packet = reader.next()) take(*packet);
       for (; !waiting_.empty() && children_.running() < at_once_; waiting_.pop_front())
         start(waiting_.front());
       for (auto& [id, result] : children_.wait(std::chrono::hours(1), socket_)) tell(id, result);
@@ -50,15 +50,15 @@ class Jobs {
     int left = 0;  // parts that have not ended
   };
 
-  void take(const Frame& frame) {
-    if (frame.part == end_of_job) return drop(frame.job, "stopped");
-    const Json asked = parse_json(frame.text, "job");
+  void take(const Packet& packet) {
+    if (packet.part == end_of_job) return drop(packet.job, "stopped");
+    const Json asked = parse_json(packet.text, "job");
     const std::string page = asked.at("page");
     for (const auto& [job, known] : std::map(jobs_))
       if (known.page == page) drop(job, "newer");
     const auto scenario = std::make_shared<const Json>(asked.at("scenario"));
-    jobs_[frame.job] = {page, load_parts + 1};
-    for (int part = 0; part <= load_parts; ++part) waiting_.push_back({frame.job, part, scenario});
+    jobs_[packet.job] = {page, load_parts + 1};
+    for (int part = 0; part <= load_parts; ++part) waiting_.push_back({packet.job, part, scenario});
   }
 
   void start(const PartToRun& part) {
@@ -69,8 +69,9 @@ class Jobs {
   void tell(std::size_t id, const ChildResult& result) {
     const PartToRun part = running_.extract(id).mapped();
     const bool failed = !result.error.empty();
-    send_frame(socket_, {part.job, part.part,
-                         failed ? dumped({{"error", result.error}}) : R"({"answer":)" + result.output + "}"});
+    send_packet(socket_,
+                {part.job, part.part,
+                 failed ? dumped({{"error", result.error}}) : R"({"answer":)" + result.output + "}"});
     // Without the scenario itself its other loads are nothing.
     const bool alone = part.part == 0 && (failed || result.output.starts_with(R"({"problems":)"));
     if (alone || --jobs_[part.job].left == 0) drop(part.job, "done");
@@ -83,7 +84,7 @@ class Jobs {
       if (known.second.job == job) children_.kill(known.first);
       return known.second.job == job;
     });
-    send_frame(socket_, {job, end_of_job, why});
+    send_packet(socket_, {job, end_of_job, why});
   }
 
   const Explored& explored_;

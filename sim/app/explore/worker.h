@@ -15,8 +15,8 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Takes a Frame of {"page": ..., "scenario": ...} as a job, which ends the page's job before it; one with
-  // end_of_job ends that job. Gives a Frame for each part that ends, {"answer"} or {"error"}, and one with
+  // Takes a Packet of {"page": ..., "scenario": ...} as a job, which ends the page's job before it; one with
+  // end_of_job ends that job. Gives a Packet for each part that ends, {"answer"} or {"error"}, and one with
   // end_of_job: its text is "done", or "newer" where another job took its place.
   int socket() const { return socket_; }
   pid_t process() const { return process_; }

@@ -1,7 +1,8 @@
 // Charts of lines: courses in time and distributions, with dashed lines where an SLO bounds them.
 class Curves {
   // lines: {name, points: [{x, y}]}; of stacked ones `own`, what each adds. A line may have a colour, a dash
-  // and the radius of its points of its own. Further: the unit of x, and bounds: [{bound, name}] of x.
+  // and the radius of its points of its own, and may be unlisted in the legend. Further: the unit of x, and
+  // bounds of x: [{bound, name}].
   constructor(title, xLabel, yLabel, lines, parent, {unit = 's', bounds = []} = {}) {
     Object.assign(this, {xLabel, yLabel, lines, unit, bounds});
     this.canvas = element('canvas', {role: 'img', 'aria-label': title});
@@ -65,8 +66,11 @@ class Curves {
                                                 backgroundColor: this.colour(l, i),
                                               }));
     this.chart.options.scales = this.axes();
-    this.legend.replaceChildren(...this.lines.map(
-        (l, i) => element('span', null, swatch({shape: 'circle', colour: this.colour(l, i)}), ' ' + l.name)));
+    const key = (l, i) =>
+        (l.unlisted ?
+             null :
+             element('span', null, swatch({shape: 'circle', colour: this.colour(l, i)}), ' ' + l.name));
+    this.legend.replaceChildren(...this.lines.map(key).filter(Boolean));
     this.chart.slo = {x: this.bounds, y: this.yBounds || []};
     const most = Math.max(...this.bounds.map(s => s.bound), ...this.lines.flatMap(l => l.points.at(-1)?.x));
     if (this.bounds.length && this.lines.length) this.chart.options.scales.x.max = 1.1 * most;

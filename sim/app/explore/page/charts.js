@@ -39,7 +39,7 @@ function makeCharts() {
   charts.ttft = new Distribution('Time to first token', 'ms', 'share of requests', [], parent);
   charts.tpot = new Distribution('Time per output token', 'ms', 'share of requests', [], parent);
   charts.kv = new Curves('KV cache over time', 'time (s)', '% of its blocks', [], parent);
-  charts.queue = new Curves('Requests over time', 'time (s)', 'requests', [], parent);
+  charts.queue = new Curves('Requests over time (dotted: waiting)', 'time (s)', 'requests', [], parent);
   parent.append(element(
       'figure', {class: 'card'}, element('h2', null, 'Where the time goes'), element('div', {id: 'times'})));
 }
@@ -81,8 +81,8 @@ function drawCourses() {
   });
   charts.kv.draw();
   const both = ({run, name, colour, dash}) =>
-      [line(run, run.course.running, {name: `${name}, running`, colour, dash}),
-       line(run, run.course.waiting, {name: `${name}, waiting`, colour, dash: [2, 3]})];
+      [line(run, run.course.running, {name, colour, dash}),
+       line(run, run.course.waiting, {name: `${name}, waiting`, colour, dash: [2, 3], unlisted: true})];
   charts.queue.lines = allRuns().flatMap(both);
   charts.queue.draw();
 }

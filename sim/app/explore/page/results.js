@@ -26,8 +26,8 @@ function drawCards() {
                                                                   'bad';
       return element(
           'span', {class: 'beside', title: `${pin.name}: ${exact(base)}`},
-          swatch({shape: 'circle', colour: colourOfPin(pin)}), ` ${text(base)} `,
-          ratio === null ? '' : element('span', {class: good}, '×' + ratio.toFixed(2)));
+          swatch({shape: 'circle', colour: colourOfPin(pin)}), ' ',
+          element('span', {class: good}, ratio === null ? '–' : '×' + ratio.toFixed(2)));
     });
     return element(
         'div', {class: 'card', title: name}, element('b', null, text(value)), element('span', null, label),
@@ -86,7 +86,7 @@ const bounds = [
 function timesOf(run) {
   const units = run.summary.devices || [], duration = run.summary.duration, groups = new Map();
   for (const unit of units) {
-    const label = units.length <= 6 ? unit.name : unit.kind;
+    const label = units.length === 1 || units.length > 6 ? unit.kind : `${unit.kind}, ${unit.name}`;
     const sum = groups.get(label) || groups.set(label, {count: 0, seconds: bounds.map(() => 0)}).get(label);
     sum.count += unit.devices;
     bounds.forEach(([key], i) => sum.seconds[i] += unit.devices * unit[key]);
@@ -104,14 +104,14 @@ function drawTimes() {
         role: 'img',
         'aria-label': `${label}: ` + bounds.map(([, name], i) => `${name} ${text(shares[i])} %`).join(', ')
       },
-      element('span', {class: 'of'}, swatch({shape: 'circle', colour}), ' ' + label),
+      element('span', {class: 'of', title: label}, swatch({shape: 'circle', colour}), ' ' + label),
       element('span', {class: 'bar-of-time'}, ...shares.map((share, i) => {
         const part = element('i', {title: `${bounds[i][1]} ${text(share)} %`});
         part.style.width = `${share}%`;
         part.style.background = bounds[i][2];
         return part;
       })),
-      element('span', {class: 'sum'}, `${text(shares.reduce((a, b) => a + b, 0))} %`));
+      element('span', {class: 'sum'}, `${shares.reduce((a, b) => a + b, 0).toFixed(1)} %`));
   const key = element(
       'div', {class: 'legend'},
       ...bounds.map(([, name, colour]) => element('span', null, swatch({shape: 'rect', colour}), ' ' + name)),

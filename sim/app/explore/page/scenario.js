@@ -54,7 +54,13 @@ function nameOfChanges() {
   const short = pointer => wordsOf(pointer).at(-1).replaceAll('_', ' ').replace(/ per s$/, '');
   const shown = value =>
       (value !== null && typeof value === 'object' ? value.kind || value.name || '…' : text(value));
+  const counted = [
+    [/devices\/\d+\/count$/, 'devices'], [/nodes\/\d+\/count$/, 'nodes'],
+    [/replicas\/\d+\/count$/, 'replicas'], [/requests\/count$/, 'requests']
+  ];
   const named = ([pointer, value]) => {
+    const things = counted.find(([pattern]) => pattern.test(pointer));
+    if (things) return `${shown(value)} ${things[1]}`;
     const key = short(pointer);
     if (/\/kind$|\/name$|^\/model$|interconnect$/.test(pointer)) return shown(value);
     return `${{tensor: 'TP', pipeline: 'PP', expert: 'EP'}[key] || key} ${shown(value)}`;

@@ -1,4 +1,4 @@
-#include "sim/app/explore/frames.h"
+#include "sim/app/explore/packets.h"
 
 #include <sys/socket.h>
 
@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-using FrameHead = std::array<std::int32_t, 3>;  // job, part, bytes of text
+using PacketHead = std::array<std::int32_t, 3>;  // job, part, bytes of text
 
 bool send_all(int socket, const char* bytes, std::size_t count) {
   while (count > 0) {
@@ -24,14 +24,14 @@ bool send_all(int socket, const char* bytes, std::size_t count) {
 
 }  // namespace
 
-bool send_frame(int socket, const Frame& frame) {
-  const FrameHead head{frame.job, frame.part, static_cast<std::int32_t>(frame.text.size())};
+bool send_packet(int socket, const Packet& packet) {
+  const PacketHead head{packet.job, packet.part, static_cast<std::int32_t>(packet.text.size())};
   std::string bytes(reinterpret_cast<const char*>(head.data()), sizeof head);
-  bytes += frame.text;
+  bytes += packet.text;
   return send_all(socket, bytes.data(), bytes.size());
 }
 
-bool FrameReader::receive(bool wait) {
+bool PacketReader::receive(bool wait) {
   std::array<char, 65536> buffer;
   const ssize_t count = ::recv(socket_, buffer.data(), buffer.size(), wait ? 0 : MSG_DONTWAIT);
   if (count < 0) return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
@@ -39,15 +39,15 @@ bool FrameReader::receive(bool wait) {
   return count > 0;
 }
 
-std::optional<Frame> FrameReader::next() {
-  FrameHead head;
+std::optional<Packet> PacketReader::next() {
+  PacketHead head;
   if (bytes_.size() < sizeof head) return {};
   std::memcpy(head.data(), bytes_.data(), sizeof head);
   const std::size_t length = static_cast<std::size_t>(head[2]);
   if (bytes_.size() < sizeof head + length) return {};
-  Frame frame{head[0], head[1], bytes_.substr(sizeof head, length)};
+  Packet packet{head[0], head[1], bytes_.substr(sizeof head, length)};
   bytes_.erase(0, sizeof head + length);
-  return frame;
+  return packet;
 }
 
 }  // namespace weir

@@ -1,12 +1,12 @@
 #pragma once
-// What the server and its worker say to each other: frames over a pair of sockets, a fixed head and a text.
+// What the server and its worker say to each other: packets over a pair of sockets, a fixed head and a text.
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace weir {
 
-struct Frame {
+struct Packet {
   std::int32_t job = 0;   // a change of a page
   std::int32_t part = 0;  // of the job: 0 the scenario itself, others beside it; end_of_job: no more to come
   std::string text;
@@ -14,14 +14,14 @@ struct Frame {
 inline constexpr std::int32_t end_of_job = -1;
 
 // False where the other end is gone.
-bool send_frame(int socket, const Frame& frame);
+bool send_packet(int socket, const Packet& packet);
 
-class FrameReader {
+class PacketReader {
  public:
-  explicit FrameReader(int socket) : socket_(socket) {}
+  explicit PacketReader(int socket) : socket_(socket) {}
   // Takes what has come, waiting for it or not. False where the other end is gone.
   bool receive(bool wait);
-  std::optional<Frame> next();  // of what was received
+  std::optional<Packet> next();  // of what was received
 
  private:
   int socket_;
