@@ -10,7 +10,7 @@
 using namespace weir;
 using namespace weir::test;
 
-TEST_CASE("explore soak: fifty changes a minute without growth of memory", "[.soak]") {
+TEST_CASE("soak: weir explore at fifty changes a minute does not grow", "[.soak]") {
   NEEDS_CHROMIUM
   using Clock = std::chrono::steady_clock;
   const char* given = std::getenv("WEIR_SOAK_S");
