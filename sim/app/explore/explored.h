@@ -18,7 +18,7 @@ struct Explored {
 // Throws ConfigError with every problem of the scenario, and for one that serves nobody.
 Explored explored_scenario(const std::string& argument);
 
-// What the page sends: [[pointer, value], ...], set in their order in the scenario. Throws ConfigError.
+// The scenario with what the page sends, [[pointer, value], ...], set in this order. Throws ConfigError.
 Json changed(const Explored& explored, const Json& changes);
 
 // One run, in a process of its own. Part 0 is the scenario: its summary, resolved scenario and curves, or its

@@ -1,5 +1,5 @@
 #pragma once
-// What the server and its worker say to each other: packets over a pair of sockets, a fixed head and a text.
+// The server and its worker talk in packets over a pair of sockets: a fixed head and a text.
 #include <cstdint>
 #include <optional>
 #include <string>

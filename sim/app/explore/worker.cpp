@@ -21,8 +21,7 @@
 namespace weir {
 namespace {
 
-// Somebody waits at a page: what takes longer is for weir run. Memory is that of a trace of millions.
-const ChildLimits limits_of_runs{.time_s = 30, .memory_bytes = std::int64_t{8} << 30, .keep_stderr = true};
+constexpr std::int64_t most_memory = std::int64_t{8} << 30;  // a trace of millions of requests takes less
 
 struct PartToRun {
   std::int32_t job, part;
@@ -31,8 +30,11 @@ struct PartToRun {
 
 class Jobs {
  public:
-  Jobs(const Explored& explored, int socket)
-      : explored_(explored), socket_(socket), at_once_(std::max(1u, std::thread::hardware_concurrency())) {}
+  Jobs(const Explored& explored, int socket, double patience_s)
+      : explored_(explored),
+        socket_(socket),
+        at_once_(std::max(1u, std::thread::hardware_concurrency())),
+        children_({.time_s = patience_s, .memory_bytes = most_memory, .keep_stderr = true}) {}
 
   void serve() {
     PacketReader reader(socket_);
@@ -90,7 +92,7 @@ class Jobs {
   const Explored& explored_;
   const int socket_;
   const std::size_t at_once_;
-  Children children_{limits_of_runs};
+  Children children_;
   std::deque<PartToRun> waiting_;
   std::map<std::size_t, PartToRun> running_;  // by its child
   std::map<std::int32_t, Job> jobs_;
@@ -98,7 +100,7 @@ class Jobs {
 };
 
 // Ctrl-C comes to every process of a terminal: the parent ends this one, when it is ready.
-[[noreturn]] void be_worker(const Explored& explored, int socket, pid_t parent) {
+[[noreturn]] void be_worker(const Explored& explored, int socket, pid_t parent, double patience_s) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   sigset_t signals;
@@ -106,7 +108,7 @@ class Jobs {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   try {
-    Jobs(explored, socket).serve();
+    Jobs(explored, socket, patience_s).serve();
   } catch (const std::exception& e) {
     std::fputs(("weir explore: " + std::string(e.what()) + "\n").c_str(), stderr);
     ::_exit(1);
@@ -116,7 +118,7 @@ class Jobs {
 
 }  // namespace
 
-Worker::Worker(const Explored& explored) {
+Worker::Worker(const Explored& explored, double patience_s) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw std::system_error(errno, std::generic_category(), "cannot make a pair of sockets");
@@ -126,7 +128,7 @@ Worker::Worker(const Explored& explored) {
   if (process_ < 0) throw std::system_error(errno, std::generic_category(), "cannot fork");
   if (process_ == 0) {
     ::close(ends[0]);
-    be_worker(explored, ends[1], parent);
+    be_worker(explored, ends[1], parent, patience_s);
   }
   ::close(ends[1]);
   socket_ = ends[0];

@@ -10,8 +10,9 @@ namespace weir {
 
 class Worker {
  public:
-  explicit Worker(const Explored& explored);  // forks
-  ~Worker();                                  // ends it, runs and all
+  // Forks. Somebody waits at a page: what takes longer than `patience_s` is for weir run.
+  explicit Worker(const Explored& explored, double patience_s = 30);
+  ~Worker();  // ends it, runs and all
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 

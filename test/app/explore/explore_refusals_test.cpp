@@ -1,4 +1,4 @@
-// What weir explore does not answer, and to whom; and which files a page cannot have read.
+// Requests that weir explore refuses, and files that a page cannot have read.
 #include <catch2/catch.hpp>
 
 #include "sim/app/child_process.h"
@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What the answer says is wrong, all parts together.
+// All that the answer says is wrong, all parts together.
 std::string problems_in(const HttpAnswer& answer) {
   std::string all;
   for (const Json& line : lines_of_run(answer)) {

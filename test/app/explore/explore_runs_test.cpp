@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "sim/app/child_process.h"
+#include "sim/app/explore/packets.h"
+#include "sim/app/explore/worker.h"
 #include "test/app/explore/explore_server.h"
 
 using namespace weir;
@@ -145,6 +147,23 @@ TEST_CASE("explore: what it cannot show or listen on is bad input, told before a
   const ExploreProcess weir(shipped("quickstart.json"));
   fails({"explore", shipped("quickstart.json"), "--no-open", "--port", std::to_string(weir.port())},
         "it is taken");
+}
+
+TEST_CASE("explore: a run that takes too long is ended, and says so") {
+  const Explored explored = explored_scenario(shipped("quickstart.json"));
+  const Worker worker(explored, 0.5);
+  Json scenario = explored.document;
+  for (const auto& [pointer, value] : slow_changes) scenario[Json::json_pointer(pointer)] = value;
+  REQUIRE(send_packet(worker.socket(), {7, 0, Json{{"page", "a"}, {"scenario", scenario}}.dump()}));
+  PacketReader reader(worker.socket());
+  std::vector<Packet> all;
+  while ((all.empty() || all.back().part != end_of_job) && reader.receive(true))
+    while (const auto packet = reader.next()) all.push_back(*packet);
+  REQUIRE(all.size() >= 2);
+  CHECK(all.back().job == 7);
+  const auto itself = std::find_if(all.begin(), all.end(), [](const Packet& p) { return p.part == 0; });
+  REQUIRE(itself != all.end());
+  CHECK_THAT(Json::parse(itself->text)["error"].get<std::string>(), Catch::Contains("time limit of 0.5 s"));
 }
 
 TEST_CASE("children: one that is killed has no result, the others do") {

@@ -1,4 +1,4 @@
-// What is set now, to be taken elsewhere: the scenario, or the command that runs it.
+// The scenario as set now, or the command that runs it, to be taken elsewhere.
 const scenarioText = () => JSON.stringify(currentDocument(), null, 2) + '\n';
 
 const quoted = word => (/^[\w@%+=:,.\/-]+$/.test(word) ? word : `'${word.replaceAll('\'', '\'\\\'\'')}'`);

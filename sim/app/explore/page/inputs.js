@@ -96,7 +96,7 @@ function addGroup(title, pointer) {
 
 // --- Steps ---
 
-// Of two digits each, so many a decade: 1, 1.1, 1.3, ...
+// Numbers of two digits, so many a decade: 1, 1.1, 1.3, ...
 function decadeSteps(from, to, each = 16, whole = false) {
   const steps = new Set();
   const first = Math.round(each * Math.log10(from)), last = Math.round(each * Math.log10(to));

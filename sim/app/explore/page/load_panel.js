@@ -23,7 +23,7 @@ function addLoad() {
   addSlider(group, `${requestsAt}/count`, 'Requests', decadeSteps(20, 20000, 8, true), {whole: true});
 }
 
-// Of the file's own kind as in the file; of another what the one before says of it.
+// The file's own kind is as in the file; another takes over what the one before says.
 function arrivalsOf(kind) {
   const own = valueAt(data.document, arrivalsAt);
   if (own?.kind === kind) return own;

@@ -1,4 +1,4 @@
-// Which controls there are: those of the scenario's own nodes and replicas.
+// The controls there are: those of the scenario's own nodes and replicas.
 const listed = (choices, own) =>
     choices.map(([name, summary]) => [name, own ? own(name, summary) : name, summary]);
 const powers = most => doublings(1, most).map(value => [value, String(value)]);

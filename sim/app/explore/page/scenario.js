@@ -31,21 +31,26 @@ function currentDocument() {
   return document;
 }
 
-// As it is set now; what nobody set has the default of the last run.
+// A key that nobody set is as the file was read; below something that was set, as it was when this last ran.
+function defaultOf(pointer) {
+  const above = [...changes.keys()].some(other => pointer.startsWith(other + '/'));
+  return valueAt(above ? resolved : data.resolved, pointer);
+}
+
+// As it is set now.
 function current(pointer) {
   const set = valueAt(currentDocument(), pointer);
-  return set !== undefined ? set : valueAt(resolved, pointer);
+  return set !== undefined ? set : defaultOf(pointer);
 }
 
 const equal = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-// What lies below a value goes with it. What is as in the file, or by default, is no change.
+// A value takes along all below it. One as in the file, or as by default, is no change.
 function change(pointer, value) {
   for (const other of [...changes.keys()])
     if (other === pointer || other.startsWith(pointer + '/')) changes.delete(other);
   const above = [...changes.keys()].some(other => pointer.startsWith(other + '/'));
-  const set = valueAt(currentDocument(), pointer);
-  const before = set === undefined && !above ? valueAt(data.resolved, pointer) : set;
+  const before = above ? valueAt(currentDocument(), pointer) : current(pointer);
   if (!equal(before, value)) changes.set(pointer, value);
 }
 
