@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/app/document.h"
 #include "sim/app/evidence/evidence.h"
 #include "sim/app/output/writers.h"
@@ -121,15 +123,18 @@ Explored explored_scenario(const std::string& argument) {
 }
 
 Json changed(const Explored& explored, const Json& changes) {
-  constexpr std::size_t most = 200;  // far more than the page has controls
+  constexpr std::size_t most =
+      200;  // far more than the page has controls, and than it has keys in each other
   const auto wrong = [] { return ConfigError("changes", "", "expected [[pointer, value], ...]"); };
   if (!changes.is_array() || changes.size() > most) throw wrong();
   Json document = explored.document;
   for (const Json& change : changes) {
     if (!change.is_array() || change.size() != 2 || !change[0].is_string()) throw wrong();
-    set_pointer(document, change[0].get<std::string>() + "=" + dumped(change[1]));
+    const std::string pointer = change[0];
+    if (std::count(pointer.begin(), pointer.end(), '/') > static_cast<std::ptrdiff_t>(most)) throw wrong();
+    set_pointer(document, pointer + "=" + dumped(change[1]));
   }
-  return document;
+  return parse_json(dumped(document), "changes");  // no deeper than a file may be
 }
 
 Json run_part(const Explored& explored, const Json& scenario, int part) {

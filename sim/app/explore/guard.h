@@ -1,7 +1,7 @@
 #pragma once
-// The page's server, and who may ask what of it. It listens on this machine alone, but every page that a browser has
-// open may send requests there, by its address or by a name that was made to lead to it (DNS rebinding), and
-// so may other users of the machine. Pure.
+// The page's server, and who may ask what of it. It listens on this machine alone, but every page that a
+// browser has open may send requests there, by its address or by a name that was made to lead to it (DNS
+// rebinding), and so may other users of the machine. Pure.
 #include <optional>
 #include <string>
 #include <vector>

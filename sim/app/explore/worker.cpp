@@ -21,7 +21,7 @@
 namespace weir {
 namespace {
 
-constexpr std::int64_t most_memory = std::int64_t{8} << 30;  // a trace of millions of requests takes less
+constexpr std::int64_t most_memory = std::int64_t{4} << 30;  // a trace of millions of requests takes less
 
 struct PartToRun {
   std::int32_t job, part;

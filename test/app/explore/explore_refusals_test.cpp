@@ -107,6 +107,13 @@ TEST_CASE("explore: answers its own page alone, whoever asks and however") {
           std::string(R"({"page":"a","changes":[["x",1]]})"),
           std::string(R"({"page":"a","changes":[["/cluster/nodes/9/count",1]]})"), std::string(100'000, '[')})
       CHECK(weir.post(run, body).status == 400);
+    std::string deep;
+    for (int i = 0; i < 100'000; ++i) deep += "/a";
+    CHECK(weir.run({{deep, 1}}).status == 400);
+    CHECK(
+        weir.run({{deep.substr(0, 100), Json::parse(std::string(50, '[') + std::string(50, ']'))}}).status ==
+        400);
+    CHECK(weir.run({{deep.substr(0, 100), 1}}).status == 200);  // a problem of the scenario
   }
   CHECK(weir.send("what is this\r\n\r\n").status == 400);
   CHECK(weir.post(run, asked).status == 200);  // it is still there

@@ -121,6 +121,41 @@ TEST_CASE("explore: a signal ends it with 0, however busy it is, and leaves no p
     }
 }
 
+TEST_CASE("explore: opens the page with xdg-open, which outlives it, or does without") {
+  const ScratchDirectory scratch;
+  std::filesystem::create_directory(scratch / "bin");
+  write(scratch / "bin/xdg-open", "#!/bin/sh\necho $1 > '" + (scratch / "part").string() + "'\nmv '" +
+                                      (scratch / "part").string() + "' '" + (scratch / "opened").string() +
+                                      "'\necho $$ > '" + (scratch / "pid").string() + "'\nexec sleep 60\n");
+  std::filesystem::permissions(scratch / "bin/xdg-open", std::filesystem::perms::owner_all);
+  const auto until = [](const std::filesystem::path& file) {
+    for (int i = 0; i < 1000 && (!std::filesystem::exists(file) || std::filesystem::is_empty(file)); ++i)
+      wait(0.01);
+  };
+  const Ended ended = run_weir({"explore", shipped("quickstart.json")},
+                               {.environment = {"PATH=" + (scratch / "bin").string() + ":/usr/bin:/bin"},
+                                .under = {"setsid"},
+                                .meanwhile = [&](pid_t weir) {
+                                  until(scratch / "pid");
+                                  ::kill(-weir, SIGINT);  // as a terminal does
+                                }});
+  CHECK(ended.code == 0);
+  CHECK(ended.out.starts_with("http://127.0.0.1:"));
+  CHECK(contents(scratch / "opened") == ended.out);
+  const pid_t browser = std::stoi(contents(scratch / "pid"));
+  CHECK(::kill(browser, 0) == 0);
+  ::kill(browser, SIGKILL);
+  ScratchDirectory empty;
+  const Ended without =
+      run_weir({"explore", shipped("quickstart.json")},
+               {.environment = {"PATH=" + empty.path().string()}, .meanwhile = [](pid_t weir) {
+                  wait(0.5);
+                  ::kill(weir, SIGINT);
+                }});
+  CHECK(without.code == 0);
+  CHECK_THAT(without.err, Catch::Contains("open this address"));
+}
+
 TEST_CASE("explore: killed, it takes its worker and runs along; without its worker it says so and ends") {
   ExploreProcess killed(shipped("quickstart.json"));
   const std::vector<pid_t> all = killed.processes();

@@ -5,8 +5,9 @@ let inputsSoFar = 0;
 
 function labelled(pointer, label, control, hint) {
   const problem = element('p', {class: 'problem', id: `problem-${inputsSoFar}`, hidden: true});
-  const row = element('div', {class: 'input', 'data-pointer': pointer}, element('label', {for: control.id, title: hint
-                      }, label), control, problem);
+  const name = element('label', {for: control.id, title: hint
+  }, label);
+  const row = element('div', {class: 'input', 'data-pointer': pointer}, name, control, problem);
   control.setAttribute('aria-describedby', problem.id);
   return {row, problem};
 }
