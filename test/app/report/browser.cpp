@@ -226,6 +226,11 @@ void Browser::print_as_pdf(const fs::path& file) {
   std::ofstream(file, std::ios::binary) << decoded(answer["data"]);
 }
 
+double Browser::heap_mib() {
+  call("HeapProfiler.collectGarbage");
+  return call("Runtime.getHeapUsage")["usedSize"].get<double>() / (1 << 20);
+}
+
 void Browser::take_screenshot(const fs::path& file) {
   std::ofstream(file, std::ios::binary) << decoded(call("Page.captureScreenshot")["data"]);
 }

@@ -38,6 +38,7 @@ class Browser {
   void type(const std::string& text);
   void press(const std::string& key);  // "Escape", "ArrowDown"
   void print_as_pdf(const std::filesystem::path& file);
+  double heap_mib();  // of the page's scripts, without what they have dropped
   void take_screenshot(const std::filesystem::path& file);
 
   // Console errors and warnings, uncaught exceptions, and requests for anything but the page, so far.
