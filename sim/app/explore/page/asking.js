@@ -89,8 +89,9 @@ function take(line, mine) {
   } else if (line.end === 'done' && mine.ran) {
     drawLoads(mine);
     answers.lastMs = performance.now() - mine.since;
-    tell(`simulated ${text(answers.shown.summary.completed)} requests at ${mine.loads.length + 1} loads in ${
-        text(Math.round(answers.lastMs))} ms`);
+    const loads = mine.loads.length ? `at ${mine.loads.length + 1} loads ` : '';
+    tell(`simulated ${text(answers.shown.summary.completed)} requests ${loads}in ${
+        text(Math.round(answers.lastMs))} ms${loads ? '' : '; such arrivals have no other loads'}`);
   } else if (line.end === 'lost') {
     failed('the process that runs scenarios is gone: start weir explore again');
   }

@@ -15,6 +15,11 @@ const allRuns = () =>
     [{run: answers.shown, name: 'now', colour: shownColour()},
      ...answers.pinned.map(pin => ({run: pin, name: pin.name, colour: colourOfPin(pin), dash: [6, 4]}))];
 
+// Short enough for a card: 473.8K.
+const compact = new Intl.NumberFormat('en', {notation: 'compact', maximumSignificantDigits: 4});
+const onCard = value =>
+    (typeof value === 'number' && Math.abs(value) >= 1e5 ? compact.format(value) : text(value));
+
 function drawCards() {
   const card = ([name, label, better]) => {
     const value = metricOf(answers.shown, name);
@@ -30,8 +35,8 @@ function drawCards() {
           element('span', {class: good}, ratio === null ? '–' : '×' + ratio.toFixed(2)));
     });
     return element(
-        'div', {class: 'card', title: name}, element('b', null, text(value)), element('span', null, label),
-        ...beside);
+        'div', {class: 'card', title: `${name}: ${exact(value)}`}, element('b', null, onCard(value)),
+        element('span', null, label), ...beside);
   };
   $('cards').replaceChildren(...headlines.map(card).filter(Boolean));
 }
@@ -86,25 +91,27 @@ const bounds = [
 function timesOf(run) {
   const units = run.summary.devices || [], duration = run.summary.duration, groups = new Map();
   for (const unit of units) {
-    const label = units.length === 1 || units.length > 6 ? unit.kind : `${unit.kind}, ${unit.name}`;
-    const sum = groups.get(label) || groups.set(label, {count: 0, seconds: bounds.map(() => 0)}).get(label);
+    const own = units.length > 1 && units.length <= 6 ? unit.name : '', label = own || unit.kind;
+    const nothing = {count: 0, kind: unit.kind, own, seconds: bounds.map(() => 0)};
+    const sum = groups.get(label) || groups.set(label, nothing).get(label);
     sum.count += unit.devices;
     bounds.forEach(([key], i) => sum.seconds[i] += unit.devices * unit[key]);
   }
-  return [...groups].map(([label, {count, seconds}]) => ({
-                           label: `${count} × ${label}`,
-                           shares: seconds.map(s => (duration > 0 ? 100 * s / count / duration : 0))
-                         }));
+  return [...groups.values()].map(({count, kind, own, seconds}) => ({
+                                    label: own || `${count} × ${kind}`,
+                                    title: `${own} ${count} × ${kind}`.trim(),
+                                    shares: seconds.map(s => (duration > 0 ? 100 * s / count / duration : 0))
+                                  }));
 }
 
 function drawTimes() {
-  const bar = ({label, shares}, colour) => element(
+  const bar = ({label, title, shares}, colour) => element(
       'div', {
         class: 'time',
         role: 'img',
-        'aria-label': `${label}: ` + bounds.map(([, name], i) => `${name} ${text(shares[i])} %`).join(', ')
+        'aria-label': `${title}: ` + bounds.map(([, name], i) => `${name} ${text(shares[i])} %`).join(', ')
       },
-      element('span', {class: 'of', title: label}, swatch({shape: 'circle', colour}), ' ' + label),
+      element('span', {class: 'of', title}, swatch({shape: 'circle', colour}), ' ' + label),
       element('span', {class: 'bar-of-time'}, ...shares.map((share, i) => {
         const part = element('i', {title: `${bounds[i][1]} ${text(share)} %`});
         part.style.width = `${share}%`;
