@@ -156,7 +156,7 @@ TEST_CASE("explore: opens the page with xdg-open, which outlives it, or does wit
   CHECK_THAT(without.err, Catch::Contains("open this address"));
 }
 
-TEST_CASE("explore: killed, it takes its worker and runs along; without its worker it says so and ends") {
+TEST_CASE("explore: killed, it takes its worker and runs along, and without its worker it says so and ends") {
   ExploreProcess killed(shipped("quickstart.json"));
   const std::vector<pid_t> all = killed.processes();
   REQUIRE(all.size() == 2);
