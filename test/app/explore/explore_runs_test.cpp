@@ -24,6 +24,12 @@ const Json& part_of(const std::vector<Json>& lines, int part) {
 // Requests that take seconds: none may be skipped over.
 const ScenarioChanges slow_changes = {{"/workload/requests/count", 200000}, {"/fast_forward", false}};
 
+// Until it has a run: beside the server and its worker.
+std::vector<pid_t> when_busy(const ExploreProcess& weir) {
+  for (int i = 0; i < 1000 && weir.processes().size() < 3; ++i) wait(0.01);
+  return weir.processes();
+}
+
 bool gone(const std::vector<pid_t>& processes) {
   for (int i = 0; i < 200; ++i) {
     bool any = false;
@@ -92,8 +98,7 @@ TEST_CASE("explore: a newer change ends the page's older run, and no other page'
   const ExploreProcess weir(shipped("quickstart.json"));
   std::vector<Json> older, other;
   std::thread first([&] { older = lines_of_run(weir.run(slow_changes, "a")); });
-  wait(0.3);
-  const std::size_t busy = weir.processes().size();
+  const std::size_t busy = when_busy(weir).size();
   const auto newer = lines_of_run(weir.run({}, "a"));
   first.join();
   CHECK(busy > 2);  // the server, the worker, its runs
@@ -112,8 +117,7 @@ TEST_CASE("explore: a signal ends it with 0, however busy it is, and leaves no p
       ExploreProcess weir(shipped("quickstart.json"));
       std::thread asking;
       if (busy) asking = std::thread([&] { weir.run(slow_changes); });
-      wait(busy ? 0.3 : 0.05);
-      const std::vector<pid_t> all = weir.processes();
+      const std::vector<pid_t> all = busy ? when_busy(weir) : weir.processes();
       CHECK(all.size() >= (busy ? 3u : 2u));
       CHECK(weir.end(signal) == 0);
       if (busy) asking.join();

@@ -83,11 +83,13 @@ std::string ExploreProcess::path() const {
 
 std::vector<pid_t> ExploreProcess::processes() const {
   std::vector<pid_t> all{process_};
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (const auto& task :
-         std::filesystem::directory_iterator("/proc/" + std::to_string(all[i]) + "/task")) {
-      std::ifstream children(task.path() / "children");
-      for (pid_t child = 0; children >> child;) all.push_back(child);
+  for (std::size_t i = 0; i < all.size(); ++i) try {
+      for (const auto& task :
+           std::filesystem::directory_iterator("/proc/" + std::to_string(all[i]) + "/task")) {
+        std::ifstream children(task.path() / "children");
+        for (pid_t child = 0; children >> child;) all.push_back(child);
+      }
+    } catch (const std::filesystem::filesystem_error&) {  // a run that has just ended has none
     }
   return all;
 }
