@@ -4,10 +4,14 @@ BUILD_PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboos
                   nlohmann-json3-dev libcli11-dev libicu-dev libmuparser-dev libdlib-dev libsqlite3-dev libjs-chart.js gnuplot-nox \
                   coinor-libcbc-dev libcpp-httplib-dev
 # What the tests need on top: sweeps under mpirun, pages in a browser, schemas, the format check.
-TEST_PACKAGES := catch2 libopenmpi-dev openmpi-bin chromium libvalijson-dev clang-format-14
+TEST_PACKAGES := catch2 libopenmpi-dev openmpi-bin chromium libvalijson-dev clang-format-14 python3-pandas
+# Packages and the site of docs/ are made with these; their tests need clean roots and Jupyter on top.
+PACKAGE_PACKAGES := dpkg-dev file patchelf pandoc python3
+INSTALL_TEST_PACKAGES := mmdebstrap python3-nbclient python3-ipykernel
 JOBS ?= $(shell nproc)
 BUILD := build
-.PHONY: all setup setup-weir weir demo test reproduce bench schema format check-format sanitize fuzz
+.PHONY: all setup setup-weir weir demo test reproduce bench schema format check-format sanitize fuzz docs docs-outputs \
+        package test-install
 
 all: setup
 	cmake --preset release
@@ -56,6 +60,35 @@ bench: all
 schema: weir
 	$(BUILD)/weir check --schema > $(BUILD)/schema.json && mv $(BUILD)/schema.json scenarios/schema.json
 	$(BUILD)/weir check --schema sweep > $(BUILD)/schema.json && mv $(BUILD)/schema.json scenarios/sweep.schema.json
+
+# The pages of docs/ as a site; a dead link is an error.
+docs:
+	$(call install,pandoc python3)
+	@python3 cmake/docs/site.py . $(BUILD)/docs
+
+# The pages whose commands a test walks, with what these print now.
+WALKED := docs/tutorial.md docs/calibrate.md docs/architects.md docs/python.md $(wildcard docs/systems/*.md)
+docs-outputs: weir
+	WEIR=$(CURDIR)/$(BUILD)/weir /usr/bin/python3 test/docs/walk.py --write $(WALKED)
+
+# A .deb and a tarball with its libraries, in build/package.
+package: setup-weir
+	$(call install,$(PACKAGE_PACKAGES))
+	cmake --preset release
+	cmake --build $(BUILD) --parallel $(JOBS) --target packaged
+	@$(MAKE) --no-print-directory docs
+	@rm -rf $(BUILD)/package
+	cpack --config $(BUILD)/CPackConfig.cmake -B $(BUILD)/package
+	@rm -rf $(BUILD)/package/_CPack_Packages && ls -l $(BUILD)/package
+
+# Tests that need more than a build does: packages in clean roots of this Debian and the next, the notebook, all that runs for minutes.
+test-install: all package
+	$(call install,$(INSTALL_TEST_PACKAGES))
+	bash test/install/clean_root.sh bookworm $(BUILD)/package/weir-*.tar.gz $(BUILD)/package/*.deb
+	bash test/install/clean_root.sh trixie $(BUILD)/package/weir-*.tar.gz
+	rm -rf $(BUILD)/unpacked && mkdir $(BUILD)/unpacked && tar -xzf $(BUILD)/package/weir-*.tar.gz -C $(BUILD)/unpacked
+	/usr/bin/python3 test/install/notebook.py docs/notebook.ipynb --prefix $(BUILD)/unpacked/weir-*
+	$(BUILD)/test/weir_tests "[.soak]"
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp' '*.js')
 format:

@@ -58,6 +58,13 @@ struct DeviceSpec {
   std::vector<Resource> resources(BytesPerSecond interconnect_bandwidth) const;
 };
 
+// What kernels reach in a server, over what they did where they were measured: so many times the share of the
+// memory's bandwidth and of the peak, all of it at most.
+struct KernelReach {
+  double memory = 1, compute = 1;
+  bool as_measured() const { return memory == 1 && compute == 1; }
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -65,6 +72,8 @@ class Device {
   // The device under an engine whose kernels are of this library; null: as it is, having none of that
   // library.
   virtual std::shared_ptr<const Device> with_library(const std::string& /*library*/) const { return nullptr; }
+  // The device whose kernels reach so much; null: its times do not come of what kernels reach.
+  virtual std::shared_ptr<const Device> reaching(const KernelReach& /*reach*/) const { return nullptr; }
   // The device as benchmarks of short bursts see it, before a power limit slows it; null: that is no other.
   virtual std::shared_ptr<const Device> in_bursts() const { return nullptr; }
   // The device with what computes in it at so many times its clock; null: it has no such clock.

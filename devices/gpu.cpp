@@ -43,12 +43,17 @@ class Gpu final : public Device {
     return nullptr;
   }
 
+  std::shared_ptr<const Device> reaching(const KernelReach& reach) const override {
+    auto kernels = std::make_shared<std::vector<KernelEfficiencies>>();
+    for (const KernelEfficiencies& each : *libraries_) kernels->push_back(weir::reaching(each, reach));
+    return std::make_shared<Gpu>(spec_, shape_, std::move(kernels), chosen());
+  }
+
   std::shared_ptr<const Device> in_bursts() const override {
     if (shape_.sustained_compute == 1 && shape_.sustained_compute_8bit == 1) return nullptr;
     GpuShape burst = shape_;
     burst.sustained_compute = burst.sustained_compute_8bit = 1;
-    return std::make_shared<Gpu>(spec_, burst, libraries_,
-                                 static_cast<std::size_t>(&kernels_ - libraries_->data()));
+    return std::make_shared<Gpu>(spec_, burst, libraries_, chosen());
   }
 
   KernelCost cost(const KernelWork& work, int) const override {
@@ -151,6 +156,7 @@ class Gpu final : public Device {
   const AttentionEfficiency& attention_of(const Attention& attention) const {
     return bytes_per_element(attention.kv_cache) <= 1 ? kernels_.attention_8bit_cache : kernels_.attention;
   }
+  std::size_t chosen() const { return static_cast<std::size_t>(&kernels_ - libraries_->data()); }
   static std::size_t kind_index(const Gemm& matrix) { return static_cast<std::size_t>(matrix_kind(matrix)); }
   const GemmEfficiency& gemms_in(DataType weights, DataType activations) const {
     return *gemms_[kind_index({.weights = weights, .activations = activations})];

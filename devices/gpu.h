@@ -63,6 +63,8 @@ Json kernel_row_schema();  // of a key that holds one
 // that stand in for it under engines of another library.
 std::vector<KernelEfficiencies> kernels_of(const Json& name_or_row, const GpuShape& shape);
 
+KernelEfficiencies reaching(KernelEfficiencies kernels, const KernelReach& reach);  // kernel_reach.cpp
+
 // With the first of `kernels`, and the others for Device::with_library.
 std::shared_ptr<const Device> make_gpu(DeviceSpec spec, GpuShape shape,
                                        std::vector<KernelEfficiencies> kernels);

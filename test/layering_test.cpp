@@ -46,7 +46,9 @@ const std::map<std::string, std::set<std::string>> app_may_include = {
     {"results", {"output"}},
     {"ranking", {"output", "results"}},  // what wins, for the commands that search, print or draw it
     {"sweep", {"output", "results", "ranking"}},
-    {"compare", {"output", "results"}},
+    {"measured", {"output", "results"}},
+    {"calibrate", {"output", "results", "measured"}},
+    {"compare", {"output", "results", "measured"}},
     {"plot", {"output", "results", "ranking"}},
     {"report", {"output", "results", "ranking"}},
     {"explore", {"evidence", "output", "report", "sweep"}},  // its page is a report's, its loads a search's

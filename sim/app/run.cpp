@@ -128,7 +128,7 @@ int tell_result(const FinishedRun& run, const RunArguments& arguments) {
   return code;
 }
 
-int run(const RunArguments& arguments) {
+int run(RunArguments arguments) {
   const auto started = std::chrono::steady_clock::now();
   const Plan plan = plan_of(arguments);
   const Scenario& scenario = plan.scenario;
@@ -136,7 +136,7 @@ int run(const RunArguments& arguments) {
   const Interruption interruption;  // from here on there is something to tidy up
   const std::filesystem::path stem = std::filesystem::path(scenario.file).stem();
   ResultDirectory directory(arguments.out ? std::filesystem::path(*arguments.out) : "out" / stem);
-  if (arguments.figures) require_gnuplot();
+  arguments.figures = can_draw(arguments.figures);
   if (!arguments.quiet) tell(scenario.notes);
   if (scenario.collective_flows && !arguments.quiet) tell(flows_warning(estimate_time(plan)));
   Interruption::check();
@@ -176,7 +176,7 @@ std::function<int()> declare_run(CLI::App& app) {
       ->allow_extra_args(false)
       ->take_all();
   app.add_option("--seed", a->seed, "the scenario's seed")->type_name("N");
-  app.add_flag("--figures", a->figures, "draw figures as SVG (needs gnuplot)");
+  app.add_flag("--figures", a->figures, "draw figures as SVG (with gnuplot; without it, a note)");
   app.add_flag("--timeline", a->timeline, "write timeline.json for ui.perfetto.dev");
   app.add_flag("--save-detailed", a->detailed,
                "write detailed.json: lengths, TTFT and every gap of each request, as vLLM's benchmark does");

@@ -116,6 +116,26 @@ void note_unused_launches(Params& params, const EngineOverhead& engine, const Pr
     if (time != Seconds(1e-6 * preset_us)) params.note(key, "is not used: every step runs as a CUDA graph");
 }
 
+Preset with_calibration(Preset preset, const Calibration& calibration, Params& params) {
+  if (calibration.given() && calibration.engine != preset.name)
+    params.fail("calibration",
+                fmt::format("is of {}, and this engine is {}", calibration.engine, preset.name));
+  for (const auto& [time, given] : {std::pair{&preset.per_step_us, calibration.step_overhead_us},
+                                    {&preset.per_sequence_us, calibration.sequence_overhead_us},
+                                    {&preset.per_prompt_us, calibration.prompt_overhead_us}})
+    *time = given.value_or(*time);
+  return preset;
+}
+
+void note_unused_calibration(Params& params, const Calibration& calibration) {
+  for (const auto& [key, calibrated] : {std::pair{"step_overhead_us", calibration.step_overhead_us},
+                                        {"sequence_overhead_us", calibration.sequence_overhead_us},
+                                        {"prompt_overhead_us", calibration.prompt_overhead_us}})
+    if (calibrated && (params.has(key) || params.has("step_overhead_us")))
+      params.note(key,
+                  fmt::format("the calibration's {:g} us is not used beside what is given", *calibrated));
+}
+
 const Preset& preset_of(const std::string& kind) {
   const auto known = std::find_if(presets.begin(), presets.end(), [&](auto& p) { return kind == p.name; });
   return known == presets.end() ? presets.front() : *known;
@@ -140,10 +160,10 @@ std::vector<NamedSummary> engines() {
   return list;
 }
 
-EngineOverhead read_engine(Params& params) {
+EngineOverhead read_engine(Params& params, const Calibration& calibration) {
   const std::string kind = params.choice({"kind", "Its host time a step, its kernels and its collectives."},
                                          names_of(engines()), "vllm_v1");
-  const Preset& preset = preset_of(kind);
+  const Preset preset = with_calibration(preset_of(kind), calibration, params);
   const auto step = params.quantity_or_null<Seconds>(
       {"step_overhead_us", "Host time a step beside the kernels; instead of the preset's."}, not_negative);
   const auto sequence = params.quantity_or_null<Seconds>(
@@ -190,6 +210,7 @@ EngineOverhead read_engine(Params& params) {
   engine.launch = params.quantity<Seconds>({"launch_us", "The same for each of its kernels."}, not_negative,
                                            preset.launch_us);
   note_unused_launches(params, engine, preset);
+  note_unused_calibration(params, calibration);
   engine.small_kernels = params.quantity<Seconds>(
       {"small_kernels_us",
        "Time a layer of kernels that no operator stands for: writing keys and values "

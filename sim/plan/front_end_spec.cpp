@@ -4,11 +4,12 @@ namespace weir {
 
 void read_front_end(Params& engine, ReplicaSpec& replica) {
   const FrontEndDefaults preset = front_end_of(replica.engine.kind);
+  const double preset_ms = replica.calibration.front_end_ms.value_or(preset.ms);
   FrontEndSpec& front = replica.front_end;
   front.per_request = engine.quantity<Seconds>(
       {"front_end_ms",
        "HTTP, tokeniser and the way to the scheduler: each request's own, a part of its TTFT."},
-      {0, 60'000}, preset.ms);
+      {0, 60'000}, preset_ms);
   // The longest is a second a token.
   front.per_prompt_token =
       Seconds(1e-6 * engine.number({"front_end_us_per_token", "The same for each token of its prompt."},

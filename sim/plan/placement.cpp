@@ -140,7 +140,7 @@ class Placer {
         group_of(tensor_groups(place, spec.parallelism), *slot.node, s_.network, library);
     const std::shared_ptr<const Device>& any = slot.group->device;
     const std::shared_ptr<const Device> own = any->with_library(spec.engine.library);
-    return {.on = own ? own : any,
+    return {.on = calibrated(own ? own : any, spec.calibration),
             .kv_memories = kv_memories_of(any->spec()),
             .links = tensor.links,
             .levels = tensor.levels,

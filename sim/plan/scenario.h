@@ -13,6 +13,7 @@
 #include "policies/batching/batching.h"
 #include "policies/routing/routing.h"
 #include "policies/speculation/speculation.h"
+#include "sim/plan/calibration.h"
 #include "sim/plan/training_spec.h"
 #include "sim/step/rank.h"
 #include "workloads/workload.h"
@@ -120,6 +121,7 @@ struct ReplicaSpec {
   std::shared_ptr<const Speculation> speculative;  // null: a decode is one token
   KvCacheSpec kv_cache;
   EngineOverhead engine;
+  Calibration calibration;
   FrontEndSpec front_end;
   int scheduled_ahead = 0;           // steps that are decided when one begins
   std::int64_t recv_interval = 1;    // steps of decodes alone from one look at who has come to the next

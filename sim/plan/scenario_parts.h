@@ -16,8 +16,9 @@ NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);   
 std::vector<ReplicaSpec> read_replicas(Params& serving);                             // serving_spec.cpp
 std::vector<TrainingSpec> read_training(Params& params, Params::Presence presence);  // training_spec.cpp
 std::vector<KvTierSpec> read_kv_tiers(Params& kv_cache, std::int64_t block_tokens);  // kv_tiers.cpp
-EngineOverhead read_engine(Params& engine);                                          // engine_presets.cpp
-void read_front_end(Params& engine, ReplicaSpec& replica);                           // front_end_spec.cpp
+// What is not given is the preset's, or the calibration's where it says so (engine_presets.cpp).
+EngineOverhead read_engine(Params& engine, const Calibration& calibration = {});
+void read_front_end(Params& engine, ReplicaSpec& replica);  // front_end_spec.cpp
 struct FrontEndDefaults {
   double ms = 0;
   int scheduled_ahead_steps = 0;

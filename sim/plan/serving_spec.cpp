@@ -159,7 +159,8 @@ ReplicaSpec read_replica(Params params) {
           {"speculative", "Speculative decoding: who drafts tokens that decodes verify; null: nobody."}))
     spec.speculative = make_from(speculations(), std::move(*speculative), policy_kind);
   Params engine = params.object({"engine", "The serving engine around the kernels."});
-  spec.engine = read_engine(engine);
+  spec.calibration = read_calibration(engine);
+  spec.engine = read_engine(engine, spec.calibration);
   read_front_end(engine, spec);
   if (!spec.kv_cache.prefix_index) spec.kv_cache.prefix_index = prefix_index_of(spec.engine.kind);
   engine.close();

@@ -72,6 +72,8 @@ class Notes {
     if (spec.kv_cache.handover != KvCacheSpec().handover && spec.role != Role::prefill)
       note(at + "/kv_cache/handover", "is not used: with \"role\": \"prefill\" it would be");
     analytic_layers(replica, at);
+    if (const std::string why = unused_reach(spec.calibration, *replica.rank.on); !why.empty())
+      note(at + "/engine/calibration", "memory_efficiency and compute_efficiency are not used: " + why);
     const DeviceNotes& device = replica.rank.on->spec().notes;
     const std::string& library = spec.engine.library;
     if (!library.empty() && !device.kernel_library.empty() && library != device.kernel_library)

@@ -157,12 +157,32 @@ TEST_CASE("weir run --figures: draws the figures and keeps their scripts and dat
   CHECK(ended.err.find("warning") == std::string::npos);
 }
 
-TEST_CASE("weir run --figures: without gnuplot it says so before it runs") {
+TEST_CASE("weir run --figures: without gnuplot it says how to get it, and writes the results") {
   const ScratchDirectory scratch;
-  const Ended ended = run_weir({"run", shipped("bench/million.json"), "--figures"},
-                               {.folder = scratch.path(), .environment = {"PATH=/nowhere"}});
+  const HowToRun without{.folder = scratch.path(), .environment = {"PATH=/nowhere"}};
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"run", shipped("quickstart.json"), "--out", "a", "--set",
+                                 "/workload/requests/count=5"},
+        {"reproduce", "preserve", "--only", "fig6_min", "--out", "a"}}) {
+    std::vector<std::string> with_figures = command;
+    with_figures.push_back("--figures");
+    const Ended ended = run_weir(with_figures, without);
+    INFO(command[0] << ": " << ended.err);
+    CHECK(ended.code == 0);
+    CHECK_THAT(ended.err, Catch::StartsWith("note: no figures: they need gnuplot"));
+    CHECK_THAT(ended.err, Catch::Contains("apt-get install gnuplot-nox"));
+    CHECK_FALSE(fs::exists(scratch / "a/figures"));
+    CHECK(fs::exists(scratch / "a" / (command[0] == "run" ? "summary.json" : "reproduce.json")));
+  }
+}
+
+TEST_CASE("weir plot: without gnuplot there is nothing that it could do") {
+  const ScratchDirectory scratch;
+  REQUIRE(run_small(scratch, "a").code == 0);
+  const Ended ended =
+      run_weir({"plot", "out/a"}, {.folder = scratch.path(), .environment = {"PATH=/nowhere"}});
   CHECK(ended.code == 1);
-  CHECK_THAT(ended.err, Catch::Contains("gnuplot"));
+  CHECK_THAT(ended.err, Catch::Contains("apt-get install gnuplot-nox"));
 }
 
 TEST_CASE("weir check: says ok, or lists what is wrong and ends with 2") {

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/app/compare/comparison.h"
-#include "sim/app/compare/measured.h"
+#include "sim/app/measured/measured.h"
 #include "test/app/made_results.h"
 #include "test/app/run_weir.h"
 #include "test/workloads/benchmarks/benchmark_samples.h"

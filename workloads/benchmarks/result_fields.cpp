@@ -5,6 +5,28 @@
 #include <cmath>
 
 namespace weir {
+namespace {
+
+bool not_below_0(double value) {
+  return value >= 0;
+}
+
+template <class Value, class Good>
+std::vector<Value> list_of(const nlohmann::json& list, const std::string& at, std::vector<Problem>& problems,
+                           const char* expected, Good good) {
+  std::vector<Value> all;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const nlohmann::json& value = list[i];
+    const double number = value.is_number() ? value.get<double>() : -1;
+    if (!std::isfinite(number) || !good(number))
+      problems.push_back({fmt::format("{}/{}", at, i),
+                          fmt::format("expected {}, got {}", expected, printable(value.dump()))});
+    all.push_back(std::isfinite(number) && good(number) ? static_cast<Value>(number) : Value{});
+  }
+  return all;
+}
+
+}  // namespace
 
 const nlohmann::json* ResultFields::field(const char* name) const {
   const auto at = object_->find(name);
@@ -73,29 +95,26 @@ std::vector<ResultFields> ResultFields::objects(const char* name) const {
   return all;
 }
 
-template <class Value, class Good>
-std::vector<Value> ResultFields::list_of(const char* name, const char* expected, Good good) const {
-  std::vector<Value> all;
-  const Json& list = this->list(name);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const Json& value = list[i];
-    const double number = value.is_number() ? value.get<double>() : -1;
-    if (!std::isfinite(number) || !good(number))
-      problems_->push_back({fmt::format("{}/{}", at(name), i),
-                            fmt::format("expected {}, got {}", expected, printable(value.dump()))});
-    all.push_back(std::isfinite(number) && good(number) ? static_cast<Value>(number) : Value{});
+std::vector<double> ResultFields::numbers(const char* name) const {
+  return list_of<double>(list(name), at(name), *problems_, "a number >= 0", not_below_0);
+}
+
+std::vector<std::vector<double>> ResultFields::lists_of_numbers(const char* name) const {
+  std::vector<std::vector<double>> all;
+  for (const Json& below : list(name)) {
+    const std::string at_element = fmt::format("{}/{}", at(name), all.size());
+    if (!below.is_array())
+      problems_->push_back({at_element, "expected a list, got " + printable(below.dump())});
+    all.push_back(list_of<double>(below.is_array() ? below : Json::array(), at_element, *problems_,
+                                  "a number >= 0", not_below_0));
   }
   return all;
 }
 
-std::vector<double> ResultFields::numbers(const char* name) const {
-  return list_of<double>(name, "a number >= 0", [](double value) { return value >= 0; });
-}
-
 std::vector<std::int64_t> ResultFields::token_counts(const char* name) const {
-  return list_of<std::int64_t>(name, "a whole number of tokens", [](double value) {
-    return value >= 0 && value <= max_tokens && value == std::floor(value);
-  });
+  return list_of<std::int64_t>(
+      list(name), at(name), *problems_, "a whole number of tokens",
+      [](double value) { return value >= 0 && value <= max_tokens && value == std::floor(value); });
 }
 
 std::optional<std::int64_t> tokens_of(const ResultFields& fields, const char* name) {

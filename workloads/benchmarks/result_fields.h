@@ -22,9 +22,10 @@ class ResultFields {
   std::optional<std::int64_t> count(const char* name) const;  // from 0
   std::string text(const char* name) const;                   // "" where it is absent
   std::optional<ResultFields> object(const char* name) const;
-  std::vector<ResultFields> objects(const char* name) const;       // of a list
-  std::vector<double> numbers(const char* name) const;             // of a list of numbers, each >= 0
-  std::vector<std::int64_t> token_counts(const char* name) const;  // likewise, whole ones
+  std::vector<ResultFields> objects(const char* name) const;  // of a list
+  std::vector<double> numbers(const char* name) const;        // of a list of numbers, each >= 0
+  std::vector<std::vector<double>> lists_of_numbers(const char* name) const;  // of a list of such lists
+  std::vector<std::int64_t> token_counts(const char* name) const;             // likewise, whole ones
   const Json& json() const { return *object_; }
   std::string at(const char* name) const { return pointer_ + "/" + name; }
   void problem(const char* name, std::string what) const;
@@ -32,8 +33,6 @@ class ResultFields {
  private:
   const Json* field(const char* name) const;
   const Json& list(const char* name) const;  // an empty one where there is none
-  template <class Value, class Good>
-  std::vector<Value> list_of(const char* name, const char* expected, Good good) const;
 
   const Json* object_;
   std::string pointer_;

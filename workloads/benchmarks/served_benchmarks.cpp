@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <numeric>
 
 #include "workloads/benchmarks/result_fields.h"
 
@@ -49,6 +50,14 @@ bool failed(const ResultFields& result, std::size_t i) {
          !errors[i].get_ref<const std::string&>().empty();
 }
 
+// Gaps between what the client got, which may be several tokens: they end with the last one.
+void read_gaps(BenchmarkedRequest& request, const std::vector<double>& gaps_s) {
+  if (gaps_s.empty() && request.output_tokens > 1) return;  // it did not stream
+  const double rest_ms = 1e3 * std::accumulate(gaps_s.begin(), gaps_s.end(), 0.0);
+  request.e2el_ms = *request.ttft_ms + rest_ms;
+  if (request.output_tokens > 1) request.tpot_ms = rest_ms / static_cast<double>(request.output_tokens - 1);
+}
+
 void read_lengths(const ResultFields& result, BenchmarkResult& benchmark, const char* option) {
   if (!result.has("input_lens") || !result.has("output_lens")) {
     benchmark.no_requests =
@@ -59,6 +68,7 @@ void read_lengths(const ResultFields& result, BenchmarkResult& benchmark, const 
   const std::vector<std::int64_t> input = result.token_counts("input_lens"),
                                   output = result.token_counts("output_lens");
   const std::vector<double> sent = result.numbers("start_times"), ttft = result.numbers("ttfts");
+  const std::vector<std::vector<double>> gaps = result.lists_of_numbers("itls");
   const auto as_many = [&](const char* name, std::size_t count) {
     if (count != input.size())
       result.problem(name,
@@ -68,6 +78,7 @@ void read_lengths(const ResultFields& result, BenchmarkResult& benchmark, const 
   if (!as_many("output_lens", output.size())) return;
   if (result.has("start_times") && !as_many("start_times", sent.size())) return;
   if (result.has("ttfts") && !as_many("ttfts", ttft.size())) return;
+  if (result.has("itls") && !as_many("itls", gaps.size())) return;
   for (std::size_t i = 0; i < input.size(); ++i) {
     if (failed(result, i) || output[i] == 0) {
       ++benchmark.failed;
@@ -79,6 +90,7 @@ void read_lengths(const ResultFields& result, BenchmarkResult& benchmark, const 
     request.output_tokens = output[i];
     if (!sent.empty()) request.sent_s = sent[i];
     if (!ttft.empty()) request.ttft_ms = 1e3 * ttft[i];
+    if (!ttft.empty() && !gaps.empty()) read_gaps(request, gaps[i]);
     benchmark.requests.push_back(request);
   }
 }

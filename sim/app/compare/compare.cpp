@@ -7,7 +7,7 @@
 
 #include "sim/app/command_line.h"
 #include "sim/app/compare/comparison.h"
-#include "sim/app/compare/measured.h"
+#include "sim/app/measured/measured.h"
 #include "sim/app/results/metric.h"
 #include "sim/app/wrap.h"
 #include "sim/core/errors.h"

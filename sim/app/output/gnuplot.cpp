@@ -44,6 +44,9 @@ step_of(range, steps) = range > 0 ? round_up(1.0*range / steps, 10**floor(log10(
 thousands(most) = most > 8000 ? 1000 : 1  # beyond, the last of four tics has five digits
 )gp";
 
+constexpr const char* no_gnuplot =
+    "they need gnuplot, which is not on PATH (Debian: apt-get install gnuplot-nox)";
+
 // The same picture in each: of PDF, 200 px are an inch; of PNG, a px is two. A letter of n px has a font size
 // of n*pt.
 std::string terminal_of(const std::string& format) {
@@ -125,13 +128,25 @@ void require_whole(const std::filesystem::path& picture, const std::string& form
 
 }  // namespace
 
-void require_gnuplot() {
+namespace {
+
+bool gnuplot_is_there() {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (::access((std::filesystem::path(folder) / "gnuplot").c_str(), X_OK) == 0) return;
-  throw std::runtime_error(
-      "figures need gnuplot, which is not on PATH (Debian: apt-get install gnuplot-nox)");
+    if (::access((std::filesystem::path(folder) / "gnuplot").c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+}  // namespace
+
+void require_gnuplot() {
+  if (!gnuplot_is_there()) throw std::runtime_error(std::string("no figures: ") + no_gnuplot);
+}
+
+bool can_draw(bool wanted) {
+  if (wanted && !gnuplot_is_there()) fmt::print(stderr, "note: no figures: {}\n", no_gnuplot);
+  return wanted && gnuplot_is_there();
 }
 
 void draw(const std::filesystem::path& folder, const Figure& figure, const std::string& format) {

@@ -8,7 +8,10 @@
 
 namespace weir {
 
-void require_gnuplot();  // throws if it is not on PATH, so that nobody simulates for an hour first
+// Before anything runs, so that nobody simulates for an hour first. A command that draws and does nothing
+// else throws without gnuplot; one that has results beside figures says how to get it, and goes on.
+void require_gnuplot();
+bool can_draw(bool wanted);
 
 struct Figure {
   std::string name;

@@ -83,7 +83,7 @@ int reproduce(const Arguments& a) {
   if (study == offered_studies().end())
     throw ConfigError("weir reproduce", "", no_such("study", a.study, names_of(offered_studies())));
   if (a.figures && !study->draw) throw ConfigError("--figures", "", "the study " + a.study + " has none");
-  if (a.figures) require_gnuplot();
+  const bool figures = can_draw(a.figures);
   const Interruption interruption;
   ReproduceOptions options;
   options.reference = reference_of(a);
@@ -104,7 +104,7 @@ int reproduce(const Arguments& a) {
     if (std::ranges::none_of(rows, [&](const ReproducedRow& r) { return contains(r.id, part); }))
       throw ConfigError("--only " + part, "", "no id of this study contains it");
   write_file(directory.file("reproduce.json"), to_json(rows).dump(2) + "\n");
-  if (a.figures) study->draw(directory, rows);
+  if (figures) study->draw(directory, rows);
   Interruption::check();
   directory.commit();
   tell_removed(directory.removed());
@@ -176,7 +176,7 @@ std::function<int()> declare_reproduce(CLI::App& app) {
   app.add_option("--jobs", a->jobs, "simulations at once (default: one a core)")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
-  app.add_flag("--figures", a->figures, "draw the study's SVG figures (needs gnuplot)");
+  app.add_flag("--figures", a->figures, "draw the study's SVG figures (with gnuplot; without it, a note)");
   return [a] { return reproduce(*a); };
 }
 

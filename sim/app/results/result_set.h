@@ -25,7 +25,7 @@ struct ResultSet {
   std::vector<PointResult> points;  // by index; of a run: one
   std::size_t missing = 0;          // points of a sweep that have not ended: it was interrupted, or runs
   Json resolved = nullptr;          // the sweep file with its defaults; null of a run
-  bool measured = false;            // by a load generator, of a server (compare/measured.h)
+  bool measured = false;            // by a load generator, of a server (measured/measured.h)
 };
 
 // "3 of 8 points have no result yet: ..."; "" if every point has one.

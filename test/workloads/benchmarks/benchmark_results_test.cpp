@@ -53,6 +53,8 @@ TEST_CASE("benchmarks: vLLM's result has its numbers by summary.json's names, it
   CHECK(all[0].requests[2].input_tokens == 300);
   CHECK(all[0].requests[2].output_tokens == 30);
   CHECK(all[0].requests[2].ttft_ms == Approx(70));
+  CHECK(all[0].requests[2].e2el_ms == Approx(70 + 290));
+  CHECK(all[0].requests[2].tpot_ms == Approx(10));  // what its gaps sum up to, over 29 tokens
 }
 
 TEST_CASE("benchmarks: SGLang's lines are results of their own, with Python's Infinity and its own names") {
@@ -64,6 +66,7 @@ TEST_CASE("benchmarks: SGLang's lines are results of their own, with Python's In
   CHECK(metric_named(all[0], "mean_e2el_ms") == 900);
   CHECK(metric_named(all[0], "total_token_throughput") == 165);
   CHECK(all[0].requests.size() == 2);
+  CHECK_FALSE(all[0].requests[0].tpot_ms);  // not streamed
   CHECK(all[1].load.request_rate == 4);
   CHECK(all[1].load.burstiness == 1);
   CHECK_THAT(all[1].no_requests, Catch::Contains("no input_lens") && Catch::Contains("--output-details"));
@@ -129,8 +132,9 @@ TEST_CASE("benchmarks: requests and load of a result are a workload") {
 TEST_CASE("benchmarks: a rate is played as the generator draws it") {
   std::string text = changed(vllm_bench_result, R"("max_concurrency": 2)", R"("max_concurrency": null)");
   text = changed(text, R"("request_rate": "inf")", R"("request_rate": 5.0)");
-  std::string lens = "10", zeros = "1.0", texts = "\"\"";
-  for (int i = 1; i < 4000; ++i) lens += ",10", zeros += ",1.0", texts += ",\"\"";
+  std::string lens = "10", zeros = "1.0", texts = "\"\"", gaps = "[]";
+  for (int i = 1; i < 4000; ++i) lens += ",10", zeros += ",1.0", texts += ",\"\"", gaps += ",[]";
+  text = changed(text, "[[0.01], [0.01], [0.29], []]", "[" + gaps + "]");
   text = changed(text, "[100, 200, 300, 50]", "[" + lens + "]");
   text = changed(text, "[10, 20, 30, 0]", "[" + lens + "]");
   text = changed(text, "[1000.0, 1000.25, 1000.5, 1001.0]", "[" + zeros + "]");

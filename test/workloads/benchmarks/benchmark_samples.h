@@ -12,7 +12,7 @@ inline constexpr const char* vllm_bench_result = R"({"date": "20261101-101010", 
   "output_throughput": 30.0, "total_token_throughput": 330.0,
   "input_lens": [100, 200, 300, 50], "output_lens": [10, 20, 30, 0],
   "start_times": [1000.0, 1000.25, 1000.5, 1001.0], "ttfts": [0.05, 0.06, 0.07, 0.0],
-  "itls": [[0.01], [0.01], [0.01], []], "generated_texts": ["a \" \\ NaN", "Infinity", "c", ""],
+  "itls": [[0.01], [0.01], [0.29], []], "generated_texts": ["a \" \\ NaN", "Infinity", "c", ""],
   "errors": ["", "", "", "timeout"],
   "mean_ttft_ms": 60.0, "median_ttft_ms": 60.0, "std_ttft_ms": 8.2, "p99_ttft_ms": 69.8,
   "mean_tpot_ms": 10.0, "mean_itl_ms": 11.0, "mean_e2el_ms": 250.0})";

@@ -1,6 +1,6 @@
 #pragma once
-// A benchmark's result as the results of a run, for weir compare: its numbers stand under their names in
-// summary.json, and there is no scenario.
+// A benchmark's result as the results of a run, for commands that hold a simulation to it: its numbers stand
+// under their names in summary.json, and there is no scenario.
 #include "sim/app/results/result_set.h"
 #include "workloads/benchmarks/benchmark_result.h"
 

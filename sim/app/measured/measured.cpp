@@ -1,4 +1,4 @@
-#include "sim/app/compare/measured.h"
+#include "sim/app/measured/measured.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,10 @@
+# CPack reads this once a generator. The tarball has weir alone: a cluster's mpirun wants that cluster's MPI.
+if(CPACK_GENERATOR STREQUAL "TGZ")
+  set(CPACK_PACKAGING_INSTALL_PREFIX "")
+  list(GET CPACK_INSTALL_CMAKE_PROJECTS 0 build)
+  set(CPACK_INSTALL_CMAKE_PROJECTS "${build};weir;weir;/")
+  execute_process(COMMAND uname -m OUTPUT_VARIABLE machine OUTPUT_STRIP_TRAILING_WHITESPACE)
+  set(CPACK_PACKAGE_FILE_NAME "${CPACK_PACKAGE_NAME}-${CPACK_PACKAGE_VERSION}-linux-${machine}")
+else()
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+endif()
