@@ -2,7 +2,7 @@
 # What weir is built with and draws with.
 BUILD_PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboost-dev libboost-graph-dev libfmt-dev \
                   nlohmann-json3-dev libcli11-dev libicu-dev libmuparser-dev libdlib-dev libsqlite3-dev libjs-chart.js gnuplot-nox \
-                  coinor-libcbc-dev
+                  coinor-libcbc-dev libcpp-httplib-dev
 # What the tests need on top: sweeps under mpirun, pages in a browser, schemas, the format check.
 TEST_PACKAGES := catch2 libopenmpi-dev openmpi-bin chromium libvalijson-dev clang-format-14 python3-pandas
 # Packages and the site of docs/ are made with these; their tests need clean roots and Jupyter on top.

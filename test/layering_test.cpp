@@ -51,6 +51,7 @@ const std::map<std::string, std::set<std::string>> app_may_include = {
     {"compare", {"output", "results", "measured"}},
     {"plot", {"output", "results", "ranking"}},
     {"report", {"output", "results", "ranking"}},
+    {"explore", {"evidence", "output", "report", "sweep"}},  // its page is a report's, its loads a search's
     {"memory", {"output"}},
     {"shell", {}},
     {"reproduce", {"output"}},

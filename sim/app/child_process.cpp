@@ -95,13 +95,23 @@ std::string last_words(int said) {
 }  // namespace
 
 Children::~Children() {
-  for (const Child& child : running_) ::kill(child.pid, SIGKILL);
-  for (const Child& child : running_) {
-    ::close(child.from);
-    if (child.said >= 0) ::close(child.said);
-    while (::waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
+  for (const Child& child : running_) ::kill(child.pid, SIGKILL);  // all, before the first is waited for
+  for (const Child& child : running_) end(child);
+}
+
+void Children::end(const Child& child) {
+  ::kill(child.pid, SIGKILL);
+  ::close(child.from);
+  if (child.said >= 0) ::close(child.said);
+  while (::waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+void Children::kill(std::size_t id) {
+  std::erase_if(running_, [&](const Child& child) {
+    if (child.id == id) end(child);
+    return child.id == id;
+  });
 }
 
 void Children::start(std::size_t id, const std::function<std::string()>& work) {

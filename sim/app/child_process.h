@@ -34,6 +34,7 @@ class Children {
 
   void start(std::size_t id, const std::function<std::string()>& work);
   std::size_t running() const { return running_.size(); }
+  void kill(std::size_t id);  // it has no result
 
   // Waits until a child ends, `also` can be read or `most` has passed. Gives the children that have ended.
   std::vector<std::pair<std::size_t, ChildResult>> wait(std::chrono::milliseconds most, int also = -1);
@@ -46,6 +47,7 @@ class Children {
     std::string bytes;  // first byte: 'k' the output follows, 'e' an error does
     bool overdue = false;
   };
+  static void end(const Child& child);
   void kill_overdue();
   ChildResult finish(Child& child) const;
   std::string how_it_died(const Child& child, int status) const;

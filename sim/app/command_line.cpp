@@ -27,6 +27,7 @@ std::function<int()> declare_calibrate(CLI::App& app);
 std::function<int()> declare_plot(CLI::App& app);
 std::function<int()> declare_reproduce(CLI::App& app);
 std::function<int()> declare_report(CLI::App& app);
+std::function<int()> declare_explore(CLI::App& app);
 std::function<int()> declare_sweep(CLI::App& app);
 std::function<int()> declare_memory(CLI::App& app);
 std::function<int()> declare_pim(CLI::App& app);
@@ -47,6 +48,7 @@ const std::vector<Command>& commands() {
       {"reproduce", "Measured and published figures beside simulated ones", declare_reproduce,
        reproduce_values},
       {"report", "A run's or a sweep's results as one HTML page with a table and charts", declare_report},
+      {"explore", "A scenario as a page in a browser: turn it, and see what follows", declare_explore},
       {"memory", "A DRAM channel by itself: when each request of a trace is served", declare_memory,
        memory_values},
       {"pim", "A PIM channel by itself: cycles of one request's attention GEMVs", declare_pim, pim_values},

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sim/core/json/allowed_files.h"
+
 namespace weir {
 Reading Reading::describe() {
   Reading reading("");
@@ -13,7 +15,9 @@ Reading Reading::describe() {
 }
 
 std::filesystem::path Reading::relative(const std::string& path) {
-  return *files_.insert(std::filesystem::path(file_).parent_path() / path).first;
+  std::filesystem::path found = std::filesystem::path(file_).parent_path() / path;
+  require_allowed(found);
+  return *files_.insert(std::move(found)).first;
 }
 
 void Reading::problem(std::string pointer, std::string what) {

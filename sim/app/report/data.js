@@ -36,29 +36,9 @@ function define(object, key, value) {  // "__proto__" is a key like any other
 
 // --- Values and names for people ---
 
-const decimals =
-    Array.from({length: 9}, (_, digits) => new Intl.NumberFormat('en', {maximumFractionDigits: digits}));
-
-function number(value) {  // four digits
-  if (value === 0) return '0';
-  const size = Math.abs(value);
-  if (size >= 1e7 || size < 1e-4) return value.toExponential(3).replace(/\.?0+e/, 'e').replace('e+', 'e');
-  return decimals[Math.min(Math.max(0, 3 - Math.floor(Math.log10(size))), 8)].format(value);
-}
-
-// All the digits there are.
-const exact = value =>
-    (typeof value === 'number' ? value.toLocaleString('en', {maximumSignificantDigits: 15}) : text(value));
-
 // A number of dollars has them before it.
 const inDollars = (f, value, shown) =>
     (/dollars/.test(f.id) && typeof value === 'number' ? '$' + shown : shown);
-
-function text(value) {
-  if (value === undefined || value === null) return '–';
-  if (typeof value === 'number') return number(value);
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
 
 // +1 if more of it is better, -1 if less is; of what has no better, less: devices, say.
 const better = f => (f.lower === false ? 1 : -1);
@@ -147,22 +127,3 @@ const mainMetrics = [...new Set([
 const nameOf = (point, but) => varied.filter(f => f !== but && distinct(f).length > 1)
                                    .map(f => `${f.label}=${textOf(f, point)}`)
                                    .join('  ');
-
-// --- The document ---
-
-const $ = id => document.getElementById(id);
-
-// element('td', {class: 'x', onclick: f}, 'text', child, ...)
-function element(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (key.startsWith('on'))
-      made.addEventListener(key.slice(2), value);
-    else if (typeof value === 'boolean')
-      made[key] = value;
-    else if (value !== undefined)
-      made.setAttribute(key, value);
-  }
-  made.append(...children.filter(c => c !== undefined && c !== null));
-  return made;
-}

@@ -273,35 +273,6 @@ class Figure {
 
 function addFigure(options) { figures.push(new Figure(options, $('figures'))); }
 
-// Dashed where the SLO bounds what is drawn.
-function drawBounds(chart) {
-  const {ctx, chartArea: area, scales} = chart;
-  for (const which of ['x', 'y']) {
-    for (const {bound, name} of [chart.slo?.[which] || []].flat()) {
-      if (bound < scales[which].min || bound > scales[which].max) continue;
-      const at = scales[which].getPixelForValue(bound), upright = which === 'x';
-      ctx.save();
-      ctx.setLineDash([5, 4]);
-      ctx.lineWidth = 1.2;
-      ctx.strokeStyle = ctx.fillStyle = css('--bad');
-      ctx.beginPath();
-      ctx.moveTo(...(upright ? [at, area.top] : [area.left, at]));
-      ctx.lineTo(...(upright ? [at, area.bottom] : [area.right, at]));
-      ctx.stroke();
-      ctx.font = `11px ${css('--font')}`;
-      ctx.textAlign = name ? 'left' : 'right';  // beside a curve that rises to its left
-      const label = `SLO${name ? ' ' + name : ''} ${number(bound)}`;
-      if (name)
-        ctx.fillText(label, at + 4, area.bottom - (name === 'TPOT' ? 34 : 20));
-      else if (upright)
-        ctx.fillText(label, at - 4, area.top + 11);
-      else
-        ctx.fillText(label, area.right - 4, at - 4);
-      ctx.restore();
-    }
-  }
-}
-
 // The confidence intervals of means over seeds, as bars through their points.
 function drawIntervals(chart) {
   const {ctx, chartArea: area, scales: {x, y}} = chart,

@@ -13,6 +13,9 @@ std::string report_page(const ResultSet& results);
 // summary.json have them whole. Scenarios are not.
 Json report_data(const ResultSet& results);
 Json run_curves(const std::filesystem::path& directory);  // of a single run
-double significant(double value);                         // rounded to six digits
+// A chart's worth of them: the quantiles of a distribution, NaN left out, and the means of a course in time.
+Json thinned_quantiles(std::vector<double> values);
+Json thinned_means(const std::vector<double>& values);
+double significant(double value);  // rounded to six digits
 
 }  // namespace weir

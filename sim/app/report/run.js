@@ -1,88 +1,15 @@
 // The page of a single run: cards of its main metrics, its latencies' distribution and its course in time, in
 // place of the table.
-class Curves {
-  // lines: {name, points: [{x, y}]}; of stacked ones `own`, what each adds.
-  constructor(title, xLabel, yLabel, lines, parent, unit = 's') {
-    Object.assign(this, {xLabel, yLabel, lines, unit});
-    this.canvas = element('canvas', {role: 'img', 'aria-label': title});
-    this.legend = element('div', {class: 'legend'});
-    parent.append(element(
-        'figure', {class: 'card'}, element('h2', null, title), element('div', {class: 'canvas'}, this.canvas),
-        this.legend));
-    const options = {
-      animation: false,
-      responsive: true,
-      maintainAspectRatio: false,
-      normalized: true,
-      interaction: {mode: 'nearest', axis: 'x', intersect: false},
-      plugins: {legend: {display: false}, tooltip: {enabled: false}},
-      onHover: (event, found) => this.hover(event.native, found)
-    };
-    const plugins = [{afterDatasetsDraw: drawBounds}];
-    this.chart = new Chart(this.canvas, {type: 'scatter', data: {datasets: []}, options, plugins});
-    this.canvas.addEventListener('mouseleave', hideTip);
-    this.draw();
-  }
-
-  hover(native, found) {
-    if (!found.length || !native) return hideTip();
-    const at = found[0].index;
-    const rows =
-        this.lines.filter(l => at < l.points.length)
-            .map(
-                l =>
-                    [l.name, this.byY ? number(l.points[at].x) : number(l.own ? l.own[at] : l.points[at].y)]);
-    const p = this.lines[found[0].datasetIndex].points[at];
-    showTip(
-        native.clientX, native.clientY,
-        this.byY ? `${number(100 * p.y)} % within` : `${number(p.x)} ${this.unit}`, rows);
-  }
-
-  draw() {
-    const theme = currentTheme();
-    this.chart.data.datasets = this.lines.map((l, i) => ({
-                                                data: l.points,
-                                                fill: l.fill || false,
-                                                showLine: true,
-                                                pointRadius: 0,
-                                                pointHoverRadius: 4,
-                                                borderWidth: 2,
-                                                borderColor: palettes[theme][i % palettes[theme].length],
-                                                backgroundColor: palettes[theme][i % palettes[theme].length],
-                                              }));
-    const logX = this.byY && Math.min(...this.lines.map(l => l.points[0].x)) > 0;
-    this.chart.options.scales = {
-      x: axisStyle(this.xLabel, logX ? 'logarithmic' : 'linear'),
-      y: {...axisStyle(this.yLabel, 'linear'), min: 0}
-    };
-    this.legend.replaceChildren(...this.lines.map(
-        (l, i) => element(
-            'span', null, swatch({shape: 'circle', colour: palettes[theme][i % palettes[theme].length]}),
-            ' ' + l.name)));
-    this.chart.slo = {x: this.slo || []};
-    const most =
-        Math.max(...(this.slo || []).map(s => s.bound), ...this.lines.flatMap(l => l.points.at(-1)?.x));
-    if (this.slo?.length) this.chart.options.scales.x.max = 1.1 * most;
-    this.chart.update('none');
-  }
-}
-
-class Distribution extends Curves {
-  get byY() { return true; }
-  get slo() {
-    return Object.keys(spelt)
-        .filter(id => id in data.slo)
-        .map(id => ({bound: data.slo[id], name: spelt[id]}));
-  }
-}
-
 function showCurves() {
   const {latencies, course} = data.curves, parent = $('figures');
   const cdf =
       Object.entries(latencies)
           .filter(([, q]) => q.length > 1)
           .map(([name, q]) => ({name: spelt[name], points: q.map((x, i) => ({x, y: i / (q.length - 1)}))}));
-  if (cdf.length) figures.push(new Distribution('Latencies', 'ms', 'share of requests', cdf, parent));
+  const bounds =
+      Object.keys(spelt).filter(id => id in data.slo).map(id => ({bound: data.slo[id], name: spelt[id]}));
+  if (cdf.length)
+    figures.push(new Distribution('Latencies', 'ms', 'share of requests', cdf, parent, {bounds}));
   const time = course.time_s || [];
   const add = (title, label, names) => {
     const lines = Object.entries(names)
@@ -121,7 +48,7 @@ function showPrompts(parent) {
     figures.push(new Curves(
         'TTFT by what was found', '% of the prompt that was found', 'TTFT (ms)',
         [{name: 'median', points: along('p50_ttft_ms')}, {name: '90 %', points: along('p90_ttft_ms')}],
-        parent, '%'));
+        parent, {unit: '%'}));
 }
 
 const spelt = {

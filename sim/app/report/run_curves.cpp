@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t quantiles = 200, moments = 500;
 
-Json quantiles_of(std::vector<double> values) {
+}  // namespace
+
+Json thinned_quantiles(std::vector<double> values) {
   std::erase_if(values, [](double v) { return std::isnan(v); });
   std::sort(values.begin(), values.end());
   Json list = Json::array();
@@ -22,7 +24,7 @@ Json quantiles_of(std::vector<double> values) {
   return list;
 }
 
-Json means_of(const std::vector<double>& values) {
+Json thinned_means(const std::vector<double>& values) {
   const std::size_t group = (values.size() + moments - 1) / moments;
   Json list = Json::array();
   for (std::size_t from = 0; from < values.size(); from += group) {
@@ -33,6 +35,8 @@ Json means_of(const std::vector<double>& values) {
   }
   return list;
 }
+
+namespace {
 
 // By prompts.csv, which a run whose prompts can find nothing lacks.
 std::optional<PromptSources> prompts_of(const std::filesystem::path& directory) {
@@ -87,12 +91,13 @@ Json run_curves(const std::filesystem::path& directory) {
     for (std::vector<double>& column : columns)
       for (std::size_t i = 0; i < column.size(); ++i)
         if (!measured[i]) column[i] = std::nan("");
-    for (std::size_t i = 0; i < names.size(); ++i) latencies[names[i]] = quantiles_of(std::move(columns[i]));
+    for (std::size_t i = 0; i < names.size(); ++i)
+      latencies[names[i]] = thinned_quantiles(std::move(columns[i]));
   }
   if (const fs::path file = directory / "timeseries.csv"; fs::exists(file)) {
     const std::vector<std::string> names = CsvReader(file).header();
     const auto columns = read_columns(file, names);
-    for (std::size_t i = 0; i < names.size(); ++i) course[names[i]] = means_of(columns[i]);
+    for (std::size_t i = 0; i < names.size(); ++i) course[names[i]] = thinned_means(columns[i]);
   }
   Json curves = {{"latencies", latencies}, {"course", course}};
   if (const auto prompts = prompts_of(directory)) curves["prompts"] = json_of(*prompts);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 
+#include "sim/core/json/allowed_files.h"
 #include "sim/core/json/bounded_json.h"
 #include "sim/core/params.h"
 
@@ -72,6 +73,7 @@ Json parse_json(const std::string& text, const std::string& file) {
 
 // Before it is opened: that alone would wait for who writes into a pipe.
 void require_file(const std::filesystem::path& path, std::uintmax_t max_bytes) {
+  require_allowed(path);
   using Type = std::filesystem::file_type;
   std::error_code error;
   const Type type = std::filesystem::status(path, error).type();

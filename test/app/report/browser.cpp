@@ -10,6 +10,7 @@
 #include <array>
 #include <csignal>
 #include <fstream>
+#include <map>
 #include <stdexcept>
 
 namespace weir::test {
@@ -50,6 +51,13 @@ std::string decoded(const std::string& base64) {
     if ((count += 6) >= 8) bytes += static_cast<char>(bits >> (count -= 8) & 0xff);
   }
   return bytes;
+}
+
+// What the browser itself goes by, for keys that it answers to without a script; 0 of others.
+int code_of(const std::string& key) {
+  const std::map<std::string, int> codes = {{"Tab", 9}, {"ArrowLeft", 37}, {"ArrowRight", 39}};
+  const auto known = codes.find(key);
+  return known == codes.end() ? 0 : known->second;
 }
 
 }  // namespace
@@ -131,8 +139,9 @@ void Browser::note(const Json& event) {
     complaints_.push_back(what["entry"].dump());
   if (method == "Network.requestWillBeSent") {
     const std::string url = what["request"]["url"];
-    if (url.substr(0, url.find('#')) != page_ && !url.starts_with("data:"))
-      complaints_.push_back("asked for " + url);
+    const bool own =
+        page_.starts_with("http:") ? url.starts_with(page_) : url.substr(0, url.find('#')) == page_;
+    if (!own && !url.starts_with("data:")) complaints_.push_back("asked for " + url);
   }
 }
 
@@ -141,7 +150,11 @@ void Browser::wait_for(const std::string& event) {
 }
 
 void Browser::open(const fs::path& page, const std::string& fragment) {
-  page_ = "file://" + fs::absolute(page).string();
+  open_address("file://" + fs::absolute(page).string(), fragment);
+}
+
+void Browser::open_address(const std::string& address, const std::string& fragment) {
+  page_ = address;
   events_.clear();
   call("Page.navigate", {{"url", "about:blank"}});  // a new fragment alone would not load the page again
   wait_for("Page.loadEventFired");
@@ -204,12 +217,18 @@ void Browser::type(const std::string& text) {
 
 void Browser::press(const std::string& key) {
   for (const char* what : {"keyDown", "keyUp"})
-    call("Input.dispatchKeyEvent", {{"type", what}, {"key", key}});
+    call("Input.dispatchKeyEvent",
+         {{"type", what}, {"key", key}, {"code", key}, {"windowsVirtualKeyCode", code_of(key)}});
 }
 
 void Browser::print_as_pdf(const fs::path& file) {
   const Json answer = call("Page.printToPDF", {{"landscape", true}, {"printBackground", true}});
   std::ofstream(file, std::ios::binary) << decoded(answer["data"]);
+}
+
+double Browser::heap_mib() {
+  call("HeapProfiler.collectGarbage");
+  return call("Runtime.getHeapUsage")["usedSize"].get<double>() / (1 << 20);
 }
 
 void Browser::take_screenshot(const fs::path& file) {

@@ -28,7 +28,9 @@ class Browser {
   Browser& operator=(const Browser&) = delete;
 
   void open(const std::filesystem::path& page, const std::string& fragment = "");  // as file://, until loaded
-  Json evaluate(const std::string& expression);                                    // JavaScript in the page
+  // The same of http://; what begins as this does is the page's own.
+  void open_address(const std::string& address, const std::string& fragment = "");
+  Json evaluate(const std::string& expression);  // JavaScript in the page
   void hover(double x, double y);
   void click(double x, double y);
   void click(const std::string& selector);  // the middle of the first such element
@@ -36,6 +38,7 @@ class Browser {
   void type(const std::string& text);
   void press(const std::string& key);  // "Escape", "ArrowDown"
   void print_as_pdf(const std::filesystem::path& file);
+  double heap_mib();  // of the page's scripts, without what they have dropped
   void take_screenshot(const std::filesystem::path& file);
 
   // Console errors and warnings, uncaught exceptions, and requests for anything but the page, so far.
