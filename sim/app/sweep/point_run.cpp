@@ -59,7 +59,10 @@ void add_ratios(Json& summary, const RunResult& result) {
   summary["joules_per_output_token"] = per_joule > 0 ? Json(1 / per_joule) : Json(nullptr);
 }
 
-Json simulate_point(const Json& document, const std::string& file, const SloTarget* slo) {
+// In the summary of a probe alone.
+constexpr const char* late_requests = "late_requests";
+
+Json simulate_point(const Json& document, const std::string& file, const SloTarget* slo, bool probe = false) {
   const Plan plan = read_plan(document, file);
   const Played played = play(plan, {});
   if (!played.served) return training_summary_json({plan, played.trained});
@@ -69,6 +72,8 @@ Json simulate_point(const Json& document, const std::string& file, const SloTarg
   const FinishedTraining training{plan, played.trained, &played.alone, &played.served_alone};
   Json summary = summary_json({plan, result, metrics, plan.training.empty() ? nullptr : &training});
   add_ratios(summary, result);
+  // Of sessions `count` says another thing.
+  if (probe) summary[late_requests] = plan.scenario.workload.sessions ? 0 : slo->late_of(result);
   if (slo) {
     summary["keeps_up"] = keeps_up(result) ? 1 : 0;
     summary["meets_slo"] = keeps_up(result) && slo->met_by(result) ? 1 : 0;
@@ -77,10 +82,11 @@ Json simulate_point(const Json& document, const std::string& file, const SloTarg
 }
 
 // A simulation needs a process of its own.
-Json simulate_in_child(const Json& document, const std::string& file, const SloTarget& slo) {
+Json simulate_in_child(const Json& document, const std::string& file, const SloTarget& slo,
+                       bool probe = false) {
   ChildResult ended;
   in_children(
-      1, 1, [&](std::size_t) { return simulate_point(document, file, &slo).dump(); },
+      1, 1, [&](std::size_t) { return simulate_point(document, file, &slo, probe).dump(); },
       [&](std::size_t, ChildResult result) {
         ended = std::move(result);
         return true;
@@ -130,6 +136,44 @@ Json run_capacity_search(const Json& document, const std::string& file, Capacity
   return summary;
 }
 
+// The same requests come at the same times, whatever comes behind them: to those that are late already more
+// cannot be a help. Nothing where requests wait for others, or nobody says how many there are.
+std::optional<std::int64_t> requests_of_probe(const Json& scenario) {
+  constexpr std::int64_t share = 5, fewest = 20;
+  const Json& workload = scenario.at("workload");
+  const Json& requests = workload.at("requests");
+  const Json& arrivals = workload.at("arrivals");
+  const std::string kind = arrivals.value("kind", "trace");
+  if (kind != "poisson" && kind != "gamma" && kind != "constant" && kind != "trace") return {};
+  const bool counts = requests.contains("count") && requests["count"].is_number_integer();
+  if (!counts || arrivals.value("warmup_requests", 0) != 0) return {};
+  const auto count = requests["count"].get<std::int64_t>();
+  return count >= 2 * fewest ? std::optional(std::max(fewest, count / share)) : std::nullopt;
+}
+
+// None where the point may meet the SLO yet.
+std::optional<Json> given_up(Json scenario, const std::string& file, const CheapestSearch& search) {
+  const auto first = search.probe ? requests_of_probe(scenario) : std::nullopt;
+  if (!first) return {};
+  Json& count = scenario["workload"]["requests"]["count"];
+  const std::int64_t allowed = search.slo.may_be_late(count.get<std::int64_t>());
+  count = *first;
+  Json summary = simulate_in_child(scenario, file, search.slo, true);
+  const std::int64_t late = summary[late_requests];
+  summary.erase(late_requests);
+  if (late <= allowed) return {};
+  summary["given_up_after"] = *first;
+  summary["meets_slo"] = 0;
+  summary["notes"].push_back(fmt::format(
+      "given up: {} of the first {} requests are late, and {} may be of all", late, *first, allowed));
+  return summary;
+}
+
+Json run_cheapest(const Json& scenario, const std::string& file, const CheapestSearch& search) {
+  std::optional<Json> early = given_up(scenario, file, search);
+  return early ? std::move(*early) : simulate_point(scenario, file, &search.slo);
+}
+
 }  // namespace
 
 Json run_point(const Sweep& sweep, const Point& point) {
@@ -137,7 +181,8 @@ Json run_point(const Sweep& sweep, const Point& point) {
   const Json scenario = scenario_of(sweep, point);
   const Searches& searches = sweep.searches;
   if (searches.capacity) return run_capacity_search(scenario, file, *searches.capacity);
-  return simulate_point(scenario, file, searches.cheapest ? &searches.cheapest->slo : nullptr);
+  if (searches.cheapest) return run_cheapest(scenario, file, *searches.cheapest);
+  return simulate_point(scenario, file, nullptr);
 }
 
 }  // namespace weir

@@ -18,6 +18,9 @@ struct SloTarget {
   // A failed request misses it, one of the warm-up is left out, and one of a single output token has no TPOT
   // to miss. It is not met where no request says anything of a time that is asked for.
   bool met_by(const RunResult& result) const;
+  // How many requests miss that time of the two which more of them miss.
+  std::int64_t late_of(const RunResult& result) const;
+  std::int64_t may_be_late(std::int64_t of) const { return of * (100 - percentile) / 100; }
 };
 
 // Each point is not one simulation but the search of its highest rate within the SLO.
@@ -39,6 +42,7 @@ struct CheapestSearch {
   SloTarget slo;
   std::string objective;  // by its name
   std::vector<std::string> per;
+  bool probe = false;  // a point is given up where its first requests are late already
   static CheapestSearch from(Params& params);
 };
 

@@ -1,0 +1,257 @@
+#include "sim/app/plan/deployments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "sim/app/plan/pool_options.h"
+
+namespace weir {
+namespace {
+
+// Beyond so many, pools that another one beats in every bound are left out of those that are apart.
+constexpr std::size_t most_apart = 1000;
+
+struct Draft {  // of a deployment
+  const PoolOption* first;
+  std::int64_t first_count;
+  const PoolOption* second = nullptr;  // of those that are apart: the decodes
+  std::int64_t second_count = 0;
+};
+
+double rate_of(const PoolOption& pool, std::int64_t count, double ReplicaBounds::*rate) {
+  return static_cast<double>(count) * (*pool.bounds).*rate;
+}
+
+// As many replicas as the load takes at best.
+class LoadBound {
+ public:
+  explicit LoadBound(const PlanQuestion& question) : demand_(question.demand) {
+    const SloTarget& slo = question.slo;
+    if (!demand_.span_s || !slo.ttft_ms) return;
+    on_time_ = static_cast<double>(slo.percentile) / 100;
+    prompts_s_ = *demand_.span_s + *slo.ttft_ms / 1e3;
+    if (slo.tpot_ms) decodes_s_ = prompts_s_ + demand_.mean_output() * *slo.tpot_ms / 1e3;
+  }
+
+  std::int64_t least_of(const PoolOption& pool, const std::string& role) const {
+    double least = 1;
+    if (!pool.bounds) return 1;
+    const auto need = [&](double tokens, double rate, double seconds) {
+      if (seconds > 0) least = std::max(least, std::ceil(on_time_ * tokens / (rate * seconds) - 1e-9));
+    };
+    if (role != "decode" && !demand_.shares_prefixes && !demand_.in_generation)
+      need(demand_.input_tokens, pool.bounds->prompt_tokens_per_s, prompts_s_);
+    if (role != "prefill") need(demand_.output_tokens, pool.bounds->decode_tokens_per_s, decodes_s_);
+    return static_cast<std::int64_t>(std::min(least, 1e6));
+  }
+
+ private:
+  const Demand& demand_;
+  double on_time_ = 1, prompts_s_ = 0, decodes_s_ = 0;  // 0: nothing bounds it
+};
+
+// Is it at least as good in every bound, and no larger?
+bool beats(const PoolOption& a, const PoolOption& b) {
+  if (!a.bounds || !b.bounds || a.stock != b.stock || a.precision != b.precision || a.tiers != b.tiers)
+    return false;
+  const auto rank = [](const PoolOption& p) {
+    const bool decodes = p.role->role == "decode";
+    const auto per_device = static_cast<double>(p.layout.devices());
+    return std::tuple(per_device, decodes ? p.bounds->token_s : p.bounds->first_token_s,
+                      -(decodes ? p.bounds->decode_tokens_per_s : p.bounds->prompt_tokens_per_s) / per_device);
+  };
+  const auto [devices_a, time_a, rate_a] = rank(a);
+  const auto [devices_b, time_b, rate_b] = rank(b);
+  return devices_a <= devices_b && time_a <= time_b && rate_a <= rate_b && rank(a) != rank(b);
+}
+
+class Composer {
+ public:
+  explicit Composer(const PlanQuestion& question) : question_(question), load_(question) {}
+
+  Deployments compose() {
+    std::vector<PoolOption> together, prefill, decode;
+    for (auto& [role, options] :
+         {std::pair("both", &together), std::pair("prefill", &prefill), std::pair("decode", &decode)})
+      if (const RoleTemplate* open = question_.role(role)) *options = options_of(question_, *open, made_);
+    for (const std::vector<PoolOption>* options : {&together, &prefill, &decode}) require_prices(*options);
+    std::vector<Draft> drafts;
+    for (const PoolOption& pool : together) add_together(pool, drafts);
+    const std::vector<Draft> apart = all_apart(prefill, decode);
+    drafts.insert(drafts.end(), apart.begin(), apart.end());
+    for (const Draft& draft : drafts) finish(draft);
+    std::ranges::stable_sort(made_.all, {}, &Deployment::least);
+    return std::move(made_);
+  }
+
+ private:
+  void require_prices(const std::vector<PoolOption>& options) const {
+    if (!question_.objective.name.starts_with("dollars")) return;
+    for (const PoolOption& option : options)
+      if (option.dollars_per_hour <= 0)
+        throw ConfigError(question_.file, "--objective",
+                          fmt::format("{} has no price: give it price_per_hour in the scenario's cluster, or "
+                                      "choose another objective",
+                                      option.stock->kind));
+  }
+
+  void too_few(std::int64_t count, const std::string& example) {
+    made_.considered += count;
+    made_.leave_out("deployments", "cannot carry the load", example, count);
+  }
+
+  void add_together(const PoolOption& pool, std::vector<Draft>& drafts) {
+    const std::int64_t least = load_.least_of(pool, "both"), most = pool.most();
+    if (least > 1)
+      too_few(std::min(least - 1, most), fmt::format("{} on {} needs at least {} replicas", pool.layout.words(),
+                                                     pool.stock->kind, least));
+    for (std::int64_t n = least; n <= most; ++n) drafts.push_back({&pool, n});
+  }
+
+  std::vector<Draft> all_apart(const std::vector<PoolOption>& prefill, const std::vector<PoolOption>& decode) {
+    std::vector<Draft> drafts = pairs(pointers(prefill), pointers(decode), true);
+    if (drafts.size() <= most_apart) return drafts;
+    const std::size_t all = drafts.size();
+    drafts = pairs(unbeaten(prefill), unbeaten(decode), false);
+    made_.considered += static_cast<std::int64_t>(all);
+    made_.leave_out("deployments", "have a pool that another layout beats in every bound", "",
+                    static_cast<std::int64_t>(all - drafts.size()));
+    made_.considered -= static_cast<std::int64_t>(drafts.size());
+    return drafts;
+  }
+
+  static std::vector<const PoolOption*> pointers(const std::vector<PoolOption>& options) {
+    std::vector<const PoolOption*> all;
+    for (const PoolOption& option : options) all.push_back(&option);
+    return all;
+  }
+
+  static std::vector<const PoolOption*> unbeaten(const std::vector<PoolOption>& options) {
+    std::vector<const PoolOption*> best;
+    for (const PoolOption& option : options)
+      if (std::ranges::none_of(options, [&](const PoolOption& other) { return beats(other, option); }))
+        best.push_back(&option);
+    return best;
+  }
+
+  // Every ratio of the two pools that the devices allow.
+  std::vector<Draft> pairs(const std::vector<const PoolOption*>& prefill,
+                           const std::vector<const PoolOption*>& decode, bool count) {
+    std::vector<Draft> drafts;
+    std::int64_t few = 0;
+    for (const PoolOption* p : prefill)
+      for (const PoolOption* d : decode) {
+        if (p->precision != d->precision) continue;
+        const std::int64_t least_p = load_.least_of(*p, "prefill"), least_d = load_.least_of(*d, "decode");
+        for (std::int64_t np = 1; np <= p->most(); ++np) {
+          const std::int64_t left = p->stock == d->stock ? d->stock->count - np * p->layout.devices()
+                                                         : d->stock->count;
+          const std::int64_t most = std::min(d->most(), left / d->layout.devices());
+          for (std::int64_t nd = 1; nd <= most; ++nd)
+            if (np < least_p || nd < least_d)
+              ++few;
+            else
+              drafts.push_back({p, np, d, nd});
+        }
+      }
+    if (count && few > 0) too_few(few, "");
+    return drafts;
+  }
+
+  void finish(const Draft& draft) {
+    ++made_.considered;
+    Deployment made;
+    made.pools.push_back(draft.first->pool(draft.first_count));
+    made.replicas = Json::array({draft.first->replica(question_, draft.first_count)});
+    if (draft.second) {
+      made.pools.push_back(draft.second->pool(draft.second_count));
+      made.replicas.push_back(draft.second->replica(question_, draft.second_count));
+    }
+    made.precision = question_.precisions[draft.first->precision];
+    made.name = name_of(draft, made.pools);
+    try {
+      read_plan(without_workload(question_, made.precision, made.replicas), question_.file);
+    } catch (const ConfigError& e) {
+      return made_.leave_out("deployments", "find no place",
+                             fmt::format("{}: {}", made.name, e.problems().front().what));
+    }
+    made.least = least_objective(draft);
+    made_.all.push_back(std::move(made));
+  }
+
+  std::string name_of(const Draft& draft, const std::vector<ReplicaPool>& pools) const {
+    std::string text;
+    for (const ReplicaPool& pool : pools) {
+      text += fmt::format("{}{} x {}", text.empty() ? "" : " + ", pool.count, pool.layout.words());
+      if (pools.size() > 1) text += " " + pool.role;
+      if (question_.stock.size() > 1) text += " on " + pool.kind;
+    }
+    if (question_.precisions.size() > 1)
+      for (const auto& [key, value] : question_.precisions[draft.first->precision].items())
+        if (std::ranges::any_of(question_.precisions,
+                                [&](const Json& other) { return other.value(key, Json()) != value; }))
+          text += fmt::format(", {} {}", value.is_string() ? value.get<std::string>() : value.dump(), key);
+    if (question_.tiers.size() > 1)
+      text += question_.tiers[draft.first->tiers].empty()
+                  ? ", no tier"
+                  : fmt::format(", tiers {}", question_.tiers[draft.first->tiers].size());
+    return text;
+  }
+
+  double least_objective(const Draft& draft) const {
+    double dollars_per_hour = 0, devices = 0, tokens_per_s = 0;
+    bool bounded = true;
+    for (const auto& [pool, count] :
+         {std::pair(draft.first, draft.first_count), std::pair(draft.second, draft.second_count)}) {
+      if (!pool) continue;
+      const auto of_pool = static_cast<double>(count * pool->layout.devices());
+      devices += of_pool;
+      dollars_per_hour += of_pool * pool->dollars_per_hour;
+      bounded = bounded && pool->bounds.has_value();
+      if (bounded && pool->role->role != "prefill")
+        tokens_per_s += rate_of(*pool, count, &ReplicaBounds::decode_tokens_per_s);
+    }
+    const std::string& metric = question_.objective.name;
+    if (metric == "devices") return devices;
+    if (metric == "dollars_per_hour") return dollars_per_hour;
+    if (metric != "dollars_per_mtok") return 0;
+    const Demand& demand = question_.demand;
+    const double seconds = demand.span_s ? *demand.span_s : bounded ? demand.output_tokens / tokens_per_s : 0;
+    return dollars_per_hour / 3600 * seconds / demand.output_tokens * 1e6;
+  }
+
+  const PlanQuestion& question_;
+  const LoadBound load_;
+  Deployments made_;
+};
+
+}  // namespace
+
+std::int64_t Deployment::devices() const {
+  std::int64_t all = 0;
+  for (const ReplicaPool& pool : pools) all += pool.count * pool.layout.devices();
+  return all;
+}
+
+void Deployments::leave_out(const std::string& what, const std::string& why, const std::string& example,
+                            std::int64_t count) {
+  auto known = std::ranges::find_if(left_out, [&](const LeftOutOfPlan& l) { return l.what == what && l.why == why; });
+  if (known == left_out.end()) known = left_out.insert(left_out.end(), {what, why, 0, example});
+  known->count += count;
+}
+
+Deployments deployments_of(const PlanQuestion& question) {
+  return Composer(question).compose();
+}
+
+Json scenario_of(const PlanQuestion& question, const Deployment& deployment) {
+  Json scenario = question.scenario;
+  scenario["precision"] = deployment.precision;
+  scenario["serving"]["replicas"] = deployment.replicas;
+  return scenario;
+}
+
+}  // namespace weir
