@@ -45,7 +45,7 @@ AllowedByPlan AllowedByPlan::from(Params& params) {
     params.fail("percentile", fmt::format("expected 50, 90, 95 or 99, got {}", p));
   Params cut = params.object({"parallelism", "Degrees that layouts may have; []: powers of two."});
   plan.degrees.tensor = degree_list(cut, {"tensor", "Within a node where it is []."});
-  plan.degrees.pipeline = degree_list(cut, {"pipeline", "Stages."});
+  plan.degrees.pipeline = degree_list(cut, {"pipeline", "Up to 8 where it is []."});
   plan.degrees.expert = degree_list(cut, {"expert", "[]: 1 and all ranks of a stage, as engines have it."});
   plan.degrees.attention_data = degree_list(cut, {"attention_data", "Of models with experts."});
   cut.close();

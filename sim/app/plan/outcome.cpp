@@ -129,7 +129,7 @@ std::string verdict_of(const PlanQuestion& question, const PlanOutcome& outcome)
   const double gain = 1 - first->objective / second->objective;
   std::string by = fmt::format("by {:.0f} %", 100 * gain);
   if (place(*first).first == place(*second).first)
-    by = fmt::format("at the same objective, with {} instead of {} ms end to end",
+    by = fmt::format("at equal {}, with {} instead of {} ms end to end", question.objective.name,
                      shown_number(metric_of(first->point->summary, tie_metric), 4),
                      shown_number(metric_of(second->point->summary, tie_metric), 4));
   return fmt::format("{}, {}: {}, {}; the best {}: {}, {}", together ? "together" : "apart", by,

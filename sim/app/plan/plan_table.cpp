@@ -1,5 +1,6 @@
 // What `weir plan` prints: the ranked deployments, what limits each, and how sure that is.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/app/output/text_grid.h"
 #include "sim/app/plan/outcome.h"
@@ -22,24 +23,25 @@ std::string asked(const PlanQuestion& question) {
   return fmt::format("{} on up to {}, {} % of requests within{}", load, devices, question.slo.percentile, slo);
 }
 
-std::string counted(std::int64_t count, const std::string& what) {
-  return fmt::format("{} {}", count, count == 1 ? what.substr(0, what.size() - 1) : what);
+std::string grouped(std::int64_t count) {
+  return shown_number(static_cast<double>(count), 9);
 }
 
 std::string counts(const Deployments& deployments, const SearchCounts& of) {
   std::string text;
   for (const std::string what : {"layouts", "deployments"}) {
     const bool layouts = what == "layouts";
-    std::string line = fmt::format("  {}", counted(layouts ? deployments.layouts : deployments.considered, what));
+    std::vector<std::string> parts;
     for (const LeftOutOfPlan& left : deployments.left_out)
-      if (left.what == what) line += fmt::format(", {} {}", left.count, left.why);
-    if (!layouts) {
-      if (of.not_needed > 0) line += fmt::format(", {} could not be better than those found", of.not_needed);
-      if (of.given_up > 0) line += fmt::format(", {} given up after a probe", of.given_up);
-      line += fmt::format(", {} run", of.run);
-      if (of.failed > 0) line += fmt::format(", {} failed", of.failed);
-    }
-    text += line + "\n";
+      if (left.what == what) parts.push_back(fmt::format("{} {}", grouped(left.count), left.why));
+    if (!layouts)
+      for (const auto& [count, why] : {std::pair(of.not_needed, "could not be better than those found"),
+                                       {of.given_up, "were given up after a probe"},
+                                       {of.run, "were run"},
+                                       {of.failed, "failed"}})
+        if (count > 0) parts.push_back(fmt::format("{} {}", grouped(static_cast<std::int64_t>(count)), why));
+    const std::int64_t all = layouts ? deployments.layouts : deployments.considered;
+    text += fmt::format("  {} {}{}{}\n", grouped(all), what, parts.empty() ? "" : ": ", fmt::join(parts, ", "));
   }
   return text;
 }
@@ -50,8 +52,9 @@ std::string with_spare(const std::optional<double>& ms, const std::optional<doub
 }
 
 std::string title_of_objective(const PlanQuestion& question) {
-  const std::string shown = fmt::format(fmt::runtime(question.objective.shown), "");
-  return question.objective.metric == "device_count" ? "devices" : shown;
+  std::string shown = fmt::format(fmt::runtime(question.objective.shown), "");
+  std::erase(shown, ' ');
+  return shown;
 }
 
 }  // namespace
@@ -67,7 +70,7 @@ std::string plan_table(const PlanQuestion& question, const Deployments& deployme
   if (!counts_devices) titles.push_back(title_of_objective(question));
   const std::string p = fmt::format("p{}", question.slo.percentile);
   titles.insert(titles.end(),
-                {"TTFT " + p + " ms (spare)", "TPOT " + p + " ms (spare)", "limited by", "confidence"});
+                {"TTFT " + p + " ms (spare)", "TPOT " + p + " ms (spare)", "limited by", "confidence (TPOT error)"});
   grid.add(titles);
   for (std::size_t i = 0; i < outcome.ranked.size(); ++i) {
     const RankedDeployment& row = outcome.ranked[i];

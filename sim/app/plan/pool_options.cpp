@@ -35,8 +35,9 @@ std::vector<DegreesOfLayout> layouts_on(const PlanQuestion& question, const Role
                                         const Stock& stock) {
   std::vector<DegreesOfLayout> all;
   const std::int64_t n = stock.count;
+  constexpr std::int64_t usual_stages = 8;  // more make every token wait for more hops, whatever they hold
   for (const std::int64_t tensor : degrees_up_to(role.degrees.tensor, n, stock.in_a_node))
-    for (const std::int64_t pipeline : degrees_up_to(role.degrees.pipeline, n / tensor, n))
+    for (const std::int64_t pipeline : degrees_up_to(role.degrees.pipeline, n / tensor, usual_stages))
       for (const std::int64_t data :
            degrees_up_to(role.degrees.attention_data, n / tensor / pipeline, question.experts ? n : 1))
         for (const std::int64_t expert : expert_degrees(question, role, tensor * data)) {
@@ -78,7 +79,7 @@ class OptionFinder {
       option.dollars_per_hour = plan.replicas[0].rank.on->spec().dollars_per_hour;
     } catch (const ConfigError& e) {
       const Problem& problem = e.problems().front();
-      return into_.leave_out("layouts", problem.misfit ? "do not fit" : "the model or the cluster does not allow",
+      return into_.leave_out("layouts", problem.misfit ? "do not fit into memory" : "are none for the model or the cluster",
                              fmt::format("{}: {}", name, problem.what));
     }
     if (const std::string why = too_slow(option); !why.empty())

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sim/app/interruption.h"
 #include "sim/app/results/metric.h"
@@ -11,6 +12,24 @@ namespace weir {
 namespace {
 
 using Places = std::vector<std::size_t>;
+
+// The same prices added up in another order differ in their last digits.
+double rounded(double objective) {
+  return place_by(objective, 0).first;
+}
+
+// Those that meet the SLO.
+class FoundOnes {
+ public:
+  void add(double objective) { found_.insert(rounded(objective)); }
+  // Whether so many are at least as good as anything with this least objective could be.
+  bool beat(double least, std::int64_t many) const {
+    return std::ssize(found_) >= many && *std::next(found_.begin(), many - 1) < rounded(least);
+  }
+
+ private:
+  std::multiset<double> found_;
+};
 
 // Deployments of one class, together or apart, by their least objective.
 class Queue {
@@ -21,33 +40,24 @@ class Queue {
   }
 
   // Nothing where those that are found cannot be beaten any more.
-  Places next_round(std::int64_t top) {
-    if (from_ == waiting_.size() || enough(top)) return {};
-    const double least = rounded(all_[waiting_[from_]].least);
+  Places next_round(const FoundOnes& any, std::int64_t top) {
+    if (from_ == waiting_.size()) return {};
+    const double least = all_[waiting_[from_]].least;
+    if (of_class_.beat(least, 1) && any.beat(least, top)) return {};
     Places round;
-    for (; from_ < waiting_.size() && rounded(all_[waiting_[from_]].least) == least; ++from_)
+    for (; from_ < waiting_.size() && rounded(all_[waiting_[from_]].least) == rounded(least); ++from_)
       round.push_back(waiting_[from_]);
     return round;
   }
 
-  void found(double objective) { found_.push_back(rounded(objective)); }
+  void found(double objective) { of_class_.add(objective); }
   std::size_t left() const { return waiting_.size() - from_; }
 
  private:
-  // The same prices added up in another order differ in their last digits.
-  static double rounded(double objective) { return place_by(objective, 0).first; }
-
-  bool enough(std::int64_t top) {
-    if (std::ssize(found_) < top) return false;
-    const auto worst = found_.begin() + (top - 1);
-    std::ranges::nth_element(found_, worst);
-    return rounded(all_[waiting_[from_]].least) > *worst;
-  }
-
   const std::vector<Deployment>& all_;
   Places waiting_;
   std::size_t from_ = 0;
-  std::vector<double> found_;
+  FoundOnes of_class_;
 };
 
 bool meets_slo(const PointResult& point) {
@@ -97,11 +107,12 @@ PlanSearch search(const PlanQuestion& question, const Deployments& deployments, 
   const std::filesystem::path database = directory.file("results.sqlite");
   const std::string& metric = question.objective.metric;
   Queue together(deployments, false), apart(deployments, true);
+  FoundOnes any;
   std::size_t ended = 0;
   PlanSearch made;
   for (;;) {
-    Places round = together.next_round(question.top);
-    const Places more = apart.next_round(question.top);
+    Places round = together.next_round(any, question.top);
+    const Places more = apart.next_round(any, question.top);
     round.insert(round.end(), more.begin(), more.end());
     if (round.empty()) break;
     run_left(sweep, round, directory.store(), run_points, interruption, [&](const EndedOf& so_far) {
@@ -112,6 +123,7 @@ PlanSearch search(const PlanQuestion& question, const Deployments& deployments, 
       if (std::ranges::find(round, static_cast<std::size_t>(point.index)) != round.end() && meets_slo(point)) {
         Queue& queue = deployments.all[static_cast<std::size_t>(point.index)].apart() ? apart : together;
         queue.found(metric_of(point.summary, metric));
+        any.add(metric_of(point.summary, metric));
       }
   }
   const std::size_t not_needed = together.left() + apart.left();

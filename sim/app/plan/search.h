@@ -26,8 +26,8 @@ struct PlanSearch {
 };
 
 // The same deployments are run whatever the number of jobs, as whether to go on is asked between rounds: of
-// all deployments with the same least objective. Both of those together and those apart go on until `top` of
-// them meet the SLO and the next ones' least objective is above all of these.
+// all deployments with the same least objective. It ends where the next ones can neither be among the `top`
+// that meet the SLO nor, for the verdict, the best of those together or of those apart.
 PlanSearch search(const PlanQuestion& question, const Deployments& deployments, const Sweep& sweep,
                   SweepDirectory& directory, const RunPoints& run_points, const Interruption& interruption,
                   const ShowEnded& show);

@@ -137,36 +137,44 @@ Json run_capacity_search(const Json& document, const std::string& file, Capacity
 }
 
 // The same requests come at the same times, whatever comes behind them: to those that are late already more
-// cannot be a help. Nothing where requests wait for others, or nobody says how many there are.
-std::optional<std::int64_t> requests_of_probe(const Json& scenario) {
-  constexpr std::int64_t share = 5, fewest = 20;
-  const Json& workload = scenario.at("workload");
-  const Json& requests = workload.at("requests");
-  const Json& arrivals = workload.at("arrivals");
+// cannot be a help. None where requests wait for others, or nobody says how many there are.
+std::vector<std::int64_t> probes(const Json& scenario, const SloTarget& slo) {
+  constexpr std::int64_t fewest = 20;
+  const Json& requests = scenario.at("workload").at("requests");
+  const Json& arrivals = scenario.at("workload").at("arrivals");
   const std::string kind = arrivals.value("kind", "trace");
   if (kind != "poisson" && kind != "gamma" && kind != "constant" && kind != "trace") return {};
   const bool counts = requests.contains("count") && requests["count"].is_number_integer();
   if (!counts || arrivals.value("warmup_requests", 0) != 0) return {};
   const auto count = requests["count"].get<std::int64_t>();
-  return count >= 2 * fewest ? std::optional(std::max(fewest, count / share)) : std::nullopt;
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t share : {20, 5})  // the first tells who is too slow, the second whose queue grows
+    if (const std::int64_t first = std::max(fewest, count / share);
+        first > 2 * slo.may_be_late(count) && 2 * first <= count && (sizes.empty() || first > sizes.back()))
+      sizes.push_back(first);
+  return sizes;
 }
 
 // None where the point may meet the SLO yet.
 std::optional<Json> given_up(Json scenario, const std::string& file, const CheapestSearch& search) {
-  const auto first = search.probe ? requests_of_probe(scenario) : std::nullopt;
-  if (!first) return {};
+  if (!search.probe) return {};
+  const std::vector<std::int64_t> sizes = probes(scenario, search.slo);
+  if (sizes.empty()) return {};
   Json& count = scenario["workload"]["requests"]["count"];
   const std::int64_t allowed = search.slo.may_be_late(count.get<std::int64_t>());
-  count = *first;
-  Json summary = simulate_in_child(scenario, file, search.slo, true);
-  const std::int64_t late = summary[late_requests];
-  summary.erase(late_requests);
-  if (late <= allowed) return {};
-  summary["given_up_after"] = *first;
-  summary["meets_slo"] = 0;
-  summary["notes"].push_back(fmt::format(
-      "given up: {} of the first {} requests are late, and {} may be of all", late, *first, allowed));
-  return summary;
+  for (const std::int64_t first : sizes) {
+    count = first;
+    Json summary = simulate_in_child(scenario, file, search.slo, true);
+    const std::int64_t late = summary[late_requests];
+    summary.erase(late_requests);
+    if (late <= allowed) continue;
+    summary["given_up_after"] = first;
+    summary["meets_slo"] = 0;
+    summary["notes"].push_back(fmt::format(
+        "given up: {} of the first {} requests are late, and {} may be of all", late, first, allowed));
+    return summary;
+  }
+  return {};
 }
 
 Json run_cheapest(const Json& scenario, const std::string& file, const CheapestSearch& search) {

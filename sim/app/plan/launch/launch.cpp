@@ -58,11 +58,25 @@ std::string joined(const CommandWords& words, const std::string& joint) {
   return text;
 }
 
+// One line broken where it is too long.
+std::string in_short_lines(const std::string& command) {
+  constexpr std::size_t most = 100;
+  std::string text, line;
+  for (std::size_t from = 0; from < command.size();) {
+    const std::size_t end = std::min(command.find(" --", from + 1), command.size());
+    const std::string piece = command.substr(from, end - from);
+    if (!line.empty() && line.size() + piece.size() > most) text += line + " \\\n", line = "   ";
+    line += piece;
+    from = end;
+  }
+  return text + line;
+}
+
 std::string for_people(const StartedService& service, const StartedPool& pool) {
   const StartedReplica& first = pool.replicas.front();
   std::string text = fmt::format("# {}\n", pool.title);
   for (const std::string& comment : first.command.comments) text += fmt::format("# {}\n", comment);
-  return text + shell_command(service, first, "$NODE", "$HEAD", " \\\n    ") + "\n";
+  return text + in_short_lines(shell_command(service, first, "$NODE", "$HEAD", " ")) + "\n";
 }
 
 std::string no_engine(const StartedService& service) {

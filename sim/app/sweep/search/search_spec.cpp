@@ -139,8 +139,9 @@ CheapestSearch CheapestSearch::from(Params& params) {
   c.objective = params.choice({"objective", help.c_str()}, names_of(objectives()), objectives()[0].name);
   c.per = texts(params, per_key, {});
   c.probe = params.flag({"probe",
-                         "A fifth of a point's requests is simulated first; where more of these are late than "
-                         "may be of all, the point is given up with their metrics (column given_up_after)."},
+                         "A twentieth and a fifth of a point's requests are simulated first; where more of these "
+                         "are late than may be of all, the point is given up with their metrics (column "
+                         "given_up_after)."},
                         false);
   return c;
 }
