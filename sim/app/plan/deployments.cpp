@@ -11,8 +11,9 @@
 namespace weir {
 namespace {
 
-// Beyond so many, pools that another one beats in every bound are left out of those that are apart.
-constexpr std::size_t most_apart = 1000;
+// Of more than so many together, or apart, those are left out whose pools other layouts beat in every bound. A
+// bound is no run, so that as many as this are kept of them, the best first.
+constexpr std::size_t enough = 100;
 
 struct Draft {  // of a deployment
   const PoolOption* first;
@@ -53,19 +54,45 @@ class LoadBound {
   double on_time_ = 1, prompts_s_ = 0, decodes_s_ = 0;  // 0: nothing bounds it
 };
 
+// What a pool of a role is judged by, the less the better, whatever the number of replicas.
+std::vector<double> measures_of(const PoolOption& pool) {
+  const ReplicaBounds& bounds = *pool.bounds;
+  const auto devices = static_cast<double>(pool.layout.devices());
+  std::vector<double> all = {devices};
+  if (pool.role->role != "decode")
+    all.insert(all.end(), {bounds.first_token_s, -bounds.prompt_tokens_per_s / devices});
+  if (pool.role->role != "prefill")
+    all.insert(all.end(), {bounds.token_s, -bounds.decode_tokens_per_s / devices});
+  return all;
+}
+
 // Is it at least as good in every bound, and no larger?
 bool beats(const PoolOption& a, const PoolOption& b) {
   if (!a.bounds || !b.bounds || a.stock != b.stock || a.precision != b.precision || a.tiers != b.tiers)
     return false;
-  const auto rank = [](const PoolOption& p) {
-    const bool decodes = p.role->role == "decode";
-    const auto per_device = static_cast<double>(p.layout.devices());
-    return std::tuple(per_device, decodes ? p.bounds->token_s : p.bounds->first_token_s,
-                      -(decodes ? p.bounds->decode_tokens_per_s : p.bounds->prompt_tokens_per_s) / per_device);
-  };
-  const auto [devices_a, time_a, rate_a] = rank(a);
-  const auto [devices_b, time_b, rate_b] = rank(b);
-  return devices_a <= devices_b && time_a <= time_b && rate_a <= rate_b && rank(a) != rank(b);
+  const std::vector<double> of_a = measures_of(a), of_b = measures_of(b);
+  return of_a != of_b && std::ranges::equal(of_a, of_b, std::ranges::less_equal());
+}
+
+using PoolOptions = std::vector<const PoolOption*>;
+
+PoolOptions pointers(const std::vector<PoolOption>& options) {
+  PoolOptions all;
+  for (const PoolOption& option : options) all.push_back(&option);
+  return all;
+}
+
+// Those that no other one beats, then those that only these beat, and so on: so many times.
+PoolOptions fronts(PoolOptions left, int times) {
+  PoolOptions best;
+  for (; times > 0 && !left.empty(); --times) {
+    PoolOptions beaten;
+    for (const PoolOption* option : left)
+      (std::ranges::any_of(left, [&](const PoolOption* other) { return beats(*other, *option); }) ? beaten : best)
+          .push_back(option);
+    left = std::move(beaten);
+  }
+  return best;
 }
 
 class Composer {
@@ -78,10 +105,13 @@ class Composer {
          {std::pair("both", &together), std::pair("prefill", &prefill), std::pair("decode", &decode)})
       if (const RoleTemplate* open = question_.role(role)) *options = options_of(question_, *open, made_);
     for (const std::vector<PoolOption>* options : {&together, &prefill, &decode}) require_prices(*options);
-    std::vector<Draft> drafts;
-    for (const PoolOption& pool : together) add_together(pool, drafts);
-    const std::vector<Draft> apart = all_apart(prefill, decode);
+    const PoolOptions t = pointers(together), p = pointers(prefill), d = pointers(decode);
+    std::vector<Draft> drafts = few_of(alone(t), [&](int n) { return alone(fronts(t, n)); });
+    const std::vector<Draft> apart =
+        few_of(pairs(p, d), [&](int n) { return pairs(fronts(p, n), fronts(d, n)); });
     drafts.insert(drafts.end(), apart.begin(), apart.end());
+    made_.considered += too_few_;
+    if (too_few_ > 0) made_.leave_out("deployments", "cannot carry the load", too_few_example_, too_few_);
     for (const Draft& draft : drafts) finish(draft);
     std::ranges::stable_sort(made_.all, {}, &Deployment::least);
     return std::move(made_);
@@ -98,71 +128,55 @@ class Composer {
                                       option.stock->kind));
   }
 
-  void too_few(std::int64_t count, const std::string& example) {
-    made_.considered += count;
-    made_.leave_out("deployments", "cannot carry the load", example, count);
-  }
-
-  void add_together(const PoolOption& pool, std::vector<Draft>& drafts) {
-    const std::int64_t least = load_.least_of(pool, "both"), most = pool.most();
-    if (least > 1)
-      too_few(std::min(least - 1, most), fmt::format("{} on {} needs at least {} replicas", pool.layout.words(),
-                                                     pool.stock->kind, least));
-    for (std::int64_t n = least; n <= most; ++n) drafts.push_back({&pool, n});
-  }
-
-  std::vector<Draft> all_apart(const std::vector<PoolOption>& prefill, const std::vector<PoolOption>& decode) {
-    std::vector<Draft> drafts = pairs(pointers(prefill), pointers(decode), true);
-    if (drafts.size() <= most_apart) return drafts;
-    const std::size_t all = drafts.size();
-    drafts = pairs(unbeaten(prefill), unbeaten(decode), false);
-    made_.considered += static_cast<std::int64_t>(all);
-    made_.leave_out("deployments", "have a pool that another layout beats in every bound", "",
-                    static_cast<std::int64_t>(all - drafts.size()));
-    made_.considered -= static_cast<std::int64_t>(drafts.size());
-    return drafts;
-  }
-
-  static std::vector<const PoolOption*> pointers(const std::vector<PoolOption>& options) {
-    std::vector<const PoolOption*> all;
-    for (const PoolOption& option : options) all.push_back(&option);
-    return all;
-  }
-
-  static std::vector<const PoolOption*> unbeaten(const std::vector<PoolOption>& options) {
-    std::vector<const PoolOption*> best;
-    for (const PoolOption& option : options)
-      if (std::ranges::none_of(options, [&](const PoolOption& other) { return beats(other, option); }))
-        best.push_back(&option);
+  // All, or where they are many those of the fewest fronts that are enough.
+  template <class OfFronts>
+  std::vector<Draft> few_of(std::vector<Draft> drafts, OfFronts of_fronts) {
+    made_.considered += std::ssize(drafts);
+    if (drafts.size() <= enough) return drafts;
+    const std::int64_t known = too_few_;
+    std::vector<Draft> best;
+    for (int n = 1; best.size() < enough; ++n) best = of_fronts(n);
+    too_few_ = known;  // they were counted
+    if (const std::size_t beaten = drafts.size() - best.size(); beaten > 0)
+      made_.leave_out("deployments", "have a pool that other layouts beat in every bound", "",
+                      static_cast<std::int64_t>(beaten));
     return best;
   }
 
-  // Every ratio of the two pools that the devices allow.
-  std::vector<Draft> pairs(const std::vector<const PoolOption*>& prefill,
-                           const std::vector<const PoolOption*>& decode, bool count) {
+  std::vector<Draft> alone(const PoolOptions& pools) {
     std::vector<Draft> drafts;
-    std::int64_t few = 0;
+    for (const PoolOption* pool : pools) {
+      const std::int64_t least = load_.least_of(*pool, "both"), most = pool->most();
+      if (least > 1) too_few_ += std::min(least - 1, most);
+      if (least > 1 && too_few_example_.empty())
+        too_few_example_ = fmt::format("{} on {} needs at least {} replicas", pool->layout.words(),
+                                       pool->stock->kind, least);
+      for (std::int64_t n = least; n <= most; ++n) drafts.push_back({pool, n});
+    }
+    return drafts;
+  }
+
+  // Every ratio of the two pools that the devices allow.
+  std::vector<Draft> pairs(const PoolOptions& prefill, const PoolOptions& decode) {
+    std::vector<Draft> drafts;
     for (const PoolOption* p : prefill)
       for (const PoolOption* d : decode) {
         if (p->precision != d->precision) continue;
         const std::int64_t least_p = load_.least_of(*p, "prefill"), least_d = load_.least_of(*d, "decode");
         for (std::int64_t np = 1; np <= p->most(); ++np) {
-          const std::int64_t left = p->stock == d->stock ? d->stock->count - np * p->layout.devices()
-                                                         : d->stock->count;
-          const std::int64_t most = std::min(d->most(), left / d->layout.devices());
+          const std::int64_t taken = p->stock == d->stock ? np * p->layout.devices() : 0;
+          const std::int64_t most = std::min(d->most(), (d->stock->count - taken) / d->layout.devices());
           for (std::int64_t nd = 1; nd <= most; ++nd)
             if (np < least_p || nd < least_d)
-              ++few;
+              ++too_few_;
             else
               drafts.push_back({p, np, d, nd});
         }
       }
-    if (count && few > 0) too_few(few, "");
     return drafts;
   }
 
   void finish(const Draft& draft) {
-    ++made_.considered;
     Deployment made;
     made.pools.push_back(draft.first->pool(draft.first_count));
     made.replicas = Json::array({draft.first->replica(question_, draft.first_count)});
@@ -225,6 +239,8 @@ class Composer {
 
   const PlanQuestion& question_;
   const LoadBound load_;
+  std::int64_t too_few_ = 0;
+  std::string too_few_example_;
   Deployments made_;
 };
 
