@@ -1,6 +1,7 @@
 // weir plan: from a scenario, the devices at hand and an SLO to the deployment that costs least, and the
 // command that starts it.
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <future>
 #include <thread>
 
@@ -12,6 +13,9 @@ namespace weir {
 namespace {
 
 int plan(PlanArguments arguments) {
+  for (const char* set : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK"})  // by mpirun and srun
+    if (std::getenv(set))
+      throw ConfigError("weir plan", "", "runs on one machine's cores (--jobs), not under mpirun");
   // On a thread, as a sweep is read: its heap is not the one that children copy.
   const std::unique_ptr<PlannedSweep> planned =
       std::async(std::launch::async, [&] { return planned_sweep(arguments); }).get();

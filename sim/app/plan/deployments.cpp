@@ -13,7 +13,7 @@ namespace {
 
 // Of more than so many together, or apart, those are left out whose pools other layouts beat in every bound. A
 // bound is no run, so that as many as this are kept of them, the best first.
-constexpr std::size_t enough = 100;
+constexpr std::size_t enough = 300;
 
 struct Draft {  // of a deployment
   const PoolOption* first;

@@ -86,7 +86,7 @@ Json plan_json(const PlanQuestion& question, const Deployments& deployments, con
            {{"layouts", deployments.layouts},
             {"deployments", deployments.considered},
             {"run", found.counts.run},
-            {"given_up_after_probe", found.counts.given_up},
+            {"given_up", found.counts.given_up},
             {"failed", found.counts.failed},
             {"could_not_be_better", found.counts.not_needed},
             {"meet_slo", outcome.met},

@@ -36,7 +36,7 @@ std::string counts(const Deployments& deployments, const SearchCounts& of) {
       if (left.what == what) parts.push_back(fmt::format("{} {}", grouped(left.count), left.why));
     if (!layouts)
       for (const auto& [count, why] : {std::pair(of.not_needed, "could not be better than those found"),
-                                       {of.given_up, "were given up after a probe"},
+                                       {of.given_up, "were given up as too many requests were late"},
                                        {of.run, "were run"},
                                        {of.failed, "failed"}})
         if (count > 0) parts.push_back(fmt::format("{} {}", grouped(static_cast<std::int64_t>(count)), why));

@@ -97,7 +97,7 @@ Sweep sweep_of(const PlanQuestion& question, const Deployments& deployments) {
                       {"percentile", question.slo.percentile},
                       {"objective", question.objective.name},
                       {"per", Json::array()},
-                      {"probe", true}}}};
+                      {"give_up", true}}}};
   return sweep;
 }
 

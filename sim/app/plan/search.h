@@ -15,7 +15,7 @@ Sweep sweep_of(const PlanQuestion& question, const Deployments& deployments);
 
 struct SearchCounts {
   std::size_t run = 0;       // to their end
-  std::size_t given_up = 0;  // after a probe
+  std::size_t given_up = 0;  // once too many requests were late
   std::size_t failed = 0;
   std::size_t not_needed = 0;
 };

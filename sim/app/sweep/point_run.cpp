@@ -59,12 +59,45 @@ void add_ratios(Json& summary, const RunResult& result) {
   summary["joules_per_output_token"] = per_joule > 0 ? Json(1 / per_joule) : Json(nullptr);
 }
 
-// In the summary of a probe alone.
-constexpr const char* late_requests = "late_requests";
+// Counts late requests as they are answered, and stops the run that cannot meet its SLO any more: what those
+// behind them do is no help to the ones that are late.
+class LateOnes {
+ public:
+  LateOnes(const SloTarget& slo, const Workload& workload)
+      : slo_(slo), allowed_(slo.may_be_late(std::ssize(workload.requests))) {}
 
-Json simulate_point(const Json& document, const std::string& file, const SloTarget* slo, bool probe = false) {
+  bool goes_on(const RequestRecord& record) {
+    ++answered_;
+    const Lateness of_record = slo_.lateness_of(record);
+    first_tokens_ += of_record.first_token;
+    next_tokens_ += of_record.next_tokens;
+    return !too_many();
+  }
+  bool too_many() const { return late() > allowed_; }
+  void tell(Json& summary) const {
+    summary["given_up_after"] = answered_;
+    summary["notes"].push_back(fmt::format("given up: {} of the first {} requests that were answered are late, "
+                                           "and {} may be of all",
+                                           late(), answered_, allowed_));
+  }
+
+ private:
+  std::int64_t late() const { return std::max(first_tokens_, next_tokens_); }
+
+  const SloTarget& slo_;
+  std::int64_t allowed_, answered_ = 0, first_tokens_ = 0, next_tokens_ = 0;
+};
+
+Json simulate_point(const Json& document, const std::string& file, const SloTarget* slo,
+                    bool give_up = false) {
   const Plan plan = read_plan(document, file);
-  const Played played = play(plan, {});
+  std::optional<LateOnes> late;
+  RunOptions options;
+  if (give_up) {
+    late.emplace(*slo, plan.scenario.workload);
+    options.answered = [&](const RequestRecord& record) { return late->goes_on(record); };
+  }
+  const Played played = play(plan, options);
   if (!played.served) return training_summary_json({plan, played.trained});
   const RunResult& result = *played.served;
   if (result.stopped) throw std::runtime_error(words_of_stop(result));
@@ -72,21 +105,19 @@ Json simulate_point(const Json& document, const std::string& file, const SloTarg
   const FinishedTraining training{plan, played.trained, &played.alone, &played.served_alone};
   Json summary = summary_json({plan, result, metrics, plan.training.empty() ? nullptr : &training});
   add_ratios(summary, result);
-  // Of sessions `count` says another thing.
-  if (probe) summary[late_requests] = plan.scenario.workload.sessions ? 0 : slo->late_of(result);
   if (slo) {
     summary["keeps_up"] = keeps_up(result) ? 1 : 0;
-    summary["meets_slo"] = keeps_up(result) && slo->met_by(result) ? 1 : 0;
+    summary["meets_slo"] = keeps_up(result) && slo->met_by(result) && !(late && late->too_many()) ? 1 : 0;
+    if (late && late->too_many()) late->tell(summary);
   }
   return summary;
 }
 
 // A simulation needs a process of its own.
-Json simulate_in_child(const Json& document, const std::string& file, const SloTarget& slo,
-                       bool probe = false) {
+Json simulate_in_child(const Json& document, const std::string& file, const SloTarget& slo) {
   ChildResult ended;
   in_children(
-      1, 1, [&](std::size_t) { return simulate_point(document, file, &slo, probe).dump(); },
+      1, 1, [&](std::size_t) { return simulate_point(document, file, &slo).dump(); },
       [&](std::size_t, ChildResult result) {
         ended = std::move(result);
         return true;
@@ -136,52 +167,6 @@ Json run_capacity_search(const Json& document, const std::string& file, Capacity
   return summary;
 }
 
-// The same requests come at the same times, whatever comes behind them: to those that are late already more
-// cannot be a help. None where requests wait for others, or nobody says how many there are.
-std::vector<std::int64_t> probes(const Json& scenario, const SloTarget& slo) {
-  constexpr std::int64_t fewest = 20;
-  const Json& requests = scenario.at("workload").at("requests");
-  const Json& arrivals = scenario.at("workload").at("arrivals");
-  const std::string kind = arrivals.value("kind", "trace");
-  if (kind != "poisson" && kind != "gamma" && kind != "constant" && kind != "trace") return {};
-  const bool counts = requests.contains("count") && requests["count"].is_number_integer();
-  if (!counts || arrivals.value("warmup_requests", 0) != 0) return {};
-  const auto count = requests["count"].get<std::int64_t>();
-  std::vector<std::int64_t> sizes;
-  for (const std::int64_t share : {20, 5})  // the first tells who is too slow, the second whose queue grows
-    if (const std::int64_t first = std::max(fewest, count / share);
-        first > 2 * slo.may_be_late(count) && 2 * first <= count && (sizes.empty() || first > sizes.back()))
-      sizes.push_back(first);
-  return sizes;
-}
-
-// None where the point may meet the SLO yet.
-std::optional<Json> given_up(Json scenario, const std::string& file, const CheapestSearch& search) {
-  if (!search.probe) return {};
-  const std::vector<std::int64_t> sizes = probes(scenario, search.slo);
-  if (sizes.empty()) return {};
-  Json& count = scenario["workload"]["requests"]["count"];
-  const std::int64_t allowed = search.slo.may_be_late(count.get<std::int64_t>());
-  for (const std::int64_t first : sizes) {
-    count = first;
-    Json summary = simulate_in_child(scenario, file, search.slo, true);
-    const std::int64_t late = summary[late_requests];
-    summary.erase(late_requests);
-    if (late <= allowed) continue;
-    summary["given_up_after"] = first;
-    summary["meets_slo"] = 0;
-    summary["notes"].push_back(fmt::format(
-        "given up: {} of the first {} requests are late, and {} may be of all", late, first, allowed));
-    return summary;
-  }
-  return {};
-}
-
-Json run_cheapest(const Json& scenario, const std::string& file, const CheapestSearch& search) {
-  std::optional<Json> early = given_up(scenario, file, search);
-  return early ? std::move(*early) : simulate_point(scenario, file, &search.slo);
-}
-
 }  // namespace
 
 Json run_point(const Sweep& sweep, const Point& point) {
@@ -189,7 +174,7 @@ Json run_point(const Sweep& sweep, const Point& point) {
   const Json scenario = scenario_of(sweep, point);
   const Searches& searches = sweep.searches;
   if (searches.capacity) return run_capacity_search(scenario, file, *searches.capacity);
-  if (searches.cheapest) return run_cheapest(scenario, file, *searches.cheapest);
+  if (const auto& search = searches.cheapest) return simulate_point(scenario, file, &search->slo, search->give_up);
   return simulate_point(scenario, file, nullptr);
 }
 

@@ -51,48 +51,30 @@ SloTarget SloTarget::from(Params& params) {
   return slo;
 }
 
-namespace {
-
-struct Lateness {
-  std::int64_t late = 0, timed = 0;
-};
-
-template <class Time>
-Lateness lateness(const RunResult& result, Time time, double limit_ms) {
-  Lateness found;
-  for (const RequestRecord& r : result.requests) {
-    if (!is_measured(r)) continue;
-    const bool completed = r.status == RequestStatus::completed;
-    const std::optional<Seconds> taken = completed ? time(r) : std::nullopt;
-    found.timed += taken.has_value();
-    found.late += !completed || (taken && taken->value() * 1e3 > limit_ms);
-  }
-  return found;
+Lateness SloTarget::lateness_of(const RequestRecord& r) const {
+  if (!is_measured(r)) return {};
+  const bool completed = r.status == RequestStatus::completed;
+  const auto late = [&](const std::optional<double>& limit_ms, std::optional<Seconds> taken) {
+    return limit_ms && (!completed || (taken && taken->value() * 1e3 > *limit_ms));
+  };
+  return {late(ttft_ms, completed ? std::optional(time_to_first_token(r)) : std::nullopt),
+          late(tpot_ms, completed ? time_per_output_token(r) : std::nullopt)};
 }
-
-// Of each time that is asked for.
-std::vector<Lateness> lateness(const RunResult& result, const SloTarget& slo) {
-  std::vector<Lateness> all;
-  if (slo.ttft_ms)
-    all.push_back(lateness(
-        result, [](const RequestRecord& r) { return std::optional(time_to_first_token(r)); }, *slo.ttft_ms));
-  if (slo.tpot_ms) all.push_back(lateness(result, time_per_output_token, *slo.tpot_ms));
-  return all;
-}
-
-}  // namespace
 
 bool SloTarget::met_by(const RunResult& result) const {
-  const std::int64_t all = std::ranges::count_if(result.requests, is_measured);
-  return std::ranges::all_of(lateness(result, *this), [&](const Lateness& one) {
-    return one.timed > 0 && one.late <= may_be_late(all);
-  });
-}
-
-std::int64_t SloTarget::late_of(const RunResult& result) const {
-  std::int64_t most = 0;
-  for (const Lateness& one : lateness(result, *this)) most = std::max(most, one.late);
-  return most;
+  std::int64_t all = 0, completed = 0, timed = 0, first_late = 0, next_late = 0;
+  for (const RequestRecord& r : result.requests) {
+    if (!is_measured(r)) continue;
+    ++all;
+    const Lateness late = lateness_of(r);
+    first_late += late.first_token;
+    next_late += late.next_tokens;
+    if (r.status != RequestStatus::completed) continue;
+    ++completed;
+    timed += time_per_output_token(r).has_value();
+  }
+  return (!ttft_ms || (completed > 0 && first_late <= may_be_late(all))) &&
+         (!tpot_ms || (timed > 0 && next_late <= may_be_late(all)));
 }
 
 CapacitySearch CapacitySearch::from(Params& params) {
@@ -138,11 +120,10 @@ CheapestSearch CheapestSearch::from(Params& params) {
   help += " between equal ones the lower mean end-to-end latency decides.";
   c.objective = params.choice({"objective", help.c_str()}, names_of(objectives()), objectives()[0].name);
   c.per = texts(params, per_key, {});
-  c.probe = params.flag({"probe",
-                         "A twentieth and a fifth of a point's requests are simulated first; where more of these "
-                         "are late than may be of all, the point is given up with their metrics (column "
-                         "given_up_after)."},
-                        false);
+  c.give_up = params.flag({"give_up",
+                           "Stop a point once more of its requests are late than may be of all; its metrics are "
+                           "those of the requests until then (column given_up_after)."},
+                          false);
   return c;
 }
 
