@@ -49,7 +49,7 @@ TEST_CASE("launch: vLLM, one replica on a node") {
         "vllm serve meta-llama/Llama-3.1-70B --host 0.0.0.0 --port 8100 --tensor-parallel-size 4 \\\n"
         "    --pipeline-parallel-size 2 --quantization fp8 --kv-cache-dtype fp8 --max-num-seqs 256 \\\n"
         "    --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16 \\\n"
-        "    --max-model-len 8192 --no-enable-prefix-caching\n");
+        "    --no-enable-prefix-caching --max-model-len 8192\n");
   CHECK(has_text(launch.script, "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 vllm serve \"$MODEL\""));
   CHECK(has_text(launch.manifest, "image: vllm/vllm-openai:v0.12.0"));
   CHECK(has_text(launch.manifest, "device_ids: [\"0\", \"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\"]"));
@@ -74,14 +74,16 @@ TEST_CASE("launch: SGLang, prompts and generation apart over nodes, experts on a
   CHECK(launch.nodes == 3);
   CHECK(launch.commands ==
         "# 1 prefill replica on 8 h200_sxm\n"
-        "python -m sglang.launch_server --model-path deepseek-ai/DeepSeek-R1 --host 0.0.0.0 --port 8100 --tp-size 8 \\\n"
-        "    --ep-size 8 --max-running-requests 128 --chunked-prefill-size 4096 --mem-fraction-static 0.9 \\\n"
-        "    --page-size 16 --disaggregation-mode prefill --disaggregation-bootstrap-port 5600\n"
+        "python -m sglang.launch_server --model-path deepseek-ai/DeepSeek-R1 --host 0.0.0.0 --port 8100 \\\n"
+        "    --tp-size 8 --ep-size 8 --max-running-requests 128 --chunked-prefill-size 4096 \\\n"
+        "    --mem-fraction-static 0.9 --page-size 16 --disaggregation-mode prefill \\\n"
+        "    --disaggregation-bootstrap-port 5600\n"
         "# 1 decode replica on 16 h200_sxm\n"
-        "python -m sglang.launch_server --model-path deepseek-ai/DeepSeek-R1 --host 0.0.0.0 --port 8101 --tp-size 16 \\\n"
-        "    --dp-size 16 --enable-dp-attention --ep-size 16 --moe-a2a-backend deepep --deepep-mode low_latency \\\n"
-        "    --max-running-requests 128 --chunked-prefill-size 4096 --mem-fraction-static 0.9 --page-size 16 \\\n"
-        "    --disaggregation-mode decode --nnodes 2 --node-rank $NODE --dist-init-addr $HEAD:5000\n");
+        "python -m sglang.launch_server --model-path deepseek-ai/DeepSeek-R1 --host 0.0.0.0 --port 8101 \\\n"
+        "    --tp-size 16 --dp-size 16 --enable-dp-attention --ep-size 16 --moe-a2a-backend deepep \\\n"
+        "    --deepep-mode low_latency --max-running-requests 128 --chunked-prefill-size 4096 \\\n"
+        "    --mem-fraction-static 0.9 --page-size 16 --disaggregation-mode decode --nnodes 2 \\\n"
+        "    --node-rank $NODE --dist-init-addr $HEAD:5000\n");
   CHECK(has_text(launch.script, "--node-rank 1 \\\n    --dist-init-addr \"$HEAD\":5000"));
   CHECK(has_text(launch.script, "--pd-disaggregation --prefill http://NODE0:8100 5600 --decode http://NODE1:8101"));
   CHECK(has_text(launch.manifest, "kind: LeaderWorkerSet"));

@@ -11,7 +11,7 @@ TEST_CASE("plan: the winner's scenario passes weir check, runs, and has the time
   const Ended ended = run_plan_of(scratch, plan_question(20, 500, 20, 100), {"--devices", "2xh100_sxm"});
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  for (const char* part : {"Together or apart: ", "vllm serve meta-llama/Llama-3.1-8B", "could not be better", "h100_sxm"})
+  for (const char* part : {"Together or apart: ", "vllm serve meta-llama/Llama-3.1-8B", "h100_sxm"})
     CHECK(ended.out.find(part) != std::string::npos);
   for (const char* name : {"plan.json", "results.sqlite", "results.csv", "scenario.json", "command.sh", "compose.yaml"})
     CHECK(std::filesystem::exists(scratch / "out" / name));
@@ -48,7 +48,7 @@ TEST_CASE("plan: results are the same whatever the jobs, and a plan that is resu
 
 TEST_CASE("plan: where nothing meets the SLO it says so, shows the nearest, and writes no winner") {
   const ScratchDirectory scratch;
-  Json question = plan_question(20, 500, 20, 100);
+  Json question = plan_question(20, 500, 30, 100);
   REQUIRE(run_plan_of(scratch, question, {"--devices", "1xh100_sxm", "--quiet"}).code == 0);
   CHECK(std::filesystem::exists(scratch / "out/scenario.json"));
   question["slo"]["tpot_ms"] = 7.5;  // alone a token takes 7.2 ms

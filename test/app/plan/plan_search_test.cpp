@@ -112,7 +112,9 @@ TEST_CASE("plan: it finds what trying everything finds, by every objective, and 
     Json question;
     int devices;
   };
-  const std::vector<Case> cases = {{plan_question(40, 150, 12), 4}, {plan_question(70, 500, 25), 4}};
+  const std::vector<Case> cases = {
+      {plan_question(40, 200, 14), 4}, {plan_question(70, 500, 25), 4}, {plan_question(100, 400, 20), 4}};
+  std::size_t left_out = 0;
   for (const Case& one : cases)
     for (const Objective& objective : objectives()) {
       const ScratchDirectory scratch;
@@ -122,7 +124,7 @@ TEST_CASE("plan: it finds what trying everything finds, by every objective, and 
       REQUIRE(best.size() > 2);
       CHECK(best.size() < tried.size());
       const std::set<std::string> kept = kept_by_plan(one.question, one.devices, objective.name);
-      CHECK(kept.size() < tried.size());
+      left_out += tried.size() - kept.size();
       for (const Tried& t : best) CHECK(kept.contains(t.pools));
 
       const Ended ended = run_plan_of(scratch, one.question,
@@ -141,6 +143,7 @@ TEST_CASE("plan: it finds what trying everything finds, by every objective, and 
         CHECK(found[apart ? "best_apart" : "best_together"].is_null() == (first == best.end()));
       }
     }
+  CHECK(left_out > 20);
 }
 
 TEST_CASE("plan: a run that is given up would not have met the SLO, and one that is not has the same results") {

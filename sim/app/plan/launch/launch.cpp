@@ -76,7 +76,9 @@ std::string for_people(const StartedService& service, const StartedPool& pool) {
   const StartedReplica& first = pool.replicas.front();
   std::string text = fmt::format("# {}\n", pool.title);
   for (const std::string& comment : first.command.comments) text += fmt::format("# {}\n", comment);
-  return text + in_short_lines(shell_command(service, first, "$NODE", "$HEAD", " ")) + "\n";
+  std::string command = shell_command(service, first, "$NODE", "$HEAD", " ");
+  boost::replace_all(command, "\"$MODEL\"", service.model);
+  return text + in_short_lines(command) + "\n";
 }
 
 std::string no_engine(const StartedService& service) {
@@ -236,7 +238,6 @@ Launch launch_of(const Plan& plan) {
     return launch;
   }
   for (const StartedPool& pool : service.pools) launch.commands += for_people(service, pool);
-  boost::replace_all(launch.commands, "\"$MODEL\"", service.model);
   launch.manifest = service.nodes > 1 ? kubernetes_manifests(service) : compose_file(service);
   return launch;
 }
