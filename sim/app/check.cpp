@@ -91,8 +91,8 @@ int check_plan_question(const Json& document, const std::string& file) {
   const PlanQuestion question = read_question(document, arguments);
   tell(question.notes);
   const Deployments deployments = deployments_of(question);
-  fmt::print("{}: ok (for weir plan: {} deployments, {} of them to run at most)\n", file, deployments.considered,
-             deployments.all.size());
+  fmt::print("{}: ok (for weir plan: {} deployments, {} of them to run at most)\n", file,
+             deployments.considered, deployments.all.size());
   return exit_done;
 }
 
@@ -107,7 +107,8 @@ int check(const std::string& argument) {
 std::function<int()> declare_check(CLI::App& app) {
   const auto file = std::make_shared<std::string>();
   const auto schema = std::make_shared<std::string>();
-  const auto positional = app.add_option("FILE", *file, "a scenario, a sweep or what weir plan is asked; - is stdin");
+  const auto positional =
+      app.add_option("FILE", *file, "a scenario, a sweep or what weir plan is asked; - is stdin");
   const auto flag = app.add_option("--schema", *schema,
                                    "print the JSON Schema of a scenario or of a sweep instead, for editors")
                         ->type_name("scenario|sweep")

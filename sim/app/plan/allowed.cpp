@@ -10,26 +10,28 @@ namespace {
 std::vector<std::int64_t> degree_list(Params& params, Key key) {
   std::vector<std::int64_t> all;
   const Json* given = params.value(
-      key, {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 1}, {"maximum", 4096}}}}, Json::array());
+      key, {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 1}, {"maximum", 4096}}}},
+      Json::array());
   if (!given) return all;
   for (const Json& one : given->is_array() ? *given : Json::array({*given}))
     if (one.is_number_integer() && one >= 1 && one <= 4096)
       all.push_back(one);
     else
-      params.fail(key.name, "expected a list of integers from 1 to 4096, got " + shortened(given->dump(), 60));
+      params.fail(key.name,
+                  "expected a list of integers from 1 to 4096, got " + shortened(given->dump(), 60));
   return all;
 }
 
 std::vector<Json> list_of(Params& params, Key key, const char* item, bool (Json::*is_item)() const noexcept) {
-  const Json* given =
-      params.value(key, {{"type", "array"}, {"items", {{"type", item}}}}, Json::array());
+  const Json* given = params.value(key, {{"type", "array"}, {"items", {{"type", item}}}}, Json::array());
   std::vector<Json> all;
   if (!given) return all;
   for (const Json& one : given->is_array() ? *given : Json::array({*given}))
     if ((one.*is_item)())
       all.push_back(one);
     else
-      params.fail(key.name, fmt::format("expected a list, each an {}, got {}", item, shortened(given->dump(), 60)));
+      params.fail(key.name,
+                  fmt::format("expected a list, each an {}, got {}", item, shortened(given->dump(), 60)));
   return all;
 }
 
@@ -51,9 +53,9 @@ AllowedByPlan AllowedByPlan::from(Params& params) {
   cut.close();
   plan.precisions = list_of(params, {"precision", "Beside the scenario's, each with what differs from it."},
                             "object", &Json::is_object);
-  plan.tiers = list_of(params,
-                       {"kv_tiers", "What kv_cache.tiers may be, each a list; []: as the replicas have them."},
-                       "array", &Json::is_array);
+  plan.tiers =
+      list_of(params, {"kv_tiers", "What kv_cache.tiers may be, each a list; []: as the replicas have them."},
+              "array", &Json::is_array);
   for (const Json& one : list_of(params,
                                  {"communication",
                                   "What attention-data ranks may send tokens to experts by; []: as the "

@@ -106,7 +106,8 @@ Demand demand_of(const Workload& workload, std::int64_t percentile) {
   double contexts = 0, first_s = 0, last_s = 0;
   for (const Request& request : workload.requests) {
     if (!request.measured) continue;
-    const auto in = static_cast<double>(request.input_tokens), out = static_cast<double>(request.output_tokens);
+    const auto in = static_cast<double>(request.input_tokens),
+               out = static_cast<double>(request.output_tokens);
     first_s = d.requests == 0 ? request.arrival.value() : std::min(first_s, request.arrival.value());
     last_s = std::max(last_s, request.arrival.value());
     ++d.requests;

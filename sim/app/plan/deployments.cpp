@@ -11,8 +11,8 @@
 namespace weir {
 namespace {
 
-// Of more than so many together, or apart, those are left out whose pools other layouts beat in every bound. A
-// bound is no run, so that as many as this are kept of them, the best first.
+// Of more than so many together, or apart, those are left out whose pools other layouts beat in every bound.
+// A bound is no run, so that as many as this are kept of them, the best first.
 constexpr std::size_t enough = 300;
 
 struct Draft {  // of a deployment
@@ -88,7 +88,8 @@ PoolOptions fronts(PoolOptions left, int times) {
   for (; times > 0 && !left.empty(); --times) {
     PoolOptions beaten;
     for (const PoolOption* option : left)
-      (std::ranges::any_of(left, [&](const PoolOption* other) { return beats(*other, *option); }) ? beaten : best)
+      (std::ranges::any_of(left, [&](const PoolOption* other) { return beats(*other, *option); }) ? beaten
+                                                                                                  : best)
           .push_back(option);
     left = std::move(beaten);
   }
@@ -254,7 +255,8 @@ std::int64_t Deployment::devices() const {
 
 void Deployments::leave_out(const std::string& what, const std::string& why, const std::string& example,
                             std::int64_t count) {
-  auto known = std::ranges::find_if(left_out, [&](const LeftOutOfPlan& l) { return l.what == what && l.why == why; });
+  auto known =
+      std::ranges::find_if(left_out, [&](const LeftOutOfPlan& l) { return l.what == what && l.why == why; });
   if (known == left_out.end()) known = left_out.insert(left_out.end(), {what, why, 0, example});
   known->count += count;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Every way to serve a question's scenario with the devices at hand: layouts, numbers of replicas, prompts and
-// generation together or apart. What does not fit the devices' memory, and what by bounds cannot meet the SLO
-// under the load, is left out here, before anything runs.
+// Every way to serve a question's scenario with the devices at hand: layouts, numbers of replicas, prompts
+// and generation together or apart. What does not fit the devices' memory, and what by bounds cannot meet the
+// SLO under the load, is left out here, before anything runs.
 #include <string>
 #include <vector>
 

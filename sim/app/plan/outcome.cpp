@@ -34,7 +34,8 @@ std::string limit_of(const Json& summary) {
   std::string limit = by;
   for (const auto& [word, key] : parts) {
     double s = 0;
-    for (const Json& device : summary.at("devices")) s += device.at("devices").get<double>() * device.at(key).get<double>();
+    for (const Json& device : summary.at("devices"))
+      s += device.at("devices").get<double>() * device.at(key).get<double>();
     if (s > most) most = s, limit = word;
   }
   return limit;
@@ -45,7 +46,8 @@ double worst_of(const RankedDeployment& row) {
   return std::max(-row.ttft_spare.value_or(-1), -row.tpot_spare.value_or(-1));
 }
 
-RankedDeployment row_of(const PlanQuestion& question, const Deployment& deployment, const PointResult& point) {
+RankedDeployment row_of(const PlanQuestion& question, const Deployment& deployment,
+                        const PointResult& point) {
   RankedDeployment row;
   row.deployment = &deployment;
   row.point = &point;
@@ -61,8 +63,8 @@ RankedDeployment row_of(const PlanQuestion& question, const Deployment& deployme
 }
 
 void add_confidence(const PlanQuestion& question, RankedDeployment& row) {
-  const Plan plan = read_plan(
-      without_workload(question, row.deployment->precision, row.deployment->replicas), question.file);
+  const Plan plan = read_plan(without_workload(question, row.deployment->precision, row.deployment->replicas),
+                              question.file);
   for (std::size_t i = 0; i < plan.replicas.size(); ++i) {
     row.confidence.of_pools.push_back(evidence_of(plan, i));
     const Json::json_pointer named(fmt::format("/serving/replicas/{}/engine/calibration", i));
@@ -86,7 +88,8 @@ std::string Confidence::brief() const {
   return text + fmt::format("{} ({:.0f} %)", differs == 0 ? "validated" : "near", tpot);
 }
 
-PlanOutcome outcome_of(const PlanQuestion& question, const Deployments& deployments, const PlanSearch& found) {
+PlanOutcome outcome_of(const PlanQuestion& question, const Deployments& deployments,
+                       const PlanSearch& found) {
   PlanOutcome outcome;
   std::vector<RankedDeployment> all;
   for (const PointResult& point : found.results.points)
@@ -116,9 +119,10 @@ std::string verdict_of(const PlanQuestion& question, const PlanOutcome& outcome)
   if (!outcome.together || !outcome.apart) {
     const RankedDeployment& only = outcome.together ? *outcome.together : *outcome.apart;
     const bool open = question.role("both") && question.role("prefill");
-    return fmt::format("{}: {}, {}; {}", outcome.together ? "together" : "apart", only.deployment->name, value(only),
-                       open ? fmt::format("none that is {} meets the SLO", outcome.together ? "apart" : "together")
-                            : "the scenario leaves no choice");
+    return fmt::format(
+        "{}: {}, {}; {}", outcome.together ? "together" : "apart", only.deployment->name, value(only),
+        open ? fmt::format("none that is {} meets the SLO", outcome.together ? "apart" : "together")
+             : "the scenario leaves no choice");
   }
   const RankedDeployment *first = &*outcome.together, *second = &*outcome.apart;
   const auto place = [](const RankedDeployment& row) {

@@ -10,7 +10,7 @@
 namespace weir {
 
 struct Confidence {
-  std::vector<Evidence> of_pools;       // by replica group
+  std::vector<Evidence> of_pools;          // by replica group
   std::optional<std::string> calibration;  // the file that its engines name
 
   std::string brief() const;  // for a column
@@ -20,9 +20,9 @@ struct RankedDeployment {
   const Deployment* deployment = nullptr;
   const PointResult* point = nullptr;
   double objective = 0;
-  std::optional<double> ttft_ms, tpot_ms;            // at the SLO's percentile
-  std::optional<double> ttft_spare, tpot_spare;      // of what the SLO allows: 0.25 is a quarter
-  std::string limited_by;                            // what most of the devices' step time goes to
+  std::optional<double> ttft_ms, tpot_ms;        // at the SLO's percentile
+  std::optional<double> ttft_spare, tpot_spare;  // of what the SLO allows: 0.25 is a quarter
+  std::string limited_by;                        // what most of the devices' step time goes to
   bool meets_slo = false;
   Confidence confidence;
 };

@@ -69,7 +69,8 @@ Json plan_json(const PlanQuestion& question, const Deployments& deployments, con
   Json stock = Json::array(), left_out = Json::array(), ranked = Json::array();
   for (const Stock& one : question.stock) stock.push_back({{"kind", one.kind}, {"count", one.count}});
   for (const LeftOutOfPlan& one : deployments.left_out)
-    left_out.push_back({{"what", one.what}, {"why", one.why}, {"count", one.count}, {"example", one.example}});
+    left_out.push_back(
+        {{"what", one.what}, {"why", one.why}, {"count", one.count}, {"example", one.example}});
   for (std::size_t i = 0; i < outcome.ranked.size(); ++i)
     ranked.push_back(row_json(question, outcome.ranked[i], i + 1));
   const auto name = [](const std::optional<RankedDeployment>& best) {

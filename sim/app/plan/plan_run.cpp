@@ -58,8 +58,8 @@ void write_winner(const PlannedSweep& plan, const SweepDirectory& directory, con
   write_file(directory.file(launch.nodes > 1 ? "kubernetes.yaml" : "compose.yaml"), launch.manifest);
 }
 
-PlanSearch search_with_progress(const PlannedSweep& plan, SweepDirectory& directory, const RunPoints& run_points,
-                                const Interruption& interruption, bool talk) {
+PlanSearch search_with_progress(const PlannedSweep& plan, SweepDirectory& directory,
+                                const RunPoints& run_points, const Interruption& interruption, bool talk) {
   ProgressBar bar(talk);
   return search(plan.question, plan.deployments, plan.sweep, directory, run_points, interruption,
                 [&](const EndedOf& so_far) {
@@ -152,8 +152,7 @@ int run_plan(const PlannedSweep& plan, const PlanArguments& arguments, const Run
   if (!talk) return code;
   fmt::print("{}", plan_table(plan.question, plan.deployments, found, outcome, ::isatty(STDOUT_FILENO),
                               terminal_width(STDOUT_FILENO)));
-  if (outcome.met > 0)
-    tell_command(launch_of(plan, outcome.ranked[0]), arguments.out);
+  if (outcome.met > 0) tell_command(launch_of(plan, outcome.ranked[0]), arguments.out);
   std::fflush(stdout);
   return code;
 } catch (const Interrupted&) {

@@ -79,8 +79,9 @@ class OptionFinder {
       option.dollars_per_hour = plan.replicas[0].rank.on->spec().dollars_per_hour;
     } catch (const ConfigError& e) {
       const Problem& problem = e.problems().front();
-      return into_.leave_out("layouts", problem.misfit ? "do not fit into memory" : "are none for the model or the cluster",
-                             fmt::format("{}: {}", name, problem.what));
+      return into_.leave_out(
+          "layouts", problem.misfit ? "do not fit into memory" : "are none for the model or the cluster",
+          fmt::format("{}: {}", name, problem.what));
     }
     if (const std::string why = too_slow(option); !why.empty())
       return into_.leave_out("layouts", "are too slow even alone", fmt::format("{}: {}", name, why));
@@ -128,7 +129,8 @@ Json PoolOption::replica(const PlanQuestion& question, std::int64_t count) const
   return json;
 }
 
-std::vector<PoolOption> options_of(const PlanQuestion& question, const RoleTemplate& role, Deployments& into) {
+std::vector<PoolOption> options_of(const PlanQuestion& question, const RoleTemplate& role,
+                                   Deployments& into) {
   return OptionFinder(question, role, into).find();
 }
 

@@ -44,13 +44,14 @@ std::vector<RoleTemplate> roles_of(const Json& replicas, const AllowedByPlan& pl
   for (std::size_t i = 0; replicas.is_array() && i < replicas.size(); ++i) {
     if (!replicas[i].is_object()) continue;  // the trial says so
     const Json& role = at(replicas[i], "role");
-    const std::vector<std::string> of =
-        role.is_string() ? std::vector{role.get<std::string>()} : std::vector<std::string>{"both", "prefill", "decode"};
+    const std::vector<std::string> of = role.is_string()
+                                            ? std::vector{role.get<std::string>()}
+                                            : std::vector<std::string>{"both", "prefill", "decode"};
     for (const std::string& one : of)
       if (std::ranges::find(roles, one, &RoleTemplate::role) != roles.end())
-        reading.problem(fmt::format("/serving/replicas/{}", i),
-                        fmt::format("is the second that may have role {}: a plan makes as many as it needs of one",
-                                    one));
+        reading.problem(
+            fmt::format("/serving/replicas/{}", i),
+            fmt::format("is the second that may have role {}: a plan makes as many as it needs of one", one));
       else
         roles.push_back(template_of(one, replicas[i], plan));
   }
@@ -77,8 +78,8 @@ Json with_words(Json precision, const std::string& words, Reading& reading) {
   return precision;
 }
 
-std::vector<Json> precisions_of(const Json& scenario, const AllowedByPlan& plan, const PlanArguments& arguments,
-                                Reading& reading) {
+std::vector<Json> precisions_of(const Json& scenario, const AllowedByPlan& plan,
+                                const PlanArguments& arguments, Reading& reading) {
   const Json own = scenario.value("precision", Json::object());
   std::vector<Json> all = {own};
   for (const Json& other : plan.precisions) {

@@ -1,7 +1,7 @@
 #pragma once
-// What a user asks of `weir plan`: a scenario whose cluster and replicas may be left out, the devices at hand,
-// and what is wanted of them. Read whole, with every problem at once; who enumerates (deployments.h) and who
-// searches (search.h) ask it.
+// What a user asks of `weir plan`: a scenario whose cluster and replicas may be left out, the devices at
+// hand, and what is wanted of them. Read whole, with every problem at once; who enumerates (deployments.h)
+// and who searches (search.h) ask it.
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,9 +28,9 @@ struct AllowedDegrees {
 
 // Groups of replicas of one role: what the scenario says of them, and what it leaves open.
 struct RoleTemplate {
-  std::string role;                 // both, prefill, decode
-  Json replica = Json::object();    // without its role, count and parallelism
-  AllowedDegrees degrees;           // those that the scenario's replica has, or `plan` allows
+  std::string role;                  // both, prefill, decode
+  Json replica = Json::object();     // without its role, count and parallelism
+  AllowedDegrees degrees;            // those that the scenario's replica has, or `plan` allows
   std::optional<std::int64_t> most;  // replicas
   std::optional<std::string> device;
 };
@@ -38,7 +38,7 @@ struct RoleTemplate {
 struct PlanQuestion {
   std::string file, name;
   std::set<std::filesystem::path> files;  // that runs read beside the scenario: traces, profiles, ...
-  Json scenario;  // with the whole cluster, without replicas and `plan`
+  Json scenario;                          // with the whole cluster, without replicas and `plan`
   std::vector<Stock> stock;
   std::vector<RoleTemplate> roles;  // those that are open: a service is together or apart
   std::vector<Json> precisions;     // each whole, as a scenario has it

@@ -120,7 +120,8 @@ PlanSearch search(const PlanQuestion& question, const Deployments& deployments, 
     });
     ended += round.size();
     for (const PointResult& point : read_store(database, {"meets_slo", metric}).points)
-      if (std::ranges::find(round, static_cast<std::size_t>(point.index)) != round.end() && meets_slo(point)) {
+      if (std::ranges::find(round, static_cast<std::size_t>(point.index)) != round.end() &&
+          meets_slo(point)) {
         Queue& queue = deployments.all[static_cast<std::size_t>(point.index)].apart() ? apart : together;
         queue.found(metric_of(point.summary, metric));
         any.add(metric_of(point.summary, metric));

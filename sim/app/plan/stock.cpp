@@ -90,9 +90,10 @@ void append_servers(Json& nodes, Stock& stock, Reading& reading) {
     return reading.problem("--devices", no_such("device", stock.kind, known));
   const auto server = std::ranges::find(servers(), stock.kind, &ServerKind::device);
   if (server == servers().end())
-    return reading.problem("/cluster", fmt::format("expected the nodes that {} comes in: no server with it is "
-                                                   "known",
-                                                   stock.kind));
+    return reading.problem("/cluster",
+                           fmt::format("expected the nodes that {} comes in: no server with it is "
+                                       "known",
+                                       stock.kind));
   stock.in_a_node = std::min(server->devices, stock.count);
   if (const std::int64_t whole = stock.count / server->devices; whole > 0)
     nodes.push_back(node_of(*server, whole, server->devices));
@@ -110,8 +111,8 @@ std::vector<Stock> read_stock(const std::string& text, Reading& reading) {
     from = end + 1;
     const std::size_t x = one.find('x');
     const std::string number = one.substr(0, x);
-    const bool digits = !number.empty() && number.size() < 9 &&
-                        number.find_first_not_of("0123456789") == std::string::npos;
+    const bool digits =
+        !number.empty() && number.size() < 9 && number.find_first_not_of("0123456789") == std::string::npos;
     if (x == std::string::npos || !digits || x + 1 == one.size()) {
       reading.problem("--devices", fmt::format("expected a number and a kind, such as 16xh100_sxm, got {}",
                                                one.empty() ? "nothing" : shortened(one, 60)));
@@ -119,8 +120,8 @@ std::vector<Stock> read_stock(const std::string& text, Reading& reading) {
     }
     const Stock made{one.substr(x + 1), std::stoll(number), 0};
     if (made.count < 1 || made.count > most_of_a_kind)
-      reading.problem("--devices", fmt::format("expected 1 to {} of {}, got {}", most_of_a_kind, made.kind,
-                                               made.count));
+      reading.problem("--devices",
+                      fmt::format("expected 1 to {} of {}, got {}", most_of_a_kind, made.kind, made.count));
     if (std::ranges::find(stock, made.kind, &Stock::kind) != stock.end())
       reading.problem("--devices", fmt::format("{} is given twice", made.kind));
     else

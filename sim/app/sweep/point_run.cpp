@@ -76,9 +76,10 @@ class LateOnes {
   bool too_many() const { return late() > allowed_; }
   void tell(Json& summary) const {
     summary["given_up_after"] = answered_;
-    summary["notes"].push_back(fmt::format("given up: {} of the first {} requests that were answered are late, "
-                                           "and {} may be of all",
-                                           late(), answered_, allowed_));
+    summary["notes"].push_back(
+        fmt::format("given up: {} of the first {} requests that were answered are late, "
+                    "and {} may be of all",
+                    late(), answered_, allowed_));
   }
 
  private:
@@ -174,7 +175,8 @@ Json run_point(const Sweep& sweep, const Point& point) {
   const Json scenario = scenario_of(sweep, point);
   const Searches& searches = sweep.searches;
   if (searches.capacity) return run_capacity_search(scenario, file, *searches.capacity);
-  if (const auto& search = searches.cheapest) return simulate_point(scenario, file, &search->slo, search->give_up);
+  if (const auto& search = searches.cheapest)
+    return simulate_point(scenario, file, &search->slo, search->give_up);
   return simulate_point(scenario, file, nullptr);
 }
 

@@ -9,7 +9,8 @@ using namespace weir::test;
 
 namespace {
 
-Deployments planned(const Json& question, const std::string& devices, std::vector<std::string> precisions = {}) {
+Deployments planned(const Json& question, const std::string& devices,
+                    std::vector<std::string> precisions = {}) {
   PlanArguments arguments;
   arguments.file = "question.json";
   arguments.devices = devices;
@@ -53,12 +54,14 @@ TEST_CASE("plan: every problem of a question is told at once") {
   question["serving"]["replicas"] = {{{"batching", {{"kind", "chunked"}}}}};
   question["plan"] = {{"percentile", 98}};
   const ScratchDirectory scratch;
-  const Ended ended = run_plan_of(scratch, question, {"--devices", "16xh100,0xl40s", "--objective", "dollars"});
+  const Ended ended =
+      run_plan_of(scratch, question, {"--devices", "16xh100,0xl40s", "--objective", "dollars"});
   CHECK(ended.code == 2);
   CHECK(ended.out.empty());
-  for (const char* part : {"/slo: a plan needs", "--devices: no such device (got \"h100\", did you mean \"h100_sxm\"?",
-                           "expected 1 to 4096 of l40s, got 0", "no such objective (got \"dollars\"",
-                           "/plan/percentile: expected 50, 90, 95 or 99, got 98"}) {
+  for (const char* part :
+       {"/slo: a plan needs", "--devices: no such device (got \"h100\", did you mean \"h100_sxm\"?",
+        "expected 1 to 4096 of l40s, got 0", "no such objective (got \"dollars\"",
+        "/plan/percentile: expected 50, 90, 95 or 99, got 98"}) {
     INFO(part << " in " << ended.err);
     CHECK(ended.err.find(part) != std::string::npos);
   }
@@ -71,11 +74,14 @@ TEST_CASE("plan: every problem of a question is told at once") {
 }
 
 TEST_CASE("plan: lists of devices that say nothing are refused") {
-  for (const auto& [devices, what] :
-       {std::pair("", "required where the scenario has no cluster"), {"h100_sxm", "expected a number and a kind"},
-        {"4x", "expected a number and a kind"}, {"xh100_sxm", "expected a number and a kind"},
-        {"4xh100_sxm,", "got nothing"}, {"-1xh100_sxm", "expected a number and a kind"},
-        {"4xh100_sxm,2xh100_sxm", "is given twice"}, {"5000xh100_sxm", "expected 1 to 4096"}}) {
+  for (const auto& [devices, what] : {std::pair("", "required where the scenario has no cluster"),
+                                      {"h100_sxm", "expected a number and a kind"},
+                                      {"4x", "expected a number and a kind"},
+                                      {"xh100_sxm", "expected a number and a kind"},
+                                      {"4xh100_sxm,", "got nothing"},
+                                      {"-1xh100_sxm", "expected a number and a kind"},
+                                      {"4xh100_sxm,2xh100_sxm", "is given twice"},
+                                      {"5000xh100_sxm", "expected 1 to 4096"}}) {
     INFO(devices);
     CHECK(says_at(problems_of_question(easy, devices), "--devices", what));
   }
@@ -91,8 +97,9 @@ TEST_CASE("plan: lists of devices that say nothing are refused") {
 
 TEST_CASE("plan: objectives in dollars need a price") {
   Json question = easy;
-  question["cluster"] = {{"nodes", {{{"devices", {{{"kind", "h100_sxm"}, {"count", 2}, {"price_per_hour", 0}}}},
-                                      {"interconnect", "nvlink4_switch"}}}}};
+  question["cluster"] = {{"nodes",
+                          {{{"devices", {{{"kind", "h100_sxm"}, {"count", 2}, {"price_per_hour", 0}}}},
+                            {"interconnect", "nvlink4_switch"}}}}};
   CHECK(says_at(problems_of_question(question, ""), "--objective", "has no price"));
   CHECK(problems_of_question(question, "", "devices").empty());
 }
@@ -108,7 +115,8 @@ TEST_CASE("plan: what the scenario gives of its replicas is a bound") {
   question["serving"]["replicas"] = {{{"parallelism", {{"tensor", 1}, {"pipeline", 1}}}}};
   CHECK(names_of_deployments(planned(question, "2xh100_sxm")) ==
         std::set<std::string>{"1 x TP1", "2 x TP1", "1 x TP1 prefill + 1 x TP1 decode"});
-  question["serving"]["replicas"] = {{{"role", "prefill"}}, {{"role", "decode"}, {"parallelism", {{"tensor", 2}}}}};
+  question["serving"]["replicas"] = {{{"role", "prefill"}},
+                                     {{"role", "decode"}, {"parallelism", {{"tensor", 2}}}}};
   CHECK(names_of_deployments(planned(question, "3xh100_sxm")) ==
         std::set<std::string>{"1 x TP1 prefill + 1 x TP2 decode"});
   question["serving"]["replicas"] = {{{"role", "both"}}, {{"role", "both"}}};
@@ -121,8 +129,7 @@ TEST_CASE("plan: lists of what is allowed are tried, each value of them") {
   question["plan"] = {{"parallelism", {{"tensor", {1}}, {"pipeline", {1, 3}}}},
                       {"precision", {{{"weights", "fp8"}, {"activations", "fp8"}}}},
                       {"kv_tiers", {Json::array(), {{{"kind", "host"}, {"capacity_gb", 100}}}}}};
-  const std::set<std::string> names =
-      names_of_deployments(planned(question, "3xh100_sxm", {"kv_cache=fp8"}));
+  const std::set<std::string> names = names_of_deployments(planned(question, "3xh100_sxm", {"kv_cache=fp8"}));
   // Three formats, two sets of tiers; one to three replicas of a device, or one of three.
   CHECK(names.size() == 3 * 2 * 4);
   CHECK(std::ranges::any_of(names, [](const std::string& n) { return n.find("fp8 weights") != n.npos; }));
@@ -136,7 +143,8 @@ TEST_CASE("plan: the scenario's cluster is a bound, and each kind serves by itse
   question["cluster"] = {{"nodes",
                           {{{"devices", {{{"kind", "h100_sxm"}, {"count", 1}}}}, {"interconnect", "none"}},
                            {{"devices", {{{"kind", "l40s"}, {"count", 1}}}}, {"interconnect", "none"}}}}};
-  CHECK(says_at(problems_of_question(question, "1xa40"), "--devices", "no such device in the scenario's cluster"));
+  CHECK(says_at(problems_of_question(question, "1xa40"), "--devices",
+                "no such device in the scenario's cluster"));
   const std::set<std::string> names = names_of_deployments(planned(question, "8xh100_sxm,1xl40s"));
   CHECK(names == std::set<std::string>{"1 x TP1 on h100_sxm", "1 x TP1 on l40s",
                                        "1 x TP1 prefill on h100_sxm + 1 x TP1 decode on l40s",

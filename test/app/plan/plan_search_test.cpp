@@ -1,5 +1,5 @@
-// What weir plan finds, against trying everything: a sweep over every layout, number of replicas and ratio, each
-// run to its end.
+// What weir plan finds, against trying everything: a sweep over every layout, number of replicas and ratio,
+// each run to its end.
 #include <catch2/catch.hpp>
 
 #include "sim/app/plan/deployments.h"
@@ -43,7 +43,8 @@ Json exhaustive_sweep(const Json& question, int devices, const std::string& obje
   Json scenario = question;
   scenario.erase("plan");
   scenario["cluster"] = {
-      {"nodes", {{{"devices", {{{"kind", "h100_sxm"}, {"count", devices}}}}, {"interconnect", "nvlink4_switch"}}}}};
+      {"nodes",
+       {{{"devices", {{{"kind", "h100_sxm"}, {"count", devices}}}}, {"interconnect", "nvlink4_switch"}}}}};
   return {{"scenario", std::move(scenario)},
           {"vary", {{"/serving/replicas", every_deployment(devices)}}},
           {"invalid", "skip"},
@@ -59,8 +60,9 @@ std::string pools_in_words(const Json& replicas) {
   std::string text;
   for (const Json& r : replicas) {
     const Json& cut = r.contains("parallelism") ? r["parallelism"] : r;
-    text += fmt::format("{} {} {} {};", r["role"].get<std::string>(), (r.contains("count") ? r["count"] : r["replicas"]).dump(),
-                        cut["tensor"].dump(), cut["pipeline"].dump());
+    text += fmt::format("{} {} {} {};", r["role"].get<std::string>(),
+                        (r.contains("count") ? r["count"] : r["replicas"]).dump(), cut["tensor"].dump(),
+                        cut["pipeline"].dump());
   }
   return text;
 }
@@ -107,7 +109,8 @@ std::set<std::string> kept_by_plan(const Json& question, int devices, const std:
 
 }  // namespace
 
-TEST_CASE("plan: it finds what trying everything finds, by every objective, and leaves out nothing that serves") {
+TEST_CASE(
+    "plan: it finds what trying everything finds, by every objective, and leaves out nothing that serves") {
   struct Case {
     Json question;
     int devices;
@@ -146,7 +149,8 @@ TEST_CASE("plan: it finds what trying everything finds, by every objective, and 
   CHECK(left_out > 20);
 }
 
-TEST_CASE("plan: a run that is given up would not have met the SLO, and one that is not has the same results") {
+TEST_CASE(
+    "plan: a run that is given up would not have met the SLO, and one that is not has the same results") {
   const ScratchDirectory whole, early;
   const Json question = plan_question(40, 150, 12);
   const std::vector<Tried> all = try_everything(whole, question, 4, "devices");

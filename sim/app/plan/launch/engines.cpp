@@ -18,7 +18,8 @@ CommandWords words_in(const Json& list) {
 FlagRow read_row(Params& row) {
   FlagRow flag;
   flag.setting = row.text({"setting", "As launch/settings.h names it."});
-  if (const Json* words = row.value({"words", "Of the command line."}, {}, Json(nullptr)); words && !words->is_null())
+  if (const Json* words = row.value({"words", "Of the command line."}, {}, Json(nullptr));
+      words && !words->is_null())
     flag.words = words_in(*words);
   if (const Json* values = row.value({"values", "Words for some values."}, {}, Json(nullptr)))
     for (const auto& [value, words] : values->items())
@@ -61,7 +62,8 @@ std::vector<LaunchEngine> read_launch_engines() {
   Reading reading("sim/app/plan/launch/engines.json");
   Params table(reading, document);
   std::vector<LaunchEngine> engines;
-  for (Params& engine : table.list({"engines", "One a kind."}, 1)) engines.push_back(read_launch_engine(engine));
+  for (Params& engine : table.list({"engines", "One a kind."}, 1))
+    engines.push_back(read_launch_engine(engine));
   table.close();
   reading.finish();
   return engines;

@@ -13,9 +13,9 @@ using CommandWords = std::vector<std::string>;
 
 struct FlagRow {
   std::string setting;
-  std::optional<CommandWords> words;                         // none: only `values` or `config` say it
+  std::optional<CommandWords> words;                          // none: only `values` or `config` say it
   std::map<std::string, std::optional<CommandWords>> values;  // stand over these for some values
-  Json config;                                               // null: none
+  Json config;                                                // null: none
   std::string source;
 };
 

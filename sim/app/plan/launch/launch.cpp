@@ -42,8 +42,9 @@ std::vector<NodeShare> shares_of(const ReplicaPlace& place) {
 
 // In single quotes where a shell would take a word apart.
 std::string quoted_word(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                             "0123456789-_=.,/:$@%+") == std::string::npos;
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789-_=.,/:$@%+") == std::string::npos;
   if (plain) return word;
   std::string inside = word;
   boost::replace_all(inside, "'", "'\\''");
@@ -92,10 +93,12 @@ std::string lines_on_node(const StartedService& service, int node) {
       if (replica->nodes[share].node != node) continue;
       const auto& several = service.engine->several_nodes;
       const bool spread = replica->nodes.size() > 1;
-      std::string environment = fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(replica->nodes[share].devices, ","));
+      std::string environment =
+          fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(replica->nodes[share].devices, ","));
       if (service.apart())
         for (const auto& [key, value] : service.engine->apart.environment)
-          environment += fmt::format(" {}={}", key, value == "{side_port}" ? std::to_string(replica->side_port) : value);
+          environment +=
+              fmt::format(" {}={}", key, value == "{side_port}" ? std::to_string(replica->side_port) : value);
       std::string command = shell_command(service, *replica, std::to_string(share), "\"$HEAD\"", " \\\n    ");
       if (spread && share > 0 && !several.others.empty())
         command = several.others;
@@ -187,11 +190,12 @@ StartedService service_of(const Plan& plan) {
   return service;
 }
 
-std::string shell_command(const StartedService& service, const StartedReplica& replica, const std::string& node,
-                          const std::string& head, const std::string& joint) {
+std::string shell_command(const StartedService& service, const StartedReplica& replica,
+                          const std::string& node, const std::string& head, const std::string& joint) {
   CommandWords words = replica.command.words;
   if (replica.nodes.size() > 1)
-    words.insert(words.end(), service.engine->several_nodes.words.begin(), service.engine->several_nodes.words.end());
+    words.insert(words.end(), service.engine->several_nodes.words.begin(),
+                 service.engine->several_nodes.words.end());
   if (!replica.command.config.empty()) {
     words.push_back(service.engine->config_flag);
     words.push_back(fmt::format("/tmp/{}.yaml", replica.name));
@@ -218,13 +222,13 @@ std::string front_command(const StartedService& service, const std::vector<std::
     lists["{" + role + "_hosts}"].push_back(hosts[i]);
     lists["{" + role + "_ports}"].push_back(std::to_string(replicas[i]->port));
     lists["{" + role + "_urls}"].push_back(at);
-    lists["{" + role + "_pairs}"].push_back(fmt::format("--{} http://{}{}", role, at,
-                                                        role == "prefill" ? fmt::format(" {}", replicas[i]->side_port)
-                                                                          : ""));
+    lists["{" + role + "_pairs}"].push_back(fmt::format(
+        "--{} http://{}{}", role, at, role == "prefill" ? fmt::format(" {}", replicas[i]->side_port) : ""));
   }
   std::string text = service.engine->apart.front;
   boost::replace_all(text, "{port}", std::to_string(front_port));
-  for (const auto& [mark, words] : lists) boost::replace_all(text, mark, fmt::format("{}", fmt::join(words, " ")));
+  for (const auto& [mark, words] : lists)
+    boost::replace_all(text, mark, fmt::format("{}", fmt::join(words, " ")));
   return text;
 }
 

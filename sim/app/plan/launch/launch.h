@@ -1,6 +1,6 @@
 #pragma once
-// How the engine of a plan's replicas is started with the settings that they have: its command, from one table
-// of flags (engines.json), and a compose file, or Kubernetes manifests where several nodes are needed.
+// How the engine of a plan's replicas is started with the settings that they have: its command, from one
+// table of flags (engines.json), and a compose file, or Kubernetes manifests where several nodes are needed.
 #include <string>
 #include <vector>
 
@@ -51,8 +51,8 @@ StartedService service_of(const Plan& plan);
 std::string compose_file(const StartedService& service);
 std::string kubernetes_manifests(const StartedService& service);
 // A command for a shell, with its configuration file; {node} and {head} are what they are called there.
-std::string shell_command(const StartedService& service, const StartedReplica& replica, const std::string& node,
-                          const std::string& head, const std::string& joint);
+std::string shell_command(const StartedService& service, const StartedReplica& replica,
+                          const std::string& node, const std::string& head, const std::string& joint);
 // What clients talk to where prompts and generation are apart; each replica at its host.
 std::string front_command(const StartedService& service, const std::vector<std::string>& hosts);
 

@@ -1,5 +1,6 @@
-// A service as containers: on one node a compose file, on several Kubernetes manifests, in which a replica that
-// spans nodes is a group of LeaderWorkerSet (sigs.k8s.io/lws), as vLLM's and SGLang's documentation have it.
+// A service as containers: on one node a compose file, on several Kubernetes manifests, in which a replica
+// that spans nodes is a group of LeaderWorkerSet (sigs.k8s.io/lws), as vLLM's and SGLang's documentation have
+// it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,11 +12,12 @@ namespace weir {
 namespace {
 
 std::string head_of(const StartedService& service, const char* what) {
-  std::string text = fmt::format("# {}: as weir plan has it, {} {}. Flags: {}.\n", service.name, service.engine->name,
-                                 service.engine->version, service.engine->source);
+  std::string text = fmt::format("# {}: as weir plan has it, {} {}. Flags: {}.\n", service.name,
+                                 service.engine->name, service.engine->version, service.engine->source);
   for (const StartedPool& pool : service.pools) {
     text += fmt::format("# {}\n", pool.title);
-    for (const std::string& comment : pool.replicas.front().command.comments) text += fmt::format("#   {}\n", comment);
+    for (const std::string& comment : pool.replicas.front().command.comments)
+      text += fmt::format("#   {}\n", comment);
   }
   return text + what;
 }
@@ -75,7 +77,8 @@ std::string balancer_in_compose(const StartedService& service) {
       "    configs: [{{source: balancer, target: /etc/nginx/conf.d/default.conf}}]\n"
       "configs:\n"
       "  balancer:\n"
-      "    content: \"upstream replicas {{ least_conn;{} }} server {{ listen 8000; proxy_buffering off; location / {{ "
+      "    content: \"upstream replicas {{ least_conn;{} }} server {{ listen 8000; proxy_buffering off; "
+      "location / {{ "
       "proxy_pass http://replicas; }} }}\"\n",
       servers);
 }
@@ -93,8 +96,8 @@ std::string front_in_compose(const StartedService& service) {
       service.engine->image, indented(front_command(service, hosts), 8));
 }
 
-std::string container_of(const StartedService& service, const StartedReplica& replica, const std::string& command,
-                         std::size_t devices, std::size_t columns) {
+std::string container_of(const StartedService& service, const StartedReplica& replica,
+                         const std::string& command, std::size_t devices, std::size_t columns) {
   std::string text = fmt::format(
       "- name: engine\n"
       "  image: {}\n"
@@ -104,7 +107,8 @@ std::string container_of(const StartedService& service, const StartedReplica& re
       "{}\n"
       "  env:\n"
       "    - {{name: MODEL, value: {}}}\n"
-      "    - {{name: HF_TOKEN, valueFrom: {{secretKeyRef: {{name: hf-token, key: token, optional: true}}}}}}\n"
+      "    - {{name: HF_TOKEN, valueFrom: {{secretKeyRef: {{name: hf-token, key: token, optional: "
+      "true}}}}}}\n"
       "{}"
       "  ports: [{{containerPort: {}}}]\n"
       "  resources: {{limits: {{nvidia.com/gpu: {}}}}}\n"
@@ -128,8 +132,8 @@ std::string service_manifest(const std::string& name, int port) {
 
 constexpr const char* shared_memory = "volumes: [{name: shm, emptyDir: {medium: Memory}}]";
 
-std::string deployment_manifest(const StartedService& service, const StartedReplica& replica, const std::string& name,
-                                std::size_t count) {
+std::string deployment_manifest(const StartedService& service, const StartedReplica& replica,
+                                const std::string& name, std::size_t count) {
   return fmt::format(
       "---\n"
       "apiVersion: apps/v1\n"
@@ -150,8 +154,8 @@ std::string deployment_manifest(const StartedService& service, const StartedRepl
       shared_memory);
 }
 
-std::string group_manifest(const StartedService& service, const StartedReplica& replica, const std::string& name,
-                           std::size_t count) {
+std::string group_manifest(const StartedService& service, const StartedReplica& replica,
+                           const std::string& name, std::size_t count) {
   const std::string head = "$LWS_LEADER_ADDRESS";
   const LaunchEngine::SeveralNodes& several = service.engine->several_nodes;
   const std::string command = shell_command(service, replica, "$LWS_WORKER_INDEX", head, " \\\n  ");
@@ -189,7 +193,8 @@ std::string group_manifest(const StartedService& service, const StartedReplica& 
 }  // namespace
 
 std::string compose_file(const StartedService& service) {
-  std::string text = head_of(service, "# docker compose up; clients talk to port 8000, or to the only replica's.\n");
+  std::string text =
+      head_of(service, "# docker compose up; clients talk to port 8000, or to the only replica's.\n");
   text += "services:\n";
   for (const StartedReplica* replica : service.replicas()) text += service_in_compose(service, *replica);
   if (service.apart()) return text + front_in_compose(service);

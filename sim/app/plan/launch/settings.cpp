@@ -30,7 +30,8 @@ class SettingList {
 
 void add_layout(SettingList& list, const Json& replica, bool experts) {
   const Json& cut = replica.at("parallelism");
-  const std::int64_t ranks = cut.at("tensor").get<std::int64_t>() * cut.at("attention_data").get<std::int64_t>();
+  const std::int64_t ranks =
+      cut.at("tensor").get<std::int64_t>() * cut.at("attention_data").get<std::int64_t>();
   list.add_above_one("tensor", cut.at("tensor"), "parallelism.tensor");
   list.add_above_one("ranks", ranks, "tensor x attention_data");
   list.add_above_one("pipeline", cut.at("pipeline"), "parallelism.pipeline");
@@ -43,7 +44,8 @@ void add_layout(SettingList& list, const Json& replica, bool experts) {
   const std::string communication = replica.at("communication");
   if (cut.at("attention_data") > 1)
     list.add("communication",
-             communication == "deepep" ? communication + " " + replica.at("role").get<std::string>() : communication,
+             communication == "deepep" ? communication + " " + replica.at("role").get<std::string>()
+                                       : communication,
              "communication");
   if (const Json& redundant = replica.at("experts").at("redundant"); redundant > 0)
     list.add("redundant", redundant, "experts.redundant");
@@ -58,7 +60,8 @@ void add_cache(SettingList& list, const Json& cache) {
     list.add("memory_fraction", cache.at("memory_fraction"), "kv_cache.memory_fraction");
   list.add("block_tokens", cache.at("block_tokens"), "kv_cache.block_tokens");
   if (cache.at("admission") != "chunk") list.add("admission", cache["admission"], "kv_cache.admission");
-  if (cache.at("preemption") != "recompute") list.add("preemption", cache["preemption"], "kv_cache.preemption");
+  if (cache.at("preemption") != "recompute")
+    list.add("preemption", cache["preemption"], "kv_cache.preemption");
   if (const Json& caching = cache.at("prefix_caching"); caching != true)
     list.add(caching == false ? "no_prefix_caching" : "prefix_caching", caching, "kv_cache.prefix_caching");
   for (const Json& tier : cache.at("tiers"))
@@ -117,7 +120,8 @@ EngineCommand command_of(const LaunchEngine& engine, const std::vector<Setting>&
     const FlagRow* row = engine.row(setting.name);
     std::optional<CommandWords> words = row ? row->words : std::nullopt;
     bool said = words.has_value();
-    const auto value = row ? row->values.find(SettingList::text(setting.value)) : decltype(row->values.end()){};
+    const auto value =
+        row ? row->values.find(SettingList::text(setting.value)) : decltype(row->values.end()){};
     if (row && value != row->values.end()) {
       words = value->second;
       said = words.has_value();
@@ -128,8 +132,9 @@ EngineCommand command_of(const LaunchEngine& engine, const std::vector<Setting>&
     if (words)
       for (const std::string& word : *words) command.words.push_back(filled(word, setting.value));
     // A degree that another row says whole needs no comment.
-    const bool whole = setting.name == "expert" && engine.row("expert_on_every_rank") &&
-                       std::ranges::any_of(settings, [](const Setting& s) { return s.name == "expert_on_every_rank"; });
+    const bool whole =
+        setting.name == "expert" && engine.row("expert_on_every_rank") &&
+        std::ranges::any_of(settings, [](const Setting& s) { return s.name == "expert_on_every_rank"; });
     if (!said && !whole)
       command.comments.push_back(
           fmt::format("{}: no flag of {} {} says it", setting.words, engine.name, engine.version));

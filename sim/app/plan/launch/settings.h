@@ -9,7 +9,7 @@
 namespace weir {
 
 struct Setting {
-  std::string name;   // as the table has it
+  std::string name;  // as the table has it
   Json value;
   std::string words;  // as the scenario has it, for the comment of one without a flag
 };

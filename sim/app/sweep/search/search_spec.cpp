@@ -120,10 +120,11 @@ CheapestSearch CheapestSearch::from(Params& params) {
   help += " between equal ones the lower mean end-to-end latency decides.";
   c.objective = params.choice({"objective", help.c_str()}, names_of(objectives()), objectives()[0].name);
   c.per = texts(params, per_key, {});
-  c.give_up = params.flag({"give_up",
-                           "Stop a point once more of its requests are late than may be of all; its metrics are "
-                           "those of the requests until then (column given_up_after)."},
-                          false);
+  c.give_up =
+      params.flag({"give_up",
+                   "Stop a point once more of its requests are late than may be of all; its metrics are "
+                   "those of the requests until then (column given_up_after)."},
+                  false);
   return c;
 }
 
