@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <map>
 
 #include "sim/app/plan/pool_options.h"
 
@@ -197,6 +197,21 @@ class Composer {
     made_.all.push_back(std::move(made));
   }
 
+  // What differs from the others that are allowed: ", fp8 weights+activations".
+  std::string words_of_precision(const Json& precision) const {
+    std::map<std::string, std::string> keys;  // by format
+    for (const auto& [key, value] : precision.items())
+      if (std::ranges::any_of(question_.precisions,
+                              [&](const Json& other) { return other.value(key, Json()) != value; }))
+        {
+        std::string& of = keys[value.is_string() ? value.get<std::string>() : value.dump()];
+        of += (of.empty() ? "" : "+") + key;
+      }
+    std::string text;
+    for (const auto& [format, of] : keys) text += fmt::format(", {} {}", format, of);
+    return text;
+  }
+
   std::string name_of(const Draft& draft, const std::vector<ReplicaPool>& pools) const {
     std::string text;
     for (const ReplicaPool& pool : pools) {
@@ -204,11 +219,7 @@ class Composer {
       if (pools.size() > 1) text += " " + pool.role;
       if (question_.stock.size() > 1) text += " on " + pool.kind;
     }
-    if (question_.precisions.size() > 1)
-      for (const auto& [key, value] : question_.precisions[draft.first->precision].items())
-        if (std::ranges::any_of(question_.precisions,
-                                [&](const Json& other) { return other.value(key, Json()) != value; }))
-          text += fmt::format(", {} {}", value.is_string() ? value.get<std::string>() : value.dump(), key);
+    text += words_of_precision(question_.precisions[draft.first->precision]);
     if (question_.tiers.size() > 1)
       text += question_.tiers[draft.first->tiers].empty()
                   ? ", no tier"

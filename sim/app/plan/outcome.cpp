@@ -115,7 +115,7 @@ std::string verdict_of(const PlanQuestion& question, const PlanOutcome& outcome)
   const auto value = [&](const RankedDeployment& row) {
     return fmt::format(fmt::runtime(question.objective.shown), shown_number(row.objective, 4));
   };
-  if (!outcome.together && !outcome.apart) return "neither: no deployment that was tried meets the SLO";
+  if (!outcome.together && !outcome.apart) return "neither meets the SLO";
   if (!outcome.together || !outcome.apart) {
     const RankedDeployment& only = outcome.together ? *outcome.together : *outcome.apart;
     const bool open = question.role("both") && question.role("prefill");

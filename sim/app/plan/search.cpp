@@ -127,9 +127,9 @@ PlanSearch search(const PlanQuestion& question, const Deployments& deployments, 
         any.add(metric_of(point.summary, metric));
       }
   }
-  const std::size_t not_needed = together.left() + apart.left();
-  directory.store().do_without(not_needed);
   made.results = read_store(database);
+  const std::size_t not_needed = deployments.all.size() - made.results.points.size();
+  directory.store().do_without(not_needed);
   made.counts = counts_of(made.results, not_needed);
   return made;
 }

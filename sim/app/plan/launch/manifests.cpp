@@ -190,6 +190,30 @@ std::string group_manifest(const StartedService& service, const StartedReplica& 
       container_of(service, replica, others, devices, 10), shared_memory);
 }
 
+std::string front_manifest(const StartedService& service, const std::string& command) {
+  return service_manifest("front", 8000) +
+         fmt::format(
+             "---\n"
+             "apiVersion: apps/v1\n"
+             "kind: Deployment\n"
+             "metadata: {{name: front}}\n"
+             "spec:\n"
+             "  replicas: 1\n"
+             "  selector: {{matchLabels: {{app: front}}}}\n"
+             "  template:\n"
+             "    metadata: {{labels: {{app: front}}}}\n"
+             "    spec:\n"
+             "      containers:\n"
+             "        - name: front\n"
+             "          image: {}\n"
+             "          command: [\"sh\", \"-c\"]\n"
+             "          args:\n"
+             "            - |\n"
+             "{}\n"
+             "          ports: [{{containerPort: 8000}}]\n",
+             service.engine->image, indented(command, 14));
+}
+
 }  // namespace
 
 std::string compose_file(const StartedService& service) {
@@ -216,8 +240,7 @@ std::string kubernetes_manifests(const StartedService& service) {
     pools.pools[i].replicas.resize(1);
     hosts.push_back(name);
   }
-  if (service.apart())
-    text += "---\n# In front of them, in a pod of the same image:\n#   " + front_command(pools, hosts) + "\n";
+  if (service.apart()) text += front_manifest(service, front_command(pools, hosts));
   return text;
 }
 
