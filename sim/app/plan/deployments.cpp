@@ -202,8 +202,7 @@ class Composer {
     std::map<std::string, std::string> keys;  // by format
     for (const auto& [key, value] : precision.items())
       if (std::ranges::any_of(question_.precisions,
-                              [&](const Json& other) { return other.value(key, Json()) != value; }))
-        {
+                              [&](const Json& other) { return other.value(key, Json()) != value; })) {
         std::string& of = keys[value.is_string() ? value.get<std::string>() : value.dump()];
         of += (of.empty() ? "" : "+") + key;
       }

@@ -191,27 +191,26 @@ std::string group_manifest(const StartedService& service, const StartedReplica& 
 }
 
 std::string front_manifest(const StartedService& service, const std::string& command) {
-  return service_manifest("front", 8000) +
-         fmt::format(
-             "---\n"
-             "apiVersion: apps/v1\n"
-             "kind: Deployment\n"
-             "metadata: {{name: front}}\n"
-             "spec:\n"
-             "  replicas: 1\n"
-             "  selector: {{matchLabels: {{app: front}}}}\n"
-             "  template:\n"
-             "    metadata: {{labels: {{app: front}}}}\n"
-             "    spec:\n"
-             "      containers:\n"
-             "        - name: front\n"
-             "          image: {}\n"
-             "          command: [\"sh\", \"-c\"]\n"
-             "          args:\n"
-             "            - |\n"
-             "{}\n"
-             "          ports: [{{containerPort: 8000}}]\n",
-             service.engine->image, indented(command, 14));
+  return service_manifest("front", 8000) + fmt::format(
+                                               "---\n"
+                                               "apiVersion: apps/v1\n"
+                                               "kind: Deployment\n"
+                                               "metadata: {{name: front}}\n"
+                                               "spec:\n"
+                                               "  replicas: 1\n"
+                                               "  selector: {{matchLabels: {{app: front}}}}\n"
+                                               "  template:\n"
+                                               "    metadata: {{labels: {{app: front}}}}\n"
+                                               "    spec:\n"
+                                               "      containers:\n"
+                                               "        - name: front\n"
+                                               "          image: {}\n"
+                                               "          command: [\"sh\", \"-c\"]\n"
+                                               "          args:\n"
+                                               "            - |\n"
+                                               "{}\n"
+                                               "          ports: [{{containerPort: 8000}}]\n",
+                                               service.engine->image, indented(command, 14));
 }
 
 }  // namespace
