@@ -211,6 +211,15 @@ class Composer {
     return text;
   }
 
+  // These were read: each has a kind and a capacity.
+  static std::string words_of_tiers(const Json& tiers) {
+    std::string text;
+    for (const Json& tier : tiers)
+      text += fmt::format("{}{:g} GB of {}", text.empty() ? ", " : " + ", tier.at("capacity_gb").get<double>(),
+                          tier.at("kind").get<std::string>());
+    return text.empty() ? ", no tier" : text;
+  }
+
   std::string name_of(const Draft& draft, const std::vector<ReplicaPool>& pools) const {
     std::string text;
     for (const ReplicaPool& pool : pools) {
@@ -219,10 +228,7 @@ class Composer {
       if (question_.stock.size() > 1) text += " on " + pool.kind;
     }
     text += words_of_precision(question_.precisions[draft.first->precision]);
-    if (question_.tiers.size() > 1)
-      text += question_.tiers[draft.first->tiers].empty()
-                  ? ", no tier"
-                  : fmt::format(", tiers {}", question_.tiers[draft.first->tiers].size());
+    if (question_.tiers.size() > 1) text += words_of_tiers(question_.tiers[draft.first->tiers]);
     return text;
   }
 

@@ -77,15 +77,19 @@ void add_confidence(const PlanQuestion& question, RankedDeployment& row) {
 
 std::string Confidence::brief() const {
   std::string text = calibration ? "calibrated, " : "";
-  const bool any = std::ranges::any_of(of_pools, [](const Evidence& e) { return e.nearest.has_value(); });
-  if (!any) return text + "none near";
+  const auto near = std::ranges::count_if(of_pools, [](const Evidence& e) { return e.nearest.has_value(); });
+  if (near == 0) return text + "none near";
   double tpot = 0;
   std::size_t differs = 0;
   for (const Evidence& e : of_pools) {
     if (e.nearest) tpot = std::max(tpot, e.nearest->tpot_error_percent);
     differs = std::max(differs, e.differs.size());
   }
-  return text + fmt::format("{} ({:.0f} %)", differs == 0 ? "validated" : "near", tpot);
+  return text + fmt::format("{} ({:.0f} %)",
+                            near < std::ssize(of_pools) ? "partly near"
+                            : differs == 0              ? "validated"
+                                                        : "near",
+                            tpot);
 }
 
 PlanOutcome outcome_of(const PlanQuestion& question, const Deployments& deployments,

@@ -83,7 +83,10 @@ TEST_CASE("launch: SGLang, prompts and generation apart over nodes, experts on a
         "    --tp-size 16 --dp-size 16 --enable-dp-attention --ep-size 16 --moe-a2a-backend deepep \\\n"
         "    --deepep-mode low_latency --max-running-requests 128 --chunked-prefill-size 4096 \\\n"
         "    --mem-fraction-static 0.9 --page-size 16 --disaggregation-mode decode --nnodes 2 \\\n"
-        "    --node-rank $NODE --dist-init-addr $HEAD:5000\n");
+        "    --node-rank $NODE --dist-init-addr $HEAD:5000\n"
+        "# in front of them\n"
+        "python -m sglang_router.launch_router --pd-disaggregation --prefill http://NODE0:8100 5600 \\\n"
+        "    --decode http://NODE1:8101 --host 0.0.0.0 --port 8000\n");
   CHECK(has_text(launch.script, "--node-rank 1 \\\n    --dist-init-addr \"$HEAD\":5000"));
   CHECK(has_text(launch.script,
                  "--pd-disaggregation --prefill http://NODE0:8100 5600 --decode http://NODE1:8101"));

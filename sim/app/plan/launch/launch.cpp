@@ -111,13 +111,27 @@ std::string lines_on_node(const StartedService& service, int node) {
   return text;
 }
 
+std::vector<std::string> hosts_of(const StartedService& service) {
+  std::vector<std::string> hosts;
+  for (const StartedReplica* replica : service.replicas())
+    hosts.push_back(service.nodes > 1 ? fmt::format("NODE{}", replica->nodes[0].node) : "localhost");
+  return hosts;
+}
+
+bool any_spans_nodes(const StartedService& service) {
+  return std::ranges::any_of(service.replicas(),
+                             [](const StartedReplica* replica) { return replica->nodes.size() > 1; });
+}
+
 std::string script_of(const StartedService& service) {
   if (!service.engine) return "#!/bin/sh\n" + no_engine(service) + "exit 1\n";
   const LaunchEngine& engine = *service.engine;
   std::string text = fmt::format("#!/bin/sh\n# {}: as weir plan has it. Flags are those of {} {} ({}).\n",
                                  service.name, engine.name, engine.version, engine.source);
-  if (service.nodes > 1)
+  if (any_spans_nodes(service))
     text += "# On every node: HEAD=address-of-the-first-one ./command.sh NUMBER, from 0.\n: \"${HEAD:?}\"\n";
+  else if (service.nodes > 1)
+    text += "# On every node: ./command.sh NUMBER, from 0.\n";
   for (const StartedPool& pool : service.pools) {
     text += "# " + pool.title + "\n";
     for (const std::string& comment : pool.replicas.front().command.comments) text += "# " + comment + "\n";
@@ -129,9 +143,7 @@ std::string script_of(const StartedService& service) {
   int number = 0;
   for (const int node : nodes) text += fmt::format("{})\n{}  ;;\n", number++, lines_on_node(service, node));
   text += "*) echo \"no such node: $1\" >&2; exit 2 ;;\nesac\n";
-  std::vector<std::string> hosts;
-  for (const StartedReplica* replica : service.replicas())
-    hosts.push_back(service.nodes > 1 ? fmt::format("NODE{}", replica->nodes[0].node) : "localhost");
+  const std::vector<std::string> hosts = hosts_of(service);
   if (service.apart())
     text += "# In front of them:\n#   " + front_command(service, hosts) + "\n";
   else if (hosts.size() > 1)
@@ -242,6 +254,9 @@ Launch launch_of(const Plan& plan) {
     return launch;
   }
   for (const StartedPool& pool : service.pools) launch.commands += for_people(service, pool);
+  if (service.apart())
+    launch.commands +=
+        "# in front of them\n" + in_short_lines(front_command(service, hosts_of(service))) + "\n";
   launch.manifest = service.nodes > 1 ? kubernetes_manifests(service) : compose_file(service);
   return launch;
 }
