@@ -215,8 +215,8 @@ class Composer {
   static std::string words_of_tiers(const Json& tiers) {
     std::string text;
     for (const Json& tier : tiers)
-      text += fmt::format("{}{:g} GB of {}", text.empty() ? ", " : " + ", tier.at("capacity_gb").get<double>(),
-                          tier.at("kind").get<std::string>());
+      text += fmt::format("{}{:g} GB of {}", text.empty() ? ", " : " + ",
+                          tier.at("capacity_gb").get<double>(), tier.at("kind").get<std::string>());
     return text.empty() ? ", no tier" : text;
   }
 
