@@ -97,31 +97,62 @@ std::vector<Json> precisions_of(const Json& scenario, const AllowedByPlan& plan,
 bool is_of_layout(const Problem& problem) {
   const std::string group = "/serving/replicas/";
   if (problem.misfit) return true;
-  if (!problem.pointer.starts_with(group)) return false;
+  if (!problem.pointer.starts_with(group) || problem.what.starts_with("no such")) return false;
   const std::size_t slash = problem.pointer.find('/', group.size());
   const std::string below = slash == std::string::npos ? "" : problem.pointer.substr(slash);
   return below.empty() || below.starts_with("/parallelism") || below.starts_with("/communication");
 }
 
-// What is wrong whatever the layout: read as one replica of each given group.
-void try_out(PlanQuestion& question, const Json& replicas, Reading& reading) {
-  Json trial = question.scenario;
-  if (!replicas.is_null()) trial["serving"]["replicas"] = replicas;
-  for (std::size_t i = 0; i < question.precisions.size(); ++i) try {
-      trial["precision"] = question.precisions[i];
-      Scenario read = read_plan(trial, question.file).scenario;
-      question.files.merge(read.files);
-    } catch (const ConfigError& e) {
-      for (const Problem& problem : e.problems()) {
-        if (is_of_layout(problem)) continue;
-        const bool own = i == 0 || !problem.pointer.starts_with("/precision");
-        if (own && i > 0) continue;  // that was said
-        reading.problem(problem.pointer, own ? problem.what
-                                             : fmt::format("{} (of {}, which the plan allows)", problem.what,
-                                                           question.precisions[i].dump()));
-      }
+// Reads one replica of each given group, for what is wrong whatever the layout, and again with each of what
+// the plan allows instead.
+class TryOut {
+ public:
+  TryOut(PlanQuestion& question, const Json& replicas, Reading& reading)
+      : question_(question), reading_(reading), trial_(question.scenario) {
+    trial_["precision"] = question.precisions.front();
+    trial_["serving"]["replicas"] = replicas.is_null() ? Json::array({Json::object()}) : replicas;
+  }
+
+  void run() {
+    read(trial_, "");
+    for (const Json& precision : question_.precisions) {
+      Json other = trial_;
+      other["precision"] = precision;
+      read(other, precision.dump());
     }
-}
+    const Json::json_pointer first("/serving/replicas/0");
+    if (!trial_.contains(first) || !trial_[first].is_object()) return;
+    for (const Json& tiers : question_.tiers) {
+      Json other = trial_;
+      other[first]["kv_cache"]["tiers"] = tiers;
+      read(other, tiers.dump());
+    }
+    for (const std::string& communication : question_.communications) {
+      Json other = trial_;
+      other[first]["communication"] = communication;
+      read(other, communication);
+    }
+  }
+
+ private:
+  void read(const Json& scenario, const std::string& allowed) {
+    try {
+      Scenario read = read_plan(scenario, question_.file).scenario;
+      question_.files.merge(read.files);
+    } catch (const ConfigError& e) {
+      for (const Problem& problem : e.problems())
+        if (!is_of_layout(problem) && told_.insert(problem.pointer + problem.what).second)
+          reading_.problem(problem.pointer,
+                           problem.what +
+                               (allowed.empty() ? "" : fmt::format(" (of {}, which the plan allows)", allowed)));
+    }
+  }
+
+  PlanQuestion& question_;
+  Reading& reading_;
+  Json trial_;
+  std::set<std::string> told_;
+};
 
 void read_slo(const Json& scenario, PlanQuestion& question, Reading& reading) {
   const Json& slo = at(scenario, "slo");
@@ -209,7 +240,7 @@ PlanQuestion read_question(const Json& document, const PlanArguments& arguments)
   if (question.scenario.contains("serving") && question.scenario["serving"].is_object())
     question.scenario["serving"].erase("replicas");
   const bool kinds_known = !reading.failed();
-  if (kinds_known || has_nodes) try_out(question, replicas, reading);
+  if (kinds_known || has_nodes) TryOut(question, replicas, reading).run();
   if (!reading.failed()) read_demand(question, reading);
   reading.finish();
   return question;

@@ -136,6 +136,10 @@ TEST_CASE("plan: lists of what is allowed are tried, each value of them") {
   CHECK(std::ranges::any_of(names, [](const std::string& n) { return n.find("100 GB of host") != n.npos; }));
   question["plan"]["precision"] = {{{"weights", "fp9"}}};
   CHECK(says_at(problems_of_question(question, "1xh100_sxm"), "/precision/weights", "which the plan allows"));
+  question["plan"] = {{"communication", {"deep_ep"}}, {"kv_tiers", {{{{"kind", "host"}}}}}};
+  const auto problems = problems_of_question(question, "1xh100_sxm");
+  CHECK(says_at(problems, "/serving/replicas/0/communication", "(of deep_ep, which the plan allows)"));
+  CHECK(says_at(problems, "/serving/replicas/0/kv_cache/tiers/0/capacity_gb", "which the plan allows"));
 }
 
 TEST_CASE("plan: the scenario's cluster is a bound, and each kind serves by itself or beside another apart") {
