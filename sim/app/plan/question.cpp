@@ -142,9 +142,10 @@ class TryOut {
     } catch (const ConfigError& e) {
       for (const Problem& problem : e.problems())
         if (!is_of_layout(problem) && told_.insert(problem.pointer + problem.what).second)
-          reading_.problem(problem.pointer,
-                           problem.what +
-                               (allowed.empty() ? "" : fmt::format(" (of {}, which the plan allows)", allowed)));
+          reading_.problem(
+              problem.pointer,
+              problem.what +
+                  (allowed.empty() ? "" : fmt::format(" (of {}, which the plan allows)", allowed)));
     }
   }
 
