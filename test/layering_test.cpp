@@ -46,6 +46,7 @@ const std::map<std::string, std::set<std::string>> app_may_include = {
     {"results", {"output"}},
     {"ranking", {"output", "results"}},  // what wins, for the commands that search, print or draw it
     {"sweep", {"output", "results", "ranking"}},
+    {"plan", {"output", "results", "ranking", "evidence", "sweep"}},
     {"measured", {"output", "results"}},
     {"calibrate", {"output", "results", "measured"}},
     {"compare", {"output", "results", "measured"}},

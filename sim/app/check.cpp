@@ -10,6 +10,7 @@
 #include "sim/app/command_line.h"
 #include "sim/app/document.h"
 #include "sim/app/evidence/evidence.h"
+#include "sim/app/plan/deployments.h"
 #include "sim/app/sweep/time_estimate.h"
 #include "sim/plan/plan.h"
 #include "sim/step/training/training_step.h"
@@ -84,8 +85,20 @@ int check_sweep(const Json& document, const std::string& file) {
   return exit_done;
 }
 
+int check_plan_question(const Json& document, const std::string& file) {
+  PlanArguments arguments;
+  arguments.file = file;
+  const PlanQuestion question = read_question(document, arguments);
+  tell(question.notes);
+  const Deployments deployments = deployments_of(question);
+  fmt::print("{}: ok (for weir plan: {} deployments, {} of them to run at most)\n", file,
+             deployments.considered, deployments.all.size());
+  return exit_done;
+}
+
 int check(const std::string& argument) {
   const auto [file, document] = read_document(argument);
+  if (is_plan_question(document)) return check_plan_question(document, file);
   return is_sweep(document) ? check_sweep(document, file) : check_scenario(document, file);
 }
 
@@ -94,7 +107,8 @@ int check(const std::string& argument) {
 std::function<int()> declare_check(CLI::App& app) {
   const auto file = std::make_shared<std::string>();
   const auto schema = std::make_shared<std::string>();
-  const auto positional = app.add_option("FILE", *file, "a scenario or a sweep; - is stdin");
+  const auto positional =
+      app.add_option("FILE", *file, "a scenario, a sweep or what weir plan is asked; - is stdin");
   const auto flag = app.add_option("--schema", *schema,
                                    "print the JSON Schema of a scenario or of a sweep instead, for editors")
                         ->type_name("scenario|sweep")

@@ -29,10 +29,11 @@ std::function<int()> declare_reproduce(CLI::App& app);
 std::function<int()> declare_report(CLI::App& app);
 std::function<int()> declare_explore(CLI::App& app);
 std::function<int()> declare_sweep(CLI::App& app);
+std::function<int()> declare_plan(CLI::App& app);
 std::function<int()> declare_memory(CLI::App& app);
 std::function<int()> declare_pim(CLI::App& app);
 std::function<int()> declare_completion(CLI::App& app);
-Values list_values, plot_values, reproduce_values, memory_values, pim_values;
+Values list_values, plan_values, plot_values, reproduce_values, memory_values, pim_values;
 
 extern const char* const built_commit;  // made by cmake/commit.cmake
 
@@ -40,6 +41,8 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
       {"run", "Simulate a scenario and write its results", declare_run},
       {"sweep", "Simulate every point of a sweep, here or under mpirun", declare_sweep},
+      {"plan", "The cheapest deployments of given devices within an SLO, and how to start the best",
+       declare_plan, plan_values},
       {"check", "Validate a file without running it; every problem is listed", declare_check},
       {"list", "What a scenario may name: devices, models, policies, ...", declare_list, list_values},
       {"compare", "Runs or sweeps side by side: what differs, and every metric", declare_compare},

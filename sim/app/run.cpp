@@ -16,6 +16,7 @@
 #include "sim/app/output/result_directory.h"
 #include "sim/app/output/training/training_writers.h"
 #include "sim/app/output/writers.h"
+#include "sim/app/plan/question.h"
 #include "sim/app/play.h"
 #include "sim/app/progress_bar.h"
 #include "sim/app/sweep/sweep.h"
@@ -37,6 +38,8 @@ constexpr std::int64_t most_detailed_tokens = 20'000'000;
 Plan plan_of(const RunArguments& arguments) {
   auto [file, document] = read_document(arguments.file);
   if (is_sweep(document)) throw ConfigError(file, "", fmt::format("this is a sweep: weir sweep {}", file));
+  if (is_plan_question(document))
+    throw ConfigError(file, "/plan", fmt::format("this is a question: weir plan {}", file));
   for (const std::string& assignment : arguments.assignments) set_pointer(document, assignment);
   if (arguments.seed) set_pointer(document, "/seed=" + *arguments.seed);
   return read_plan(document, file);

@@ -62,6 +62,7 @@ void Simulation::answer(std::int32_t request, Seconds seen) {
 
 void Simulation::finished(std::int32_t request) {
   ++done_;
+  if (options_.answered && !options_.answered(recorder_.record(request))) return stop();
   if (scenario_.workload.closed_loop) submit_next();
   if (sessions_) sessions_->ended(request);
   if (done_ == static_cast<std::int64_t>(positions_.size())) all_done_->release();

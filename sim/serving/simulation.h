@@ -20,6 +20,8 @@ struct RunOptions {
   bool token_gaps = false;                         // fill RunResult::token_gaps
   std::function<void(const Progress&)> progress;   // about ten times a wall second
   const std::atomic<bool>* interrupted = nullptr;  // set by a signal handler: stop soon, result.interrupted
+  // A request was answered, or rejected. False: nobody needs the rest; stop, as one who is interrupted does.
+  std::function<bool(const RequestRecord&)> answered = {};
   // Starts the actors of others on the cluster, before the clock runs. The run lasts until these end too,
   // unless it was stopped: a result counts links until the last request.
   std::function<void(const Cluster&, LinkTraffic&)> others = {};

@@ -82,9 +82,9 @@ namespace {
 std::vector<fs::path> json_files(bool sweeps) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(WEIR_SOURCE_DIR "/scenarios")) {
-    const std::string name = entry.path().filename();
+    const std::string name = entry.path().filename(), folder = entry.path().parent_path().filename();
     if (name.ends_with(".json") && name != "config.json" && !name.ends_with("schema.json") &&
-        sweeps == (entry.path().parent_path().filename() == "sweeps"))
+        folder != "plan" && sweeps == (folder == "sweeps"))
       files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

@@ -36,7 +36,7 @@ Ended run_small(const ScratchDirectory& scratch, const std::string& name,
 
 // A scenario shipped with Weir, by its path below scenarios/.
 std::string shipped(const std::string& name);
-// All of them; schemas, Hugging Face config.json and sweeps left out.
+// All of them; schemas, Hugging Face config.json, sweeps and what weir plan is asked left out.
 std::vector<std::filesystem::path> shipped_scenarios();
 std::vector<std::filesystem::path> shipped_sweeps();
 

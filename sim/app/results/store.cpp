@@ -151,6 +151,10 @@ void ResultStore::put(const Point& point, const EndedPoint& result, const Json& 
   }
 }
 
+void ResultStore::do_without(std::size_t points) {
+  weir::put(connection_->database, {{"without", std::to_string(points)}});
+}
+
 void ResultStore::add_columns(const std::vector<PointResult>& points,
                               const std::vector<std::string>& columns) {
   Connection& c = *connection_;
@@ -207,7 +211,8 @@ ResultSet read_store(const fs::path& file, const std::function<Json(Json)>& kept
     if (point.status == "done") point.summary = kept(std::move(point.summary));
     results.points.push_back(std::move(point));
   });
-  const std::size_t planned = std::strtoull(known["points"].c_str(), nullptr, 10);
+  const std::size_t planned = std::strtoull(known["points"].c_str(), nullptr, 10) -
+                              std::strtoull(known["without"].c_str(), nullptr, 10);
   results.missing = planned - std::min(planned, results.points.size());
   return results;
 }

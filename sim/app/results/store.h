@@ -3,7 +3,8 @@
 // lost. Written by one process (the runner; rank 0 under MPI), read by result_set.cpp.
 //
 //   sweep   key, value     name; varied (JSON list of pointers); resolved (the sweep file with its defaults);
-//                          points (their number); version; and SweepRecord::identity
+//                          points (their number); without (how many of them need no result, if any);
+//                          version; and SweepRecord::identity
 //   points  point, status ("done", "failed"), error, varied (JSON object), version, summary (summary.json;
 //           NULL if it failed), given (the point's scenario as the sweep makes it; NULL if it is done), and
 //           seed and scenario (resolved; of a failed point: given), which are computed from these
@@ -56,6 +57,8 @@ class ResultStore {
   std::vector<bool> done() const;  // [index of a point]
   // Replaces; committed when it returns. The scenario is kept of a point that failed.
   void put(const Point& point, const EndedPoint& result, const Json& scenario);
+  // So many of the points need no result: a plan that found better ones does not run them.
+  void do_without(std::size_t points);
   // Copies these columns of points that are done already, which only all points together give. All or none.
   void add_columns(const std::vector<PointResult>& points, const std::vector<std::string>& columns);
 

@@ -59,9 +59,46 @@ void add_ratios(Json& summary, const RunResult& result) {
   summary["joules_per_output_token"] = per_joule > 0 ? Json(1 / per_joule) : Json(nullptr);
 }
 
-Json simulate_point(const Json& document, const std::string& file, const SloTarget* slo) {
+// Counts late requests as they are answered, and stops the run that cannot meet its SLO any more: what those
+// behind them do is no help to the ones that are late.
+class LateOnes {
+ public:
+  LateOnes(const SloTarget& slo, const Workload& workload)
+      : slo_(slo), allowed_(slo.may_be_late(std::ssize(workload.requests))) {}
+
+  bool goes_on(const RequestRecord& record) {
+    ++answered_;
+    const Lateness of_record = slo_.lateness_of(record);
+    first_tokens_ += of_record.first_token;
+    next_tokens_ += of_record.next_tokens;
+    return !too_many();
+  }
+  bool too_many() const { return late() > allowed_; }
+  void tell(Json& summary) const {
+    summary["given_up_after"] = answered_;
+    summary["notes"].push_back(
+        fmt::format("given up: {} of the first {} requests that were answered are late, "
+                    "and {} may be of all",
+                    late(), answered_, allowed_));
+  }
+
+ private:
+  std::int64_t late() const { return std::max(first_tokens_, next_tokens_); }
+
+  const SloTarget& slo_;
+  std::int64_t allowed_, answered_ = 0, first_tokens_ = 0, next_tokens_ = 0;
+};
+
+Json simulate_point(const Json& document, const std::string& file, const SloTarget* slo,
+                    bool give_up = false) {
   const Plan plan = read_plan(document, file);
-  const Played played = play(plan, {});
+  std::optional<LateOnes> late;
+  RunOptions options;
+  if (give_up) {
+    late.emplace(*slo, plan.scenario.workload);
+    options.answered = [&](const RequestRecord& record) { return late->goes_on(record); };
+  }
+  const Played played = play(plan, options);
   if (!played.served) return training_summary_json({plan, played.trained});
   const RunResult& result = *played.served;
   if (result.stopped) throw std::runtime_error(words_of_stop(result));
@@ -71,7 +108,8 @@ Json simulate_point(const Json& document, const std::string& file, const SloTarg
   add_ratios(summary, result);
   if (slo) {
     summary["keeps_up"] = keeps_up(result) ? 1 : 0;
-    summary["meets_slo"] = keeps_up(result) && slo->met_by(result) ? 1 : 0;
+    summary["meets_slo"] = keeps_up(result) && slo->met_by(result) && !(late && late->too_many()) ? 1 : 0;
+    if (late && late->too_many()) late->tell(summary);
   }
   return summary;
 }
@@ -137,7 +175,9 @@ Json run_point(const Sweep& sweep, const Point& point) {
   const Json scenario = scenario_of(sweep, point);
   const Searches& searches = sweep.searches;
   if (searches.capacity) return run_capacity_search(scenario, file, *searches.capacity);
-  return simulate_point(scenario, file, searches.cheapest ? &searches.cheapest->slo : nullptr);
+  if (const auto& search = searches.cheapest)
+    return simulate_point(scenario, file, &search->slo, search->give_up);
+  return simulate_point(scenario, file, nullptr);
 }
 
 }  // namespace weir

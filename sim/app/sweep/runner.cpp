@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/app/command_line.h"
 #include "sim/app/interruption.h"
@@ -15,42 +16,12 @@
 namespace weir {
 namespace {
 
-std::vector<std::size_t> without_result(const Sweep& sweep, const ResultStore& store) {
+std::vector<std::size_t> without_result(const std::vector<std::size_t>& points, const ResultStore& store) {
   std::vector<bool> done = store.done();
-  done.resize(sweep.points.size());
   std::vector<std::size_t> left;
-  for (std::size_t i = 0; i < done.size(); ++i)
-    if (!done[i]) left.push_back(i);
+  for (const std::size_t i : points)
+    if (i >= done.size() || !done[i]) left.push_back(i);
   return left;
-}
-
-// Runs what is left. How many were not run because somebody interrupted.
-std::size_t run_left(const Sweep& sweep, ResultStore& store, const RunPoints& run_points,
-                     const Interruption& interruption, bool talk) {
-  const std::vector<std::size_t> left = without_result(sweep, store);
-  if (talk && left.size() < sweep.points.size())
-    fmt::print(stderr, "{} of {} points are there already\n", sweep.points.size() - left.size(),
-               sweep.points.size());
-  ProgressBar bar(talk);
-  std::size_t ended = 0, failed = 0;
-  const auto show = [&] {
-    bar.show(static_cast<double>(ended) / static_cast<double>(left.size()),
-             fmt::format("{} of {} points{}", ended, left.size(),
-                         failed > 0 ? fmt::format(", {} failed", failed) : ""));
-  };
-  run_points(
-      left,
-      [&](std::size_t point, const EndedPoint& result) {
-        const bool lost = !result.error.empty();
-        store.put(sweep.points[point], result, lost ? scenario_of(sweep, sweep.points[point]) : Json());
-        ++ended;
-        failed += lost;
-      },
-      [&] {
-        show();
-        return !interruption;
-      });
-  return left.size() - ended;
 }
 
 void tell_failures(const ResultSet& results) {
@@ -71,6 +42,25 @@ void tell_failures(const ResultSet& results) {
 }
 
 }  // namespace
+
+void run_left(const Sweep& sweep, const std::vector<std::size_t>& points, ResultStore& store,
+              const RunPoints& run_points, const Interruption& interruption, const ShowEnded& show) {
+  const std::vector<std::size_t> left = without_result(points, store);
+  std::size_t ended = 0, failed = 0;
+  run_points(
+      left,
+      [&](std::size_t point, const EndedPoint& result) {
+        const bool lost = !result.error.empty();
+        store.put(sweep.points[point], result, lost ? scenario_of(sweep, sweep.points[point]) : Json());
+        ++ended;
+        failed += lost;
+      },
+      [&] {
+        show({ended, left.size(), failed});
+        return !interruption;
+      });
+  if (ended < left.size()) throw Interrupted();
+}
 
 PointWork work_of(const Sweep& sweep) {
   return [&sweep](std::size_t point) { return run_point(sweep, sweep.points[point]).dump(); };
@@ -99,13 +89,32 @@ RunPoints in_local_children(PointWork work, const ChildLimits& limits, int jobs)
       };
 }
 
+namespace {
+
+void run_all(const Sweep& sweep, ResultStore& store, const RunPoints& run_points,
+             const Interruption& interruption, bool talk) {
+  std::vector<std::size_t> points(sweep.points.size());
+  std::iota(points.begin(), points.end(), std::size_t{0});
+  const std::size_t left = without_result(points, store).size();
+  if (talk && left < points.size())
+    fmt::print(stderr, "{} of {} points are there already\n", points.size() - left, points.size());
+  ProgressBar bar(talk);
+  run_left(sweep, points, store, run_points, interruption, [&](const EndedOf& so_far) {
+    bar.show(static_cast<double>(so_far.ended) / static_cast<double>(so_far.of),
+             fmt::format("{} of {} points{}", so_far.ended, so_far.of,
+                         so_far.failed > 0 ? fmt::format(", {} failed", so_far.failed) : ""));
+  });
+}
+
+}  // namespace
+
 int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoints& run_points) try {
   const Interruption interruption;
   SweepDirectory directory(arguments.out, sweep, arguments.resume);
   if (!arguments.quiet) tell_removed(directory.removed());
   const std::filesystem::path csv = directory.file("results.csv");
   std::filesystem::remove(csv);  // of the points as they were before
-  if (run_left(sweep, directory.store(), run_points, interruption, !arguments.quiet) > 0) throw Interrupted();
+  run_all(sweep, directory.store(), run_points, interruption, !arguments.quiet);
   const std::filesystem::path database = directory.file("results.sqlite");
   std::vector<std::string> metrics = table_metrics();
   for (const std::string& metric : metrics_of(sweep.searches)) metrics.push_back(metric);

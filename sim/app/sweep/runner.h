@@ -16,6 +16,8 @@ class App;
 
 namespace weir {
 
+class Interruption;
+
 struct SweepArguments {
   std::string file, out;
   int jobs = 0;  // points at once, of each MPI rank if there are several; 0: not given
@@ -36,6 +38,16 @@ using RunPoints = std::function<void(const std::vector<std::size_t>& points,
                                      const std::function<void(std::size_t, const EndedPoint&)>& ended,
                                      const std::function<bool()>& go_on)>;
 RunPoints in_local_children(PointWork work, const ChildLimits& limits, int jobs);
+
+struct EndedOf {
+  std::size_t ended, of, failed;
+};
+using ShowEnded = std::function<void(const EndedOf&)>;  // several times a second
+
+// Runs those of the points, named by their places, that the store lacks, and keeps what comes back. Throws
+// Interrupted.
+void run_left(const Sweep& sweep, const std::vector<std::size_t>& points, ResultStore& store,
+              const RunPoints& run_points, const Interruption& interruption, const ShowEnded& show);
 
 // The whole of it, with the table at the end; an exit code.
 int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoints& run_points);

@@ -51,22 +51,30 @@ SloTarget SloTarget::from(Params& params) {
   return slo;
 }
 
-bool SloTarget::met_by(const RunResult& result) const {
-  const std::int64_t all = std::ranges::count_if(result.requests, is_measured);
-  const auto meets = [&](auto time, const std::optional<double>& limit_ms) {
-    if (!limit_ms) return true;
-    std::int64_t late = 0, timed = 0;
-    for (const RequestRecord& r : result.requests) {
-      if (!is_measured(r)) continue;
-      const bool completed = r.status == RequestStatus::completed;
-      const std::optional<Seconds> taken = completed ? time(r) : std::nullopt;
-      timed += taken.has_value();
-      late += !completed || (taken && taken->value() * 1e3 > *limit_ms);
-    }
-    return timed > 0 && 100 * late <= (100 - percentile) * all;
+Lateness SloTarget::lateness_of(const RequestRecord& r) const {
+  if (!is_measured(r)) return {};
+  const bool completed = r.status == RequestStatus::completed;
+  const auto late = [&](const std::optional<double>& limit_ms, std::optional<Seconds> taken) {
+    return limit_ms && (!completed || (taken && taken->value() * 1e3 > *limit_ms));
   };
-  return meets([](const RequestRecord& r) { return std::optional(time_to_first_token(r)); }, ttft_ms) &&
-         meets(time_per_output_token, tpot_ms);
+  return {late(ttft_ms, completed ? std::optional(time_to_first_token(r)) : std::nullopt),
+          late(tpot_ms, completed ? time_per_output_token(r) : std::nullopt)};
+}
+
+bool SloTarget::met_by(const RunResult& result) const {
+  std::int64_t all = 0, completed = 0, timed = 0, first_late = 0, next_late = 0;
+  for (const RequestRecord& r : result.requests) {
+    if (!is_measured(r)) continue;
+    ++all;
+    const Lateness late = lateness_of(r);
+    first_late += late.first_token;
+    next_late += late.next_tokens;
+    if (r.status != RequestStatus::completed) continue;
+    ++completed;
+    timed += time_per_output_token(r).has_value();
+  }
+  return (!ttft_ms || (completed > 0 && first_late <= may_be_late(all))) &&
+         (!tpot_ms || (timed > 0 && next_late <= may_be_late(all)));
 }
 
 CapacitySearch CapacitySearch::from(Params& params) {
@@ -112,6 +120,11 @@ CheapestSearch CheapestSearch::from(Params& params) {
   help += " between equal ones the lower mean end-to-end latency decides.";
   c.objective = params.choice({"objective", help.c_str()}, names_of(objectives()), objectives()[0].name);
   c.per = texts(params, per_key, {});
+  c.give_up =
+      params.flag({"give_up",
+                   "Stop a point once more of its requests are late than may be of all; its metrics are "
+                   "those of the requests until then (column given_up_after)."},
+                  false);
   return c;
 }
 

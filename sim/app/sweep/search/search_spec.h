@@ -9,6 +9,10 @@
 
 namespace weir {
 
+struct Lateness {  // of a request
+  bool first_token = false, next_tokens = false;
+};
+
 // So many in a hundred requests are served within these times.
 struct SloTarget {
   std::optional<double> ttft_ms, tpot_ms;
@@ -18,6 +22,8 @@ struct SloTarget {
   // A failed request misses it, one of the warm-up is left out, and one of a single output token has no TPOT
   // to miss. It is not met where no request says anything of a time that is asked for.
   bool met_by(const RunResult& result) const;
+  Lateness lateness_of(const RequestRecord& record) const;  // of one that is over
+  std::int64_t may_be_late(std::int64_t of) const { return of * (100 - percentile) / 100; }
 };
 
 // Each point is not one simulation but the search of its highest rate within the SLO.
@@ -39,6 +45,7 @@ struct CheapestSearch {
   SloTarget slo;
   std::string objective;  // by its name
   std::vector<std::string> per;
+  bool give_up = false;  // a point is stopped once more requests are late than may be
   static CheapestSearch from(Params& params);
 };
 

@@ -1,0 +1,36 @@
+#pragma once
+// What a workload asks of a deployment, whoever serves it, and what one replica can do at best: the bounds by
+// which `weir plan` leaves out what cannot meet the SLO before it runs. Both err to the deployment's favour.
+#include <cstdint>
+#include <optional>
+
+#include "sim/app/sweep/search/search_spec.h"
+#include "sim/plan/plan.h"
+
+namespace weir {
+
+struct Demand {
+  std::int64_t requests = 0;
+  double input_tokens = 0, output_tokens = 0;  // of all requests
+  double context = 0;                          // that a decode attends to, on the mean over output tokens
+  // As many requests as may be late have prompts as long as this, or longer.
+  std::int64_t long_prompt = 0;
+  std::optional<double> span_s;  // of arrivals; none where requests wait for others
+  bool shares_prefixes = false;  // prompts need not be computed whole
+  bool in_generation = false;    // or not at all
+
+  double mean_output() const { return output_tokens / static_cast<double>(requests); }
+};
+Demand demand_of(const Workload& workload, std::int64_t percentile);
+
+// Of one replica with nothing else to do. Rates are the highest within the SLO.
+struct ReplicaBounds {
+  double first_token_s = 0;  // of Demand::long_prompt
+  double token_s = 0;        // a decode alone, with a context of one token
+  double prompt_tokens_per_s = 0, decode_tokens_per_s = 0;
+};
+// None where steps do not follow from a batch alone (active neurons, memory channels).
+std::optional<ReplicaBounds> bounds_of(const ReplicaPlan& replica, const Demand& demand,
+                                       const SloTarget& slo);
+
+}  // namespace weir

@@ -1,0 +1,89 @@
+#include "sim/app/plan/launch/engines.h"
+
+#include <algorithm>
+
+#include "sim/core/embedded.h"
+
+namespace weir {
+
+extern const EmbeddedFiles launch_files;
+
+namespace {
+
+CommandWords words_in(const Json& list) {
+  return list.get<CommandWords>();
+}
+
+// Words as lists, objects as they are: what is wrong with the table throws, and a test reads it.
+FlagRow read_row(Params& row) {
+  FlagRow flag;
+  flag.setting = row.text({"setting", "As launch/settings.h names it."});
+  if (const Json* words = row.value({"words", "Of the command line."}, {}, Json(nullptr));
+      words && !words->is_null())
+    flag.words = words_in(*words);
+  if (const Json* values = row.value({"values", "Words for some values."}, {}, Json(nullptr)))
+    for (const auto& [value, words] : values->items())
+      flag.values[value] = words.is_null() ? std::nullopt : std::optional(words_in(words));
+  if (const Json* config = row.value({"config", "Keys of the configuration file."}, {}, Json(nullptr)))
+    flag.config = *config;
+  flag.source = row.text({"source", "Who says so; \"\": the engine's."}, "");
+  row.close();
+  return flag;
+}
+
+LaunchEngine read_launch_engine(Params& params) {
+  LaunchEngine engine;
+  engine.kind = params.text({"kind", "engine.kind of a scenario."});
+  engine.name = params.text({"name", "For people."});
+  engine.version = params.text({"version", "Whose flags these are."});
+  engine.source = params.text({"source", "Who says so."});
+  engine.image = params.text({"image", "Container."});
+  engine.config_flag = params.text({"config_flag", "Names the configuration file."}, "");
+  engine.command = words_in(*params.value({"command", "Without a setting."}, {}));
+  Params several = params.object({"several_nodes", "Of one replica."}, Params::Presence::required);
+  several.text({"source", "Who says so."});
+  engine.several_nodes = {words_in(*several.value({"words", "Added."}, {})),
+                          several.text({"before", "On the first node."}),
+                          several.text({"others", "On the others."})};
+  several.close();
+  Params apart = params.object({"apart", "Prompts and generation apart."}, Params::Presence::required);
+  apart.text({"source", "Who says so."});
+  engine.apart.environment =
+      apart.value({"environment", "Of each."}, {})->get<std::map<std::string, std::string>>();
+  engine.apart.front = apart.text({"front", "What clients talk to."});
+  apart.close();
+  for (Params& row : params.list({"flags", "One a setting."}, 1)) engine.flags.push_back(read_row(row));
+  params.close();
+  return engine;
+}
+
+std::vector<LaunchEngine> read_launch_engines() {
+  const Json& document = embedded_json(*text_of(launch_files, "engines"), "engines.json");
+  Reading reading("sim/app/plan/launch/engines.json");
+  Params table(reading, document);
+  std::vector<LaunchEngine> engines;
+  for (Params& engine : table.list({"engines", "One a kind."}, 1))
+    engines.push_back(read_launch_engine(engine));
+  table.close();
+  reading.finish();
+  return engines;
+}
+
+}  // namespace
+
+const FlagRow* LaunchEngine::row(const std::string& setting) const {
+  const auto found = std::ranges::find(flags, setting, &FlagRow::setting);
+  return found == flags.end() ? nullptr : &*found;
+}
+
+const std::vector<LaunchEngine>& launch_engines() {
+  static const std::vector<LaunchEngine> table = read_launch_engines();
+  return table;
+}
+
+const LaunchEngine* launch_engine(const std::string& kind) {
+  const auto found = std::ranges::find(launch_engines(), kind, &LaunchEngine::kind);
+  return found == launch_engines().end() ? nullptr : &*found;
+}
+
+}  // namespace weir

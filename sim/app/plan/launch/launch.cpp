@@ -1,0 +1,264 @@
+#include "sim/app/plan/launch/launch.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
+#include <map>
+#include <set>
+
+#include "sim/core/embedded.h"
+
+namespace weir {
+
+extern const EmbeddedFiles model_catalog;
+
+namespace {
+
+constexpr int front_port = 8000, first_port = 8100, first_side_port = 5600;
+
+// Of the catalog's source, "config.json of huggingface.co/meta-llama/Llama-3.1-70B; ...".
+std::string weights_of(const Json& model) {
+  if (!model.is_string()) return "MODEL";
+  const std::string name = model.get<std::string>(), site = "huggingface.co/";
+  const auto text = text_of(model_catalog, name);
+  if (!text) return name;
+  const std::string source = embedded_json(*text, name).value("source", "");
+  const std::size_t at = source.find(site);
+  if (at == std::string::npos) return name;
+  const std::size_t begin = at + site.size();
+  return source.substr(begin, source.find_first_of("; ,)", begin) - begin);
+}
+
+std::vector<NodeShare> shares_of(const ReplicaPlace& place) {
+  std::map<int, std::vector<int>> by_node;
+  for (const auto& stage : place)
+    for (const DevicePlace& device : stage) by_node[device.node].push_back(device.slot);
+  std::vector<NodeShare> shares;
+  for (auto& [node, devices] : by_node) shares.push_back({node, std::move(devices)});
+  return shares;
+}
+
+// In single quotes where a shell would take a word apart.
+std::string quoted_word(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789-_=.,/:$@%+") == std::string::npos;
+  if (plain) return word;
+  std::string inside = word;
+  boost::replace_all(inside, "'", "'\\''");
+  return "'" + inside + "'";
+}
+
+// A flag and its values on a line of their own, where `joint` breaks lines.
+std::string joined(const CommandWords& words, const std::string& joint) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : word.starts_with("--") ? joint : " ") + quoted_word(word);
+  return text;
+}
+
+// One line broken where it is too long.
+std::string in_short_lines(const std::string& command) {
+  constexpr std::size_t most = 100;
+  std::string text, line;
+  for (std::size_t from = 0; from < command.size();) {
+    const std::size_t end = std::min(command.find(" --", from + 1), command.size());
+    const std::string piece = command.substr(from, end - from);
+    if (!line.empty() && line.size() + piece.size() > most) text += line + " \\\n", line = "   ";
+    line += piece;
+    from = end;
+  }
+  return text + line;
+}
+
+std::string for_people(const StartedService& service, const StartedPool& pool) {
+  const StartedReplica& first = pool.replicas.front();
+  std::string text = fmt::format("# {}\n", pool.title);
+  for (const std::string& comment : first.command.comments) text += fmt::format("# {}\n", comment);
+  std::string command = shell_command(service, first, "$NODE", "$HEAD", " ");
+  boost::replace_all(command, "\"$MODEL\"", service.model);
+  return text + in_short_lines(command) + "\n";
+}
+
+std::string no_engine(const StartedService& service) {
+  return fmt::format("# engine.kind {} is none that can be started\n", service.engine_kind);
+}
+
+std::string lines_on_node(const StartedService& service, int node) {
+  std::string text;
+  for (const StartedReplica* replica : service.replicas())
+    for (std::size_t share = 0; share < replica->nodes.size(); ++share) {
+      if (replica->nodes[share].node != node) continue;
+      const auto& several = service.engine->several_nodes;
+      const bool spread = replica->nodes.size() > 1;
+      std::string environment =
+          fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(replica->nodes[share].devices, ","));
+      if (service.apart())
+        for (const auto& [key, value] : service.engine->apart.environment)
+          environment +=
+              fmt::format(" {}={}", key, value == "{side_port}" ? std::to_string(replica->side_port) : value);
+      std::string command = shell_command(service, *replica, std::to_string(share), "\"$HEAD\"", " \\\n    ");
+      if (spread && share > 0 && !several.others.empty())
+        command = several.others;
+      else if (spread && !several.before.empty())
+        command = several.before + "\n  " + environment + " " + command;
+      boost::replace_all(command, "{nodes}", std::to_string(replica->nodes.size()));
+      boost::replace_all(command, "{head}", "\"$HEAD\"");
+      text += fmt::format("  # {}\n  {} {} &\n", replica->name, environment, command);
+    }
+  return text;
+}
+
+std::vector<std::string> hosts_of(const StartedService& service) {
+  std::vector<std::string> hosts;
+  for (const StartedReplica* replica : service.replicas())
+    hosts.push_back(service.nodes > 1 ? fmt::format("NODE{}", replica->nodes[0].node) : "localhost");
+  return hosts;
+}
+
+bool any_spans_nodes(const StartedService& service) {
+  return std::ranges::any_of(service.replicas(),
+                             [](const StartedReplica* replica) { return replica->nodes.size() > 1; });
+}
+
+std::string script_of(const StartedService& service) {
+  if (!service.engine) return "#!/bin/sh\n" + no_engine(service) + "exit 1\n";
+  const LaunchEngine& engine = *service.engine;
+  std::string text = fmt::format("#!/bin/sh\n# {}: as weir plan has it. Flags are those of {} {} ({}).\n",
+                                 service.name, engine.name, engine.version, engine.source);
+  if (any_spans_nodes(service))
+    text += "# On every node: HEAD=address-of-the-first-one ./command.sh NUMBER, from 0.\n: \"${HEAD:?}\"\n";
+  else if (service.nodes > 1)
+    text += "# On every node: ./command.sh NUMBER, from 0.\n";
+  for (const StartedPool& pool : service.pools) {
+    text += "# " + pool.title + "\n";
+    for (const std::string& comment : pool.replicas.front().command.comments) text += "# " + comment + "\n";
+  }
+  text += fmt::format("MODEL=${{MODEL:-{}}}\ncase ${{1:-0}} in\n", service.model);
+  std::set<int> nodes;
+  for (const StartedReplica* replica : service.replicas())
+    for (const NodeShare& share : replica->nodes) nodes.insert(share.node);
+  int number = 0;
+  for (const int node : nodes) text += fmt::format("{})\n{}  ;;\n", number++, lines_on_node(service, node));
+  text += "*) echo \"no such node: $1\" >&2; exit 2 ;;\nesac\n";
+  const std::vector<std::string> hosts = hosts_of(service);
+  if (service.apart())
+    text += "# In front of them:\n#   " + front_command(service, hosts) + "\n";
+  else if (hosts.size() > 1)
+    text += "# In front of them: any balancer by open connections (nginx: least_conn)\n";
+  return text + "wait\n";
+}
+
+StartedReplica started(const Plan& plan, std::size_t group, std::size_t number, int port) {
+  const Json& resolved = plan.scenario.resolved;
+  const Json& replica = resolved.at("serving").at("replicas").at(group);
+  const std::string role = replica.at("role");
+  StartedReplica made;
+  made.name = fmt::format("{}-{}", role == "both" ? "replica" : role, number);
+  made.role = role;
+  made.port = first_port + port;
+  made.side_port = first_side_port + port;
+  made.nodes = shares_of(plan.replicas[group].places[number]);
+  const LaunchEngine* engine = launch_engine(replica.at("engine").at("kind"));
+  if (engine)
+    made.command = command_of(
+        *engine, settings_of(replica, resolved.at("precision"), plan.scenario.model.most_experts() > 0));
+  return made;
+}
+
+}  // namespace
+
+std::vector<const StartedReplica*> StartedService::replicas() const {
+  std::vector<const StartedReplica*> all;
+  for (const StartedPool& pool : pools)
+    for (const StartedReplica& replica : pool.replicas) all.push_back(&replica);
+  return all;
+}
+
+StartedService service_of(const Plan& plan) {
+  StartedService service;
+  service.name = plan.scenario.name;
+  service.model = weights_of(plan.scenario.resolved.at("model"));
+  std::set<int> nodes;
+  int port = 0;
+  for (std::size_t group = 0; group < plan.replicas.size(); ++group) {
+    const ReplicaPlan& replica = plan.replicas[group];
+    if (group == 0) service.engine_kind = replica.spec.engine.kind;
+    const int devices = replica.spec.parallelism.ranks() * replica.spec.parallelism.pipeline;
+    StartedPool& pool = service.pools.emplace_back();
+    for (std::size_t i = 0; i < replica.places.size(); ++i) {
+      pool.replicas.push_back(started(plan, group, i, port++));
+      for (const NodeShare& share : pool.replicas.back().nodes) nodes.insert(share.node);
+    }
+    const std::string role = pool.replicas[0].role == "both" ? "" : pool.replicas[0].role + " ";
+    pool.title = fmt::format("{} {}replica{} on {} {}{}", replica.places.size(), role,
+                             replica.places.size() == 1 ? "" : "s", devices, replica.rank.on->spec().kind,
+                             replica.places.size() == 1 ? "" : " each");
+  }
+  service.engine = launch_engine(service.engine_kind);
+  service.nodes = nodes.size();
+  return service;
+}
+
+std::string shell_command(const StartedService& service, const StartedReplica& replica,
+                          const std::string& node, const std::string& head, const std::string& joint) {
+  CommandWords words = replica.command.words;
+  if (replica.nodes.size() > 1)
+    words.insert(words.end(), service.engine->several_nodes.words.begin(),
+                 service.engine->several_nodes.words.end());
+  if (!replica.command.config.empty()) {
+    words.push_back(service.engine->config_flag);
+    words.push_back(fmt::format("/tmp/{}.yaml", replica.name));
+  }
+  std::string text = joined(words, joint);
+  for (const auto& [mark, value] : {std::pair<std::string, std::string>("'{model}'", "\"$MODEL\""),
+                                    {"'{port}'", std::to_string(replica.port)},
+                                    {"'{side_port}'", std::to_string(replica.side_port)},
+                                    {"'{nodes}'", std::to_string(replica.nodes.size())},
+                                    {"'{node}'", node},
+                                    {"'{head}:5000'", head + ":5000"}})
+    boost::replace_all(text, mark, value);
+  if (!replica.command.config.empty())  // JSON is YAML
+    text = fmt::format("sh -c 'echo \"$0\" > /tmp/{}.yaml; exec \"$@\"' {}{}{}", replica.name,
+                       quoted_word(replica.command.config.dump()), joint, text);
+  return text;
+}
+
+std::string front_command(const StartedService& service, const std::vector<std::string>& hosts) {
+  std::map<std::string, std::vector<std::string>> lists;
+  const std::vector<const StartedReplica*> replicas = service.replicas();
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const std::string role = replicas[i]->role, at = fmt::format("{}:{}", hosts[i], replicas[i]->port);
+    lists["{" + role + "_hosts}"].push_back(hosts[i]);
+    lists["{" + role + "_ports}"].push_back(std::to_string(replicas[i]->port));
+    lists["{" + role + "_urls}"].push_back(at);
+    lists["{" + role + "_pairs}"].push_back(fmt::format(
+        "--{} http://{}{}", role, at, role == "prefill" ? fmt::format(" {}", replicas[i]->side_port) : ""));
+  }
+  std::string text = service.engine->apart.front;
+  boost::replace_all(text, "{port}", std::to_string(front_port));
+  for (const auto& [mark, words] : lists)
+    boost::replace_all(text, mark, fmt::format("{}", fmt::join(words, " ")));
+  return text;
+}
+
+Launch launch_of(const Plan& plan) {
+  const StartedService service = service_of(plan);
+  Launch launch;
+  launch.script = script_of(service);
+  launch.nodes = service.nodes;
+  if (!service.engine) {
+    launch.commands = launch.manifest = no_engine(service);
+    return launch;
+  }
+  for (const StartedPool& pool : service.pools) launch.commands += for_people(service, pool);
+  if (service.apart())
+    launch.commands +=
+        "# in front of them\n" + in_short_lines(front_command(service, hosts_of(service))) + "\n";
+  launch.manifest = service.nodes > 1 ? kubernetes_manifests(service) : compose_file(service);
+  return launch;
+}
+
+}  // namespace weir

@@ -1,0 +1,59 @@
+#pragma once
+// How the engine of a plan's replicas is started with the settings that they have: its command, from one
+// table of flags (engines.json), and a compose file, or Kubernetes manifests where several nodes are needed.
+#include <string>
+#include <vector>
+
+#include "sim/app/plan/launch/settings.h"
+#include "sim/plan/plan.h"
+
+namespace weir {
+
+struct Launch {
+  std::string commands;  // for people, one a pool
+  std::string script;    // command.sh
+  std::string manifest;  // compose.yaml, or kubernetes.yaml
+  std::size_t nodes = 1;
+};
+
+Launch launch_of(const Plan& plan);
+
+struct NodeShare {
+  int node = 0;
+  std::vector<int> devices;
+};
+
+struct StartedReplica {
+  std::string name, role;  // replica-0, prefill-1
+  int port = 0, side_port = 0;
+  EngineCommand command;
+  std::vector<NodeShare> nodes;
+};
+
+struct StartedPool {
+  std::string title;  // 2 replicas on 4 h100_sxm each
+  std::vector<StartedReplica> replicas;
+};
+
+struct StartedService {
+  const LaunchEngine* engine = nullptr;  // null: none that can be started
+  std::string name, engine_kind, model;
+  std::vector<StartedPool> pools;
+  std::size_t nodes = 1;
+
+  bool apart() const { return pools.size() > 1; }
+  std::vector<const StartedReplica*> replicas() const;
+};
+
+StartedService service_of(const Plan& plan);
+
+// manifests.cpp
+std::string compose_file(const StartedService& service);
+std::string kubernetes_manifests(const StartedService& service);
+// A command for a shell, with its configuration file; {node} and {head} are what they are called there.
+std::string shell_command(const StartedService& service, const StartedReplica& replica,
+                          const std::string& node, const std::string& head, const std::string& joint);
+// What clients talk to where prompts and generation are apart; each replica at its host.
+std::string front_command(const StartedService& service, const std::vector<std::string>& hosts);
+
+}  // namespace weir

@@ -1,0 +1,145 @@
+#include "sim/app/plan/launch/settings.h"
+
+#include <fmt/format.h>
+
+#include <boost/algorithm/string/replace.hpp>
+
+namespace weir {
+namespace {
+
+class SettingList {
+ public:
+  void add(const std::string& name, const Json& value, const std::string& words) {
+    list_.push_back({name, value, fmt::format("{} {}", words, text(value))});
+  }
+  void add_above_one(const std::string& name, const Json& value, const std::string& words) {
+    if (value > 1) add(name, value, words);
+  }
+  void add_given(const std::string& name, const Json& value, const std::string& words) {
+    if (!value.is_null()) add(name, value, words);
+  }
+  std::vector<Setting> take() { return std::move(list_); }
+
+  static std::string text(const Json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  }
+
+ private:
+  std::vector<Setting> list_;
+};
+
+void add_layout(SettingList& list, const Json& replica, bool experts) {
+  const Json& cut = replica.at("parallelism");
+  const std::int64_t ranks =
+      cut.at("tensor").get<std::int64_t>() * cut.at("attention_data").get<std::int64_t>();
+  list.add_above_one("tensor", cut.at("tensor"), "parallelism.tensor");
+  list.add_above_one("ranks", ranks, "tensor x attention_data");
+  list.add_above_one("pipeline", cut.at("pipeline"), "parallelism.pipeline");
+  list.add_above_one("attention_data", cut.at("attention_data"), "parallelism.attention_data");
+  if (!experts) return;
+  const std::int64_t expert = cut.at("expert");
+  // An engine that only knows all or none is not told of something between.
+  if (expert > 1) list.add("expert", expert, "parallelism.expert");
+  if (expert > 1 && expert == ranks) list.add("expert_on_every_rank", true, "parallelism.expert");
+  const std::string communication = replica.at("communication");
+  if (cut.at("attention_data") > 1)
+    list.add("communication",
+             communication == "deepep" ? communication + " " + replica.at("role").get<std::string>()
+                                       : communication,
+             "communication");
+  if (const Json& redundant = replica.at("experts").at("redundant"); redundant > 0)
+    list.add("redundant", redundant, "experts.redundant");
+}
+
+void add_cache(SettingList& list, const Json& cache) {
+  if (!cache.at("blocks").is_null())
+    list.add("blocks", cache["blocks"], "kv_cache.blocks");
+  else if (!cache.at("free_memory_fraction").is_null())
+    list.add("free_memory_fraction", cache["free_memory_fraction"], "kv_cache.free_memory_fraction");
+  else
+    list.add("memory_fraction", cache.at("memory_fraction"), "kv_cache.memory_fraction");
+  list.add("block_tokens", cache.at("block_tokens"), "kv_cache.block_tokens");
+  if (cache.at("admission") != "chunk") list.add("admission", cache["admission"], "kv_cache.admission");
+  if (cache.at("preemption") != "recompute")
+    list.add("preemption", cache["preemption"], "kv_cache.preemption");
+  if (const Json& caching = cache.at("prefix_caching"); caching != true)
+    list.add(caching == false ? "no_prefix_caching" : "prefix_caching", caching, "kv_cache.prefix_caching");
+  for (const Json& tier : cache.at("tiers"))
+    list.add(tier.at("kind") == "host" ? "host_tier_gb" : "tier", tier.at("capacity_gb"),
+             fmt::format("kv_cache.tiers: {} of GB", tier.at("kind").get<std::string>()));
+}
+
+void add_drafts(SettingList& list, const Json& speculative) {
+  if (speculative.is_null()) return;
+  const std::string kind = speculative.at("kind");
+  list.add("speculative_" + kind, speculative.value("tokens", Json(1)), "speculative " + kind + ", tokens");
+}
+
+std::string filled(std::string word, const Json& value) {
+  boost::replace_all(word, "{value}", SettingList::text(value));
+  return word;
+}
+
+// "{value}" alone is the value itself, a number where it is one.
+Json filled_config(const Json& config, const Json& value) {
+  if (config == "{value}") return value;
+  if (config == "{bytes}") return static_cast<std::int64_t>(value.get<double>() * 1e9);
+  if (!config.is_object()) return config;
+  Json made = Json::object();
+  for (const auto& [key, below] : config.items()) made[key] = filled_config(below, value);
+  return made;
+}
+
+}  // namespace
+
+std::vector<Setting> settings_of(const Json& replica, const Json& precision, bool experts) {
+  SettingList list;
+  add_layout(list, replica, experts);
+  list.add("weights", precision.at("weights"), "precision.weights");
+  if (const Json& own = precision.at("expert_weights"); own != "auto")
+    list.add("expert_weights", own, "precision.expert_weights");
+  list.add("kv_cache_type", precision.at("kv_cache"), "precision.kv_cache");
+  const Json& batching = replica.at("batching");
+  list.add("batching", batching.at("kind"), "batching");
+  for (const char* key : {"max_batch_requests", "max_batch_tokens"})
+    list.add_given(key, batching.value(key, Json()), std::string("batching.") + key);
+  add_cache(list, replica.at("kv_cache"));
+  list.add_given("max_model_len", replica.at("max_model_len"), "max_model_len");
+  const Json& engine = replica.at("engine");
+  for (const char* key : {"async_scheduling", "two_batch_overlap"})
+    if (engine.value(key, false)) list.add(key, true, std::string("engine.") + key);
+  add_drafts(list, replica.at("speculative"));
+  list.add("role", replica.at("role"), "role");
+  return list.take();
+}
+
+EngineCommand command_of(const LaunchEngine& engine, const std::vector<Setting>& settings) {
+  EngineCommand command;
+  command.words = engine.command;
+  for (const Setting& setting : settings) {
+    const FlagRow* row = engine.row(setting.name);
+    std::optional<CommandWords> words = row ? row->words : std::nullopt;
+    bool said = words.has_value();
+    const auto value =
+        row ? row->values.find(SettingList::text(setting.value)) : decltype(row->values.end()){};
+    if (row && value != row->values.end()) {
+      words = value->second;
+      said = words.has_value();
+    } else if (row && !row->config.is_null()) {
+      command.config.merge_patch(filled_config(row->config, setting.value));
+      said = true;
+    }
+    if (words)
+      for (const std::string& word : *words) command.words.push_back(filled(word, setting.value));
+    // A degree that another row says whole needs no comment.
+    const bool whole =
+        setting.name == "expert" && engine.row("expert_on_every_rank") &&
+        std::ranges::any_of(settings, [](const Setting& s) { return s.name == "expert_on_every_rank"; });
+    if (!said && !whole)
+      command.comments.push_back(
+          fmt::format("{}: no flag of {} {} says it", setting.words, engine.name, engine.version));
+  }
+  return command;
+}
+
+}  // namespace weir
