@@ -104,13 +104,14 @@ TEST_CASE("launch: TensorRT-LLM, whose cache and attention are in its configurat
   const Launch launch = launched(scenario);
   CHECK(launch.commands ==
         "# 1 replica on 8 h200_sxm\n"
+        "# communication all_gather: no flag of TensorRT-LLM 1.2.0 says it\n"
         "sh -c 'echo \"$0\" > /tmp/replica-0.yaml; exec \"$@\"' "
-        "'{\"enable_attention_dp\":true,\"kv_cache_config\":{\"dtype\":\"fp8\",\"tokens_per_block\":32}}' "
-        "trtllm-serve "
+        "'{\"enable_attention_dp\":true,\"kv_cache_config\":{\"dtype\":\"fp8\","
+        "\"free_gpu_memory_fraction\":0.8,\"tokens_per_block\":32}}' trtllm-serve "
         "deepseek-ai/DeepSeek-R1 \\\n"
         "    --host 0.0.0.0 --port 8100 --tp_size 8 --ep_size 8 --enable_chunked_prefill --max_batch_size "
         "256 \\\n"
-        "    --max_num_tokens 8192 --free_gpu_memory_fraction 0.8 --config /tmp/replica-0.yaml\n");
+        "    --max_num_tokens 8192 --config /tmp/replica-0.yaml\n");
 }
 
 TEST_CASE("launch: several replicas on a node have devices, ports and a balancer of their own") {
