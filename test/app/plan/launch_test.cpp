@@ -81,7 +81,7 @@ TEST_CASE("launch: SGLang, prompts and generation apart over nodes, experts on a
         "# 1 decode replica on 16 h200_sxm\n"
         "python -m sglang.launch_server --model-path deepseek-ai/DeepSeek-R1 --host 0.0.0.0 --port 8101 \\\n"
         "    --tp-size 16 --dp-size 16 --enable-dp-attention --ep-size 16 --moe-a2a-backend deepep \\\n"
-        "    --deepep-mode low_latency --max-running-requests 128 --chunked-prefill-size 4096 \\\n"
+        "    --deepep-mode low_latency --max-running-requests 2048 --chunked-prefill-size 65536 \\\n"
         "    --mem-fraction-static 0.9 --page-size 16 --disaggregation-mode decode --nnodes 2 \\\n"
         "    --node-rank $NODE --dist-init-addr $HEAD:5000\n"
         "# in front of them\n"

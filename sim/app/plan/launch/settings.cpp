@@ -10,7 +10,12 @@ namespace {
 class SettingList {
  public:
   void add(const std::string& name, const Json& value, const std::string& words) {
-    list_.push_back({name, value, fmt::format("{} {}", words, text(value))});
+    list_.push_back({name, value, fmt::format("{} {}", words, text(value)), nullptr});
+  }
+  void add_of_each_rank(const std::string& name, const Json& value, std::int64_t ranks) {
+    if (value.is_null()) return;
+    add(name, value, "batching." + name);
+    list_.back().of_all_ranks = value.get<std::int64_t>() * ranks;
   }
   void add_above_one(const std::string& name, const Json& value, const std::string& words) {
     if (value > 1) add(name, value, words);
@@ -75,8 +80,9 @@ void add_drafts(SettingList& list, const Json& speculative) {
   list.add("speculative_" + kind, speculative.value("tokens", Json(1)), "speculative " + kind + ", tokens");
 }
 
-std::string filled(std::string word, const Json& value) {
-  boost::replace_all(word, "{value}", SettingList::text(value));
+std::string filled(std::string word, const Setting& setting) {
+  boost::replace_all(word, "{value}", SettingList::text(setting.value));
+  boost::replace_all(word, "{of_all_ranks}", SettingList::text(setting.of_all_ranks));
   return word;
 }
 
@@ -102,7 +108,7 @@ std::vector<Setting> settings_of(const Json& replica, const Json& precision, boo
   const Json& batching = replica.at("batching");
   list.add("batching", batching.at("kind"), "batching");
   for (const char* key : {"max_batch_requests", "max_batch_tokens"})
-    list.add_given(key, batching.value(key, Json()), std::string("batching.") + key);
+    list.add_of_each_rank(key, batching.value(key, Json()), replica.at("parallelism").at("attention_data"));
   add_cache(list, replica.at("kv_cache"));
   list.add_given("max_model_len", replica.at("max_model_len"), "max_model_len");
   const Json& engine = replica.at("engine");
@@ -130,7 +136,7 @@ EngineCommand command_of(const LaunchEngine& engine, const std::vector<Setting>&
       said = true;
     }
     if (words)
-      for (const std::string& word : *words) command.words.push_back(filled(word, setting.value));
+      for (const std::string& word : *words) command.words.push_back(filled(word, setting));
     // A degree that another row says whole needs no comment.
     const bool whole =
         setting.name == "expert" && engine.row("expert_on_every_rank") &&

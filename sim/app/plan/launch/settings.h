@@ -12,6 +12,7 @@ struct Setting {
   std::string name;  // as the table has it
   Json value;
   std::string words;  // as the scenario has it, for the comment of one without a flag
+  Json of_all_ranks;  // its sum over attention-data ranks, each of which has the value for itself; or null
 };
 
 std::vector<Setting> settings_of(const Json& replica, const Json& precision, bool experts);
