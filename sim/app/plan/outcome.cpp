@@ -67,9 +67,10 @@ void add_confidence(const PlanQuestion& question, RankedDeployment& row) {
                               question.file);
   for (std::size_t i = 0; i < plan.replicas.size(); ++i) {
     row.confidence.of_pools.push_back(evidence_of(plan, i));
-    const Json::json_pointer named(fmt::format("/serving/replicas/{}/engine/calibration", i));
-    if (const Json file = plan.scenario.resolved.value(named, Json()); file.is_string())
-      row.confidence.calibration = file.get<std::string>();
+    if (const Calibration& own = plan.replicas[i].spec.calibration; own.given())
+      row.confidence.calibration =
+          fmt::format("a server with {} on {}{}", own.engine, own.device,
+                      own.device == plan.replicas[i].rank.on->spec().kind ? "" : ": its host's times alone");
   }
 }
 

@@ -11,7 +11,7 @@ namespace weir {
 
 struct Confidence {
   std::vector<Evidence> of_pools;          // by replica group
-  std::optional<std::string> calibration;  // the file that its engines name
+  std::optional<std::string> calibration;  // the server that engine.calibration is of
 
   std::string brief() const;  // for a column
 };

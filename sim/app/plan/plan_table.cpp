@@ -106,7 +106,7 @@ std::string plan_table(const PlanQuestion& question, const Deployments& deployme
       if (const std::string words = in_words(evidence); words != last)
         text += fmt::format("How sure: {}\n", last = words);
     const auto& calibration = outcome.ranked[0].confidence.calibration;
-    text += calibration ? fmt::format("Calibrated by {}\n", *calibration)
+    text += calibration ? fmt::format("Calibrated to {}\n", *calibration)
                         : "Not calibrated to a server of yours (engine.calibration)\n";
   }
   return fitted(text, width);

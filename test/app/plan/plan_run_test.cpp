@@ -63,3 +63,25 @@ TEST_CASE("plan: where nothing meets the SLO it says so, shows the nearest, and 
   CHECK(hopeless.code == 3);
   CHECK(hopeless.out.find("such as TP1 on h100_sxm: a token takes 6.8") != std::string::npos);
 }
+
+TEST_CASE("plan: a calibration that the replica names is used, and said to be its server's") {
+  const ScratchDirectory scratch;
+  write_json(scratch / "mine.json",
+             {{"engine", "vllm_v1"}, {"device", "h100_sxm"}, {"step_overhead_us", 9000}});
+  const auto first_with = [&](const Json& engine, const std::string& devices) {
+    Json question = plan_question(2, 2000, 60, 40);
+    question["serving"] = {{"replicas", Json::array({{{"engine", engine}}})}};
+    const Ended ended = run_plan_of(scratch, question, {"--devices", devices});
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+    return std::pair(read_json_file(scratch / "out/plan.json")["ranked"][0], ended.out);
+  };
+  const auto [preset, said] = first_with({{"kind", "vllm_v1"}}, "1xh100_sxm");
+  CHECK_THAT(said, Catch::Contains("Not calibrated"));
+  CHECK(preset["confidence"]["calibration"].is_null());
+  const Json engine = {{"kind", "vllm_v1"}, {"calibration", "mine.json"}};
+  const auto [calibrated, told] = first_with(engine, "1xh100_sxm");
+  CHECK_THAT(told, Catch::Contains("Calibrated to a server with vllm_v1 on h100_sxm\n"));
+  CHECK(calibrated["tpot"]["ms"].get<double>() > preset["tpot"]["ms"].get<double>() + 5);
+  CHECK_THAT(first_with(engine, "1xl40s").second, Catch::Contains("its host's times alone"));
+}
