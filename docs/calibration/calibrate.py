@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `weir calibrate` is worth: each measured server is fitted on two of its loads and judged on the others.
 
-    build/weir reproduce validation --only servers_ frontier_ --reference DIR --out OUT
+    build/weir reproduce validation --only servers_ --only frontier_ --reference DIR --out OUT
     python3 docs/calibration/calibrate.py build/weir OUT/servers.jsonl OUT/frontier.jsonl [--reference DIR] [--loads 0,4 1,3 ...] [--groups NAME ...]
 
 Each line is a measured server and the scenario that it is simulated in. Rows of the two loads that share a
