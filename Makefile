@@ -67,7 +67,7 @@ docs:
 	@python3 cmake/docs/site.py . $(BUILD)/docs
 
 # The pages whose commands a test walks, with what these print now.
-WALKED := docs/tutorial.md docs/calibrate.md docs/architects.md docs/python.md $(wildcard docs/systems/*.md)
+WALKED := $(shell cat test/docs/walked_pages.txt)
 docs-outputs: weir
 	WEIR=$(CURDIR)/$(BUILD)/weir /usr/bin/python3 test/docs/walk.py --write $(WALKED)
 

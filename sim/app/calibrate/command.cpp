@@ -32,6 +32,7 @@ struct CalibratedServer {
   ReplicaSpec replica;
   std::string device;
   std::vector<bool> may_change;
+  std::vector<std::string> notes;
 };
 
 CalibratedServer server_of(const CalibrationCase& one, const std::string& file) {
@@ -41,6 +42,7 @@ CalibratedServer server_of(const CalibrationCase& one, const std::string& file) 
   const std::vector<ReplicaPlan>& replicas = plan.replicas;
   if (replicas.empty()) throw ConfigError(file, "/serving", "expected replicas: they are what is calibrated");
   server.replica = replicas[0].spec;
+  server.notes = plan.scenario.notes;
   server.device = replicas[0].rank.on->spec().kind;
   for (const ReplicaPlan& replica : replicas)
     if (replica.spec.engine.kind != server.replica.engine.kind ||
@@ -166,11 +168,30 @@ void check_times(const std::vector<CalibrationCase>& cases, const CaseTimes& tim
   if (!problems.empty()) throw ConfigError("weir calibrate", std::move(problems));
 }
 
+// Each note once, as loads share most of theirs; and the scenario's requests, where measurements list their
+// own.
+void tell_notes(const Json& scenario, const std::vector<CalibrationCase>& cases,
+                const std::vector<std::string>& notes) {
+  const Json own = scenario.value(Json::json_pointer("/workload/requests/kind"), Json());
+  const auto lists_its_own = [&](const CalibrationCase& one) {
+    return one.scenario["workload"]["requests"]["kind"] != own;
+  };
+  if (!own.is_null() && std::ranges::any_of(cases, lists_its_own))
+    fmt::print(stderr, "note: /workload/requests: is not used where a measurement lists its requests\n");
+  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+}
+
 int calibrate(const CalibrateArguments& a) {
   const Document document = read_document(a.scenario);
   const std::vector<CalibrationCase> cases = read_cases(a.measured, document);
   CalibratedServer server;
-  for (const CalibrationCase& one : cases) server = server_of(one, document.file);  // it can run under each
+  std::vector<std::string> notes;
+  for (const CalibrationCase& one : cases) {  // it can run under each
+    server = server_of(one, document.file);
+    for (const std::string& note : server.notes)
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+  }
+  if (!a.quiet) tell_notes(document.json, cases, notes);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ConstantValues start;
   for (const ServerConstant& constant : server_constants()) start.push_back(constant.of(server.replica));

@@ -173,3 +173,18 @@ TEST_CASE("calibrate: everything that is wrong is told at once, and nothing runs
   CHECK(twice.code == 2);
   CHECK_THAT(twice.err, Catch::Contains("/serving/replicas/0/engine/calibration"));
 }
+
+TEST_CASE("calibrate: requests of the scenario that a measurement's own replace are told") {
+  const ScratchDirectory scratch;
+  Json with_workload = server();
+  with_workload["workload"] = loop(4, 10);
+  const std::string scenario = write(scratch / "server.json", with_workload.dump());
+  const std::string listed = measured(scratch, slow, 16, true), out = scratch / "c.json";
+  const char* note = "/workload/requests: is not used";
+  CHECK_THAT(run_weir({"calibrate", listed, "--scenario", scenario, "--out", out}).err,
+             Catch::Contains(note));
+  const std::string plain = measured(scratch, slow, 16);
+  const Ended used = run_weir({"calibrate", plain, "--scenario", scenario, "--out", out});
+  CHECK(used.code == 0);
+  CHECK_THAT(used.err, !Catch::Contains(note));
+}
