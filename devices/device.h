@@ -58,8 +58,8 @@ struct DeviceSpec {
   std::vector<Resource> resources(BytesPerSecond interconnect_bandwidth) const;
 };
 
-// What kernels reach in a server, over what they did where they were measured: so many times the share of the
-// memory's bandwidth and of the peak, all of it at most.
+// Kernels in a server reach so many times the share of the memory's bandwidth and of the peak that they
+// reached where they were measured, all of it at most.
 struct KernelReach {
   double memory = 1, compute = 1;
   bool as_measured() const { return memory == 1 && compute == 1; }

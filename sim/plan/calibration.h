@@ -1,6 +1,7 @@
 #pragma once
-// What `weir calibrate` fitted to a server: engine.calibration, a file of its or an object of the same keys.
-// It stands where an engine's preset would; what a scenario gives beside it counts before both.
+// The constants that `weir calibrate` fitted to a server: engine.calibration, a file of its or an object of
+// the same keys. It stands where an engine's preset would; what a scenario gives beside it counts before
+// both.
 #include <memory>
 #include <optional>
 #include <string>

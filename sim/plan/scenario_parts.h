@@ -16,7 +16,7 @@ NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);   
 std::vector<ReplicaSpec> read_replicas(Params& serving);                             // serving_spec.cpp
 std::vector<TrainingSpec> read_training(Params& params, Params::Presence presence);  // training_spec.cpp
 std::vector<KvTierSpec> read_kv_tiers(Params& kv_cache, std::int64_t block_tokens);  // kv_tiers.cpp
-// What is not given is the preset's, or the calibration's where it says so (engine_presets.cpp).
+// A key that is not given is the preset's, or the calibration's where it says so (engine_presets.cpp).
 EngineOverhead read_engine(Params& engine, const Calibration& calibration = {});
 void read_front_end(Params& engine, ReplicaSpec& replica);  // front_end_spec.cpp
 struct FrontEndDefaults {

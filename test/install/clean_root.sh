@@ -18,7 +18,7 @@ if [ "$suite" != "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" ] &&
   exit 0
 fi
 
-# What it prints goes to a log, which is shown where it fails.
+# Output goes to a log, which is shown where it fails.
 root() {
   local variant=$1
   shift

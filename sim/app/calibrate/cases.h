@@ -32,7 +32,7 @@ struct CalibrationCase {
 
 bool one_load(const std::vector<CalibrationCase>& cases);  // all have the same
 
-// What is wrong is thrown together, file by file, as a ConfigError.
+// Throws one ConfigError with all that is wrong, file by file.
 std::vector<CalibrationCase> read_cases(const std::vector<std::string>& files, const Document& scenario);
 
 // NaN where no request completed.

@@ -1,6 +1,6 @@
 #pragma once
-// What weir calibrate may change: host times of the engine, and how much of the device its kernels reach. An
-// explicit table: a row is a key of calibration.json (sim/plan/calibration.h).
+// The constants that weir calibrate may change: host times of the engine, and how much of the device its
+// kernels reach. An explicit table: a row is a key of calibration.json (sim/plan/calibration.h).
 #include <vector>
 
 #include "sim/plan/plan.h"

@@ -67,7 +67,7 @@ CalibrationFit::Rows CalibrationFit::rows(const CaseTimes& times, const ChosenOb
   return all;
 }
 
-// What a constant has moved from the start already is a row of its own: it counts as what was measured does.
+// The change that a constant has made from the start is a row of its own, and counts as a measurement does.
 ConstantValues CalibrationFit::nearer(const ConstantValues& at, Rows rows,
                                       const std::vector<bool>& is_free) const {
   const std::vector<ServerConstant>& constants = server_constants();

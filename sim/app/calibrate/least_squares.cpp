@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-// Of dlib without LAPACK, whose libraries every start of weir would have to load (policies/batching/predict).
+// dlib is taken without LAPACK, whose libraries every start of weir would load (policies/batching/predict).
 #include <dlib/assert.h>
 #include <dlib/test_for_odr_violations.h>
 #undef DLIB_USE_BLAS

@@ -18,7 +18,7 @@ struct Told {
 // they could do is taken away.
 std::vector<Told> told_by(const Effects& effects);
 
-// What an error costs, in noise: its square where it is small. From three times noise on it counts by its
+// The cost of an error, in noise: its square where it is small. From three times noise on it counts by its
 // size (pseudo-Huber), so that a row which no constants explain does not draw the fit.
 double fit_loss(double error);
 

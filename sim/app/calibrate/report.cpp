@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// Of the case's whole, simulated over measured - 1; NaN where it was not measured.
+// The case's error over all its observations, simulated over measured - 1; NaN where it was not measured.
 double error_of(const CalibrationCase& one, TimeOf what, const std::vector<double>& times) {
   double simulated = 0, measured = 0;
   for (std::size_t o = 0; o < one.observations.size(); ++o)
@@ -60,7 +60,7 @@ double CalibrationReport::error(TimeOf what, const CaseTimes& times) const {
   return sum / count;
 }
 
-// What was not fitted has to gain by a third: fits to two loads of servers that presets are right about look
+// Held-out times have to gain by a third: fits to two loads of servers that presets are right about look
 // better where they were fitted, and are worse elsewhere (docs/calibration/calibrate.py).
 constexpr double worth_writing = 2.0 / 3;
 constexpr double presets_leave =

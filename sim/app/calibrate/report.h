@@ -1,5 +1,5 @@
 #pragma once
-// What weir calibrate found, as a table and as the part "fitted" of calibration.json.
+// The findings of weir calibrate, as a table and as the part "fitted" of calibration.json.
 #include "sim/app/calibrate/fit.h"
 
 namespace weir {

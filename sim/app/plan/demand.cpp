@@ -21,7 +21,7 @@ class ReplicaSteps {
     for (const StageGraph& stage : replica.stages) models_.emplace_back(replica.rank, stage, false);
   }
 
-  // Of every stage one after the other, and of the slowest.
+  // A step takes its stages one after the other; the slowest sets the rate of the pipeline.
   struct Times {
     double all_s = 0, slowest_s = 0;
   };

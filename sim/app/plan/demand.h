@@ -1,5 +1,5 @@
 #pragma once
-// What a workload asks of a deployment, whoever serves it, and what one replica can do at best: the bounds by
+// The demand of a workload, whoever serves it, and the best that one replica can do: the bounds by
 // which `weir plan` leaves out what cannot meet the SLO before it runs. Both err to the deployment's favour.
 #include <cstdint>
 #include <optional>
@@ -23,7 +23,7 @@ struct Demand {
 };
 Demand demand_of(const Workload& workload, std::int64_t percentile);
 
-// Of one replica with nothing else to do. Rates are the highest within the SLO.
+// Bounds hold for one replica with nothing else to do. Rates are the highest within the SLO.
 struct ReplicaBounds {
   double first_token_s = 0;  // of Demand::long_prompt
   double token_s = 0;        // a decode alone, with a context of one token

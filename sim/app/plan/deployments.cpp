@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// Of more than so many together, or apart, those are left out whose pools other layouts beat in every bound.
+// Where there are more than so many together, or apart, pools that other layouts beat in every bound go.
 // A bound is no run, so that as many as this are kept of them, the best first.
 constexpr std::size_t enough = 300;
 
@@ -54,7 +54,7 @@ class LoadBound {
   double on_time_ = 1, prompts_s_ = 0, decodes_s_ = 0;  // 0: nothing bounds it
 };
 
-// What a pool of a role is judged by, the less the better, whatever the number of replicas.
+// A pool of a role is judged by these, the less the better, whatever the number of replicas.
 std::vector<double> measures_of(const PoolOption& pool) {
   const ReplicaBounds& bounds = *pool.bounds;
   const auto devices = static_cast<double>(pool.layout.devices());
@@ -82,7 +82,7 @@ PoolOptions pointers(const std::vector<PoolOption>& options) {
   return all;
 }
 
-// Those that no other one beats, then those that only these beat, and so on: so many times.
+// The pools that no other one beats, then the pools that only these beat, and so on: so many times.
 PoolOptions fronts(PoolOptions left, int times) {
   PoolOptions best;
   for (; times > 0 && !left.empty(); --times) {
@@ -197,7 +197,7 @@ class Composer {
     made_.all.push_back(std::move(made));
   }
 
-  // What differs from the others that are allowed: ", fp8 weights+activations".
+  // The precision by its difference from the others that are allowed: ", fp8 weights+activations".
   std::string words_of_precision(const Json& precision) const {
     std::map<std::string, std::string> keys;  // by format
     for (const auto& [key, value] : precision.items())

@@ -1,5 +1,5 @@
 #pragma once
-// What a plan found, ranked: for its table (plan_table.cpp) and plan.json (plan_json.cpp).
+// The deployments that a plan found, ranked: for its table (plan_table.cpp) and plan.json (plan_json.cpp).
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// What `weir plan` prints: the ranked deployments, what limits each, and how sure that is.
+// The table that `weir plan` prints: the ranked deployments, what limits each, and how sure that is.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

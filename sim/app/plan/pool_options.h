@@ -1,6 +1,6 @@
 #pragma once
-// What a pool of replicas may be: each layout of a role on a kind of device that fits, with what one replica
-// can do at best. deployments.cpp puts pools together.
+// The options for a pool of replicas: each layout of a role on a kind of device that fits, with the bounds of
+// one replica. deployments.cpp puts pools together.
 #include "sim/app/plan/deployments.h"
 
 namespace weir {
@@ -21,8 +21,8 @@ struct PoolOption {
   ReplicaPool pool(std::int64_t count) const { return {role->role, stock->kind, layout, count}; }
 };
 
-// Those of a role that fit and whose first token and next ones come in time where nobody else asks; why the
-// others are left out, `into` says.
+// The options of a role that fit and whose first token and next ones come in time where nobody else asks;
+// `into` says why the others are left out.
 std::vector<PoolOption> options_of(const PlanQuestion& question, const RoleTemplate& role, Deployments& into);
 
 // The scenario with these replicas and one short request: what is wrong with it is not the workload.

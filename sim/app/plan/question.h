@@ -1,7 +1,7 @@
 #pragma once
-// What a user asks of `weir plan`: a scenario whose cluster and replicas may be left out, the devices at
-// hand, and what is wanted of them. Read whole, with every problem at once; who enumerates (deployments.h)
-// and who searches (search.h) ask it.
+// The question that a user asks of `weir plan`: a scenario whose cluster and replicas may be left out, the
+// devices at hand, and what is wanted of them. Read whole, with every problem at once; who enumerates
+// (deployments.h) and who searches (search.h) ask it.
 #include <optional>
 #include <string>
 #include <vector>

@@ -18,7 +18,7 @@ double rounded(double objective) {
   return place_by(objective, 0).first;
 }
 
-// Those that meet the SLO.
+// The deployments that meet the SLO.
 class FoundOnes {
  public:
   void add(double objective) { found_.insert(rounded(objective)); }

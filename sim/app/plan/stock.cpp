@@ -46,7 +46,7 @@ std::int64_t count_in(const Json& object) {
   return it != object.end() && it->is_number_integer() ? it->get<std::int64_t>() : 1;
 }
 
-// Of a cluster that nobody has checked yet: what is wrong with it, the scenario's own reading says.
+// The cluster has not been checked yet: the scenario's own reading says what is wrong with it.
 void count_devices(const Json& nodes, std::vector<Stock>& stock, bool all) {
   for (const Json& node : nodes) {
     if (!node.is_object() || !node.contains("devices")) continue;

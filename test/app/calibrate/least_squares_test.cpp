@@ -1,4 +1,4 @@
-// What a calibration decides by: which constants rows tell apart, and what brings errors down within bounds.
+// A calibration decides by these: which constants rows tell apart, and what brings errors down within bounds.
 #include "sim/app/calibrate/least_squares.h"
 
 #include <catch2/catch.hpp>

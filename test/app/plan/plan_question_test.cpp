@@ -1,4 +1,4 @@
-// What weir plan is asked: what a scenario leaves open, what it bounds, and what is wrong with a question.
+// Questions to weir plan: what a scenario leaves open, what it bounds, and what is wrong with a question.
 #include <catch2/catch.hpp>
 
 #include "sim/app/plan/deployments.h"

@@ -1,4 +1,4 @@
-// What weir plan finds, against trying everything: a sweep over every layout, number of replicas and ratio,
+// Answers of weir plan against trying everything: a sweep over every layout, number of replicas and ratio,
 // each run to its end.
 #include <catch2/catch.hpp>
 

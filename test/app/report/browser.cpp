@@ -53,7 +53,7 @@ std::string decoded(const std::string& base64) {
   return bytes;
 }
 
-// What the browser itself goes by, for keys that it answers to without a script; 0 of others.
+// The code that the browser itself goes by, for keys that it answers to without a script; 0 of others.
 int code_of(const std::string& key) {
   const std::map<std::string, int> codes = {{"Tab", 9}, {"ArrowLeft", 37}, {"ArrowRight", 39}};
   const auto known = codes.find(key);

@@ -18,7 +18,8 @@ namespace {
 
 constexpr int front_port = 8000, first_port = 8100, first_side_port = 5600;
 
-// Of the catalog's source, "config.json of huggingface.co/meta-llama/Llama-3.1-70B; ...".
+// The name of the weights in the catalog's source, "config.json of huggingface.co/meta-llama/Llama-3.1-70B;
+// ...".
 std::string weights_of(const Json& model) {
   if (!model.is_string()) return "MODEL";
   const std::string name = model.get<std::string>(), site = "huggingface.co/";

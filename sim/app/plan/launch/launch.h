@@ -53,7 +53,7 @@ std::string kubernetes_manifests(const StartedService& service);
 // A command for a shell, with its configuration file; {node} and {head} are what they are called there.
 std::string shell_command(const StartedService& service, const StartedReplica& replica,
                           const std::string& node, const std::string& head, const std::string& joint);
-// What clients talk to where prompts and generation are apart; each replica at its host.
+// The server that clients talk to where prompts and generation are apart; each replica at its host.
 std::string front_command(const StartedService& service, const std::vector<std::string>& hosts);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
 #pragma once
-// What an engine has to be told of a replica, whichever engine: the words of a resolved scenario as settings
+// A replica as any engine has to be told of it: the words of a resolved scenario as settings
 // that the table of flags (engines.json) has rows for.
 #include <string>
 #include <vector>
