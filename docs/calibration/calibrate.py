@@ -5,8 +5,8 @@
     python3 docs/calibration/calibrate.py build/weir OUT/servers.jsonl OUT/frontier.jsonl [--reference DIR] [--loads 0,4 1,3 ...] [--groups NAME ...]
 
 Each line is a measured server and the scenario that it is simulated in. Rows of the two loads that share a
-scenario but for the workload are written as results of vLLM's benchmark, with their lengths, and fitted; rows at the other loads
-are simulated with the file that comes of it and without. --loads: which two, by their number from the lowest. With --reference,
+server are written as results of vLLM's benchmark, with their lengths, and fitted, each under its own limits of the scheduler; rows at
+the other loads are simulated with the file that comes of it and without. --loads: which two, by their number from the lowest. With --reference,
 the two recorded runs of vLLM on RTX GPUs are fitted on their first half and judged on the second.
 """
 import argparse
@@ -47,12 +47,13 @@ def calibrated(scenario, file):
     return scenario
 
 
-def calibrate(weir, files, scenario, folder):
-    """The file that was written, or None and why it was not."""
+def calibrate(weir, files, scenarios, folder):
+    """The file that was written, or None, and why it was not."""
     out = folder + "/calibration.json"
     if os.path.exists(out):
         os.remove(out)
-    done = subprocess.run([weir, "calibrate", *files, "--scenario", scenario, "--out", out], capture_output=True, text=True)
+    given = [word for scenario in scenarios for word in ("--scenario", scenario)]
+    done = subprocess.run([weir, "calibrate", *files, *given, "--out", out], capture_output=True, text=True)
     if done.returncode not in (0, 3):
         raise SystemExit(done.stderr)
     return (out if done.returncode == 0 else None), done
@@ -66,14 +67,17 @@ def without_workload(row):
     return {key: value for key, value in row["scenario"].items() if key != "workload"}
 
 
+def server_but_limits(row):
+    """What makes two rows one server: all but the load and the scheduler's limits, which followed it."""
+    server = copy.deepcopy(without_workload(row))
+    for replica in server["serving"]["replicas"]:
+        del replica["batching"]
+    return server
+
+
 def largest_alike(rows):
-    """The most rows that share a server, lengths beside; seats, which some servers had as many of as clients, as the largest has."""
-    rows = copy.deepcopy(rows)
-    seats = [row["scenario"]["serving"]["replicas"][0]["batching"] for row in rows]
-    most_seats = max(each.get("max_batch_requests", 256) for each in seats)
-    for each in seats:
-        each["max_batch_requests"] = most_seats
-    servers = [without_workload(row) for row in rows]
+    """The most rows that share a server."""
+    servers = [server_but_limits(row) for row in rows]
     most = max(servers, key=servers.count)
     return [row for row, server in zip(rows, servers) if server == most]
 
@@ -86,7 +90,7 @@ def judge_servers(weir, rows, numbers, folder):
     fitted = largest_alike([row for row in rows if load(row) in chosen])
     if len({load(row) for row in fitted}) < 2:
         return None
-    files = []
+    files, scenarios = [], []
     for row in fitted:
         lengths = row["scenario"]["workload"]["requests"]
         drawn = random.Random(load(row))
@@ -94,8 +98,9 @@ def judge_servers(weir, rows, numbers, folder):
                            for side in ("input", "output"))
         files.append("%s/c%d_%d_%d.json" % (folder, load(row), lengths["input"]["max"], lengths["output"]["max"]))
         write(files[-1], vllm_result(inputs, outputs, max_concurrency=load(row), mean_ttft_ms=row["ttft_ms"], mean_tpot_ms=row["tpot_ms"]))
-    write(folder + "/scenario.json", without_workload(fitted[0]))
-    file, done = calibrate(weir, files, folder + "/scenario.json", folder)
+        scenarios.append(files[-1].replace(".json", "_server.json"))
+        write(scenarios[-1], without_workload(row))
+    file, done = calibrate(weir, files, scenarios, folder)
     others = [row for row in rows if load(row) not in chosen]
 
     def error(scenario, row):
@@ -126,7 +131,7 @@ def judge_recorded(weir, reference, device, folder):
 
     write(folder + "/all.json", result(rows))
     write(folder + "/scenario.json", scenario)
-    _, done = calibrate(weir, [folder + "/all.json"], folder + "/scenario.json", folder)
+    _, done = calibrate(weir, [folder + "/all.json"], [folder + "/scenario.json"], folder)
     return done.stdout + done.stderr
 
 

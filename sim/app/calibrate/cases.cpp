@@ -103,7 +103,7 @@ CalibrationCase case_of(const std::string& file, std::size_t number, std::size_t
                         const BenchmarkResult& benchmark, const Document& scenario,
                         std::vector<Problem>& problems) {
   const std::string where = of > 1 ? fmt::format("{}, result {}", file, number) : file;
-  CalibrationCase one{where, benchmark.tool, scenario.json, {}};
+  CalibrationCase one{where, benchmark.tool, scenario.file, scenario.json, {}};
   observe(one, benchmark);
   if (one.observations.empty())
     problems.push_back({"", where + ": has neither a mean TPOT nor a mean TTFT, nor those of its requests"});
@@ -139,10 +139,18 @@ bool one_load(const std::vector<CalibrationCase>& cases) {
                              [&](const CalibrationCase& one) { return one.load() == cases[0].load(); });
 }
 
-std::vector<CalibrationCase> read_cases(const std::vector<std::string>& files, const Document& scenario) {
+std::vector<CalibrationCase> read_cases(const std::vector<std::string>& files,
+                                        const std::vector<Document>& scenarios) {
   std::vector<CalibrationCase> cases;
   std::vector<Problem> problems;
-  for (const std::string& file : files) try {
+  if (scenarios.size() != 1 && scenarios.size() != files.size())
+    throw ConfigError("weir calibrate", "",
+                      fmt::format("expected one --scenario, or one for each of the {} measurements (got {})",
+                                  files.size(), scenarios.size()));
+  for (std::size_t f = 0; f < files.size(); ++f) {
+    const std::string& file = files[f];
+    const Document& scenario = scenarios[scenarios.size() == 1 ? 0 : f];
+    try {
       const std::vector<BenchmarkResult> results = read_benchmarks(read_text_file(file), file);
       for (std::size_t i = 0; i < results.size(); ++i)
         cases.push_back(case_of(file, i, results.size(), results[i], scenario, problems));
@@ -151,6 +159,7 @@ std::vector<CalibrationCase> read_cases(const std::vector<std::string>& files, c
         problems.push_back(
             {"", fmt::format("{}: {}{}{}", file, p.pointer, p.pointer.empty() ? "" : ": ", p.what)});
     }
+  }
   if (!problems.empty()) throw ConfigError("weir calibrate", std::move(problems));
   return cases;
 }

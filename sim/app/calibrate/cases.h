@@ -23,7 +23,8 @@ struct Observation {
 struct CalibrationCase {
   std::string name;  // the file's, with the number of the result where it holds several
   std::string tool;
-  Json scenario;  // of the server, under this load
+  std::string file;  // of the scenario, where its relative paths start
+  Json scenario;     // of the server, under this load
   std::vector<Observation> observations;
 
   double measured_ms(TimeOf what) const;  // over all; NaN where it was not measured
@@ -32,8 +33,10 @@ struct CalibrationCase {
 
 bool one_load(const std::vector<CalibrationCase>& cases);  // all have the same
 
-// Throws one ConfigError with all that is wrong, file by file.
-std::vector<CalibrationCase> read_cases(const std::vector<std::string>& files, const Document& scenario);
+// The server is that of the one scenario, or each file's is that of the scenario in its place (the same
+// server under other limits). Throws one ConfigError with all that is wrong, file by file.
+std::vector<CalibrationCase> read_cases(const std::vector<std::string>& files,
+                                        const std::vector<Document>& scenarios);
 
 // NaN where no request completed.
 double simulated_ms(const Observation& observation, const RunResult& result, const Metrics& metrics);

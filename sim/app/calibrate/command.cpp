@@ -21,8 +21,8 @@ namespace weir {
 namespace {
 
 struct CalibrateArguments {
-  std::vector<std::string> measured;
-  std::string scenario, out;
+  std::vector<std::string> measured, scenarios;
+  std::string out;
   int jobs = 0;
   bool quiet = false;
 };
@@ -33,9 +33,16 @@ struct CalibratedServer {
   std::string device;
   std::vector<bool> may_change;
   std::vector<std::string> notes;
+
+  ConstantValues start() const {
+    ConstantValues values;
+    for (const ServerConstant& constant : server_constants()) values.push_back(constant.of(replica));
+    return values;
+  }
 };
 
-CalibratedServer server_of(const CalibrationCase& one, const std::string& file) {
+CalibratedServer server_of(const CalibrationCase& one) {
+  const std::string& file = one.file;
   const Plan plan = read_plan(one.scenario, file);
   std::vector<Problem> problems;
   CalibratedServer server;
@@ -74,8 +81,8 @@ Json with_calibration(Json scenario, const Json& calibration) {
   return scenario;
 }
 
-std::string times_of(const CalibrationCase& one, const Json& scenario, const std::string& file) {
-  const Plan plan = read_plan(scenario, file);
+std::string times_of(const CalibrationCase& one, const Json& scenario) {
+  const Plan plan = read_plan(scenario, one.file);
   const RunResult result = simulate(plan, {});
   const Metrics metrics = measure(result, plan.scenario.slo);
   Json times = Json::array();
@@ -88,9 +95,8 @@ std::string times_of(const CalibrationCase& one, const Json& scenario, const std
 
 class Trials {
  public:
-  Trials(const std::vector<CalibrationCase>& cases, const CalibratedServer& server, std::string file,
-         int jobs)
-      : cases_(cases), server_(server), file_(std::move(file)), jobs_(jobs) {}
+  Trials(const std::vector<CalibrationCase>& cases, const CalibratedServer& server, int jobs)
+      : cases_(cases), server_(server), jobs_(jobs) {}
 
   CaseTimes operator()(const std::vector<CalibrationTrial>& trials) const {
     CaseTimes all(trials.size());
@@ -111,15 +117,12 @@ class Trials {
  private:
   std::string run(const CalibrationTrial& trial) const {
     const CalibrationCase& one = cases_[trial.of];
-    return times_of(one,
-                    with_calibration(one.scenario, calibration_json(server_.replica, server_.device,
-                                                                    trial.values, server_.may_change)),
-                    file_);
+    return times_of(one, with_calibration(one.scenario, calibration_json(server_.replica, server_.device,
+                                                                         trial.values, server_.may_change)));
   }
 
   const std::vector<CalibrationCase>& cases_;
   const CalibratedServer& server_;
-  std::string file_;
   int jobs_;
 };
 
@@ -170,33 +173,48 @@ void check_times(const std::vector<CalibrationCase>& cases, const CaseTimes& tim
 
 // Each note once, as loads share most of theirs; and the scenario's requests, where measurements list their
 // own.
-void tell_notes(const Json& scenario, const std::vector<CalibrationCase>& cases,
+void tell_notes(const std::vector<Document>& scenarios, const std::vector<CalibrationCase>& cases,
                 const std::vector<std::string>& notes) {
-  const Json own = scenario.value(Json::json_pointer("/workload/requests/kind"), Json());
-  const auto lists_its_own = [&](const CalibrationCase& one) {
-    return one.scenario["workload"]["requests"]["kind"] != own;
+  const auto replaces = [&](const Document& scenario) {
+    const Json own = scenario.json.value(Json::json_pointer("/workload/requests/kind"), Json());
+    return !own.is_null() && std::ranges::any_of(cases, [&](const CalibrationCase& one) {
+      return one.file == scenario.file && one.scenario["workload"]["requests"]["kind"] != own;
+    });
   };
-  if (!own.is_null() && std::ranges::any_of(cases, lists_its_own))
+  if (std::ranges::any_of(scenarios, replaces))
     fmt::print(stderr, "note: /workload/requests: is not used where a measurement lists its requests\n");
   for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
 }
 
-int calibrate(const CalibrateArguments& a) {
-  const Document document = read_document(a.scenario);
-  const std::vector<CalibrationCase> cases = read_cases(a.measured, document);
-  CalibratedServer server;
-  std::vector<std::string> notes;
-  for (const CalibrationCase& one : cases) {  // it can run under each
-    server = server_of(one, document.file);
+// The first case's server, which has to be that of each other; `notes` of all.
+CalibratedServer one_server(const std::vector<CalibrationCase>& cases, std::vector<std::string>& notes) {
+  const CalibratedServer first = server_of(cases[0]);
+  for (const CalibrationCase& one : cases) {
+    const CalibratedServer server = server_of(one);
+    if (server.device != first.device || server.replica.engine.kind != first.replica.engine.kind)
+      throw ConfigError(one.file, "/serving/replicas",
+                        fmt::format("expected {} on {}, as in {}: one server is calibrated",
+                                    first.replica.engine.kind, first.device, cases[0].file));
+    if (server.may_change != first.may_change || server.start() != first.start())
+      throw ConfigError(one.file, "/serving/replicas",
+                        "expected the constants of its engine as in " + cases[0].file);
     for (const std::string& note : server.notes)
       if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
   }
-  if (!a.quiet) tell_notes(document.json, cases, notes);
+  return first;
+}
+
+int calibrate(const CalibrateArguments& a) {
+  std::vector<Document> scenarios;
+  for (const std::string& scenario : a.scenarios) scenarios.push_back(read_document(scenario));
+  const std::vector<CalibrationCase> cases = read_cases(a.measured, scenarios);
+  std::vector<std::string> notes;
+  const CalibratedServer server = one_server(cases, notes);
+  if (!a.quiet) tell_notes(scenarios, cases, notes);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  ConstantValues start;
-  for (const ServerConstant& constant : server_constants()) start.push_back(constant.of(server.replica));
+  const ConstantValues start = server.start();
   const CalibrationFit fit(cases, start, server.may_change,
-                           Trials(cases, server, document.file, a.jobs > 0 ? a.jobs : cores));
+                           Trials(cases, server, a.jobs > 0 ? a.jobs : cores));
   check_times(cases, fit.before());
   const FittedServer fitted = fit.fitted_to(every_observation);
   CalibrationReport report{cases, fit.before(), fitted, start, server.may_change, {}, ""};
@@ -223,9 +241,11 @@ std::function<int()> declare_calibrate(CLI::App& app) {
          "results of vLLM's or SGLang's benchmark, AIPerf, genai-perf or GuideLLM of one server, at one "
          "load or several")
       ->required();
-  app.add_option("--scenario", a->scenario,
-                 "the server; loads and lengths are the measurements', where they say them")
+  app.add_option("--scenario", a->scenarios,
+                 "the server; loads and lengths are the measurements', where they say them; given once for "
+                 "each measurement, in their order, where the server ran under other limits in each")
       ->required()
+      ->allow_extra_args(false)
       ->type_name("SCENARIO.json");
   app.add_option("--out", a->out, "file for the constants, which engine.calibration of a scenario names")
       ->required()

@@ -34,10 +34,9 @@ Json summary_of(const ScratchDirectory& scratch, const Json& scenario) {
 }
 
 // vLLM's benchmark of a server with this engine, without --save-detailed unless `detailed`.
-std::string measured(const ScratchDirectory& scratch, const Json& engine, int clients,
-                     bool detailed = false) {
+std::string measured(const ScratchDirectory& scratch, const Json& engine, int clients, bool detailed = false,
+                     Json scenario = server()) {
   const int requests = 6 * clients;
-  Json scenario = server();
   scenario["workload"] = loop(clients, requests);
   scenario["serving"]["replicas"][0]["engine"].update(engine);
   const Json summary = summary_of(scratch, scenario);
@@ -187,4 +186,52 @@ TEST_CASE("calibrate: requests of the scenario that a measurement's own replace 
   const Ended used = run_weir({"calibrate", plain, "--scenario", scenario, "--out", out});
   CHECK(used.code == 0);
   CHECK_THAT(used.err, !Catch::Contains(note));
+}
+
+TEST_CASE("calibrate: each measurement may have a scenario, of the same server under other limits") {
+  const ScratchDirectory scratch;
+  const auto with_seats = [](int seats) {
+    Json scenario = server();
+    scenario["serving"]["replicas"][0]["batching"] = {{"kind", "chunked_prefill"},
+                                                      {"max_batch_requests", seats}};
+    return scenario;
+  };
+  std::vector<std::string> command = {"calibrate"};
+  for (const int clients : {4, 32})  // half of them wait, which TTFT and TPOT show
+    command.push_back(measured(scratch, slow, clients, true, with_seats(clients / 2)));
+  for (const int clients : {4, 32})
+    command.insert(command.end(), {"--scenario", write(scratch / (std::to_string(clients) + "_seats.json"),
+                                                       with_seats(clients / 2).dump())});
+  command.insert(command.end(), {"--out", scratch / "c.json"});
+  const Ended ended = run_weir(command);
+  INFO(ended.out << ended.err);
+  REQUIRE(ended.code == 0);
+  const Json found = read_json_file(scratch / "c.json");
+  CHECK(found["step_overhead_us"].get<double>() == Approx(3000).epsilon(0.15));
+  for (const Json& one : found["fitted"]["measurements"]) {
+    CHECK(std::abs(one["tpot_error"].get<double>()) < 0.03);
+    CHECK(std::abs(one["ttft_error"].get<double>()) < 0.05);
+  }
+}
+
+TEST_CASE("calibrate: scenarios of several servers, or of too few measurements, are refused") {
+  const ScratchDirectory scratch;
+  const std::string two = measured(scratch, slow, 2, true), four = measured(scratch, slow, 4, true);
+  const std::string scenario = write(scratch / "server.json", server().dump()), out = scratch / "c.json";
+  Json other = server();
+  other["serving"]["replicas"][0]["engine"]["kind"] = "sglang";
+  const Ended several = run_weir({"calibrate", two, four, "--scenario", scenario, "--scenario",
+                                  write(scratch / "other.json", other.dump()), "--out", out});
+  CHECK(several.code == 2);
+  CHECK_THAT(several.err, Catch::Contains("other.json: /serving/replicas: expected vllm_v1 on h100_sxm"));
+  other = server();
+  other["serving"]["replicas"][0]["engine"]["step_overhead_us"] = 700;
+  CHECK(run_weir({"calibrate", two, four, "--scenario", scenario, "--scenario",
+                  write(scratch / "given.json", other.dump()), "--out", out})
+            .code == 2);
+  const Ended fewer =
+      run_weir({"calibrate", two, four, four, "--scenario", scenario, "--scenario", scenario, "--out", out});
+  CHECK(fewer.code == 2);
+  CHECK_THAT(fewer.err, Catch::Contains("one for each of the 3 measurements (got 2)"));
+  CHECK_FALSE(fs::exists(out));
 }

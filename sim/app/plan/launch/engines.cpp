@@ -14,18 +14,25 @@ CommandWords words_in(const Json& list) {
   return list.get<CommandWords>();
 }
 
+// A list is words of the command line, an object keys of the configuration file.
+std::optional<Saying> saying_in(const Json& value) {
+  if (value.is_null()) return std::nullopt;
+  if (value.is_object()) return Saying{{}, value};
+  return Saying{words_in(value), nullptr};
+}
+
 // Words as lists, objects as they are: what is wrong with the table throws, and a test reads it.
 FlagRow read_row(Params& row) {
   FlagRow flag;
   flag.setting = row.text({"setting", "As launch/settings.h names it."});
   if (const Json* words = row.value({"words", "Of the command line."}, {}, Json(nullptr));
       words && !words->is_null())
-    flag.words = words_in(*words);
+    flag.any = saying_in(*words);
   if (const Json* values = row.value({"values", "Words for some values."}, {}, Json(nullptr)))
-    for (const auto& [value, words] : values->items())
-      flag.values[value] = words.is_null() ? std::nullopt : std::optional(words_in(words));
-  if (const Json* config = row.value({"config", "Keys of the configuration file."}, {}, Json(nullptr)))
-    flag.config = *config;
+    for (const auto& [value, words] : values->items()) flag.values[value] = saying_in(words);
+  if (const Json* config = row.value({"config", "Keys of the configuration file."}, {}, Json(nullptr));
+      config && !config->is_null())
+    flag.any = saying_in(*config);
   flag.source = row.text({"source", "Who says so; \"\": the engine's."}, "");
   row.close();
   return flag;
@@ -46,6 +53,13 @@ LaunchEngine read_launch_engine(Params& params) {
                           several.text({"before", "On the first node."}),
                           several.text({"others", "On the others."})};
   several.close();
+  if (params.has("ranks_on_nodes")) {
+    Params ranks = params.object({"ranks_on_nodes", "Attention-data ranks within nodes."});
+    ranks.text({"source", "Who says so."});
+    engine.ranks_on_nodes = {words_in(*ranks.value({"words", "On each node."}, {})),
+                             words_in(*ranks.value({"others", "On all but the first."}, {}))};
+    ranks.close();
+  }
   Params apart = params.object({"apart", "Prompts and generation apart."}, Params::Presence::required);
   apart.text({"source", "Who says so."});
   engine.apart.environment =
@@ -74,6 +88,13 @@ std::vector<LaunchEngine> read_launch_engines() {
 const FlagRow* LaunchEngine::row(const std::string& setting) const {
   const auto found = std::ranges::find(flags, setting, &FlagRow::setting);
   return found == flags.end() ? nullptr : &*found;
+}
+
+std::optional<Saying> LaunchEngine::saying(const std::string& setting, const std::string& value) const {
+  const FlagRow* found = row(setting);
+  if (!found) return std::nullopt;
+  const auto own = found->values.find(value);
+  return own == found->values.end() ? found->any : own->second;
 }
 
 const std::vector<LaunchEngine>& launch_engines() {

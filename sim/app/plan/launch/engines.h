@@ -11,11 +11,15 @@ namespace weir {
 
 using CommandWords = std::vector<std::string>;
 
+struct Saying {
+  CommandWords words;
+  Json config;  // keys of the configuration file; null: none
+};
+
 struct FlagRow {
   std::string setting;
-  std::optional<CommandWords> words;                          // none: only `values` or `config` say it
-  std::map<std::string, std::optional<CommandWords>> values;  // stand over these for some values
-  Json config;                                                // null: none
+  std::optional<Saying> any;                            // none: only some values can be said
+  std::map<std::string, std::optional<Saying>> values;  // stand over it for some values
   std::string source;
 };
 
@@ -26,13 +30,18 @@ struct LaunchEngine {
     CommandWords words;
     std::string before, others;  // on the first; instead of the command on the others, or ""
   } several_nodes;
+  struct RanksOnNodes {          // of one replica, whose attention-data ranks each are within a node
+    CommandWords words, others;  // on each; on all but the first as well
+  };
+  std::optional<RanksOnNodes> ranks_on_nodes;  // none: as several_nodes
   struct Apart {
-    std::map<std::string, std::string> environment;
+    std::map<std::string, std::string> environment;  // {side_port}, {host}: this machine's address
     std::string front;
   } apart;
   std::vector<FlagRow> flags;
 
   const FlagRow* row(const std::string& setting) const;
+  std::optional<Saying> saying(const std::string& setting, const std::string& value) const;
 };
 
 const std::vector<LaunchEngine>& launch_engines();

@@ -78,7 +78,7 @@ std::string for_people(const StartedService& service, const StartedPool& pool) {
   const StartedReplica& first = pool.replicas.front();
   std::string text = fmt::format("# {}\n", pool.title);
   for (const std::string& comment : first.command.comments) text += fmt::format("# {}\n", comment);
-  std::string command = shell_command(service, first, "$NODE", "$HEAD", " ");
+  std::string command = shell_command(service, first, {"$NODE", "$HEAD", "0"}, " ");
   boost::replace_all(command, "\"$MODEL\"", service.model);
   return text + in_short_lines(command) + "\n";
 }
@@ -87,69 +87,14 @@ std::string no_engine(const StartedService& service) {
   return fmt::format("# engine.kind {} is none that can be started\n", service.engine_kind);
 }
 
-std::string lines_on_node(const StartedService& service, int node) {
-  std::string text;
-  for (const StartedReplica* replica : service.replicas())
-    for (std::size_t share = 0; share < replica->nodes.size(); ++share) {
-      if (replica->nodes[share].node != node) continue;
-      const auto& several = service.engine->several_nodes;
-      const bool spread = replica->nodes.size() > 1;
-      std::string environment =
-          fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(replica->nodes[share].devices, ","));
-      if (service.apart())
-        for (const auto& [key, value] : service.engine->apart.environment)
-          environment +=
-              fmt::format(" {}={}", key, value == "{side_port}" ? std::to_string(replica->side_port) : value);
-      std::string command = shell_command(service, *replica, std::to_string(share), "\"$HEAD\"", " \\\n    ");
-      if (spread && share > 0 && !several.others.empty())
-        command = several.others;
-      else if (spread && !several.before.empty())
-        command = several.before + "\n  " + environment + " " + command;
-      boost::replace_all(command, "{nodes}", std::to_string(replica->nodes.size()));
-      boost::replace_all(command, "{head}", "\"$HEAD\"");
-      text += fmt::format("  # {}\n  {} {} &\n", replica->name, environment, command);
-    }
-  return text;
-}
-
-std::vector<std::string> hosts_of(const StartedService& service) {
-  std::vector<std::string> hosts;
-  for (const StartedReplica* replica : service.replicas())
-    hosts.push_back(service.nodes > 1 ? fmt::format("NODE{}", replica->nodes[0].node) : "localhost");
-  return hosts;
-}
-
-bool any_spans_nodes(const StartedService& service) {
-  return std::ranges::any_of(service.replicas(),
-                             [](const StartedReplica* replica) { return replica->nodes.size() > 1; });
-}
-
-std::string script_of(const StartedService& service) {
-  if (!service.engine) return "#!/bin/sh\n" + no_engine(service) + "exit 1\n";
-  const LaunchEngine& engine = *service.engine;
-  std::string text = fmt::format("#!/bin/sh\n# {}: as weir plan has it. Flags are those of {} {} ({}).\n",
-                                 service.name, engine.name, engine.version, engine.source);
-  if (any_spans_nodes(service))
-    text += "# On every node: HEAD=address-of-the-first-one ./command.sh NUMBER, from 0.\n: \"${HEAD:?}\"\n";
-  else if (service.nodes > 1)
-    text += "# On every node: ./command.sh NUMBER, from 0.\n";
-  for (const StartedPool& pool : service.pools) {
-    text += "# " + pool.title + "\n";
-    for (const std::string& comment : pool.replicas.front().command.comments) text += "# " + comment + "\n";
-  }
-  text += fmt::format("MODEL=${{MODEL:-{}}}\ncase ${{1:-0}} in\n", service.model);
-  std::set<int> nodes;
-  for (const StartedReplica* replica : service.replicas())
-    for (const NodeShare& share : replica->nodes) nodes.insert(share.node);
-  int number = 0;
-  for (const int node : nodes) text += fmt::format("{})\n{}  ;;\n", number++, lines_on_node(service, node));
-  text += "*) echo \"no such node: $1\" >&2; exit 2 ;;\nesac\n";
-  const std::vector<std::string> hosts = hosts_of(service);
-  if (service.apart())
-    text += "# In front of them:\n#   " + front_command(service, hosts) + "\n";
-  else if (hosts.size() > 1)
-    text += "# In front of them: any balancer by open connections (nginx: least_conn)\n";
-  return text + "wait\n";
+// Each attention-data rank is on one node, and every node has as many.
+std::size_t ranks_a_node(const Sharding& cut, const std::vector<NodeShare>& nodes) {
+  if (nodes.size() == 1 || cut.attention_data == 1 || cut.pipeline > 1) return 0;
+  const auto tensor = static_cast<std::size_t>(cut.tensor);
+  const auto uneven = [&](const NodeShare& share) {
+    return share.devices.size() % tensor != 0 || share.devices.size() != nodes[0].devices.size();
+  };
+  return std::ranges::any_of(nodes, uneven) ? 0 : nodes[0].devices.size() / tensor;
 }
 
 StartedReplica started(const Plan& plan, std::size_t group, std::size_t number, int port) {
@@ -163,6 +108,8 @@ StartedReplica started(const Plan& plan, std::size_t group, std::size_t number, 
   made.side_port = first_side_port + port;
   made.nodes = shares_of(plan.replicas[group].places[number]);
   const LaunchEngine* engine = launch_engine(replica.at("engine").at("kind"));
+  if (engine && engine->ranks_on_nodes)
+    made.local_ranks = ranks_a_node(plan.replicas[group].spec.parallelism, made.nodes);
   if (engine)
     made.command = command_of(
         *engine, settings_of(replica, resolved.at("precision"), plan.scenario.model.most_experts() > 0));
@@ -176,6 +123,13 @@ std::vector<const StartedReplica*> StartedService::replicas() const {
   for (const StartedPool& pool : pools)
     for (const StartedReplica& replica : pool.replicas) all.push_back(&replica);
   return all;
+}
+
+std::vector<std::string> hosts_of(const StartedService& service) {
+  std::vector<std::string> hosts;
+  for (const StartedReplica* replica : service.replicas())
+    hosts.push_back(service.nodes > 1 ? fmt::format("NODE{}", replica->nodes[0].node) : "localhost");
+  return hosts;
 }
 
 StartedService service_of(const Plan& plan) {
@@ -200,15 +154,35 @@ StartedService service_of(const Plan& plan) {
   }
   service.engine = launch_engine(service.engine_kind);
   service.nodes = nodes.size();
+  for (StartedPool& pool : service.pools)
+    for (StartedReplica& replica : pool.replicas)
+      for (NodeShare& share : replica.nodes)
+        share.node = static_cast<int>(std::distance(nodes.begin(), nodes.find(share.node)));
   return service;
 }
 
-std::string shell_command(const StartedService& service, const StartedReplica& replica,
-                          const std::string& node, const std::string& head, const std::string& joint) {
+std::map<std::string, std::string> environment_of(const StartedService& service,
+                                                  const StartedReplica& replica, const std::string& host) {
+  std::map<std::string, std::string> variables;
+  if (!service.apart()) return variables;
+  for (const auto& [key, value] : service.engine->apart.environment)
+    if (value != "{host}" || !host.empty())
+      variables[key] = value == "{host}"        ? host
+                       : value == "{side_port}" ? std::to_string(replica.side_port)
+                                                : value;
+  return variables;
+}
+
+std::string shell_command(const StartedService& service, const StartedReplica& replica, const OnNode& on,
+                          const std::string& joint) {
   CommandWords words = replica.command.words;
-  if (replica.nodes.size() > 1)
-    words.insert(words.end(), service.engine->several_nodes.words.begin(),
-                 service.engine->several_nodes.words.end());
+  const auto add = [&](const CommandWords& more) { words.insert(words.end(), more.begin(), more.end()); };
+  if (replica.local_ranks > 0) {
+    add(service.engine->ranks_on_nodes->words);
+    if (!on.first) add(service.engine->ranks_on_nodes->others);
+  } else if (replica.nodes.size() > 1) {
+    add(service.engine->several_nodes.words);
+  }
   if (!replica.command.config.empty()) {
     words.push_back(service.engine->config_flag);
     words.push_back(fmt::format("/tmp/{}.yaml", replica.name));
@@ -218,8 +192,11 @@ std::string shell_command(const StartedService& service, const StartedReplica& r
                                     {"'{port}'", std::to_string(replica.port)},
                                     {"'{side_port}'", std::to_string(replica.side_port)},
                                     {"'{nodes}'", std::to_string(replica.nodes.size())},
-                                    {"'{node}'", node},
-                                    {"'{head}:5000'", head + ":5000"}})
+                                    {"'{node}'", on.number},
+                                    {"'{local_ranks}'", std::to_string(replica.local_ranks)},
+                                    {"'{first_rank}'", on.first_rank},
+                                    {"'{head}'", on.head},
+                                    {"'{head}:5000'", on.head + ":5000"}})
     boost::replace_all(text, mark, value);
   if (!replica.command.config.empty())  // JSON is YAML
     text = fmt::format("sh -c 'echo \"$0\" > /tmp/{}.yaml; exec \"$@\"' {}{}{}", replica.name,
@@ -248,12 +225,13 @@ std::string front_command(const StartedService& service, const std::vector<std::
 Launch launch_of(const Plan& plan) {
   const StartedService service = service_of(plan);
   Launch launch;
-  launch.script = script_of(service);
   launch.nodes = service.nodes;
   if (!service.engine) {
     launch.commands = launch.manifest = no_engine(service);
+    launch.script = "#!/bin/sh\n" + launch.commands + "exit 1\n";
     return launch;
   }
+  launch.script = shell_script(service);
   for (const StartedPool& pool : service.pools) launch.commands += for_people(service, pool);
   if (service.apart())
     launch.commands +=

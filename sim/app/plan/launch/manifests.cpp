@@ -28,18 +28,27 @@ std::string indented(std::string text, std::size_t columns) {
   return std::string(columns, ' ') + text;
 }
 
-std::string environment_of(const StartedService& service, const StartedReplica& replica, const char* format) {
+std::string compose_environment(const StartedService& service, const StartedReplica& replica) {
   std::string text;
-  if (!service.apart()) return text;
-  for (const auto& [key, value] : service.engine->apart.environment)
-    text += fmt::format(fmt::runtime(format), key,
-                        value == "{side_port}" ? std::to_string(replica.side_port) : value);
+  for (const auto& [key, value] : environment_of(service, replica, ""))
+    text += fmt::format("      {}: \"{}\"\n", key, value);
+  return text;
+}
+
+std::string pod_environment(const StartedService& service, const StartedReplica& replica) {
+  const std::string address = "pod's";
+  std::string text;
+  for (const auto& [key, value] : environment_of(service, replica, address))
+    text +=
+        value == address
+            ? fmt::format("    - {{name: {}, valueFrom: {{fieldRef: {{fieldPath: status.podIP}}}}}}\n", key)
+            : fmt::format("    - {{name: {}, value: \"{}\"}}\n", key, value);
   return text;
 }
 
 std::string service_in_compose(const StartedService& service, const StartedReplica& replica) {
   // Compose takes a $ for a variable of its own.
-  std::string command = shell_command(service, replica, "0", "localhost", " \\\n  ");
+  std::string command = shell_command(service, replica, {}, " \\\n  ");
   boost::replace_all(command, "$", "$$");
   return fmt::format(
       "  {0}:\n"
@@ -63,7 +72,7 @@ std::string service_in_compose(const StartedService& service, const StartedRepli
       "              device_ids: [\"{5}\"]\n"
       "              capabilities: [gpu]\n",
       replica.name, service.engine->image, indented(command, 8), service.model,
-      environment_of(service, replica, "      {}: \"{}\"\n"), fmt::join(replica.nodes[0].devices, "\", \""));
+      compose_environment(service, replica), fmt::join(replica.nodes[0].devices, "\", \""));
 }
 
 std::string balancer_in_compose(const StartedService& service) {
@@ -113,8 +122,8 @@ std::string container_of(const StartedService& service, const StartedReplica& re
       "  ports: [{{containerPort: {}}}]\n"
       "  resources: {{limits: {{nvidia.com/gpu: {}}}}}\n"
       "  volumeMounts: [{{name: shm, mountPath: /dev/shm}}]",
-      service.engine->image, indented(command, 6), service.model,
-      environment_of(service, replica, "    - {{name: {}, value: \"{}\"}}\n"), replica.port, devices);
+      service.engine->image, indented(command, 6), service.model, pod_environment(service, replica),
+      replica.port, devices);
   return indented(text, columns);
 }
 
@@ -149,7 +158,7 @@ std::string deployment_manifest(const StartedService& service, const StartedRepl
       "      containers:\n"
       "{2}\n",
       name, count,
-      container_of(service, replica, shell_command(service, replica, "0", "localhost", " \\\n  "),
+      container_of(service, replica, shell_command(service, replica, {}, " \\\n  "),
                    replica.nodes[0].devices.size(), 8),
       shared_memory);
 }
@@ -158,9 +167,14 @@ std::string group_manifest(const StartedService& service, const StartedReplica& 
                            const std::string& name, std::size_t count) {
   const std::string head = "$LWS_LEADER_ADDRESS";
   const LaunchEngine::SeveralNodes& several = service.engine->several_nodes;
-  const std::string command = shell_command(service, replica, "$LWS_WORKER_INDEX", head, " \\\n  ");
-  std::string first = several.before.empty() ? command : several.before + "\n" + command;
-  std::string others = several.others.empty() ? command : several.others;
+  const std::string index = "$LWS_WORKER_INDEX", joint = " \\\n  ";
+  const std::string first_rank = fmt::format("$(({} * {}))", index, replica.local_ranks);
+  std::string first = shell_command(service, replica, {index, head, "0", true}, joint);
+  std::string others = shell_command(service, replica, {index, head, first_rank, false}, joint);
+  if (replica.local_ranks == 0) {
+    if (!several.before.empty()) first = several.before + "\n" + first;
+    if (!several.others.empty()) others = several.others;
+  }
   for (std::string* text : {&first, &others}) {
     boost::replace_all(*text, "{nodes}", std::to_string(replica.nodes.size()));
     boost::replace_all(*text, "{head}", head);

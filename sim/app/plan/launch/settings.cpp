@@ -123,20 +123,11 @@ EngineCommand command_of(const LaunchEngine& engine, const std::vector<Setting>&
   EngineCommand command;
   command.words = engine.command;
   for (const Setting& setting : settings) {
-    const FlagRow* row = engine.row(setting.name);
-    std::optional<CommandWords> words = row ? row->words : std::nullopt;
-    bool said = words.has_value();
-    const auto value =
-        row ? row->values.find(SettingList::text(setting.value)) : decltype(row->values.end()){};
-    if (row && value != row->values.end()) {
-      words = value->second;
-      said = words.has_value();
-    } else if (row && !row->config.is_null()) {
-      command.config.merge_patch(filled_config(row->config, setting.value));
-      said = true;
+    const std::optional<Saying> said = engine.saying(setting.name, SettingList::text(setting.value));
+    if (said) {
+      for (const std::string& word : said->words) command.words.push_back(filled(word, setting));
+      if (!said->config.is_null()) command.config.merge_patch(filled_config(said->config, setting.value));
     }
-    if (words)
-      for (const std::string& word : *words) command.words.push_back(filled(word, setting));
     // A degree that another row says whole needs no comment.
     const bool whole =
         setting.name == "expert" && engine.row("expert_on_every_rank") &&
