@@ -34,8 +34,8 @@ struct Preset {
 // tokens, its largest graph (vllm/config.py). A request that comes waits for a step longer than the one that
 // runs: TTFT of four groups of servers on two versions says so. trtllm: fitted is the front end. A step's
 // scheduling hides behind the one before (overlap scheduler), and servers show none of it. Prompts run
-// outside graphs (cuda_graph_config is of decodes): 14 ms a step and 15 us a kernel, of dense servers and
-// experts alike, where 50 us a kernel made steps of 94 layers twice too long. vllm_v0: vLLM 0.2 to 0.4 with
+// outside graphs (cuda_graph_config is of decodes): 14 ms a step and 20 us a kernel, of dense servers and
+// experts alike; TTFT asks for 30 and TPOT for 15. vllm_v0: vLLM 0.2 to 0.4 with
 // engine and worker in Ray actors, as DistServe ran it. A kernel's launch: on two and four A100s its decode
 // of OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0, whatever the batch
 // (simdistserve/estimators/profile_data/profiler-a100-80g.vllm.json): 50 to 53 us a kernel. The others are
@@ -70,8 +70,8 @@ const std::vector<Preset> presets = {
      .library = "trtllm",
      .graphs_of_prompts = false,
      .eager_step_us = 14000,
-     .launch_us = 15,
-     .front_end_ms = 10,
+     .launch_us = 20,
+     .front_end_ms = 17.5,
      .scheduled_ahead_steps = 1},
     {.name = "sglang",
      .summary = "SGLang: overlapped scheduling, CUDA graphs of decodes",

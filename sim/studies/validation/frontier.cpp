@@ -186,7 +186,8 @@ std::vector<MeasuredPool> pools_of(const FrontierRow& row) {
   return pools;
 }
 
-// InferenceX: uniform from 0.8 of a row's lengths; two rounds of warm-up since 2026-01-21.
+// InferenceX: uniform from 0.8 of a row's lengths; two rounds of warm-up since 2026-01-21. AIConfigurator:
+// as its dense servers.
 MeasuredLoad load_of(const FrontierRow& row, const Launch& launch) {
   MeasuredLoad load;
   load.shortest = row.inferencex() ? 0.8 : 1;
@@ -194,6 +195,7 @@ MeasuredLoad load_of(const FrontierRow& row, const Launch& launch) {
   load.batching = launch.whole_prompts ? "orca" : "chunked_prefill";
   load.max_batch_requests = launch.requests > 0 ? launch.requests : row.number("concurrency");
   load.max_batch_tokens = launch.tokens;
+  if (!row.inferencex() && row.is("engine", "trtllm")) load_as_trtllm_runs(load);
   return load;
 }
 

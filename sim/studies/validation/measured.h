@@ -15,9 +15,16 @@ namespace weir {
 struct MeasuredLoad {
   double shortest = 1;  // lengths are uniform between this share of those of the row and these
   std::int64_t warmup_rounds = 0, rounds = 10;
+  std::int64_t most_requests = 0;  // that are measured; 0: any number
   std::string batching;
   std::int64_t max_batch_requests = 0, max_batch_tokens = 0;
+  std::int64_t front_end_tokens_per_s = 0;  // 0: as many as the engine makes
+
+  std::int64_t requests(std::int64_t concurrency) const;  // that are measured
 };
+
+// AIConfigurator's runs of TensorRT-LLM: of dense models and of experts alike.
+void load_as_trtllm_runs(MeasuredLoad& load);
 
 // Alike workers of a server whose prompts and tokens are computed apart.
 struct MeasuredPool {

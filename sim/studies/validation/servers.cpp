@@ -49,7 +49,7 @@ Json server_workload(const MeasuredServer& s) {
   const std::int64_t warmup = s.load.warmup_rounds * s.concurrency;
   return {{"requests",
            {{"kind", "uniform"},
-            {"count", warmup + s.load.rounds * s.concurrency},
+            {"count", warmup + s.load.requests(s.concurrency)},
             {"input", lengths(s.input_tokens)},
             {"output", lengths(s.output_tokens)}}},
           {"arrivals",
@@ -85,6 +85,7 @@ std::string communication_of(const MeasuredServer& s, const MeasuredPool& pool) 
 Json replica_of(const MeasuredServer& s, const MeasuredPool& pool) {
   Json engine = s.engine_keys;
   engine["kind"] = s.engine;
+  if (s.load.front_end_tokens_per_s > 0) engine["front_end_tokens_per_s"] = s.load.front_end_tokens_per_s;
   Json replica = {{"parallelism",
                    {{"tensor", pool.tensor},
                     {"pipeline", pool.pipeline},
