@@ -4,9 +4,7 @@
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdlib>
-#include <thread>
 
 #include "sim/app/command_line.h"
 #include "sim/app/mpi/ranks.h"
@@ -66,28 +64,22 @@ int run_rank(const Sweep& sweep, const SweepArguments& arguments) try {
   return exit_failed;
 }
 
-bool is_first_rank() {  // before MPI_Init
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"})
-    if (const char* rank = std::getenv(name)) return std::string(rank) == "0";
-  return true;
-}
-
 int mpi_main(int argc, char** argv) try {
-  CLI::App app("weir sweep, as mpirun runs it: mpirun -n N weir sweep SWEEP --out DIR", "weir_mpi");
+  CLI::App app("weir, as mpirun runs it: mpirun -n N weir sweep SWEEP --out DIR", "weir_mpi");
+  app.require_subcommand(1);
   SweepArguments arguments;
-  declare_sweep_arguments(app, arguments);
+  declare_sweep_arguments(*app.add_subcommand("sweep"), arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? exit_done : exit_bad_input;
   }
+  complete(arguments);
   mpi_time_limit_s();  // a wrong one is told like any bad input
   const Sweep sweep = read_sweep(arguments.file);
   return run_rank(sweep, arguments);
 } catch (const ConfigError& e) {
-  // Once is enough: rank 0 says it and ends, which makes mpirun end this one. A rank that ended first would
-  // have rank 0 ended before it has spoken; one that is still here has a trouble of its own node.
-  if (!is_first_rank()) std::this_thread::sleep_for(std::chrono::seconds(5));
+  let_rank_0_speak();
   fmt::print(stderr, "{}\n", e.what());
   return exit_bad_input;
 } catch (const std::exception& e) {
