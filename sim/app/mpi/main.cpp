@@ -1,5 +1,5 @@
-// weir_mpi: what `weir sweep` becomes under mpirun. Every rank reads the sweep and runs points; rank 0 hands
-// them out and alone writes results.
+// weir_mpi: what a command that ranks share becomes under mpirun. Every rank reads its file and runs points;
+// rank 0 hands them out and alone writes results.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -13,23 +13,30 @@
 namespace weir {
 namespace {
 
-// Points go by their index: every rank must have read the same ones.
+// A command as its ranks see it.
+struct SharedCommand {
+  const Sweep& sweep;               // what they run points of
+  int jobs;                         // of each rank; 0: not given
+  std::function<int(Ranks&)> lead;  // the work of rank 0, to an exit code
+};
+
+// A point is what varies of what every rank has read.
 void compare_with_rank_0(const Sweep& sweep, int rank) {
   const std::string ours = fingerprint(sweep);
   std::string theirs = ours;
   MPI_Bcast(theirs.data(), static_cast<int>(theirs.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
   if (ours != theirs)
     throw std::runtime_error(
-        fmt::format("rank {} reads another sweep than rank 0 from {}", rank, sweep.file.string()));
+        fmt::format("rank {} does not read what rank 0 reads from {}", rank, sweep.file.string()));
 }
 
-int run_rank_0(const Sweep& sweep, const SweepArguments& arguments, PointServer& server) {
+int run_rank_0(const SharedCommand& command, PointServer& server) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  Ranks all(server, ranks, std::max(1, arguments.jobs));
+  Ranks all(server, command.sweep.points, ranks, std::max(1, command.jobs));
   int code = exit_bad_input;
   try {
-    code = run_sweep(sweep, arguments, all.run_points());
+    code = command.lead(all);
   } catch (const ConfigError& e) {
     fmt::print(stderr, "{}\n", e.what());
   }
@@ -40,19 +47,19 @@ int run_rank_0(const Sweep& sweep, const SweepArguments& arguments, PointServer&
   return code;
 }
 
-int run_rank(const Sweep& sweep, const SweepArguments& arguments) try {
-  PointServer server(work_of(sweep), limits_of(sweep));
+int run_rank(const SharedCommand& command) try {
+  PointServer server(command.sweep);
   int rank = 0;
   {
     const TimeLimit limit("the meeting of all ranks in MPI_Init", exit_failed);
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);  // Interruption has a thread
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    compare_with_rank_0(sweep, rank);
+    compare_with_rank_0(command.sweep, rank);
   }
   int code = exit_done;
   if (rank == 0)
-    code = run_rank_0(sweep, arguments, server);
+    code = run_rank_0(command, server);
   else if (!serve_rank_0(server))
     std::_Exit(code);
   const TimeLimit limit("the parting of all ranks in MPI_Finalize", code);
@@ -62,6 +69,14 @@ int run_rank(const Sweep& sweep, const SweepArguments& arguments) try {
   fmt::print(stderr, "weir: {}\n", e.what());
   MPI_Abort(MPI_COMM_WORLD, exit_failed);
   return exit_failed;
+}
+
+int share_sweep(SweepArguments& arguments) {
+  complete(arguments);
+  const Sweep sweep = read_sweep(arguments.file);
+  return run_rank({sweep, arguments.jobs, [&](Ranks& ranks) {
+                     return run_sweep(sweep, arguments, ranks.run_points(AfterBatch::go_home));
+                   }});
 }
 
 int mpi_main(int argc, char** argv) try {
@@ -74,10 +89,8 @@ int mpi_main(int argc, char** argv) try {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? exit_done : exit_bad_input;
   }
-  complete(arguments);
   mpi_time_limit_s();  // a wrong one is told like any bad input
-  const Sweep sweep = read_sweep(arguments.file);
-  return run_rank(sweep, arguments);
+  return share_sweep(arguments);
 } catch (const ConfigError& e) {
   let_rank_0_speak();
   fmt::print(stderr, "{}\n", e.what());
