@@ -42,7 +42,7 @@ const std::vector<Command>& commands() {
       {"run", "Simulate a scenario and write its results", declare_run},
       {"sweep", "Simulate every point of a sweep, here or under mpirun", declare_sweep, nullptr, true},
       {"plan", "The cheapest deployments of given devices within an SLO, and how to start the best",
-       declare_plan, plan_values},
+       declare_plan, plan_values, true},
       {"check", "Validate a file without running it; every problem is listed", declare_check},
       {"list", "What a scenario may name: devices, models, policies, ...", declare_list, list_values},
       {"compare", "Runs or sweeps side by side: what differs, and every metric", declare_compare},

@@ -9,6 +9,7 @@
 #include "sim/app/command_line.h"
 #include "sim/app/mpi/ranks.h"
 #include "sim/app/mpi/time_limit.h"
+#include "sim/app/plan/plan_run.h"
 
 namespace weir {
 namespace {
@@ -41,9 +42,10 @@ int run_rank_0(const SharedCommand& command, PointServer& server) {
     fmt::print(stderr, "{}\n", e.what());
   }
   std::fflush(stdout);
-  if (code == exit_interrupted)
-    std::_Exit(code);  // ranks may be dead already; mpirun ends those that are not
-  if (!all.all_alive()) std::_Exit(code);
+  if (code == exit_interrupted || !all.all_alive()) {  // then ranks may be dead, or amid their points
+    all.part_at_once();
+    std::_Exit(code);
+  }
   return code;
 }
 
@@ -79,18 +81,31 @@ int share_sweep(SweepArguments& arguments) {
                    }});
 }
 
+// Rank 0 alone finds the deployments.
+int share_plan(PlanArguments& arguments) {
+  if (arguments.file == "-" && under_mpi())
+    throw ConfigError("weir plan", "", "every rank of mpirun reads the scenario: expected a file, not stdin");
+  const std::unique_ptr<PlannedSweep> plan = asked_plan(arguments);
+  return run_rank({plan->sweep, arguments.jobs, [&](Ranks& ranks) {
+                     add_deployments(*plan);
+                     return run_plan(*plan, arguments, ranks.run_points(AfterBatch::wait));
+                   }});
+}
+
 int mpi_main(int argc, char** argv) try {
   CLI::App app("weir, as mpirun runs it: mpirun -n N weir sweep SWEEP --out DIR", "weir_mpi");
   app.require_subcommand(1);
-  SweepArguments arguments;
-  declare_sweep_arguments(*app.add_subcommand("sweep"), arguments);
+  SweepArguments of_sweep;
+  declare_sweep_arguments(*app.add_subcommand("sweep"), of_sweep);
+  PlanArguments of_plan;
+  declare_plan_arguments(*app.add_subcommand("plan"), of_plan);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? exit_done : exit_bad_input;
   }
   mpi_time_limit_s();  // a wrong one is told like any bad input
-  return share_sweep(arguments);
+  return app.got_subcommand("plan") ? share_plan(of_plan) : share_sweep(of_sweep);
 } catch (const ConfigError& e) {
   let_rank_0_speak();
   fmt::print(stderr, "{}\n", e.what());

@@ -63,7 +63,7 @@ Ranks::Ranks(PointServer& own, const std::vector<Point>& points, int ranks, int 
 }
 
 Ranks::~Ranks() try {
-  send_home();
+  send_home(go_home);
   static std::deque<std::unique_ptr<Said>> under_way;  // MPI may read a text until it has gone
   under_way.swap(said_);
 } catch (const std::exception&) {  // no memory for the words: mpirun ends the ranks
@@ -151,15 +151,25 @@ RunPoints Ranks::run_points(AfterBatch then) {
       while (receive(ended)) nap.be_short();
       exchange_signs_of_life();
     }
-    if (open_.empty() && then == AfterBatch::go_home) send_home();
+    if (open_.empty() && then == AfterBatch::go_home) send_home(all_alive() ? go_home : go_home_at_once);
   };
 }
 
-void Ranks::send_home() {
+void Ranks::send_home(int tag) {
   if (sent_home_) return;
   sent_home_ = true;
   for (std::size_t i = 1; i < ranks_.size(); ++i)
-    if (!ranks_[i].lost) say(i, all_alive() ? go_home : go_home_at_once);
+    if (!ranks_[i].lost) say(i, tag);
+}
+
+void Ranks::part_at_once() {
+  if (sent_home_) return;
+  send_home(go_home_at_once);
+  const auto until = Clock::now() + std::chrono::milliseconds(100);
+  for (Nap nap; Clock::now() < until; nap.until(-1)) {  // as MPI sends only while it is called
+    int there = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, to_rank_0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+  }
 }
 
 bool serve_rank_0(PointServer& own) {

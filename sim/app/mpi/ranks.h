@@ -26,6 +26,7 @@ class Ranks {  // as rank 0 sees them
   ~Ranks();  // sends home those that wait for points still
   RunPoints run_points(AfterBatch then);
   bool all_alive() const;  // if not, nobody may call MPI_Finalize: it would wait for the dead
+  void part_at_once();     // whatever they do: before an exit without MPI_Finalize
 
  private:
   struct Rank {
@@ -39,7 +40,7 @@ class Ranks {  // as rank 0 sees them
             const std::function<void(std::size_t, const EndedPoint&)>& ended);
   bool receive(const std::function<void(std::size_t, const EndedPoint&)>& ended);  // was there anything?
   void exchange_signs_of_life();
-  void send_home();
+  void send_home(int tag);
 
   PointServer& own_;
   const std::vector<Point>& points_;
