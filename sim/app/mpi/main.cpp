@@ -93,7 +93,7 @@ int share_plan(PlanArguments& arguments) {
 }
 
 int mpi_main(int argc, char** argv) try {
-  CLI::App app("weir, as mpirun runs it: mpirun -n N weir sweep SWEEP --out DIR", "weir_mpi");
+  CLI::App app("weir, as mpirun runs it: mpirun -n N weir sweep|plan FILE --out DIR", "weir_mpi");
   app.require_subcommand(1);
   SweepArguments of_sweep;
   declare_sweep_arguments(*app.add_subcommand("sweep"), of_sweep);
