@@ -16,8 +16,8 @@ namespace {
 
 // A command as its ranks see it.
 struct SharedCommand {
-  const Sweep& sweep;               // what they run points of
-  int jobs;                         // of each rank; 0: not given
+  const Sweep& sweep;               // its points are run
+  int jobs;                         // each rank at once; 0: not given
   std::function<int(Ranks&)> lead;  // the work of rank 0, to an exit code
 };
 
