@@ -17,7 +17,7 @@ namespace {
 // A command as its ranks see it.
 struct SharedCommand {
   const Sweep& sweep;               // its points are run
-  int jobs;                         // each rank at once; 0: not given
+  int jobs;                         // points that a rank runs at once; 0: not given
   std::function<int(Ranks&)> lead;  // the work of rank 0, to an exit code
 };
 
