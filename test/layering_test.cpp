@@ -56,7 +56,7 @@ const std::map<std::string, std::set<std::string>> app_may_include = {
     {"memory", {"output"}},
     {"shell", {}},
     {"reproduce", {"output"}},
-    {"mpi", {"sweep"}},
+    {"mpi", {"sweep", "plan"}},
 };
 
 std::string app_folder_of(const std::string& path) {

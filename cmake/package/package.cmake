@@ -27,7 +27,7 @@ set(CPACK_DEBIAN_WEIR_PACKAGE_RECOMMENDS gnuplot-nox)
 set(CPACK_DEBIAN_WEIR_PACKAGE_SUGGESTS "python3-pandas, weir-mpi")
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME weir-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "weir (= ${PROJECT_VERSION}), openmpi-bin")
-set(CPACK_COMPONENT_MPI_DESCRIPTION "sweeps of weir on many machines, under mpirun")
+set(CPACK_COMPONENT_MPI_DESCRIPTION "sweeps and plans of weir on many machines, under mpirun")
 include(CPack)
 
 # All that packages are made of, without the tests.

@@ -40,9 +40,9 @@ extern const char* const built_commit;  // made by cmake/commit.cmake
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
       {"run", "Simulate a scenario and write its results", declare_run},
-      {"sweep", "Simulate every point of a sweep, here or under mpirun", declare_sweep},
+      {"sweep", "Simulate every point of a sweep, here or under mpirun", declare_sweep, nullptr, true},
       {"plan", "The cheapest deployments of given devices within an SLO, and how to start the best",
-       declare_plan, plan_values},
+       declare_plan, plan_values, true},
       {"check", "Validate a file without running it; every problem is listed", declare_check},
       {"list", "What a scenario may name: devices, models, policies, ...", declare_list, list_values},
       {"compare", "Runs or sweeps side by side: what differs, and every metric", declare_compare},
@@ -117,7 +117,10 @@ int parse_and_run(int argc, const char* const* argv) {
   std::function<int()> chosen;
   for (const Command& command : commands()) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
-    sub->callback([&chosen, work = command.declare(*sub)] { chosen = work; });
+    sub->callback([&, work = command.declare(*sub)] {
+      chosen = work;
+      if (command.shared && under_mpi()) chosen = [&]() -> int { become_weir_mpi(argc, argv); };
+    });
   }
   if (argc > 2 && argv[1] == complete_word) {
     for (const std::string& line : completions(app, {argv + 2, argv + argc})) fmt::print("{}\n", line);
@@ -126,6 +129,7 @@ int parse_and_run(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() != 0) let_rank_0_speak();
     return app.exit(e) == 0 ? exit_done : exit_bad_input;  // prints help or what is wrong
   }
   const int code = chosen();
@@ -145,6 +149,7 @@ int run_command_line(int argc, const char* const* argv) try {
   complain("weir: interrupted, nothing written");
   return exit_interrupted;
 } catch (const ConfigError& e) {
+  let_rank_0_speak();
   complain(e.what());
   return exit_bad_input;
 } catch (const std::bad_alloc&) {

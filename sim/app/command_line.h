@@ -29,9 +29,15 @@ struct Command {
   // exit code; it may throw.
   std::function<int()> (*declare)(CLI::App& app);
   Values* values = nullptr;  // where the types of the arguments do not say it
+  bool shared = false;       // by the ranks of mpirun, which become weir_mpi
 };
 const std::vector<Command>& commands();
 
 int run_command_line(int argc, const char* const* argv);
+
+// under_mpi.cpp
+bool under_mpi();         // did mpirun or srun start this process as a rank?
+void let_rank_0_speak();  // to be called before what every rank would say alike
+[[noreturn]] void become_weir_mpi(int argc, const char* const* argv);
 
 }  // namespace weir

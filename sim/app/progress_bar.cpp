@@ -11,7 +11,7 @@
 namespace weir {
 
 ProgressBar::ProgressBar(bool wanted)
-    : enabled_(wanted && ::isatty(STDERR_FILENO)), started_(std::chrono::steady_clock::now()) {}
+    : enabled_(wanted && is_terminal(STDERR_FILENO)), started_(std::chrono::steady_clock::now()) {}
 
 ProgressBar::~ProgressBar() {
   if (drawn_) std::fputs("\r\033[K", stderr);  // the terminal may be gone; fmt::print() would throw

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "sim/app/command_line.h"
+
 namespace weir {
 namespace {
 
@@ -93,8 +95,12 @@ class Lines {
 
 }  // namespace
 
+bool is_terminal(int descriptor) {
+  return !under_mpi() && ::isatty(descriptor) != 0;
+}
+
 std::size_t terminal_width(int descriptor) {
-  if (::isatty(descriptor) == 0) return unbounded;
+  if (!is_terminal(descriptor)) return unbounded;
   std::size_t columns = 0;
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0) columns = size.ws_col;

@@ -10,6 +10,9 @@ namespace weir {
 
 inline constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
+// Never of a rank of MPI: Open MPI gives each one a terminal as its stdout, even where mpirun's is a file.
+bool is_terminal(int descriptor);
+
 // Columns of the terminal behind a descriptor; COLUMNS or 80 where it does not say; unbounded if it is none.
 std::size_t terminal_width(int descriptor);
 

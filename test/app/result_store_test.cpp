@@ -5,6 +5,7 @@
 
 #include "sim/app/child_process.h"
 #include "sim/app/results/sqlite.h"
+#include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
 #include "test/app/sweep/small_sweep.h"
 
@@ -73,6 +74,27 @@ TEST_CASE("result store: what is put is read back, by index, and a second result
   CHECK(query(file, "SELECT scenario FROM points WHERE point = 2") == R"({"seed":1})");
   CHECK(query(file, "SELECT count(*) FROM costs") == "3");
   CHECK(scratch.names() == std::set<std::string>{"results.sqlite"});  // no log is left
+}
+
+// SQLite's locks are the process's, and go when it closes the file, however it had opened it: the next one to
+// read would take the log for nobody's, and remove it.
+TEST_CASE("result store: its writer reads it in between, and another process after that") {
+  const ScratchDirectory scratch;
+  const std::filesystem::path file = scratch / "results.sqlite";
+  const SweepRecord sweep = sweep_of(2);
+  ResultStore::create(file, sweep);
+  {
+    ResultStore store(file, sweep);
+    store.put(point(0), done(20), given(0));
+    CHECK(read_store(file).points.size() == 1);
+    const std::string name = scratch.path().string();
+    const test::Ended ended = test::run_weir({"compare", name, name});
+    INFO(ended.err);
+    CHECK(ended.code == 0);
+    CHECK(std::filesystem::exists(file.string() + "-wal"));
+    store.put(point(1), done(10), given(1));
+  }
+  CHECK(read_store(file).points.size() == 2);
 }
 
 TEST_CASE("result store: one made for another sweep, or for a changed scenario, is refused") {

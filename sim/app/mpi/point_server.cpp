@@ -11,6 +11,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "sim/app/sweep/point_run.h"
+
 namespace weir {
 namespace {
 
@@ -37,26 +39,45 @@ void read_all(int from, char* into, std::size_t count) {
   while (count > 0) {
     const ssize_t n = ::read(from, into, count);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw std::runtime_error("the process that runs this rank's points has died");
+    if (n <= 0) throw std::runtime_error("a rank of MPI, or the process that runs its points, has died");
     into += n;
     count -= static_cast<std::size_t>(n);
   }
 }
 
+Point read_point(int from, std::size_t bytes) {
+  std::string text(bytes, '\0');
+  read_all(from, text.data(), bytes);
+  return unpacked_point(text);
+}
+
 // Until the rank closes its end.
-void serve(int rank, const PointWork& work, const ChildLimits& limits) {
-  Children children(limits);
+void serve(int rank, const Sweep& sweep) {
+  Children children(limits_of(sweep));
   while (true) {
     for (auto& [point, result] : children.wait(std::chrono::hours(1), rank))
       if (!write_all(rank, packed(point, ended(std::move(result))))) return;
-    std::uint64_t point = 0;
-    const ssize_t n = ::recv(rank, &point, sizeof point, MSG_DONTWAIT);
+    std::uint64_t bytes = 0;
+    const ssize_t n = ::recv(rank, &bytes, sizeof bytes, MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) return;
-    if (n == sizeof point) children.start(point, [&] { return work(point); });
+    if (n != sizeof bytes) continue;
+    const Point point = read_point(rank, bytes);
+    children.start(static_cast<std::size_t>(point.index), [&] { return run_point(sweep, point).dump(); });
   }
 }
 
 }  // namespace
+
+std::string packed(const Point& point) {
+  return dumped(Json::array({point.index, Json(point.varied)}));
+}
+
+Point unpacked_point(const std::string& text) {
+  const Json json = Json::parse(text);
+  Point point{json[0].get<std::int64_t>(), {}};
+  for (const Json& one : json[1]) point.varied.emplace_back(one[0].get<std::string>(), one[1]);
+  return point;
+}
 
 std::string packed(std::size_t point, const EndedPoint& r) {
   const Head head{point, r.error.size(), r.summary.size(), r.wall_s, r.cpu_s, r.peak_rss_bytes};
@@ -72,7 +93,7 @@ std::pair<std::size_t, EndedPoint> unpacked(const std::string& bytes) {
            head.wall_s, head.cpu_s, head.peak_rss_bytes}};
 }
 
-PointServer::PointServer(const PointWork& work, const ChildLimits& limits) {
+PointServer::PointServer(const Sweep& sweep) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) cannot("make a socket");
   std::fflush(nullptr);
@@ -84,7 +105,7 @@ PointServer::PointServer(const PointWork& work, const ChildLimits& limits) {
     ::signal(SIGINT, SIG_IGN);
     ::close(ends[0]);
     try {
-      serve(ends[1], work, limits);
+      serve(ends[1], sweep);
     } catch (const std::exception& e) {
       fmt::print(stderr, "weir: {}\n", e.what());
     }
@@ -100,9 +121,9 @@ PointServer::~PointServer() {
   }
 }
 
-void PointServer::start(std::size_t point) {
-  const std::uint64_t number = point;
-  if (!write_all(socket_, std::string(reinterpret_cast<const char*>(&number), sizeof number)))
+void PointServer::start(const std::string& point) {
+  const std::uint64_t bytes = point.size();
+  if (!write_all(socket_, std::string(reinterpret_cast<const char*>(&bytes), sizeof bytes) + point))
     cannot("start a point");
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Runs points for an MPI rank. A process that has called MPI_Init may not fork; so before that, it forks this
 // server, which never hears of MPI and forks a child a point. It ends with the rank, and its children with
-// it.
+// it. A point comes as what varies in it: only who hands out points has to know all of them.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -10,18 +10,22 @@
 
 namespace weir {
 
-// A result as it travels: to the rank by a socket, and from there to rank 0 as a message.
+// A point as it travels: from rank 0 as a message, and from the rank by a socket.
+std::string packed(const Point& point);
+Point unpacked_point(const std::string& text);
+
+// Its result as it travels back.
 std::string packed(std::size_t point, const EndedPoint& result);
 std::pair<std::size_t, EndedPoint> unpacked(const std::string& bytes);
 
 class PointServer {
  public:
-  PointServer(const PointWork& work, const ChildLimits& limits);
-  ~PointServer();  // kills what still runs
+  explicit PointServer(const Sweep& sweep);  // whose points may be known later, or not here
+  ~PointServer();                            // kills what still runs
   PointServer(const PointServer&) = delete;
   PointServer& operator=(const PointServer&) = delete;
 
-  void start(std::size_t point);
+  void start(const std::string& point);    // packed
   int results() const { return socket_; }  // readable when one is there, for poll()
   std::string take();                      // waits for one, packed
 

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 namespace weir {
@@ -13,8 +14,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Ended = std::function<void(std::size_t, const EndedPoint&)>;
 
-enum Tag { from_rank_0, to_rank_0 };  // to rank 0: a result, or nothing as a sign of life
-enum Word : std::int64_t { go_home = -1, go_home_at_once = -2, sign_of_life = -3 };  // others are points
+// To rank 0: a result, or nothing as a sign of life. Rank 0 sends the others.
+enum Tag { to_rank_0, run_this, sign_of_life, go_home, go_home_at_once };
 
 constexpr std::chrono::seconds between_signs(1), patience(10), patience_with_rank_0(60);  // it may be writing
 
@@ -34,16 +35,36 @@ class Nap {  // ever longer while nothing happens, up to 5 ms
   long nanoseconds_ = shortest;
 };
 
+struct Message {
+  int from, tag;
+  std::string text;
+};
+
+std::optional<Message> message_there(int from, int tag) {
+  int there = 0;
+  MPI_Status status;
+  MPI_Iprobe(from, tag, MPI_COMM_WORLD, &there, &status);
+  if (!there) return std::nullopt;
+  int size = 0;
+  MPI_Get_count(&status, MPI_CHAR, &size);
+  Message message{status.MPI_SOURCE, status.MPI_TAG, std::string(static_cast<std::size_t>(size), '\0')};
+  MPI_Recv(message.text.data(), size, MPI_CHAR, message.from, message.tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return message;
+}
+
 }  // namespace
 
-Ranks::Ranks(PointServer& own, int ranks, int jobs)
-    : own_(own), ranks_(static_cast<std::size_t>(ranks)), jobs_(static_cast<std::size_t>(jobs)) {
+Ranks::Ranks(PointServer& own, const std::vector<Point>& points, int ranks, int jobs)
+    : own_(own),
+      points_(points),
+      ranks_(static_cast<std::size_t>(ranks)),
+      jobs_(static_cast<std::size_t>(jobs)) {
   for (Rank& rank : ranks_) rank.heard = Clock::now();
 }
 
 Ranks::~Ranks() try {
-  send_home();
-  static std::deque<std::unique_ptr<Said>> under_way;  // MPI may read a word until it has gone
+  send_home(go_home);
+  static std::deque<std::unique_ptr<Said>> under_way;  // MPI may read a text until it has gone
   under_way.swap(said_);
 } catch (const std::exception&) {  // no memory for the words: mpirun ends the ranks
   return;
@@ -54,20 +75,21 @@ bool Ranks::all_alive() const {
 }
 
 struct Ranks::Said {
-  std::int64_t word;
+  std::string text;
   MPI_Request request;
 };
 
 // Does not wait: a dead rank would never take it. What has gone is forgotten; what a dead rank does not take
-// is a word a second until it is given up.
-void Ranks::say(std::size_t rank, std::int64_t word) {
+// is a sign a second until it is given up.
+void Ranks::say(std::size_t rank, int tag, const std::string& text) {
   std::erase_if(said_, [](const std::unique_ptr<Said>& said) {
     int gone = 0;
     MPI_Test(&said->request, &gone, MPI_STATUS_IGNORE);
     return gone != 0;
   });
-  Said& said = *said_.emplace_back(std::make_unique<Said>(word, MPI_REQUEST_NULL));
-  MPI_Isend(&said.word, 1, MPI_INT64_T, static_cast<int>(rank), from_rank_0, MPI_COMM_WORLD, &said.request);
+  Said& said = *said_.emplace_back(std::make_unique<Said>(text, MPI_REQUEST_NULL));
+  MPI_Isend(said.text.data(), static_cast<int>(text.size()), MPI_CHAR, static_cast<int>(rank), tag,
+            MPI_COMM_WORLD, &said.request);
 }
 
 // A point to each rank first, then a second one to each, so that few points are spread.
@@ -79,32 +101,25 @@ void Ranks::hand_out() {
       const std::size_t point = waiting_.front();
       waiting_.pop_front();
       rank.running.push_back(point);
-      i == 0 ? own_.start(point) : say(i, static_cast<std::int64_t>(point));
+      const std::string text = packed(points_[point]);
+      i == 0 ? own_.start(text) : say(i, run_this, text);
     }
 }
 
 void Ranks::take(int from, const std::string& bytes, const Ended& ended) {
   const auto [point, result] = unpacked(bytes);
   std::erase(ranks_[static_cast<std::size_t>(from)].running, point);
-  hand_out();                 // before the result is written: the rank shall not wait for that
-  if (ended_[point]) return;  // by another rank, when this one was given up
-  ended_[point] = true;
-  --left_;
+  hand_out();                           // before the result is written: the rank shall not wait for that
+  if (open_.erase(point) == 0) return;  // ended by another rank, when this one was given up
   std::erase(waiting_, point);
   ended(point, result);
 }
 
 bool Ranks::receive(const Ended& ended) {
-  int there = 0;
-  MPI_Status status;
-  MPI_Iprobe(MPI_ANY_SOURCE, to_rank_0, MPI_COMM_WORLD, &there, &status);
-  if (!there) return false;
-  int size = 0;
-  MPI_Get_count(&status, MPI_CHAR, &size);
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  MPI_Recv(bytes.data(), size, MPI_CHAR, status.MPI_SOURCE, to_rank_0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  ranks_[static_cast<std::size_t>(status.MPI_SOURCE)].heard = Clock::now();
-  if (size > 0) take(status.MPI_SOURCE, bytes, ended);
+  const std::optional<Message> message = message_there(MPI_ANY_SOURCE, to_rank_0);
+  if (!message) return false;
+  ranks_[static_cast<std::size_t>(message->from)].heard = Clock::now();
+  if (!message->text.empty()) take(message->from, message->text, ended);
   return true;
 }
 
@@ -125,40 +140,45 @@ void Ranks::exchange_signs_of_life() {
   }
 }
 
-RunPoints Ranks::run_points() {
-  return [this](const auto& points, const auto& ended, const auto& go_on) {
+RunPoints Ranks::run_points(AfterBatch then) {
+  return [this, then](const auto& points, const auto& ended, const auto& go_on) {
     waiting_.assign(points.begin(), points.end());
-    left_ = points.size();
-    ended_.assign(points.empty() ? 0 : *std::max_element(points.begin(), points.end()) + 1, false);
+    open_ = {points.begin(), points.end()};
     Nap nap;
-    while (left_ > 0 && go_on()) {
+    while (!open_.empty() && go_on()) {
       hand_out();
       if (nap.until(own_.results())) take(0, own_.take(), ended);
       while (receive(ended)) nap.be_short();
       exchange_signs_of_life();
     }
-    if (left_ == 0) send_home();
+    if (open_.empty() && then == AfterBatch::go_home) send_home(all_alive() ? go_home : go_home_at_once);
   };
 }
 
-void Ranks::send_home() {
+void Ranks::send_home(int tag) {
   if (sent_home_) return;
   sent_home_ = true;
   for (std::size_t i = 1; i < ranks_.size(); ++i)
-    if (!ranks_[i].lost) say(i, all_alive() ? go_home : go_home_at_once);
+    if (!ranks_[i].lost) say(i, tag);
+}
+
+void Ranks::part_at_once() {
+  if (sent_home_) return;
+  send_home(go_home_at_once);
+  const auto until = Clock::now() + std::chrono::milliseconds(100);
+  for (Nap nap; Clock::now() < until; nap.until(-1)) {  // as MPI sends only while it is called
+    int there = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, to_rank_0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+  }
 }
 
 bool serve_rank_0(PointServer& own) {
   Nap nap;
   auto signed_at = Clock::now(), heard = signed_at;
   while (true) {
-    int there = 0;
-    MPI_Iprobe(0, from_rank_0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
-    if (there) {
-      std::int64_t word = 0;
-      MPI_Recv(&word, 1, MPI_INT64_T, 0, from_rank_0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      if (word == go_home || word == go_home_at_once) return word == go_home;
-      if (word >= 0) own.start(static_cast<std::size_t>(word));
+    if (const std::optional<Message> message = message_there(0, MPI_ANY_TAG)) {
+      if (message->tag == go_home || message->tag == go_home_at_once) return message->tag == go_home;
+      if (message->tag == run_this) own.start(message->text);
       heard = Clock::now();
       nap.be_short();
     }

@@ -1,7 +1,6 @@
 // weir plan: from a scenario, the devices at hand and an SLO to the deployment that costs least, and the
-// command that starts it.
+// command that starts it. Under mpirun it is weir_mpi.
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <future>
 #include <thread>
 
@@ -13,12 +12,13 @@ namespace weir {
 namespace {
 
 int plan(PlanArguments arguments) {
-  for (const char* set : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK"})  // by mpirun and srun
-    if (std::getenv(set))
-      throw ConfigError("weir plan", "", "runs on one machine's cores (--jobs), not under mpirun");
   // On a thread, as a sweep is read: its heap is not the one that children copy.
-  const std::unique_ptr<PlannedSweep> planned =
-      std::async(std::launch::async, [&] { return planned_sweep(arguments); }).get();
+  const auto read = [&] {
+    std::unique_ptr<PlannedSweep> plan = asked_plan(arguments);
+    add_deployments(*plan);
+    return plan;
+  };
+  const std::unique_ptr<PlannedSweep> planned = std::async(std::launch::async, read).get();
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return run_plan(*planned, arguments,
                   in_local_children(work_of(planned->sweep), limits_of(planned->sweep),

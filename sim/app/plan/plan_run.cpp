@@ -108,7 +108,7 @@ void declare_plan_arguments(CLI::App& app, PlanArguments& a) {
       ->allow_extra_args(false)
       ->take_all();
   app.add_option("--top", a.top, "rows to print")->type_name("N")->check(CLI::Range(1, 1000));
-  app.add_option("--jobs", a.jobs, "deployments run at once (default: one a core)")
+  app.add_option("--jobs", a.jobs, "deployments run at once (default: one a core; under mpirun: one a rank)")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
   app.add_flag("--resume", a.resume, "run only the deployments that DIR lacks or that failed there");
@@ -119,15 +119,19 @@ void declare_plan_arguments(CLI::App& app, PlanArguments& a) {
   app.add_flag("--quiet", a.quiet, "print nothing but errors");
 }
 
-std::unique_ptr<PlannedSweep> planned_sweep(PlanArguments& arguments) {
+std::unique_ptr<PlannedSweep> asked_plan(PlanArguments& arguments) {
   auto [file, document] = read_document(arguments.file);
   arguments.file = file;
   if (arguments.out.empty()) arguments.out = ("out" / std::filesystem::path(file).stem()).string();
   auto plan = std::make_unique<PlannedSweep>();
   plan->question = read_question(document, arguments);
-  plan->deployments = deployments_of(plan->question);
-  plan->sweep = sweep_of(plan->question, plan->deployments);
+  plan->sweep = sweep_of(plan->question, {});
   return plan;
+}
+
+void add_deployments(PlannedSweep& plan) {
+  plan.deployments = deployments_of(plan.question);
+  plan.sweep = sweep_of(plan.question, plan.deployments);
 }
 
 int run_plan(const PlannedSweep& plan, const PlanArguments& arguments, const RunPoints& run_points) try {
@@ -150,7 +154,7 @@ int run_plan(const PlannedSweep& plan, const PlanArguments& arguments, const Run
   tell_failures(found);
   const int code = outcome.met > 0 && found.counts.failed == 0 ? exit_done : exit_incomplete;
   if (!talk) return code;
-  fmt::print("{}", plan_table(plan.question, plan.deployments, found, outcome, ::isatty(STDOUT_FILENO),
+  fmt::print("{}", plan_table(plan.question, plan.deployments, found, outcome, is_terminal(STDOUT_FILENO),
                               terminal_width(STDOUT_FILENO)));
   if (outcome.met > 0) tell_command(launch_of(plan, outcome.ranked[0]), arguments.out);
   std::fflush(stdout);

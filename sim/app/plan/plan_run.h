@@ -16,8 +16,10 @@ struct PlannedSweep {
 };
 
 void declare_plan_arguments(CLI::App& app, PlanArguments& arguments);
-// Throws ConfigError. In a unique_ptr: deployments refer to the question.
-std::unique_ptr<PlannedSweep> planned_sweep(PlanArguments& arguments);
+// The question, and a sweep without points. Throws ConfigError. In a unique_ptr: deployments refer to the
+// question.
+std::unique_ptr<PlannedSweep> asked_plan(PlanArguments& arguments);
+void add_deployments(PlannedSweep& plan);
 int run_plan(const PlannedSweep& plan, const PlanArguments& arguments, const RunPoints& run_points);
 
 }  // namespace weir

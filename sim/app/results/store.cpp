@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <stdexcept>
 
 #include "sim/app/interruption.h"
 #include "sim/app/results/sqlite.h"
@@ -193,9 +194,20 @@ void each_point(const Database& database, const std::function<void(PointResult)>
   }
 }
 
-Database opened(const fs::path& file) {
+bool is_ours(const Database& database) {
+  Statement id(database, "PRAGMA application_id");
+  return id.step() && static_cast<std::uint32_t>(id.integer(0)) == store_application_id;
+}
+
+// is_store() is asked last: the file must not be opened and closed beside SQLite where this process writes to
+// it, as its locks would go with that, and whoever reads next would remove the log.
+Database opened(const fs::path& file) try {
+  Database database(file, Database::Access::read);
+  if (is_ours(database)) return database;
+  throw std::runtime_error(file.string());
+} catch (const std::runtime_error&) {
   if (!is_store(file)) throw ConfigError(file.string(), "", "is not the results of weir sweep");
-  return {file, Database::Access::read};
+  throw;
 }
 
 ResultSet read_store(const fs::path& file, const std::function<Json(Json)>& kept) {

@@ -57,6 +57,7 @@ SweepRecord record_of(const Sweep& sweep) {
 
 std::string fingerprint(const Sweep& sweep) {
   Hash hash;
+  hash.add(dumped(sweep.scenario));
   for (const auto& [what, value] : record_of(sweep).identity) hash.add(what + value);
   return hash.text();
 }

@@ -24,6 +24,7 @@ struct SweepArguments {
   bool resume = false, quiet = false;
 };
 void declare_sweep_arguments(CLI::App& app, SweepArguments& arguments);
+void complete(SweepArguments& arguments);  // sets the default of --out
 
 // Runs in a point's own process; gives its summary.json, throws what went wrong.
 using PointWork = std::function<std::string(std::size_t point)>;

@@ -50,7 +50,7 @@ Sweep read_sweep_document(const Json& document, const std::filesystem::path& fil
 
 // identity.cpp: results depend on the points' scenarios, the searches, and what is in the files they read.
 SweepRecord record_of(const Sweep& sweep);
-std::string fingerprint(const Sweep& sweep);  // of all of these as one text
+std::string fingerprint(const Sweep& sweep);  // of all of these, and of what points vary, as one text
 
 bool is_sweep(
     const Json& document);  // has a "scenario", "vary", "zip", "layouts" or "seeds"; a scenario has none

@@ -1,62 +1,29 @@
 // weir sweep under mpirun, where there is one.
-#include <catch2/catch.hpp>
-
 #include <signal.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
-#include "test/app/run_weir.h"
-#include "test/app/scratch_directory.h"
+#include "test/app/mpirun.h"
 #include "test/app/sweep/small_sweep.h"
 
 using namespace weir::test;
 namespace fs = std::filesystem;
-
-namespace {
-
-bool there_is_mpi() {
-  const bool there = fs::exists(fs::path(WEIR_BINARY).replace_filename("weir_mpi")) &&
-                     std::system("mpirun --version > /dev/null 2>&1") == 0;  // NOLINT: nothing of the user's
-  if (!there) WARN("skipped: no mpirun here");
-  return there;
-}
-
-const std::vector<std::string> mpirun = {"mpirun", "--oversubscribe", "--allow-run-as-root", "-n", "4"};
-
-int parent_of(const fs::path& process) {
-  const std::string stat = contents(process / "stat");
-  const auto name_end = stat.rfind(')');
-  return name_end == std::string::npos ? 0 : std::atoi(stat.c_str() + name_end + 4);
-}
-
-pid_t rank_of(pid_t launcher, const std::string& rank) {
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const pid_t pid = std::atoi(entry.path().filename().c_str());
-    if (pid <= 0 || parent_of(entry.path()) != launcher) continue;
-    const std::string wanted = "OMPI_COMM_WORLD_RANK=" + rank + std::string(1, '\0');
-    if (contents(entry.path() / "environ").find(wanted) != std::string::npos) return pid;
-  }
-  return 0;
-}
-
-}  // namespace
 
 TEST_CASE("weir sweep under mpirun: the rows of a local run, failed points included") {
   if (!there_is_mpi()) return;
   const ScratchDirectory scratch;
   const std::string file = write_small_sweep(scratch / "small.json", 30);
   REQUIRE(run_weir({"sweep", file, "--out", (scratch / "local").string(), "--jobs", "2"}).code == 0);
-  const Ended ended = run_weir({"sweep", file, "--out", (scratch / "mpi").string()}, {.under = mpirun});
+  const Ended ended = run_weir({"sweep", file, "--out", (scratch / "mpi").string()}, {.under = mpirun(4)});
   INFO(ended.err);
   CHECK(ended.code == 0);
-  CHECK_THAT(ended.out, Catch::Contains("30 points done"));
+  CHECK_THAT(ended.out, Catch::StartsWith("small: 30 points done"));  // not in bold: it is no terminal
   CHECK(contents(scratch / "mpi/results.csv") == contents(scratch / "local/results.csv"));
   CHECK(rows(scratch / "mpi") == rows(scratch / "local"));
 
   const std::string slow = write_small_sweep(scratch / "slow.json", 5, 1'000'000, R"({"time_s": 0.2})");
-  const Ended failed = run_weir({"sweep", slow, "--out", (scratch / "slow").string()}, {.under = mpirun});
+  const Ended failed = run_weir({"sweep", slow, "--out", (scratch / "slow").string()}, {.under = mpirun(4)});
   CHECK(failed.code == 3);
   CHECK_THAT(failed.out, Catch::Contains("5 failed"));
 }
@@ -67,11 +34,12 @@ TEST_CASE("weir sweep under mpirun: bad input is said once, and ends every rank"
   const std::string file = write_small_sweep(scratch / "small.json", 3);
   fs::create_directory(scratch / "theirs");
   std::ofstream(scratch / "theirs/thesis.tex") << "years of work";
-  const Ended refused = run_weir({"sweep", file, "--out", (scratch / "theirs").string()}, {.under = mpirun});
+  const Ended refused =
+      run_weir({"sweep", file, "--out", (scratch / "theirs").string()}, {.under = mpirun(4)});
   CHECK(refused.code == 2);
   CHECK_THAT(refused.err, Catch::Contains("not a result of weir"));
   const Ended missing =
-      run_weir({"sweep", "none.json", "--out", (scratch / "out").string()}, {.under = mpirun});
+      run_weir({"sweep", "none.json", "--out", (scratch / "out").string()}, {.under = mpirun(4)});
   CHECK(missing.code == 2);
   const auto first = missing.err.find("none.json");
   REQUIRE(first != std::string::npos);
@@ -79,18 +47,12 @@ TEST_CASE("weir sweep under mpirun: bad input is said once, and ends every rank"
 }
 
 TEST_CASE("weir sweep under mpirun: where mpirun recovers, the others take the points of a dead rank") {
-  if (!there_is_mpi()) return;
-  if (std::system("ompi_info --param orte all --level 9 2> /dev/null | grep -q orte_enable_recovery") != 0) {
-    WARN("skipped: not an OpenMPI 4");
-    return;
-  }
+  if (!there_is_mpi() || !mpirun_can_recover()) return;
   const ScratchDirectory scratch;
   const std::string file = write_small_sweep(scratch / "small.json", 40, 20'000);
   const fs::path out = scratch / "out";
-  std::vector<std::string> under = mpirun;
-  under.insert(under.begin() + 1, {"--mca", "orte_enable_recovery", "1"});
   const Ended ended = run_weir({"sweep", file, "--out", out.string()},
-                               {.under = under, .meanwhile = [&](pid_t launcher) {
+                               {.under = recovering_mpirun(4), .meanwhile = [&](pid_t launcher) {
                                   while (points_done(out) < 5)
                                     std::this_thread::sleep_for(std::chrono::milliseconds(10));
                                   ::kill(rank_of(launcher, "2"), SIGKILL);
@@ -106,9 +68,8 @@ TEST_CASE("weir sweep under mpirun: a rank that dies before all have met is not 
   if (!there_is_mpi()) return;
   const ScratchDirectory scratch;
   const std::string file = write_small_sweep(scratch / "small.json", 4);
-  std::vector<std::string> under = mpirun;
-  under.insert(under.begin() + 1, {"--mca", "orte_enable_recovery", "1"});
-  under.insert(under.end(), {"sh", "-c", "[ $OMPI_COMM_WORLD_RANK != 2 ] || kill -9 $$; exec \"$@\"", "sh"});
+  const std::vector<std::string> under =
+      recovering_mpirun(4, {"sh", "-c", "[ $OMPI_COMM_WORLD_RANK != 2 ] || kill -9 $$; exec \"$@\"", "sh"});
   const auto started = std::chrono::steady_clock::now();
   const Ended ended = run_weir({"sweep", file, "--out", (scratch / "out").string()},
                                {.environment = {"WEIR_MPI_TIME_LIMIT_S=3"}, .under = under});
@@ -117,7 +78,7 @@ TEST_CASE("weir sweep under mpirun: a rank that dies before all have met is not 
   CHECK(std::chrono::steady_clock::now() - started < std::chrono::seconds(60));
   CHECK_FALSE(fs::exists(scratch / "out"));
   const Ended refused = run_weir({"sweep", file, "--out", (scratch / "out").string()},
-                                 {.environment = {"WEIR_MPI_TIME_LIMIT_S=soon"}, .under = mpirun});
+                                 {.environment = {"WEIR_MPI_TIME_LIMIT_S=soon"}, .under = mpirun(4)});
   CHECK(refused.code == 2);
   CHECK_THAT(refused.err, Catch::Contains("expected whole seconds above 0 (got \"soon\")"));
 }
@@ -129,7 +90,7 @@ TEST_CASE("weir sweep under mpirun: a rank that is killed loses what it ran, and
   const fs::path out = scratch / "out";
   std::string kept;
   const Ended ended = run_weir({"sweep", file, "--out", out.string()},
-                               {.under = mpirun, .meanwhile = [&](pid_t launcher) {
+                               {.under = mpirun(4), .meanwhile = [&](pid_t launcher) {
                                   while (points_done(out) < 5)
                                     std::this_thread::sleep_for(std::chrono::milliseconds(10));
                                   const pid_t rank = rank_of(launcher, "2");
@@ -140,7 +101,7 @@ TEST_CASE("weir sweep under mpirun: a rank that is killed loses what it ran, and
   CHECK(ended.code != 0);
   for (std::istringstream lines(kept); std::getline(lines, kept);)
     CHECK(rows(out).find(kept) != std::string::npos);
-  REQUIRE(run_weir({"sweep", file, "--out", out.string(), "--resume"}, {.under = mpirun}).code == 0);
+  REQUIRE(run_weir({"sweep", file, "--out", out.string(), "--resume"}, {.under = mpirun(4)}).code == 0);
   REQUIRE(run_weir({"sweep", file, "--out", (scratch / "whole").string(), "--jobs", "2"}).code == 0);
   CHECK(contents(out / "results.csv") == contents(scratch / "whole/results.csv"));
   CHECK(rows(out) == rows(scratch / "whole"));
