@@ -2,7 +2,7 @@
 #   gnuplot docs/sweeps/preserve_h200_l2.gp
 results = "out/preserve_h200_l2/results.csv"  # for every L2 the point without prefetching comes first
 gain(x, where, prefetch) = sprintf( \
-  "<awk -F, '%s {tpot = $(NF - 37); if (/\"none\"/) none = tpot; else if ((/window_aware/ ? 1 : 0) == %d) print $%d, none / tpot}' %s", \
+  "<awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == \"median_tpot_ms\") behind = NF - i; next} %s {tpot = $(NF - behind); if (/\"none\"/) none = tpot; else if ((/window_aware/ ? 1 : 0) == %d) print $%d, none / tpot}' %s", \
   where, prefetch, x, results)
 of_size(mb, prefetch) = gain(1, sprintf("$2 == %s && $3 == 9700", mb), prefetch)
 of_speed(gb_per_s, prefetch) = gain(2, sprintf("$1 == 4 && $3 == %d", gb_per_s), prefetch)

@@ -127,7 +127,7 @@ int tell_result(const FinishedRun& run, const RunArguments& arguments) {
   tell(placement_warning(result));
   if (arguments.timeline) tell(left_out_of_timeline(result));
   if (result.out_of_time && !result.stopped) tell({"stopped at simulated_time_limit_s"});
-  fmt::print("{}", summary_table(run, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
+  fmt::print("{}", summary_table(run, is_terminal(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
   return code;
 }
 
@@ -161,7 +161,7 @@ int run(RunArguments arguments) {
                            : static_cast<int>(exit_done);
   if (arguments.quiet) return code;
   if (trained)
-    fmt::print("{}", training_table(training, ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
+    fmt::print("{}", training_table(training, is_terminal(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
   fmt::print(stderr, "results in {}\n", directory.place().string());
   return code;
 }

@@ -93,8 +93,12 @@ class Lines {
 
 }  // namespace
 
+bool is_terminal(int descriptor) {
+  return ::isatty(descriptor) != 0 && !std::getenv("OMPI_COMM_WORLD_SIZE");
+}
+
 std::size_t terminal_width(int descriptor) {
-  if (::isatty(descriptor) == 0) return unbounded;
+  if (!is_terminal(descriptor)) return unbounded;
   std::size_t columns = 0;
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0) columns = size.ws_col;

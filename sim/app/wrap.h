@@ -10,6 +10,10 @@ namespace weir {
 
 inline constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
+// Whether somebody reads there. mpirun gives its ranks terminals of its own, whatever it passes their lines
+// on to: none.
+bool is_terminal(int descriptor);
+
 // Columns of the terminal behind a descriptor; COLUMNS or 80 where it does not say; unbounded if it is none.
 std::size_t terminal_width(int descriptor);
 

@@ -150,7 +150,7 @@ int run_plan(const PlannedSweep& plan, const PlanArguments& arguments, const Run
   tell_failures(found);
   const int code = outcome.met > 0 && found.counts.failed == 0 ? exit_done : exit_incomplete;
   if (!talk) return code;
-  fmt::print("{}", plan_table(plan.question, plan.deployments, found, outcome, ::isatty(STDOUT_FILENO),
+  fmt::print("{}", plan_table(plan.question, plan.deployments, found, outcome, is_terminal(STDOUT_FILENO),
                               terminal_width(STDOUT_FILENO)));
   if (outcome.met > 0) tell_command(launch_of(plan, outcome.ranked[0]), arguments.out);
   std::fflush(stdout);

@@ -128,7 +128,7 @@ int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoin
   const int code = all_done ? exit_done : exit_incomplete;
   if (arguments.quiet) return code;
   fmt::print("{}",
-             sweep_table(results, csv.string(), ::isatty(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
+             sweep_table(results, csv.string(), is_terminal(STDOUT_FILENO), terminal_width(STDOUT_FILENO)));
   std::fflush(stdout);
   fmt::print(stderr, "results in {}\n", arguments.out);
   return code;
