@@ -68,7 +68,8 @@ TEST_CASE("reproduce table: fits a narrow terminal, what nothing fitted gives be
       .physical_accept_min = 1.5,
       .physical_accept_max = {},
       .note = "a note of a row that is outside, with a long address: https://github.com/casys-kaist/NeuPIMs"};
-  rows[1] = {.id = "table5", .metric = "cycles", .paper = 143312};
+  rows[1].id = "table5";
+  rows[1].paper = 143312;
   const std::string table = rows_table(rows, 80);
   INFO(table);
   CHECK(widest(table) <= 80);

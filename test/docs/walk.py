@@ -56,9 +56,17 @@ def shortened(expected, printed):
     return "".join(line + "\n" for line in lines)
 
 
+def files():
+    """Those that git names; all where there is no git, as in an archive of the sources."""
+    named = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=False)
+    if named.returncode == 0:
+        return filter(None, named.stdout.split("\0"))
+    inside = [entry for entry in root.iterdir() if not entry.name.startswith((".git", "build", "out"))]
+    return [str(path.relative_to(root)) for entry in inside for path in ([entry] if entry.is_file() else entry.rglob("*"))]
+
+
 def clone(folder):
-    named = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True).stdout
-    for name in filter(None, named.split("\0")):
+    for name in files():
         if (root / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(root / name, folder / name)
