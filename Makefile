@@ -68,7 +68,7 @@ docs:
 	@python3 cmake/docs/site.py . $(BUILD)/docs
 
 # Every command of the pages once more, from a clean clone, held to what the page says that it prints (test/docs/walk.py): some
-# twelve minutes of CPU. `make test` walks those of test/docs/walked_pages.txt alone. docs-outputs writes what they print now.
+# thirteen minutes of CPU. `make test` walks those of test/docs/walked_pages.txt alone. docs-outputs writes what they print now.
 WALKED := $(shell cat test/docs/walked_pages.txt test/docs/long_walks.txt)
 WALK := WEIR=$(CURDIR)/$(BUILD)/weir /usr/bin/python3 test/docs/walk.py
 walkable: setup
