@@ -1,4 +1,5 @@
-// Links of the Markdown pages lead somewhere: to a file of the repository, and to a heading of a page.
+// Links of the Markdown pages lead somewhere: to a file of the repository, and to a heading of a page. Their
+// commands are in blocks that test/docs/walk.py runs.
 #include <catch2/catch.hpp>
 
 #include <cctype>
@@ -14,6 +15,9 @@ namespace {
 const fs::path repository = WEIR_SOURCE_DIR;
 // Pages that `make docs` writes from the schemas alone.
 const std::set<std::string> written_pages = {"docs/schema.md", "docs/sweep_schema.md"};
+
+// What a block of code is: sh is walked, text behind it what it prints, bash is not walked.
+const std::set<std::string> languages = {"sh", "text", "bash", "json"};
 
 std::vector<fs::path> markdown_pages() {
   std::vector<fs::path> pages{repository / "README.md", repository / "CHANGELOG.md"};
@@ -90,6 +94,33 @@ TEST_CASE("docs: every link leads to a file of the repository and a heading of i
   CHECK(links > 100);
   CHECK(complaint_of(repository / "README.md", "docs/nowhere.md") == "no such file");
   CHECK(complaint_of(repository / "README.md", "docs/results.md#nothing") == "no such heading");
+}
+
+TEST_CASE("docs: every page with commands is in a list of those that are walked") {
+  std::set<std::string> listed, with_commands;
+  for (const char* list : {"walked_pages.txt", "long_walks.txt"}) {
+    std::ifstream in(repository / "test/docs" / list);
+    for (std::string page; std::getline(in, page);) {
+      INFO(page << " is listed twice");
+      CHECK(listed.insert(page).second);
+    }
+  }
+  for (const fs::path& page : markdown_pages()) {
+    const std::string name = page.lexically_relative(repository).string();
+    std::ifstream in(page);
+    bool block = false;
+    for (std::string line; std::getline(in, line);) {
+      INFO(name << ": " << line);
+      if (line.starts_with("```")) {
+        block = !block;
+        if (line == "```sh") with_commands.insert(name);
+        CHECK((!block || languages.contains(line.substr(3))));
+      } else if (!block) {  // set in by four, as blocks may be, a command would not be seen
+        CHECK_FALSE(std::regex_search(line, std::regex("^    (build/)?(weir|python3|mpirun|make) ")));
+      }
+    }
+  }
+  CHECK(with_commands == listed);
 }
 
 TEST_CASE("docs: the scenarios that the tutorial and the architects' page show are those that they run") {

@@ -1,8 +1,8 @@
 # The gain of prefetching under chunked prefill, of: weir sweep scenarios/sweeps/preserve_chunked_prefill.json; from the root:
 #   gnuplot docs/sweeps/preserve_chunked_prefill.gp
-results = "out/preserve_chunked_prefill/results.csv"  # the points without prefetching come first; cells before status have commas
+results = "out/preserve_chunked_prefill/results.csv"  # the points without prefetching come first; cells before status have commas, so that columns are counted from the end
 gain(device, model, chunk, prefetch) = sprintf( \
-  "<awk -F, '/^%d,/ && /,%s,/ && /,%s,/ {split($0, after, \",%s,\"); rate = after[2] + 0; tpot = $(NF - 37); if (/\"none\"/) none[rate] = tpot; else if ((/window_aware/ ? 1 : 0) == %d) print rate, none[rate] / tpot}' %s", \
+  "<awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == \"median_tpot_ms\") behind = NF - i} /^%d,/ && /,%s,/ && /,%s,/ {split($0, after, \",%s,\"); rate = after[2] + 0; tpot = $(NF - behind); if (/\"none\"/) none[rate] = tpot; else if ((/window_aware/ ? 1 : 0) == %d) print rate, none[rate] / tpot}' %s", \
   chunk, device, model, model, prefetch, results)
 set terminal svg size 680,480 enhanced font "Helvetica,15" background "white"
 set output "docs/sweeps/preserve_chunked_prefill.svg"

@@ -3,7 +3,7 @@
 results = "out/preserve_gqa_mla/results.csv"
 # Over that of the smallest L2 without prefetching, which comes first.
 density(model, context, batch, prefetch) = sprintf( \
-  "<awk -F, '$1 == \"%s\" && $2 == %d && $6 == 8 && $7 == %d {if (!first) first = $(NF - 2); if ($4 == \"%s\") print $3, $(NF - 2) / first}' %s", \
+  "<awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == \"tokens_per_s_per_mm2\") behind = NF - i} $1 == \"%s\" && $2 == %d && $6 == 8 && $7 == %d {if (!first) first = $(NF - behind); if ($4 == \"%s\") print $3, $(NF - behind) / first}' %s", \
   model, context, batch, prefetch, results)
 gqa = "llama3.1-70b"
 mla = "mla/llama3.1-70b_mla_sized_kv"

@@ -144,9 +144,11 @@ TEST_CASE("weir compare: sweeps that have no point in common are refused") {
 
 TEST_CASE("weir compare: prints a table or JSON, and refuses what is no result with exit 2") {
   const ScratchDirectory scratch;
-  make_run(scratch / "a", made_summary(scenario(1, 5), {{"output_throughput", 10}}));
-  make_run(scratch / "b", made_summary(scenario(2, 5), {{"output_throughput", 15}}));
+  make_run(scratch / "a", made_summary(scenario(1, 5), {{"output_throughput", 10}, {"mean_tpot_ms", 4}}));
+  make_run(scratch / "b", made_summary(scenario(2, 5), {{"output_throughput", 15}, {"mean_tpot_ms", 7}}));
   const std::string a = scratch / "a", b = scratch / "b";
+  CHECK_THAT(run_weir({"compare", a, b, "--metric", "mean_tpot_ms"}).out,
+             Catch::Contains("1.750") && !Catch::Contains("output_throughput"));
   const Ended table = run_weir({"compare", a, b});
   CHECK(table.code == 0);
   CHECK_THAT(table.out, Catch::Contains("/serving/tensor") && Catch::Contains("1.500"));

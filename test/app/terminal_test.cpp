@@ -69,11 +69,12 @@ TEST_CASE("reproduce table: fits a narrow terminal, what nothing fitted gives be
       .physical_accept_max = {},
       .note = "a note of a row that is outside, with a long address: https://github.com/casys-kaist/NeuPIMs"};
   rows[1].id = "table5";
+  rows[1].paper = 143312;
   const std::string table = rows_table(rows, 80);
   INFO(table);
   CHECK(widest(table) <= 80);
   for (const char* word :
-       {"2.293", "1.351", "2.1 .. 2.7", "1.5 .. -", "OUTSIDE", "reported", "nothing fitted"})
+       {"2.293", "1.351", "2.1 .. 2.7", "1.5 .. -", "143,312", "OUTSIDE", "reported", "nothing fitted"})
     CHECK_THAT(table, Catch::Contains(word));
   CHECK_THAT(rows_table(rows, unbounded), Catch::Contains("physical") && Catch::Contains(rows[0].id));
 }

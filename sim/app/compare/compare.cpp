@@ -61,7 +61,8 @@ int compare_results(const CompareArguments& a) {
     throw ConfigError("weir compare", "",
                       "they have no point in common: no values of the varied keys are in every one of " +
                           fmt::format("{}", fmt::join(a.results, ", ")));
-  const std::vector<std::string> shown = a.metrics.empty() ? usual_metrics(comparison.sets[0]) : a.metrics;
+  std::vector<std::string> shown = a.metrics;
+  if (shown.empty() && comparison.points.size() > 1) shown = usual_metrics(comparison.sets[0]);
   constexpr std::size_t in_a_file = 100;  // columns
   const std::size_t terminal = terminal_width(STDOUT_FILENO);
   fmt::print("{}", a.json
@@ -83,9 +84,11 @@ std::function<int()> declare_compare(CLI::App& app) {
                  "of a file that holds several results (a sweep of GuideLLM): this one, from 0")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--metric", a->metrics,
-                 "of sweeps: show this metric point by point (repeatable; default: output_throughput, "
-                 "p99_ttft_ms, mean_tpot_ms; of training samples/s, step time, energy)")
+  app.add_option(
+         "--metric", a->metrics,
+         "show this metric alone; of sweeps: this one point by point (repeatable; default of runs: every "
+         "one; of sweeps: output_throughput, p99_ttft_ms, mean_tpot_ms; of training samples/s, step time, "
+         "energy)")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->take_all();

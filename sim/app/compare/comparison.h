@@ -46,7 +46,8 @@ struct Comparison {
 Comparison compare(std::vector<ResultSet> sets);
 
 Json comparison_json(const Comparison& comparison);
-// The table of many points has every metric over all of them, then each point's `metrics`.
+// The table of one point has its `metrics`, all where none is named; that of many points every metric over
+// all of them, then each point's `metrics`.
 std::string comparison_table(const Comparison& comparison, const std::vector<std::string>& metrics,
                              std::size_t width = 100);
 

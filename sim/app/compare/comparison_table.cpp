@@ -24,7 +24,8 @@ std::string shown(const std::string& metric, const Estimate& e) {
 std::string shown_ratio(const Comparison& c, const ComparedMetric& metric, std::size_t set) {
   const double ratio = metric.ratio(set);
   if (!std::isfinite(ratio)) return "-";
-  if (c.against_measured()) return fmt::format("{:+.1f} %", 100 * (ratio - 1));
+  if (c.against_measured())
+    return fmt::format("{:+.1f} %", std::round(1000 * (ratio - 1)) / 10 + 0.0);  // no -0.0
   const Verdict verdict = metric.verdict(set);
   const char* mark = ratio == 1 || verdict == Verdict::unknown ? " " : verdict == Verdict::noise ? "~" : "*";
   return fmt::format("{:.3f}{}", ratio, mark);
@@ -116,13 +117,16 @@ std::vector<std::string> line(const Comparison& c, const std::string& name, cons
   return row;
 }
 
-void one_point(std::string& out, const Comparison& c, std::size_t width) {
+void one_point(std::string& out, const Comparison& c, const std::vector<std::string>& metrics,
+               std::size_t width) {
   const ComparedPoint& point = c.points[0];
   const std::size_t value = c.repetitions() ? 19 : 11;
   for (const auto& lot : lots(c.sets.size(), 38, value, value + 11, width)) {
     TextGrid grid;
     grid.add(header(c, "Metric", lot));
-    for (const ComparedMetric& metric : point.metrics) grid.add(line(c, metric.name, point, &metric, lot));
+    for (const ComparedMetric& metric : point.metrics)
+      if (metrics.empty() || std::ranges::find(metrics, metric.name) != metrics.end())
+        grid.add(line(c, metric.name, point, &metric, lot));
     if (point.metrics.empty()) grid.add(line(c, "status", point, nullptr, lot));
     out += "\n";
     out += grid.text(width);
@@ -227,7 +231,7 @@ std::string comparison_table(const Comparison& c, const std::vector<std::string>
   std::string out;
   heading(out, c);
   differences(out, c, width);
-  if (c.points.size() == 1) one_point(out, c, width);
+  if (c.points.size() == 1) one_point(out, c, metrics, width);
   if (c.points.size() > 1) many_points(out, c, metrics, width);
   unmatched(out, c);
   if (c.against_measured()) return fitted(out + "\nerror: of what was simulated, over A, less 1\n", width);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "sim/app/output/text_grid.h"
 #include "sim/app/plan/outcome.h"
 #include "sim/app/results/metric.h"
@@ -64,6 +66,19 @@ std::string with_spare(const std::optional<double>& ms, const std::optional<doub
   return spare ? fmt::format("{} ({:+.0f} %)", shown_number(*ms, 4), 100 * *spare) : shown_number(*ms, 4);
 }
 
+// The measurement nearest to each pool; a line for all where it is the same.
+std::string how_sure(const RankedDeployment& best) {
+  std::vector<std::string> words;
+  for (const Evidence& evidence : best.confidence.of_pools) words.push_back(in_words(evidence));
+  if (std::ranges::all_of(words, [&](const std::string& w) { return w == words[0]; })) words.resize(1);
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text +=
+        fmt::format("How sure{}: {}\n",
+                    words.size() > 1 ? fmt::format(" ({})", best.deployment->pools[i].role) : "", words[i]);
+  return text;
+}
+
 std::string title_of_objective(const PlanQuestion& question) {
   std::string shown = fmt::format(fmt::runtime(question.objective.shown), "");
   std::erase(shown, ' ');
@@ -101,13 +116,10 @@ std::string plan_table(const PlanQuestion& question, const Deployments& deployme
   if (!outcome.ranked.empty()) text += grid.text(width) + "\n";
   text += "Together or apart: " + verdict_of(question, outcome) + "\n";
   if (!outcome.ranked.empty()) {
-    std::string last;
-    for (const Evidence& evidence : outcome.ranked[0].confidence.of_pools)
-      if (const std::string words = in_words(evidence); words != last)
-        text += fmt::format("How sure: {}\n", last = words);
+    text += how_sure(outcome.ranked[0]);
     const auto& calibration = outcome.ranked[0].confidence.calibration;
     text += calibration ? fmt::format("Calibrated to {}\n", *calibration)
-                        : "Not calibrated to a server of yours (engine.calibration)\n";
+                        : "Not calibrated to a server of yours (weir calibrate)\n";
   }
   return fitted(text, width);
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t narrow = 120;  // the physical columns beside the others need more
 
 std::string shown(const std::optional<double>& value) {
-  return value ? fmt::format("{:.4g}", *value) : "-";
+  return value ? shown_number(*value, 4) : "-";
 }
 
 std::string bounds(const std::optional<double>& low, const std::optional<double>& high) {

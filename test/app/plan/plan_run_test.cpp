@@ -64,6 +64,20 @@ TEST_CASE("plan: where nothing meets the SLO it says so, shows the nearest, and 
   CHECK(hopeless.out.find("such as TP1 on h100_sxm: a token takes 6.8") != std::string::npos);
 }
 
+TEST_CASE("plan: how sure it is of each pool is said where their nearest measurements differ") {
+  const ScratchDirectory scratch;
+  Json question = plan_question(2, 2000, 60, 40);
+  CHECK_THAT(run_plan_of(scratch, question, {"--devices", "1xh100_sxm"}).out,
+             Catch::Contains("\nHow sure: "));
+  question["serving"] = {{"replicas",
+                          {{{"role", "prefill"}, {"parallelism", {{"tensor", 1}}}},
+                           {{"role", "decode"}, {"parallelism", {{"tensor", 2}}}}}}};
+  const Ended apart = run_plan_of(scratch, question, {"--devices", "3xh100_sxm"});
+  INFO(apart.out << apart.err);
+  CHECK_THAT(apart.out,
+             Catch::Contains("\nHow sure (prefill): ") && Catch::Contains("\nHow sure (decode): "));
+}
+
 TEST_CASE("plan: a calibration that the replica names is used, and said to be its server's") {
   const ScratchDirectory scratch;
   write_json(scratch / "mine.json",
