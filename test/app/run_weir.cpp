@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <thread>
 
@@ -99,6 +100,30 @@ std::vector<fs::path> shipped_scenarios() {
 
 std::vector<fs::path> shipped_sweeps() {
   return json_files(true);
+}
+
+std::vector<std::string> made_short(const std::string& name) {
+  static const std::map<std::string, int> requests = {{"hermes/alpaca", 8},
+                                                      {"hermes/sharegpt", 4},
+                                                      {"kv_reuse/agents", 24},
+                                                      {"kv_reuse/agents_disk", 24},
+                                                      {"l3/hbm_pim", 50},
+                                                      {"l3/neo", 50},
+                                                      {"l3/quick", 50},
+                                                      {"l3/spare_memory", 50},
+                                                      {"neupims/alpaca_online", 300},
+                                                      {"neupims/gpt3-175b_tp8_pp4", 60},
+                                                      {"neupims/gpt3-30b_tp4_pp2", 250},
+                                                      {"neupims/llama3.1-70b_online", 300},
+                                                      {"neupims/sharegpt_online", 300},
+                                                      {"wide_ep/deepseek_r1_12_nodes", 2000}};
+  const auto at = requests.find(name);
+  if (at == requests.end()) return {};
+  return {"--set", "/workload/requests/count=" + std::to_string(at->second)};
+}
+
+std::string name_of_shipped(const fs::path& file) {
+  return fs::relative(file, WEIR_SOURCE_DIR "/scenarios").replace_extension().string();
 }
 
 }  // namespace weir::test

@@ -39,5 +39,10 @@ std::string shipped(const std::string& name);
 // All of them; schemas, Hugging Face config.json, sweeps and what weir plan is asked left out.
 std::vector<std::filesystem::path> shipped_scenarios();
 std::vector<std::filesystem::path> shipped_sweeps();
+// What sets fewer requests in a shipped scenario (named without .json) whose run takes a second or more;
+// empty for others. Preemptions, swaps and handovers are in what is left.
+std::vector<std::string> made_short(const std::string& name);
+// How a shipped scenario is called there.
+std::string name_of_shipped(const std::filesystem::path& file);
 
 }  // namespace weir::test

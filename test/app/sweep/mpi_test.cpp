@@ -85,7 +85,7 @@ TEST_CASE("weir sweep under mpirun: where mpirun recovers, the others take the p
     return;
   }
   const ScratchDirectory scratch;
-  const std::string file = write_small_sweep(scratch / "small.json", 40, 20'000);
+  const std::string file = write_small_sweep(scratch / "small.json", 16, 20'000);
   const fs::path out = scratch / "out";
   std::vector<std::string> under = mpirun;
   under.insert(under.begin() + 1, {"--mca", "orte_enable_recovery", "1"});
@@ -97,7 +97,7 @@ TEST_CASE("weir sweep under mpirun: where mpirun recovers, the others take the p
                                 }});
   INFO(ended.err);
   CHECK(ended.code == 0);
-  CHECK_THAT(ended.out, Catch::Contains("40 points done"));
+  CHECK_THAT(ended.out, Catch::Contains("16 points done"));
   REQUIRE(run_weir({"sweep", file, "--out", (scratch / "whole").string(), "--jobs", "2"}).code == 0);
   CHECK(rows(out) == rows(scratch / "whole"));
 }
@@ -125,7 +125,7 @@ TEST_CASE("weir sweep under mpirun: a rank that dies before all have met is not 
 TEST_CASE("weir sweep under mpirun: a rank that is killed loses what it ran, and --resume completes") {
   if (!there_is_mpi()) return;
   const ScratchDirectory scratch;
-  const std::string file = write_small_sweep(scratch / "small.json", 40, 20'000);
+  const std::string file = write_small_sweep(scratch / "small.json", 16, 20'000);
   const fs::path out = scratch / "out";
   std::string kept;
   const Ended ended = run_weir({"sweep", file, "--out", out.string()},
