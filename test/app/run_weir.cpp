@@ -7,12 +7,13 @@
 #include <thread>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <sstream>
-#include <thread>
 
+#include "sim/app/command_line.h"
 #include "test/app/scratch_directory.h"
 
 namespace weir::test {
@@ -44,6 +45,26 @@ std::string contents(const fs::path& path) {
 
 void wait(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+Ended run_command(const std::vector<std::string>& arguments) {
+  const ScratchDirectory scratch;
+  std::fflush(nullptr);  // or the child prints it too
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(::open((scratch / "out").c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+    ::dup2(::open((scratch / "err").c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+    std::vector<const char*> argv = {WEIR_BINARY};
+    for (const std::string& a : arguments) argv.push_back(a.c_str());
+    const int code = run_command_line(static_cast<int>(argv.size()), argv.data());
+    std::fflush(nullptr);
+    std::cout.flush();
+    ::_exit(code);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(scratch / "out"),
+          contents(scratch / "err")};
 }
 
 Ended run_weir(std::vector<std::string> arguments, const HowToRun& how) {

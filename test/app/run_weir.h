@@ -30,6 +30,9 @@ int lines(const std::string& text);
 void wait(double seconds);
 
 Ended run_weir(std::vector<std::string> arguments, const HowToRun& how = {});
+// The same code in a fork of the test, without the start of a program (30 ms): for commands by the hundred.
+// No Engine may have been made.
+Ended run_command(const std::vector<std::string>& arguments);
 // The quickstart with few requests, into out/NAME below the scratch directory.
 Ended run_small(const ScratchDirectory& scratch, const std::string& name,
                 const std::vector<std::string>& more = {});
