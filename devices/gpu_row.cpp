@@ -54,7 +54,7 @@ std::optional<GpuPimShape> read_pim(Params& row) {
   if (row.reading().failed()) return {};
   return GpuPimShape{
       BytesPerSecond(Params::unit("pim_bandwidth_gb_per_s") * pim.at("pim_bandwidth_gb_per_s")),
-      commands ? std::make_shared<PimCosts>(banks) : nullptr};
+      commands ? PimCosts::shared(banks) : nullptr};
 }
 
 void read_power(PowerSpec& power, Params& row, double sustained) {

@@ -25,26 +25,13 @@ double bus_bytes(const MemorySpec& memory, const PimRequest& r) {
 
 std::shared_ptr<PimGemvs> PimGemvs::shared(const MemorySpec& memory, const PimOptions& options,
                                            const std::optional<FittedPim>& fitted) {
-  struct Played {
-    PimTiming timing;
-    bool refresh;
-    std::shared_ptr<PimGemvs> gemvs;
-  };
   static std::mutex mutex;
-  static std::vector<Played> all;  // a handful; a memory given by a scenario has no name of its own
+  static std::vector<std::shared_ptr<PimGemvs>> all;  // a handful
+  const std::shared_ptr<PimCosts> costs = PimCosts::shared(memory, options);
   const std::lock_guard lock(mutex);
-  std::shared_ptr<PimCosts> costs;
-  for (const Played& p : all) {
-    if (p.timing != options.timing || p.refresh != options.refresh || p.gemvs->buffers() != options.buffers ||
-        p.gemvs->memory() != memory)
-      continue;
-    if (p.gemvs->fitted_ == fitted) return p.gemvs;
-    costs = p.gemvs->costs_;
-  }
-  if (!costs) costs = std::make_shared<PimCosts>(memory, options);
-  all.push_back(
-      {options.timing, options.refresh, std::make_shared<PimGemvs>(costs, options.buffers, fitted)});
-  return all.back().gemvs;
+  for (const auto& known : all)
+    if (known->costs_ == costs && known->fitted_ == fitted) return known;
+  return all.emplace_back(std::make_shared<PimGemvs>(costs, options.buffers, fitted));
 }
 
 PimGemvs::PimGemvs(std::shared_ptr<PimCosts> costs, RowBuffers buffers, std::optional<FittedPim> fitted)

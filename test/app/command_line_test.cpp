@@ -230,7 +230,7 @@ TEST_CASE("weir list: every subject lists names, and every name has its details"
     CHECK(entries.size() >= 2);
     for (const Json& entry : entries) {
       CHECK_FALSE(entry["summary"].get<std::string>().empty());
-      CHECK(run_weir({"list", subject, entry["name"]}).code == 0);
+      CHECK(run_command({"list", subject, entry["name"]}).code == 0);
     }
   }
   CHECK_THAT(run_weir({"list", "policies", "chunked_prefill"}).out, Catch::Contains("max_batch_tokens"));

@@ -11,7 +11,7 @@ using namespace weir::test;
 
 namespace {
 
-// Stepping these takes seconds: the cases below, side by side.
+// Stepping these takes longest: the cases below, side by side.
 const std::set<std::string> slow = {"l3/hbm_pim", "l3/neo", "l3/quick", "l3/spare_memory"};
 
 // No run of theirs is ever summed: collectives are flows, or the replica has stages. And hermes/sharegpt with
@@ -41,7 +41,7 @@ void check_alike(const std::string& scenario, const std::vector<std::string>& se
                                         out.string(),
                                         "--set",
                                         std::string("/fast_forward=") + (fast ? "true" : "false")};
-    for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
+    command.insert(command.end(), settings.begin(), settings.end());
     const Ended ended = run_weir(command);
     INFO(ended.err);
     REQUIRE(ended.code == 0);
@@ -59,16 +59,20 @@ void check_alike(const std::string& scenario, const std::vector<std::string>& se
     }
 }
 
+void check_short(const std::string& scenario) {
+  check_alike(scenario, made_short(scenario));
+}
+
 }  // namespace
 
 TEST_CASE("fast-forward: requests and steps of every shipped scenario end when they do one by one, to 1e-9") {
   int checked = 0;
   for (const std::filesystem::path& file : shipped_scenarios()) {
-    const std::string folder = file.parent_path().filename().string();
-    const std::string name = (folder == "scenarios" ? "" : folder + "/") + file.stem().string();
-    if (slow.contains(name) || never.contains(name) || folder == "bench" || name.ends_with("reference"))
+    const std::string name = name_of_shipped(file);
+    if (slow.contains(name) || never.contains(name) || name.starts_with("bench/") ||
+        name.ends_with("reference"))
       continue;
-    check_alike(name);
+    check_short(name);
     ++checked;
   }
   CHECK(checked > 30);
@@ -77,19 +81,31 @@ TEST_CASE("fast-forward: requests and steps of every shipped scenario end when t
 // A preempted request that finds fewer of its blocks needs fewer for the next chunk of its prompt.
 TEST_CASE("fast-forward: a preempted request joins when some of what it would find again is gone") {
   for (const char* host : {"200", "300", "500"})
-    check_alike("batching/priority", {"/serving/replicas/0/engine/step_overhead_us=" + std::string(host),
-                                      "/serving/replicas/0/engine/cuda_graphs=\"every_size\""});
+    check_alike("batching/priority",
+                {"--set", "/serving/replicas/0/engine/step_overhead_us=" + std::string(host), "--set",
+                 "/serving/replicas/0/engine/cuda_graphs=\"every_size\""});
 }
 
 TEST_CASE("fast-forward: NEO's requests end when they do step by step, to 1e-9") {
-  check_alike("l3/neo");
+  check_short("l3/neo");
 }
 
 TEST_CASE("fast-forward: requests of L3, spare memory or not, end when they do step by step, to 1e-9") {
-  check_alike("l3/quick");
-  check_alike("l3/spare_memory");
+  check_short("l3/quick");
+  check_short("l3/spare_memory");
 }
 
 TEST_CASE("fast-forward: requests of GPUs with HBM-PIM end when they do step by step, to 1e-9") {
-  check_alike("l3/hbm_pim");
+  check_short("l3/hbm_pim");
+}
+
+TEST_CASE("fast-forward: long scenarios as they are shipped end when they do step by step", "[.soak]") {
+  int checked = 0;
+  for (const std::filesystem::path& file : shipped_scenarios()) {
+    const std::string name = name_of_shipped(file);
+    if (made_short(name).empty() || never.contains(name)) continue;
+    check_alike(name);
+    ++checked;
+  }
+  CHECK(checked > 8);
 }

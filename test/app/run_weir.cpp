@@ -7,11 +7,13 @@
 #include <thread>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdio>
 #include <fstream>
+#include <iostream>
+#include <map>
 #include <sstream>
-#include <thread>
 
+#include "sim/app/command_line.h"
 #include "test/app/scratch_directory.h"
 
 namespace weir::test {
@@ -43,6 +45,26 @@ std::string contents(const fs::path& path) {
 
 void wait(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+Ended run_command(const std::vector<std::string>& arguments) {
+  const ScratchDirectory scratch;
+  std::fflush(nullptr);  // or the child prints it too
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(::open((scratch / "out").c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+    ::dup2(::open((scratch / "err").c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+    std::vector<const char*> argv = {WEIR_BINARY};
+    for (const std::string& a : arguments) argv.push_back(a.c_str());
+    const int code = run_command_line(static_cast<int>(argv.size()), argv.data());
+    std::fflush(nullptr);
+    std::cout.flush();
+    ::_exit(code);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(scratch / "out"),
+          contents(scratch / "err")};
 }
 
 Ended run_weir(std::vector<std::string> arguments, const HowToRun& how) {
@@ -99,6 +121,30 @@ std::vector<fs::path> shipped_scenarios() {
 
 std::vector<fs::path> shipped_sweeps() {
   return json_files(true);
+}
+
+std::vector<std::string> made_short(const std::string& name) {
+  static const std::map<std::string, int> requests = {{"hermes/alpaca", 8},
+                                                      {"hermes/sharegpt", 4},
+                                                      {"kv_reuse/agents", 24},
+                                                      {"kv_reuse/agents_disk", 24},
+                                                      {"l3/hbm_pim", 50},
+                                                      {"l3/neo", 50},
+                                                      {"l3/quick", 50},
+                                                      {"l3/spare_memory", 50},
+                                                      {"neupims/alpaca_online", 300},
+                                                      {"neupims/gpt3-175b_tp8_pp4", 60},
+                                                      {"neupims/gpt3-30b_tp4_pp2", 250},
+                                                      {"neupims/llama3.1-70b_online", 300},
+                                                      {"neupims/sharegpt_online", 300},
+                                                      {"wide_ep/deepseek_r1_12_nodes", 2000}};
+  const auto at = requests.find(name);
+  if (at == requests.end()) return {};
+  return {"--set", "/workload/requests/count=" + std::to_string(at->second)};
+}
+
+std::string name_of_shipped(const fs::path& file) {
+  return fs::relative(file, WEIR_SOURCE_DIR "/scenarios").replace_extension().string();
 }
 
 }  // namespace weir::test

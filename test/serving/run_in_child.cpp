@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "sim/app/child_process.h"
 #include "sim/core/errors.h"
@@ -11,8 +12,7 @@ namespace {
 
 constexpr std::size_t numbers = 23;
 
-std::string simulate_to_bytes(const Json& document, const std::function<void(Plan&)>& change) {
-  Plan plan = read_plan(document, "test.json");
+std::string simulate_to_bytes(Plan plan, const std::function<void(Plan&)>& change) {
   change(plan);
   const RunResult r = simulate(plan, {});
   double energy = 0, busy = 0, flops = 0, memory = 0, sampled = 0, last = 0, most_carried = 0;
@@ -66,10 +66,18 @@ std::string simulate_to_bytes(const Json& document, const std::function<void(Pla
 
 }  // namespace
 
+// Read here and not in the child: what banks of memories reach is played once, and remembered.
 Outcome run(const Json& scenario, const std::function<void(Plan&)>& change) {
   Outcome o;
+  std::optional<Plan> plan;
+  try {
+    plan = read_plan(scenario, "test.json");
+  } catch (const ConfigError& e) {
+    o.error = e.what();
+    return o;
+  }
   in_children(
-      1, 1, [&](std::size_t) { return simulate_to_bytes(scenario, change); },
+      1, 1, [&](std::size_t) { return simulate_to_bytes(std::move(*plan), change); },
       [&](std::size_t, ChildResult result) {
         o.error = result.error;
         if (!o.error.empty()) return true;

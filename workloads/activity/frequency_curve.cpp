@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <vector>
 
 namespace weir {
@@ -108,6 +110,13 @@ Fit fit_from(Place place, const ActivityStatistics& wanted) {
   return {place, cost};
 }
 
+FrequencyCurve nearest_curve(const ActivityStatistics& wanted) {
+  Fit best;
+  for (const Fit& start : starts(wanted))
+    if (const Fit fit = fit_from(start.place, wanted); fit.cost < best.cost) best = fit;
+  return curve_at(best.place, wanted.density);
+}
+
 }  // namespace
 
 double FrequencyCurve::at(double rank) const {
@@ -126,10 +135,12 @@ ActivityStatistics FrequencyCurve::statistics() const {
 }
 
 FrequencyCurve fitted_curve(const ActivityStatistics& wanted) {
-  Fit best;
-  for (const Fit& start : starts(wanted))
-    if (const Fit fit = fit_from(start.place, wanted); fit.cost < best.cost) best = fit;
-  return curve_at(best.place, wanted.density);
+  static std::mutex mutex;
+  static std::map<std::array<double, 3>, FrequencyCurve> found;  // by what is wanted; a few a process
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = found.try_emplace({wanted.density, wanted.hot_share, wanted.far_similarity});
+  if (is_new) at->second = nearest_curve(wanted);
+  return at->second;
 }
 
 }  // namespace weir

@@ -2,7 +2,8 @@
 // How often the neurons of a block are active, from the hottest to the coldest: a smooth step over rank,
 //     f(x) = floor + (top - floor) / (1 + (x / knee)^steepness),   x = rank over neurons, in (0, 1),
 // between the always active and the hardly ever active that a power law with a far similarity of 0.7 comes to
-// (a plain power law, capped at 1, has 0.56 at density 0.1). The generator solves it once a scenario.
+// (a plain power law, capped at 1, has 0.56 at density 0.1). The generator solves it once a scenario;
+// who reads many scenarios finds it solved, from any thread.
 namespace weir {
 
 // Statistics of the frequencies f of a block.

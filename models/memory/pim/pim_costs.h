@@ -2,6 +2,7 @@
 // Cycles of PIM requests, each shape played once (pim_channel.h) and remembered: a system-level simulation
 // asks for the same shapes again and again. Any thread may ask.
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -15,6 +16,8 @@ class PimCosts {
  public:
   // Throws std::invalid_argument for a memory without PIM. options.log is not used.
   explicit PimCosts(MemorySpec memory, PimOptions options = {});
+  // One object a process for each memory and options, so that nothing is played twice.
+  static std::shared_ptr<PimCosts> shared(const MemorySpec& memory, const PimOptions& options = {});
 
   const MemorySpec& memory() const { return memory_; }
 

@@ -49,7 +49,7 @@ TEST_CASE("weir sweep under mpirun: bad input is said once, and ends every rank"
 TEST_CASE("weir sweep under mpirun: where mpirun recovers, the others take the points of a dead rank") {
   if (!there_is_mpi() || !mpirun_can_recover()) return;
   const ScratchDirectory scratch;
-  const std::string file = write_small_sweep(scratch / "small.json", 40, 20'000);
+  const std::string file = write_small_sweep(scratch / "small.json", 16, 20'000);
   const fs::path out = scratch / "out";
   const Ended ended = run_weir({"sweep", file, "--out", out.string()},
                                {.under = recovering_mpirun(4), .meanwhile = [&](pid_t launcher) {
@@ -59,7 +59,7 @@ TEST_CASE("weir sweep under mpirun: where mpirun recovers, the others take the p
                                 }});
   INFO(ended.err);
   CHECK(ended.code == 0);
-  CHECK_THAT(ended.out, Catch::Contains("40 points done"));
+  CHECK_THAT(ended.out, Catch::Contains("16 points done"));
   REQUIRE(run_weir({"sweep", file, "--out", (scratch / "whole").string(), "--jobs", "2"}).code == 0);
   CHECK(rows(out) == rows(scratch / "whole"));
 }
@@ -86,7 +86,7 @@ TEST_CASE("weir sweep under mpirun: a rank that dies before all have met is not 
 TEST_CASE("weir sweep under mpirun: a rank that is killed loses what it ran, and --resume completes") {
   if (!there_is_mpi()) return;
   const ScratchDirectory scratch;
-  const std::string file = write_small_sweep(scratch / "small.json", 40, 20'000);
+  const std::string file = write_small_sweep(scratch / "small.json", 16, 20'000);
   const fs::path out = scratch / "out";
   std::string kept;
   const Ended ended = run_weir({"sweep", file, "--out", out.string()},
