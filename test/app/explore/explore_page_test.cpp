@@ -35,7 +35,7 @@ TEST_CASE("explore page: opens with the scenario's own run, its controls as the 
   CHECK(page.browser.complaints() == no_complaints);
 }
 
-TEST_CASE("explore page: a turned rate is simulated, and every chart follows within 200 ms") {
+TEST_CASE("explore page: a turned rate is simulated, and every chart follows") {
   NEEDS_CHROMIUM
   OpenExplorer page(shipped("quickstart.json"));
   const Json before[] = {page.line("loads"), page.line("ttft"), page.line("tpot"), page.line("kv"),
@@ -45,6 +45,13 @@ TEST_CASE("explore page: a turned rate is simulated, and every chart follows wit
                         page.line("queue")};
   for (int i = 0; i < 5; ++i) CHECK(before[i] != after[i]);
   CHECK(page.ask("answers.shown.scenario.workload.arrivals.rate_per_s") == 24);
+  CHECK(page.browser.complaints() == no_complaints);
+}
+
+// A time, which a machine that others use does not keep: not among the tests of every run.
+TEST_CASE("soak: charts of weir explore follow within 200 ms of letting go", "[.soak]") {
+  NEEDS_CHROMIUM
+  OpenExplorer page(shipped("quickstart.json"));
   std::vector<double> ms;
   for (const char* rate : {"9", "10", "11", "12", "13", "14", "15", "16", "17"}) {
     page.enter(rate_at, rate);
