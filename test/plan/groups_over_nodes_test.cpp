@@ -79,3 +79,23 @@ TEST_CASE("groups over nodes: replicas of one entry have the same share of each 
     CHECK_THAT(e.problems()[0].what, Catch::Contains("replica 2 of 2 would have other shares of nodes"));
   }
 }
+
+TEST_CASE("groups over nodes: a group larger than a node begins on a free one, not on what others left") {
+  Json scenario = over_nodes({8}, {4, 16, 4});
+  scenario["cluster"]["nodes"][0]["count"] = 3;
+  const Plan plan = read_plan(scenario, "test.json");
+  const auto node_of = [&](std::size_t replica, std::size_t device) {
+    return plan.replicas[replica].places[0][0][device].node;
+  };
+  CHECK(node_of(0, 0) == 0);
+  for (std::size_t device = 0; device < 16; ++device) CHECK(node_of(1, device) == (device < 8 ? 1 : 2));
+  CHECK(node_of(2, 0) == 0);  // which is where something is left
+}
+
+TEST_CASE("groups over nodes: where free nodes are too few, what others left is taken") {
+  Json scenario = over_nodes({5}, {1, 8});
+  scenario["cluster"]["nodes"][0]["count"] = 2;
+  const Plan plan = read_plan(scenario, "test.json");
+  CHECK(plan.replicas[1].places[0][0].front().node == 0);
+  CHECK(plan.replicas[1].places[0][0].back().node == 1);
+}

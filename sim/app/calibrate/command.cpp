@@ -186,6 +186,14 @@ void tell_notes(const std::vector<Document>& scenarios, const std::vector<Calibr
   for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
 }
 
+// What one server cannot have two of, whatever its limits are.
+Json built_as(const CalibrationCase& one) {
+  Json parts = {one.scenario.value("model", Json()), one.scenario.value("precision", Json())};
+  for (const Json& replica : one.scenario["serving"]["replicas"])
+    parts.push_back(replica.value("parallelism", Json()));
+  return parts;
+}
+
 // The first case's server, which has to be that of each other; `notes` of all.
 CalibratedServer one_server(const std::vector<CalibrationCase>& cases, std::vector<std::string>& notes) {
   const CalibratedServer first = server_of(cases[0]);
@@ -195,6 +203,10 @@ CalibratedServer one_server(const std::vector<CalibrationCase>& cases, std::vect
       throw ConfigError(one.file, "/serving/replicas",
                         fmt::format("expected {} on {}, as in {}: one server is calibrated",
                                     first.replica.engine.kind, first.device, cases[0].file));
+    if (built_as(one) != built_as(cases[0]))
+      throw ConfigError(
+          one.file, "",
+          "expected the model, precision and parallelism of " + cases[0].file + ": one server is calibrated");
     if (server.may_change != first.may_change || server.start() != first.start())
       throw ConfigError(one.file, "/serving/replicas",
                         "expected the constants of its engine as in " + cases[0].file);

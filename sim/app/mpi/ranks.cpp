@@ -144,6 +144,7 @@ RunPoints Ranks::run_points(AfterBatch then) {
   return [this, then](const auto& points, const auto& ended, const auto& go_on) {
     waiting_.assign(points.begin(), points.end());
     open_ = {points.begin(), points.end()};
+    for (Rank& rank : ranks_) rank.heard = Clock::now();  // nobody listened since the last batch
     Nap nap;
     while (!open_.empty() && go_on()) {
       hand_out();

@@ -229,6 +229,13 @@ TEST_CASE("calibrate: scenarios of several servers, or of too few measurements, 
   CHECK(run_weir({"calibrate", two, four, "--scenario", scenario, "--scenario",
                   write(scratch / "given.json", other.dump()), "--out", out})
             .code == 2);
+  other = server();
+  other["serving"]["replicas"][0]["parallelism"] = {{"tensor", 2}};
+  other["cluster"]["nodes"][0]["devices"][0]["count"] = 2;
+  const Ended larger = run_weir({"calibrate", two, four, "--scenario", scenario, "--scenario",
+                                 write(scratch / "larger.json", other.dump()), "--out", out});
+  CHECK(larger.code == 2);
+  CHECK_THAT(larger.err, Catch::Contains("parallelism"));
   const Ended fewer =
       run_weir({"calibrate", two, four, four, "--scenario", scenario, "--scenario", scenario, "--out", out});
   CHECK(fewer.code == 2);

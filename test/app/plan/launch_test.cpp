@@ -89,7 +89,7 @@ TEST_CASE("launch: SGLang, prompts and generation apart over nodes, experts on a
         "    --decode http://NODE1:8101 --host 0.0.0.0 --port 8000\n");
   CHECK(has_text(launch.script, "--node-rank 1 \\\n    --dist-init-addr \"$NODE1\":5000"));
   CHECK(has_text(launch.script,
-                 "--pd-disaggregation --prefill http://NODE0:8100 5600 --decode http://NODE1:8101"));
+                 "--pd-disaggregation --prefill http://$NODE0:8100 5600 --decode http://$NODE1:8101"));
   CHECK(has_text(launch.manifest, "kind: LeaderWorkerSet"));
   CHECK(has_text(launch.manifest, "size: 2"));
   CHECK(has_text(launch.manifest, "kind: Deployment"));
@@ -137,6 +137,18 @@ TEST_CASE("launch: vLLM's data-parallel ranks over nodes, each node with its own
                  "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}}"));
   const ScratchDirectory scratch;
   CHECK(std::system(("sh -n " + write(scratch / "command.sh", launch.script)).c_str()) == 0);
+}
+
+TEST_CASE("launch: data-parallel ranks on one node have side ports that do not meet") {
+  const auto apart = [](const char* role) -> Json {
+    return {{"role", role},
+            {"parallelism", {{"tensor", 1}, {"attention_data", 4}, {"expert", 4}}},
+            {"engine", {{"kind", "vllm_v1"}}}};
+  };
+  const Launch launch =
+      launched(launched_scenario("qwen3-30b-a3b", "h100_sxm", 1, 8, {apart("prefill"), apart("decode")}));
+  CHECK(has_text(launch.script, "VLLM_NIXL_SIDE_CHANNEL_PORT=5600 "));  // and 5601 to 5603
+  CHECK(has_text(launch.script, "VLLM_NIXL_SIDE_CHANNEL_PORT=5604 "));
 }
 
 TEST_CASE("launch: TensorRT-LLM's prompts are computed without its overlap scheduler") {

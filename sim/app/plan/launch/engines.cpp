@@ -32,7 +32,7 @@ FlagRow read_row(Params& row) {
     for (const auto& [value, words] : values->items()) flag.values[value] = saying_in(words);
   if (const Json* config = row.value({"config", "Keys of the configuration file."}, {}, Json(nullptr));
       config && !config->is_null())
-    flag.any = saying_in(*config);
+    flag.any = Saying{flag.any ? flag.any->words : CommandWords{}, *config};
   flag.source = row.text({"source", "Who says so; \"\": the engine's."}, "");
   row.close();
   return flag;

@@ -80,6 +80,8 @@ std::string for_people(const StartedService& service, const StartedPool& pool) {
   for (const std::string& comment : first.command.comments) text += fmt::format("# {}\n", comment);
   std::string command = shell_command(service, first, {"$NODE", "$HEAD", "0"}, " ");
   boost::replace_all(command, "\"$MODEL\"", service.model);
+  if (first.local_ranks > 0)
+    text += "# on its first node; command.sh says what the others start, as which ranks\n";
   return text + in_short_lines(command) + "\n";
 }
 
@@ -97,7 +99,7 @@ std::size_t ranks_a_node(const Sharding& cut, const std::vector<NodeShare>& node
   return std::ranges::any_of(nodes, uneven) ? 0 : nodes[0].devices.size() / tensor;
 }
 
-StartedReplica started(const Plan& plan, std::size_t group, std::size_t number, int port) {
+StartedReplica started(const Plan& plan, std::size_t group, std::size_t number, int port, int side_port) {
   const Json& resolved = plan.scenario.resolved;
   const Json& replica = resolved.at("serving").at("replicas").at(group);
   const std::string role = replica.at("role");
@@ -105,7 +107,7 @@ StartedReplica started(const Plan& plan, std::size_t group, std::size_t number, 
   made.name = fmt::format("{}-{}", role == "both" ? "replica" : role, number);
   made.role = role;
   made.port = first_port + port;
-  made.side_port = first_side_port + port;
+  made.side_port = first_side_port + side_port;
   made.nodes = shares_of(plan.replicas[group].places[number]);
   const LaunchEngine* engine = launch_engine(replica.at("engine").at("kind"));
   if (engine && engine->ranks_on_nodes)
@@ -137,14 +139,15 @@ StartedService service_of(const Plan& plan) {
   service.name = plan.scenario.name;
   service.model = weights_of(plan.scenario.resolved.at("model"));
   std::set<int> nodes;
-  int port = 0;
+  int port = 0, side_port = 0;  // each attention-data rank has a side port of its own, from the replica's on
   for (std::size_t group = 0; group < plan.replicas.size(); ++group) {
     const ReplicaPlan& replica = plan.replicas[group];
     if (group == 0) service.engine_kind = replica.spec.engine.kind;
     const int devices = replica.spec.parallelism.ranks() * replica.spec.parallelism.pipeline;
     StartedPool& pool = service.pools.emplace_back();
     for (std::size_t i = 0; i < replica.places.size(); ++i) {
-      pool.replicas.push_back(started(plan, group, i, port++));
+      pool.replicas.push_back(started(plan, group, i, port++, side_port));
+      side_port += replica.spec.parallelism.attention_data;
       for (const NodeShare& share : pool.replicas.back().nodes) nodes.insert(share.node);
     }
     const std::string role = pool.replicas[0].role == "both" ? "" : pool.replicas[0].role + " ";

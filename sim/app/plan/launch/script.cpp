@@ -61,7 +61,9 @@ std::string shell_script(const StartedService& service) {
   }
   text += fmt::format("MODEL=${{MODEL:-{}}}\ncase ${{1:-0}} in\n{}", service.model, on_nodes);
   text += "*) echo \"no such node: $1\" >&2; exit 2 ;;\nesac\n";
-  const std::vector<std::string> hosts = hosts_of(service);
+  std::vector<std::string> hosts = hosts_of(service);
+  if (nodes > 1)
+    for (std::string& host : hosts) host.insert(0, "$");
   if (service.apart())
     text += "# In front of them:\n#   " + front_command(service, hosts) + "\n";
   else if (hosts.size() > 1)
