@@ -35,14 +35,15 @@ struct Preset {
 // runs: TTFT of four groups of servers on two versions says so. trtllm: fitted is the front end. A step's
 // scheduling hides behind the one before (overlap scheduler), and servers show none of it. Prompts run
 // outside graphs (cuda_graph_config is of decodes): 14 ms a step and 20 us a kernel, of dense servers and
-// experts alike; TTFT asks for 30 and TPOT for 15. vllm_v0: vLLM 0.2 to 0.4 with
-// engine and worker in Ray actors, as DistServe ran it. A kernel's launch: on two and four A100s its decode
-// of OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0, whatever the batch
-// (simdistserve/estimators/profile_data/profiler-a100-80g.vllm.json): 50 to 53 us a kernel. The others are
-// fitted to its two published runs of OPT-13B (sim/studies/validation/distserve.cpp), request by request.
-// sglang: ESTIMATE, 300 us a step and 15 a sequence, got of TensorRT-LLM before its workers were told apart.
-// Steps with prompts: 30 ms and 120 us an operator, of which each is two to three kernels there; fitted to
-// the TTFT of servers of four models (docs/calibration/README.md), as no dense one was measured.
+// experts alike, as servers of all models but the largest choose by TTFT; its own asks for 30, and its TPOT
+// for 15. vllm_v0: vLLM 0.2 to 0.4 with engine and worker in Ray actors, as DistServe ran it. A kernel's
+// launch: on two and four A100s its decode of OPT-13B takes 20.5 and 21.6 ms, of OPT-66B on four 33.0,
+// whatever the batch (simdistserve/estimators/profile_data/profiler-a100-80g.vllm.json): 50 to 53 us a
+// kernel. The others are fitted to its two published runs of OPT-13B (sim/studies/validation/distserve.cpp),
+// request by request. sglang: ESTIMATE, 300 us a step and 15 a sequence, got of TensorRT-LLM before its
+// workers were told apart. Steps with prompts: 30 ms and 120 us an operator, of which each is two to three
+// kernels there; fitted to the TTFT of servers of four models (docs/calibration/README.md), as no dense one
+// was measured.
 const std::vector<Preset> presets = {
     {.name = "vllm_v1",
      .summary = "vLLM 0.8 and later: CUDA graphs, scheduler in a process of its own",

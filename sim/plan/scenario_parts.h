@@ -74,6 +74,11 @@ struct Slot {
   bool taken = false;
 };
 std::vector<Slot> slots_of(const std::vector<NodeSpec>& nodes);
+// The first free ones of the wanted kind, all of one group; empty where there are too few. A replica no
+// larger than a node stays inside one: the first node with enough of them left. A larger one begins on a free
+// node, and takes what others have left of theirs only where there are not enough.
+std::vector<Slot*> find_devices(std::vector<Slot>& slots, const std::optional<std::string>& kind,
+                                std::size_t count);
 
 // Puts every replica on devices, in order, and works out what depends on them (placement.cpp). Reports what
 // does not fit at /serving/replicas/N.
