@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <span>
 
 #include "sim/app/command_line.h"
 #include "sim/app/document.h"
@@ -17,10 +16,6 @@
 
 namespace weir {
 namespace {
-
-void tell(std::span<const std::string> notes) {
-  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
-}
 
 void tell_without_measurement(const Plan& plan) {
   const std::vector<std::string> lines = without_measurement(plan);
@@ -76,9 +71,9 @@ int check_scenario(const Json& document, const std::string& file) {
 
 int check_sweep(const Json& document, const std::string& file) {
   const Sweep sweep = read_sweep_document(document, file);
-  constexpr std::size_t told = 10;
-  tell(std::span(sweep.notes).first(std::min(told, sweep.notes.size())));
-  if (sweep.notes.size() > told) fmt::print(stderr, "and {} more notes\n", sweep.notes.size() - told);
+  constexpr std::ptrdiff_t told = 10;
+  tell({sweep.notes.begin(), sweep.notes.begin() + std::min(told, std::ssize(sweep.notes))});
+  if (std::ssize(sweep.notes) > told) fmt::print(stderr, "and {} more notes\n", std::ssize(sweep.notes) - told);
   for (const LeftOut& left : sweep.left_out) fmt::print("left out: {}: {}\n", left.what, left.why);
   fmt::print("{}: ok ({} point{})\n", file, sweep.points.size(), sweep.points.size() == 1 ? "" : "s");
   fmt::print("{}\n", in_words(estimate_time(sweep)));

@@ -160,4 +160,8 @@ int run_command_line(int argc, const char* const* argv) try {
   return exit_failed;
 }
 
+void tell(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+}
+
 }  // namespace weir

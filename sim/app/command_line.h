@@ -35,6 +35,8 @@ const std::vector<Command>& commands();
 
 int run_command_line(int argc, const char* const* argv);
 
+void tell(const std::vector<std::string>& notes);  // a line each
+
 // under_mpi.cpp
 bool under_mpi();         // did mpirun or srun start this process as a rank?
 void let_rank_0_speak();  // to be called before what every rank would say alike

@@ -56,10 +56,6 @@ void check_detailed(const Scenario& scenario) {
                                   most_detailed_tokens, tokens));
 }
 
-void tell(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
-}
-
 // As long as Hermes' authors had their solver run (Section IV-B). Told and not written: what is written does
 // not depend on the machine.
 std::vector<std::string> placement_warning(const RunResult& result) {

@@ -81,10 +81,9 @@ void places(const Json& value, const std::string& pointer, std::vector<std::stri
     for (std::size_t i = 0; i < value.size(); ++i) places(value[i], pointer + "/" + std::to_string(i), all);
 }
 
-// One random slip: a value of another type, a number out of any range, a key misspelt or left out.
-Json mutated(Json scenario, std::mt19937& random) {
-  std::vector<std::string> all;
-  places(scenario, "", all);
+// One random slip at one of its places: a value of another type, a number out of any range, a key misspelt or
+// left out.
+Json mutated(Json scenario, const std::vector<std::string>& all, std::mt19937& random) {
   const Json::json_pointer at(all[random() % all.size()]);
   static const std::vector<Json> wrong = {nullptr,
                                           true,
@@ -217,21 +216,29 @@ TEST_CASE("schema: every shipped scenario is accepted by it and by the reader, a
 TEST_CASE("schema: it and the reader judge ten thousand slips of the pen alike, as far as a schema can") {
   Validator validator;
   std::mt19937 random(11);
-  std::vector<std::pair<std::string, Json>> scenarios;
-  for (const auto& file : shipped_scenarios())
-    if (file.string().find("/bench/") == std::string::npos)
-      scenarios.emplace_back(file.string(), read_json_file(file));
+  struct Written {
+    std::string file;
+    Json scenario;
+    std::vector<std::string> places;
+  };
+  std::vector<Written> scenarios;
+  for (const auto& file : shipped_scenarios()) {
+    if (file.string().find("/bench/") != std::string::npos) continue;
+    scenarios.push_back({file.string(), read_json_file(file), {}});
+    places(scenarios.back().scenario, "", scenarios.back().places);
+  }
   int refused = 0;
   for (int i = 0; i < 10000; ++i) {
-    const auto& [file, scenario] = scenarios[random() % scenarios.size()];
-    const Json slip = mutated(scenario, random);
+    const Written& written = scenarios[random() % scenarios.size()];
+    const Json slip = mutated(written.scenario, written.places, random);
     const bool valid = validator.accepts(slip);
-    const std::vector<Problem> problems = problems_of(slip, file);
-    INFO(file << ": " << slip.dump());
-    for (const Problem& p : problems) UNSCOPED_INFO(p.pointer << ": " << p.what);
-    if (!valid) REQUIRE_FALSE(problems.empty());
-    if (std::any_of(problems.begin(), problems.end(), schema_can_know)) REQUIRE_FALSE(valid);
+    const std::vector<Problem> problems = problems_of(slip, written.file);
+    const bool known = std::any_of(problems.begin(), problems.end(), schema_can_know);
     refused += !valid;
+    if (valid ? !known : !problems.empty()) continue;
+    for (const Problem& p : problems) UNSCOPED_INFO(p.pointer << ": " << p.what);
+    FAIL(written.file << (valid ? ": only the reader refuses " : ": only the schema refuses ")
+                      << slip.dump());
   }
   CHECK(refused > 2000);
 }

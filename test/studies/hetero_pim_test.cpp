@@ -100,7 +100,7 @@ Ids ids_of(const Json& rows) {
 
 }  // namespace
 
-TEST_CASE("hetero_pim: every row of its table is there once, and says why where nothing judges it") {
+TEST_CASE("hetero_pim: every row of its table is there once, as known, and says why where nothing judges it") {
   const ScratchDirectory scratch;
   const auto out = scratch.path() / "all";
   std::vector<std::string> only;
@@ -129,11 +129,14 @@ TEST_CASE("hetero_pim: every row of its table is there once, and says why where 
     only.insert(only.end(), {"--only", part});
   const Json rows = reproduced(out, only);
   CHECK(ids_of(rows) == joined({without_runs, of_figure8, of_other_figures}));
+  const Json known_outside =
+      read_json_file(WEIR_SOURCE_DIR "/test/studies/reproduced_rows.json")["known_outside"];
   for (const Json& row : rows) {
     INFO(row.dump());
     const std::string id = row["id"], note = row["note"], metric = row["metric"];
     if (row["within"].is_null()) CHECK_THAT(note, Catch::Contains("no bounds: "));
     if (row["within"] == false) CHECK(note.size() > 40);
+    CHECK((row["within"] == false) == known_outside.contains(id));
     CHECK(row["simulated"].is_number() == (id != "fig10_over_neurocube_dcgan"));
     CHECK(row["physical_accept_min"].is_null());
     CHECK(id.ends_with("_w16") == metric.starts_with("hypothetical"));

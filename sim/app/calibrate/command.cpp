@@ -183,7 +183,7 @@ void tell_notes(const std::vector<Document>& scenarios, const std::vector<Calibr
   };
   if (std::ranges::any_of(scenarios, replaces))
     fmt::print(stderr, "note: /workload/requests: is not used where a measurement lists its requests\n");
-  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+  tell(notes);
 }
 
 // What one server cannot have two of, whatever its limits are.

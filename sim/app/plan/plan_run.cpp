@@ -143,8 +143,7 @@ int run_plan(const PlannedSweep& plan, const PlanArguments& arguments, const Run
   if (talk) tell_removed(removed);
   for (const char* name : {"plan.json", "results.csv"}) std::filesystem::remove(directory.file(name));
   for (const char* name : files_of_a_winner) std::filesystem::remove(directory.file(name));  // of before
-  if (talk)
-    for (const std::string& note : plan.question.notes) fmt::print(stderr, "note: {}\n", note);
+  if (talk) tell(plan.question.notes);
   PlanSearch found = search_with_progress(plan, directory, run_points, interruption, talk);
   write_results(plan, directory, found);
   const PlanOutcome outcome = outcome_of(plan.question, plan.deployments, found);

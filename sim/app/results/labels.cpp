@@ -98,9 +98,22 @@ std::vector<std::string> short_names(const std::vector<std::string>& pointers) {
   return names;
 }
 
-std::string short_name(const std::string& pointer) {
-  const std::string name = short_names({pointer})[0];
+namespace {
+
+std::string without_kind(const std::string& name) {
   return name.ends_with("/kind") || name.ends_with("/count") ? name.substr(0, name.rfind('/')) : name;
+}
+
+std::vector<std::string> names_of(const Varied& varied) {
+  std::vector<std::string> pointers;
+  for (const auto& [pointer, value] : varied) pointers.push_back(pointer);
+  return short_names(pointers);
+}
+
+}  // namespace
+
+std::string short_name(const std::string& pointer) {
+  return without_kind(short_names({pointer})[0]);
 }
 
 std::string value_text(const Json& value) {
@@ -122,19 +135,26 @@ namespace {
 
 enum class Keys { named, brief };
 
+// A word says by itself of which key it is, unless another key has the same one; a number does not.
+std::string value_in_label(const Varied& varied, std::size_t which, Keys keys) {
+  const Json& value = varied[which].second;
+  const std::string text = value.is_null() ? "unset" : value_text(value);
+  const auto is_alike = [&](const auto& other) { return value_text(other.second) == text; };
+  const bool tells = (value.is_string() || value.is_object()) && std::ranges::count_if(varied, is_alike) == 1;
+  return keys == Keys::brief || tells ? text : without_kind(names_of(varied)[which]) + " " + text;
+}
+
 std::string label(const Varied& varied, Keys keys) {
   std::string ranks, rest, first_rank;
-  for (const auto& [pointer, value] : varied) {
+  for (std::size_t i = 0; i < varied.size(); ++i) {
+    const auto& [pointer, value] = varied[i];
     const std::string rank = rank_name(pointer);
     if (!rank.empty()) {
       if (first_rank.empty() || rank == "TP") first_rank = rank + value_text(value);
       if (value != 1) ranks += (ranks.empty() ? "" : " ") + rank + value_text(value);
       continue;
     }
-    const std::string words = keys == Keys::brief || value.is_string() || value.is_object()
-                                  ? value_text(value)
-                                  : short_name(pointer) + " " + value_text(value);
-    rest += (rest.empty() ? "" : ", ") + words;
+    rest += (rest.empty() ? "" : ", ") + value_in_label(varied, i, keys);
   }
   if (ranks.empty()) ranks = first_rank;
   return ranks + (ranks.empty() || rest.empty() ? "" : ", ") + rest;
@@ -162,9 +182,7 @@ std::string brief_label_of(const Varied& varied, const std::vector<std::string>&
 }
 
 std::string in_words(const Varied& varied) {
-  std::vector<std::string> pointers;
-  for (const auto& [pointer, value] : varied) pointers.push_back(pointer);
-  const std::vector<std::string> names = short_names(pointers);
+  const std::vector<std::string> names = names_of(varied);
   std::string text;
   for (std::size_t i = 0; i < varied.size(); ++i)
     text += fmt::format("{}{} {}", i == 0 ? "" : ", ", shortened(names[i]),

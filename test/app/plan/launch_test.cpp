@@ -177,6 +177,16 @@ TEST_CASE("launch: several replicas on a node have devices, ports and a balancer
   CHECK(std::system(("sh -n " + script).c_str()) == 0);
 }
 
+TEST_CASE("launch: pods of a group share its GPUs evenly, where its nodes do not") {
+  const Launch launch = launched(launched_scenario("gpt-oss-120b", "h100_sxm", 2, 4,
+                                                   {{{"parallelism", {{"tensor", 2}, {"pipeline", 3}}}}}));
+  CHECK(has_text(launch.script, "CUDA_VISIBLE_DEVICES=0,1,2,3 "));
+  CHECK(has_text(launch.script, "CUDA_VISIBLE_DEVICES=0,1 "));
+  CHECK(has_text(launch.manifest, "size: 2"));
+  CHECK(has_text(launch.manifest, "nvidia.com/gpu: 3"));
+  CHECK_FALSE(has_text(launch.manifest, "nvidia.com/gpu: 4"));
+}
+
 TEST_CASE("launch: an engine that nobody can start is said to be none") {
   const Launch launch =
       launched(launched_scenario("llama3.1-8b", "h100_sxm", 1, 1, {{{"engine", {{"kind", "ideal"}}}}}));

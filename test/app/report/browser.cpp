@@ -1,14 +1,6 @@
 #include "test/app/report/browser.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <fstream>
 #include <map>
 #include <stdexcept>
@@ -16,28 +8,6 @@
 namespace weir::test {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr const char* program = "/usr/bin/chromium";  // Debian's package
-constexpr int silence_ms = 60'000;
-
-// --no-sandbox: containers have no user namespaces, and the page is our own.
-[[noreturn]] void become_chromium(int commands, int answers, const fs::path& profile, const Screen& screen) {
-  ::setpgid(0, 0);
-  const int in = ::fcntl(commands, F_DUPFD, 10), out = ::fcntl(answers, F_DUPFD, 10);
-  ::dup2(in, 3);  // where --remote-debugging-pipe expects them
-  ::dup2(out, 4);
-  ::close(in);
-  ::close(out);
-  const int nowhere = ::open("/dev/null", O_RDWR);
-  ::dup2(nowhere, STDOUT_FILENO);
-  ::dup2(nowhere, STDERR_FILENO);
-  const std::string size = fmt::format("--window-size={},{}", screen.width, screen.height);
-  const std::string data = "--user-data-dir=" + profile.string();
-  ::execl(program, program, "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
-          "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-          "--disable-extensions", data.c_str(), size.c_str(), "about:blank", nullptr);
-  ::_exit(127);
-}
 
 std::string decoded(const std::string& base64) {
   static const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -62,24 +32,16 @@ int code_of(const std::string& key) {
 
 }  // namespace
 
-bool Browser::installed() {
-  return fs::exists(program);
-}
-
 Browser::Browser(const Screen& screen) {
-  std::array<int, 2> commands{}, answers{};
-  if (::pipe2(commands.data(), O_CLOEXEC) != 0 || ::pipe2(answers.data(), O_CLOEXEC) != 0)
-    throw std::runtime_error("no pipes");
-  std::signal(SIGPIPE, SIG_IGN);
-  process_ = ::fork();
-  if (process_ == 0) become_chromium(commands[0], answers[1], profile_.path(), screen);
-  ::close(commands[0]);
-  ::close(answers[1]);
-  to_ = commands[1];
-  from_ = answers[0];
-  const Json target = call("Target.createTarget", {{"url", "about:blank"}});
-  session_ =
-      call("Target.attachToTarget", {{"targetId", target["targetId"]}, {"flatten", true}})["sessionId"];
+  context_ = chromium_.call("", "Target.createBrowserContext")["browserContextId"];
+  const Json target = chromium_.call("", "Target.createTarget",
+                                     {{"url", "about:blank"},
+                                      {"browserContextId", context_},
+                                      {"width", screen.width},
+                                      {"height", screen.height}});
+  const Json attached =
+      chromium_.call("", "Target.attachToTarget", {{"targetId", target["targetId"]}, {"flatten", true}});
+  session_ = attached["sessionId"];
   for (const char* domain : {"Page", "Runtime", "Log", "Network"}) call(std::string(domain) + ".enable");
   call("Emulation.setDeviceMetricsOverride",
        {{"width", screen.width}, {"height", screen.height}, {"deviceScaleFactor", 1}, {"mobile", false}});
@@ -88,43 +50,17 @@ Browser::Browser(const Screen& screen) {
 }
 
 Browser::~Browser() {
-  ::kill(-process_, SIGKILL);
-  ::waitpid(process_, nullptr, 0);
-  ::close(to_);
-  ::close(from_);
+  try {
+    chromium_.call("", "Target.disposeBrowserContext", {{"browserContextId", context_}});
+  } catch (const std::exception&) {  // the test that found it gone has said so
+  }
+  chromium_.forget(session_);
 }
 
 Json Browser::call(const std::string& method, Json parameters) {
-  Json message = {{"id", ++last_call_}, {"method", method}, {"params", std::move(parameters)}};
-  if (!session_.empty()) message["sessionId"] = session_;
-  const std::string text = message.dump() + '\0';
-  for (std::size_t sent = 0; sent < text.size();) {
-    const ssize_t written = ::write(to_, text.data() + sent, text.size() - sent);
-    if (written <= 0) throw std::runtime_error("the browser is gone, before " + method);
-    sent += static_cast<std::size_t>(written);
-  }
-  for (;;) {
-    const Json answer = receive();
-    if (answer.value("id", 0) != last_call_) continue;
-    if (answer.contains("error")) throw std::runtime_error(method + ": " + answer["error"].dump());
-    return answer["result"];
-  }
-}
-
-Json Browser::receive() {
-  std::size_t end;
-  while ((end = received_.find('\0')) == std::string::npos) {
-    pollfd ready{from_, POLLIN, 0};
-    std::array<char, 65536> buffer;
-    if (::poll(&ready, 1, silence_ms) <= 0) throw std::runtime_error("the browser says nothing");
-    const ssize_t count = ::read(from_, buffer.data(), buffer.size());
-    if (count <= 0) throw std::runtime_error("the browser is gone");
-    received_.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  Json message = Json::parse(received_.substr(0, end));
-  received_.erase(0, end + 1);
-  if (message.contains("method")) note(message);
-  return message;
+  Json result = chromium_.call(session_, method, std::move(parameters));
+  while (chromium_.has_event(session_)) note(chromium_.next_event(session_));
+  return result;
 }
 
 void Browser::note(const Json& event) {
@@ -146,7 +82,8 @@ void Browser::note(const Json& event) {
 }
 
 void Browser::wait_for(const std::string& event) {
-  while (std::find(events_.begin(), events_.end(), event) == events_.end()) receive();
+  while (std::find(events_.begin(), events_.end(), event) == events_.end())
+    note(chromium_.next_event(session_));
 }
 
 void Browser::open(const fs::path& page, const std::string& fragment) {

@@ -1,15 +1,11 @@
 #pragma once
-// A headless Chromium, driven over its DevTools protocol (chromedevtools.github.io/devtools-protocol) by a
-// pair of pipes: JSON ended by a zero byte, so that neither node nor a WebSocket is needed. Every call throws
-// when the browser fails, or says nothing for a minute.
-#include <sys/types.h>
-
+// What a user has in front of them: a tab of Chromium that shares nothing with another one, cookies and
+// storage included.
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "sim/core/params.h"
-#include "test/app/scratch_directory.h"
+#include "test/app/report/chromium.h"
 
 namespace weir::test {
 
@@ -20,8 +16,6 @@ struct Screen {
 
 class Browser {
  public:
-  static bool installed();
-
   explicit Browser(const Screen& screen = {});
   ~Browser();
   Browser(const Browser&) = delete;
@@ -48,15 +42,11 @@ class Browser {
   Json call(const std::string& method, Json parameters = Json::object());
   void wait_for(const std::string& event);
   void wait_for_frame();
-  Json receive();
   void note(const Json& event);
   void mouse(const std::string& what, double x, double y, int clicks);
 
-  ScratchDirectory profile_;
-  pid_t process_ = -1;
-  int to_ = -1, from_ = -1;
-  std::string received_, session_, page_;
-  int last_call_ = 0;
+  Chromium& chromium_ = Chromium::running();
+  std::string context_, session_, page_;
   std::vector<std::string> complaints_, events_;
 };
 

@@ -13,7 +13,8 @@ using namespace weir::test;
 
 TEST_CASE(
     "report page: filters by words, by a key's values and by a range leave the same points in table and "
-    "charts") {
+    "charts",
+    "[page]") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 30}));
   const auto agree = [&](std::size_t count, const std::function<bool(const PointResult&)>& stays) {
@@ -46,7 +47,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "report page: every metric and key can be an axis, linear and logarithmic, and every key the colour") {
+    "report page: every metric and key can be an axis, linear and logarithmic, and every key the colour",
+    "[page]") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 12, .fail_each = 13}));
   const Json axes = page.ask(
@@ -84,7 +86,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("report page: dragging in a chart zooms to what is between, and selects nothing") {
+TEST_CASE("report page: dragging in a chart zooms to what is between, and selects nothing", "[page]") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({}));
   const auto [x1, y1] = page.place(1, 30);
@@ -104,7 +106,7 @@ TEST_CASE("report page: dragging in a chart zooms to what is between, and select
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: the Pareto front is what brute force finds, whichever way is better") {
+TEST_CASE("report page: the Pareto front is what brute force finds, whichever way is better", "[page]") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 20, .fail_each = 13}));
   const std::pair<const char*, const char*> pairs[] = {{"tokens_per_s_per_user", "tokens_per_s_per_device"},
@@ -134,7 +136,8 @@ TEST_CASE("report page: the Pareto front is what brute force finds, whichever wa
   }
 }
 
-TEST_CASE("report page: seeds are one point of a chart, their mean and its interval, or each by itself") {
+TEST_CASE("report page: seeds are one point of a chart, their mean and its interval, or each by itself",
+          "[page]") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.fail_each = 7, .seeds = 4}));
   const std::vector<Repeated> expected = repetitions(page.results);

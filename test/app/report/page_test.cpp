@@ -24,8 +24,8 @@ Json rounded(Json value, bool scenario = false) {
 
 }  // namespace
 
-TEST_CASE(
-    "report page: opens from a file without a complaint or a request, light and dark, wide and narrow") {
+TEST_CASE("report page: opens from a file without a complaint or a request, light and dark, wide and narrow",
+          "[page]") {
   NEEDS_CHROMIUM
   for (const Screen& screen :
        {Screen{}, Screen{.dark = true}, Screen{.width = 390, .height = 844, .dark = true}}) {
@@ -46,7 +46,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("report page: gives back every point's whole summary, numbers rounded and scenario exact") {
+TEST_CASE("report page: gives back every point's whole summary, numbers rounded and scenario exact",
+          "[page]") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.fail_each = 13}));
   const Json summaries = page.ask("points.map((_, i) => summaryOf(i))");
@@ -57,8 +58,8 @@ TEST_CASE("report page: gives back every point's whole summary, numbers rounded 
   }
 }
 
-TEST_CASE(
-    "report page: a click on a heading sorts, a second one turns the order, what has no value is last") {
+TEST_CASE("report page: a click on a heading sorts, a second one turns the order, what has no value is last",
+          "[page]") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.fail_each = 13}));
   const auto expected = [&](bool descending) {
@@ -81,7 +82,8 @@ TEST_CASE(
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: hovering a point shows its configuration, clicking it everything about it") {
+TEST_CASE("report page: hovering a point shows its configuration, clicking it everything about it",
+          "[page]") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 8, .fail_each = 13}));
   const std::size_t point = page.loneliest(0);
@@ -122,7 +124,7 @@ TEST_CASE("report page: hovering a point shows its configuration, clicking it ev
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: a click on a row selects its point in the charts, a failed one tells why") {
+TEST_CASE("report page: a click on a row selects its point in the charts, a failed one tells why", "[page]") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.fail_each = 13}));
   page.browser.click("tr[data-point='3'] td");
@@ -139,7 +141,7 @@ TEST_CASE("report page: a click on a row selects its point in the charts, a fail
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: keys may have any name and vary over anything that JSON has") {
+TEST_CASE("report page: keys may have any name and vary over anything that JSON has", "[page]") {
   NEEDS_CHROMIUM
   ResultSet results = sample_sweep({.rates = 1});
   const std::string odd = "/a~1b/__proto__/<i>~0";
@@ -166,7 +168,7 @@ TEST_CASE("report page: keys may have any name and vary over anything that JSON 
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: a sweep whose points all failed, and one of no points, still open") {
+TEST_CASE("report page: a sweep whose points all failed, and one of no points, still open", "[page]") {
   NEEDS_CHROMIUM
   OpenPage failed(sample_sweep({.rates = 1, .fail_each = 1}));
   CHECK(failed.rows().size() == 12);
@@ -176,7 +178,7 @@ TEST_CASE("report page: a sweep whose points all failed, and one of no points, s
   CHECK(none.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: a run's has its metrics, its scenario and its latencies") {
+TEST_CASE("report page: a run's has its metrics, its scenario and its latencies", "[page]") {
   NEEDS_CHROMIUM
   const ScratchDirectory scratch;
   run_quickstart(scratch / "run");
@@ -190,7 +192,7 @@ TEST_CASE("report page: a run's has its metrics, its scenario and its latencies"
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: of an interrupted sweep it tells how many points are missing") {
+TEST_CASE("report page: of an interrupted sweep it tells how many points are missing", "[page]") {
   NEEDS_CHROMIUM
   ResultSet results = sample_sweep({.rates = 1});
   results.missing = 5;
@@ -200,7 +202,7 @@ TEST_CASE("report page: of an interrupted sweep it tells how many points are mis
   CHECK(OpenPage(results).text_of("#about").find("no result yet") == std::string::npos);
 }
 
-TEST_CASE("report page: shows what weir sweep wrote") {
+TEST_CASE("report page: shows what weir sweep wrote", "[page]") {
   NEEDS_CHROMIUM
   const ScratchDirectory scratch;
   const Json sweep = {{"scenario", shipped("quickstart.json")},
@@ -223,7 +225,7 @@ TEST_CASE("report page: shows what weir sweep wrote") {
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: the time and size of a thousand points", "[benchmark]") {
+TEST_CASE("report page: the time and size of a thousand points", "[page][benchmark]") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 84}));
   page.browser.open(page.file());  // again: the first time the browser itself starts

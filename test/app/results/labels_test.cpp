@@ -2,6 +2,7 @@
 
 #include "sim/app/results/labels.h"
 
+using weir::label_of;
 using weir::short_names;
 using Names = std::vector<std::string>;
 
@@ -24,4 +25,19 @@ TEST_CASE(
   CHECK(short_names({"/serving/replicas/0/parallelism/tensor", "/serving/replicas/1/parallelism/tensor"}) ==
         Names{"0/parallelism/tensor", "1/parallelism/tensor"});
   CHECK(short_names({"/a/x/kind", "/b/x/kind", "/c"}) == Names{"a/x/kind", "b/x/kind", "c"});
+}
+
+TEST_CASE("label: a word stands alone, a number has its key, and 1 is no rank to tell") {
+  CHECK(label_of({{"/serving/replicas/0/parallelism/tensor", 4},
+                  {"/serving/replicas/0/parallelism/pipeline", 1},
+                  {"/serving/replicas/0/batching/kind", "orca"},
+                  {"/workload/arrivals/rate_per_s", 8}}) == "TP4, orca, rate_per_s 8");
+}
+
+TEST_CASE("label: what two keys have alike, and what is unset, has its key beside it") {
+  CHECK(label_of({{"/training/0/net", "dcgan"}, {"/training/1/net", "dcgan"}}) == "0/net dcgan, 1/net dcgan");
+  CHECK(label_of({{"/training/0/net", "dcgan"}, {"/training/1/net", "alexnet"}}) == "dcgan, alexnet");
+  CHECK(label_of({{"/training/0/batch", nullptr}, {"/training/1/batch", nullptr}}) ==
+        "0/batch unset, 1/batch unset");
+  CHECK(label_of({{"/serving/replicas/0/speculation", nullptr}}) == "speculation unset");
 }

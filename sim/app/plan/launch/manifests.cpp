@@ -163,6 +163,13 @@ std::string deployment_manifest(const StartedService& service, const StartedRepl
       shared_memory);
 }
 
+// Pods of a group are alike, whatever share of its nodes each would have: enough GPUs for all ranks.
+std::size_t devices_a_pod(const StartedReplica& replica) {
+  std::size_t devices = 0;
+  for (const NodeShare& node : replica.nodes) devices += node.devices.size();
+  return (devices + replica.nodes.size() - 1) / replica.nodes.size();
+}
+
 std::string group_manifest(const StartedService& service, const StartedReplica& replica,
                            const std::string& name, std::size_t count) {
   const std::string head = "$LWS_LEADER_ADDRESS";
@@ -179,7 +186,7 @@ std::string group_manifest(const StartedService& service, const StartedReplica& 
     boost::replace_all(*text, "{nodes}", std::to_string(replica.nodes.size()));
     boost::replace_all(*text, "{head}", head);
   }
-  const std::size_t devices = replica.nodes[0].devices.size();
+  const std::size_t devices = devices_a_pod(replica);
   return fmt::format(
       "---\n"
       "apiVersion: leaderworkerset.x-k8s.io/v1\n"
