@@ -47,6 +47,8 @@ struct GpuShape {
   Bytes l2;
   // Shares of the rate that the kernels' efficiencies were measured at, in 16 bits and more, and in fewer.
   double sustained_compute = 1, sustained_compute_8bit = 1;
+
+  bool operator==(const GpuShape&) const = default;
 };
 
 // Where a library has no experts of a kind, they reach what its matrices of that kind do.

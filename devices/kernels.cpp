@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "devices/gpu.h"
+#include "sim/core/cache/made_once.h"
 #include "sim/core/embedded.h"
 
 namespace weir {
@@ -227,25 +228,34 @@ Json kernel_row_schema() {
   return row_schema(kernel_rows(), reading.schema);
 }
 
-std::vector<KernelEfficiencies> kernels_of(const Json& name_or_row, const GpuShape& shape) {
-  std::vector<KernelEfficiencies> libraries;
-  const auto add = [&](const Json& row, const std::string& name) {
-    Reading reading("devices/kernels/" + name + ".json");
-    libraries.push_back(read_kernels(Params(reading, row), shape));
-    libraries.back().name = name;
-    reading.finish();
-  };
-  if (!name_or_row.is_string()) {
-    add(name_or_row, "given");
-    return libraries;
+namespace {
+
+KernelEfficiencies kernels_in(const Json& row, const std::string& name, const GpuShape& shape) {
+  Reading reading("devices/kernels/" + name + ".json");
+  KernelEfficiencies kernels = read_kernels(Params(reading, row), shape);
+  kernels.name = name;
+  reading.finish();
+  return kernels;
+}
+
+std::vector<KernelEfficiencies> kernels_named(const std::string& chosen, const GpuShape& shape) {
+  std::vector<KernelEfficiencies> libraries = {
+      kernels_in(embedded_json(*text_of(kernel_catalog, chosen), chosen), chosen, shape)};
+  for (const auto& [file, text] : kernel_catalog) {
+    const std::string name(file);
+    const Json& row = embedded_json(text, name);
+    if (row.value("stands_in_for", Json()) == chosen) libraries.push_back(kernels_in(row, name, shape));
   }
-  const std::string chosen = name_or_row.get<std::string>();
-  add(embedded_json(*text_of(kernel_catalog, chosen), chosen), chosen);
-  for (const std::string& name : kernel_names())
-    if (const Json row = embedded_json(*text_of(kernel_catalog, name), name);
-        row.value("stands_in_for", Json()) == chosen)
-      add(row, name);
   return libraries;
+}
+
+}  // namespace
+
+std::vector<KernelEfficiencies> kernels_of(const Json& name_or_row, const GpuShape& shape) {
+  static MadeOnce<std::pair<std::string, GpuShape>, std::vector<KernelEfficiencies>> all;
+  if (!name_or_row.is_string()) return {kernels_in(name_or_row, "given", shape)};
+  const std::string chosen = name_or_row.get<std::string>();
+  return all.of({chosen, shape}, [&] { return kernels_named(chosen, shape); });
 }
 
 }  // namespace weir

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "sim/core/cache/made_once.h"
+
 namespace weir {
 namespace {
 
@@ -25,13 +27,10 @@ double bus_bytes(const MemorySpec& memory, const PimRequest& r) {
 
 std::shared_ptr<PimGemvs> PimGemvs::shared(const MemorySpec& memory, const PimOptions& options,
                                            const std::optional<FittedPim>& fitted) {
-  static std::mutex mutex;
-  static std::vector<std::shared_ptr<PimGemvs>> all;  // a handful
+  static MadeOnce<std::pair<std::shared_ptr<PimCosts>, std::optional<FittedPim>>, std::shared_ptr<PimGemvs>>
+      all;
   const std::shared_ptr<PimCosts> costs = PimCosts::shared(memory, options);
-  const std::lock_guard lock(mutex);
-  for (const auto& known : all)
-    if (known->costs_ == costs && known->fitted_ == fitted) return known;
-  return all.emplace_back(std::make_shared<PimGemvs>(costs, options.buffers, fitted));
+  return all.of({costs, fitted}, [&] { return std::make_shared<PimGemvs>(costs, options.buffers, fitted); });
 }
 
 PimGemvs::PimGemvs(std::shared_ptr<PimCosts> costs, RowBuffers buffers, std::optional<FittedPim> fitted)

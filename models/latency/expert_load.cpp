@@ -5,10 +5,10 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <queue>
 
+#include "sim/core/cache/made_once.h"
 #include "sim/core/rng.h"
 
 namespace weir {
@@ -190,12 +190,8 @@ RankLoad ExpertLoads::even(double tokens) const {
 }
 
 const ExpertLoads& expert_loads(const ExpertLoadSpec& spec) {
-  static std::mutex mutex;
-  static std::map<ExpertLoadSpec, std::unique_ptr<const ExpertLoads>> made;
-  const std::lock_guard lock(mutex);
-  auto& loads = made[spec];
-  if (!loads) loads = std::make_unique<const ExpertLoads>(spec);
-  return *loads;
+  static MadeOnce<ExpertLoadSpec, std::unique_ptr<const ExpertLoads>> all;
+  return *all.of(spec, [&] { return std::make_unique<const ExpertLoads>(spec); });
 }
 
 }  // namespace weir

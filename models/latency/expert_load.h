@@ -51,7 +51,7 @@ struct ExpertLoadSpec {
   double exponent = 1.2;  // of the power law; at least 0
   std::uint64_t seed = 1;
 
-  auto operator<=>(const ExpertLoadSpec&) const = default;
+  bool operator==(const ExpertLoadSpec&) const = default;
 };
 
 // Where loads are skewed, the popularity of experts is drawn for several layers of their own (popular experts

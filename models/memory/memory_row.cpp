@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "models/memory/pim/beside.h"
+#include "sim/core/cache/made_once.h"
 
 namespace weir {
 
@@ -100,15 +100,12 @@ MemorySpec read_memory(const std::string& name_or_path) {
 }
 
 double stream_efficiency(const MemorySpec& memory) {
-  static std::mutex mutex;
-  static std::vector<std::pair<MemorySpec, double>> all;  // a handful
-  const std::lock_guard lock(mutex);
-  for (const auto& [known, efficiency] : all)
-    if (known == memory) return efficiency;
-  const std::int64_t count = (std::int64_t{4} << 20) / memory.organisation.access_bytes;
-  const ChannelRun run = play(memory, sequential_reads(memory, count));
-  const double reached = static_cast<double>(count * memory.timings.burst) / static_cast<double>(run.span());
-  return all.emplace_back(memory, reached).second;
+  static MadeOnce<MemorySpec, double> all;
+  return all.of(memory, [&] {
+    const std::int64_t count = (std::int64_t{4} << 20) / memory.organisation.access_bytes;
+    const ChannelRun run = play(memory, sequential_reads(memory, count));
+    return static_cast<double>(count * memory.timings.burst) / static_cast<double>(run.span());
+  });
 }
 
 }  // namespace weir

@@ -73,7 +73,8 @@ int check_sweep(const Json& document, const std::string& file) {
   const Sweep sweep = read_sweep_document(document, file);
   constexpr std::ptrdiff_t told = 10;
   tell({sweep.notes.begin(), sweep.notes.begin() + std::min(told, std::ssize(sweep.notes))});
-  if (std::ssize(sweep.notes) > told) fmt::print(stderr, "and {} more notes\n", std::ssize(sweep.notes) - told);
+  if (std::ssize(sweep.notes) > told)
+    fmt::print(stderr, "and {} more notes\n", std::ssize(sweep.notes) - told);
   for (const LeftOut& left : sweep.left_out) fmt::print("left out: {}: {}\n", left.what, left.why);
   fmt::print("{}: ok ({} point{})\n", file, sweep.points.size(), sweep.points.size() == 1 ? "" : "s");
   fmt::print("{}\n", in_words(estimate_time(sweep)));

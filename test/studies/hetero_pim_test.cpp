@@ -100,7 +100,8 @@ Ids ids_of(const Json& rows) {
 
 }  // namespace
 
-TEST_CASE("hetero_pim: every row of its table is there once, as known, and says why where nothing judges it") {
+TEST_CASE(
+    "hetero_pim: every row of its table is there once, as known, and says why where nothing judges it") {
   const ScratchDirectory scratch;
   const auto out = scratch.path() / "all";
   std::vector<std::string> only;

@@ -6,8 +6,9 @@
 #include <cstddef>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <vector>
+
+#include "sim/core/cache/made_once.h"
 
 namespace weir {
 namespace {
@@ -135,12 +136,9 @@ ActivityStatistics FrequencyCurve::statistics() const {
 }
 
 FrequencyCurve fitted_curve(const ActivityStatistics& wanted) {
-  static std::mutex mutex;
-  static std::map<std::array<double, 3>, FrequencyCurve> found;  // by what is wanted; a few a process
-  const std::lock_guard lock(mutex);
-  const auto [at, is_new] = found.try_emplace({wanted.density, wanted.hot_share, wanted.far_similarity});
-  if (is_new) at->second = nearest_curve(wanted);
-  return at->second;
+  static MadeOnce<std::array<double, 3>, FrequencyCurve> found;
+  return found.of({wanted.density, wanted.hot_share, wanted.far_similarity},
+                  [&] { return nearest_curve(wanted); });
 }
 
 }  // namespace weir

@@ -1,9 +1,10 @@
 #include "models/memory/dimm_pim/bus_stream.h"
 
-#include <mutex>
+#include <tuple>
 #include <vector>
 
 #include "models/memory/dram/energy.h"
+#include "sim/core/cache/made_once.h"
 
 namespace weir {
 namespace {
@@ -38,19 +39,8 @@ Cycles stream_cycles(const MemorySpec& memory, StreamKind kind, std::int64_t byt
 }
 
 BusStream play_stream(const MemorySpec& memory, StreamKind kind, bool refresh) {
-  struct Known {
-    MemorySpec memory;
-    StreamKind kind;
-    bool refresh;
-    BusStream stream;
-  };
-  static std::mutex mutex;
-  static std::vector<Known> all;  // a handful
-  const std::lock_guard lock(mutex);
-  for (const Known& known : all)
-    if (known.kind == kind && known.refresh == refresh && known.memory == memory) return known.stream;
-  all.push_back({memory, kind, refresh, played_stream(memory, kind, refresh)});
-  return all.back().stream;
+  static MadeOnce<std::tuple<StreamKind, bool, MemorySpec>, BusStream> all;
+  return all.of({kind, refresh, memory}, [&] { return played_stream(memory, kind, refresh); });
 }
 
 }  // namespace weir

@@ -6,6 +6,7 @@
 
 #include "models/memory/dimm_pim/rank_timing.h"
 #include "models/memory/dram/energy.h"
+#include "sim/core/cache/made_once.h"
 
 namespace weir {
 namespace {
@@ -25,12 +26,8 @@ RankAttention::RankAttention(MemorySpec memory, DimmPimOptions options)
 
 std::shared_ptr<const RankAttention> RankAttention::shared(const MemorySpec& memory,
                                                            const DimmPimOptions& options) {
-  static std::mutex mutex;
-  static std::vector<std::shared_ptr<const RankAttention>> all;  // a handful
-  const std::lock_guard lock(mutex);
-  for (const auto& known : all)
-    if (known->options_ == options && known->memory_ == memory) return known;
-  return all.emplace_back(std::make_shared<const RankAttention>(memory, options));
+  static MadeOnce<std::pair<MemorySpec, DimmPimOptions>, std::shared_ptr<const RankAttention>> all;
+  return all.of({memory, options}, [&] { return std::make_shared<const RankAttention>(memory, options); });
 }
 
 RankAttention::Affine RankAttention::attention(std::int64_t query_heads, std::int64_t head_dim) const {

@@ -6,6 +6,7 @@
 
 #include "models/memory/dimm_pim/rank_timing.h"
 #include "models/memory/dram/energy.h"
+#include "sim/core/cache/made_once.h"
 #include "sim/core/rng.h"
 
 namespace weir {
@@ -42,12 +43,8 @@ DimmReads::DimmReads(MemorySpec channel, bool refresh)
     : channel_(std::move(channel)), rank_(one_rank(channel_)), refresh_(refresh) {}
 
 std::shared_ptr<const DimmReads> DimmReads::shared(const MemorySpec& channel, bool refresh) {
-  static std::mutex mutex;
-  static std::vector<std::shared_ptr<const DimmReads>> all;  // a handful
-  const std::lock_guard lock(mutex);
-  for (const auto& known : all)
-    if (known->refresh_ == refresh && known->channel_ == channel) return known;
-  return all.emplace_back(std::make_shared<const DimmReads>(channel, refresh));
+  static MadeOnce<std::pair<MemorySpec, bool>, std::shared_ptr<const DimmReads>> all;
+  return all.of({channel, refresh}, [&] { return std::make_shared<const DimmReads>(channel, refresh); });
 }
 
 DimmReads::Affine DimmReads::pieces(std::int64_t piece_bytes) const {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
+
+#include "sim/core/cache/made_once.h"
 
 namespace weir {
 namespace {
@@ -16,14 +19,9 @@ PimCosts::PimCosts(MemorySpec memory, PimOptions options) : memory_(std::move(me
 }
 
 std::shared_ptr<PimCosts> PimCosts::shared(const MemorySpec& memory, const PimOptions& options) {
-  static std::mutex mutex;
-  static std::vector<std::shared_ptr<PimCosts>> all;  // a handful
-  const std::lock_guard lock(mutex);
-  for (const auto& known : all)
-    if (known->options_.timing == options.timing && known->options_.buffers == options.buffers &&
-        known->options_.refresh == options.refresh && known->memory_ == memory)
-      return known;
-  return all.emplace_back(std::make_shared<PimCosts>(memory, options));
+  static MadeOnce<std::tuple<PimTiming, RowBuffers, bool, MemorySpec>, std::shared_ptr<PimCosts>> all;
+  return all.of({options.timing, options.buffers, options.refresh, memory},
+                [&] { return std::make_shared<PimCosts>(memory, options); });
 }
 
 std::string PimCosts::cannot_play(const PimRequest& request) const {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "models/memory/dram/channel.h"
+#include "sim/core/cache/made_once.h"
 
 namespace weir {
 namespace {
@@ -37,12 +38,8 @@ void add_patch(const PatchGather& shape, std::uint64_t first, std::uint64_t bloc
 VaultStreams::VaultStreams(MemorySpec vault) : vault_(std::move(vault)) {}
 
 std::shared_ptr<const VaultStreams> VaultStreams::shared(const MemorySpec& vault) {
-  static std::mutex mutex;
-  static std::vector<std::shared_ptr<const VaultStreams>> all;  // a handful
-  const std::lock_guard lock(mutex);
-  for (const auto& known : all)
-    if (known->vault_ == vault) return known;
-  return all.emplace_back(std::make_shared<const VaultStreams>(vault));
+  static MadeOnce<MemorySpec, std::shared_ptr<const VaultStreams>> all;
+  return all.of(vault, [&] { return std::make_shared<const VaultStreams>(vault); });
 }
 
 BytesPerSecond VaultStreams::mixed(double write_share) const {

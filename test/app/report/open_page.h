@@ -10,7 +10,7 @@
 namespace weir::test {
 
 #define NEEDS_CHROMIUM                                                    \
-  if (!Chromium::installed()) {                                            \
+  if (!Chromium::installed()) {                                           \
     WARN("skipped: no /usr/bin/chromium (make setup installs Debian's)"); \
     return;                                                               \
   }
