@@ -3,10 +3,12 @@
 
     build/weir reproduce validation --only servers_ --only frontier_ --reference DIR --out OUT
     python3 docs/calibration/calibrate.py build/weir OUT/servers.jsonl OUT/frontier.jsonl [--reference DIR] [--loads 0,4 1,3 ...] [--groups NAME ...]
+    python3 docs/calibration/calibrate.py build/weir OUT/servers.jsonl --everything
 
 Each line is a measured server and the scenario that it is simulated in. Rows of the two loads that share a
 server are written as results of vLLM's benchmark, with their lengths, and fitted, each under its own limits of the scheduler; rows at
-the other loads are simulated with the file that comes of it and without. --loads: which two, by their number from the lowest. With --reference,
+the other loads are simulated with the file that comes of it and without. --loads: which two, by their number from the lowest. --everything: what a
+fit to all rows of a server would gain on these same rows, and each load by a fit to the others. With --reference,
 the two recorded runs of vLLM on RTX GPUs are fitted on their first half and judged on the second.
 """
 import argparse
@@ -90,17 +92,7 @@ def judge_servers(weir, rows, numbers, folder):
     fitted = largest_alike([row for row in rows if load(row) in chosen])
     if len({load(row) for row in fitted}) < 2:
         return None
-    files, scenarios = [], []
-    for row in fitted:
-        lengths = row["scenario"]["workload"]["requests"]
-        drawn = random.Random(load(row))
-        inputs, outputs = ([drawn.randint(lengths[side]["min"], lengths[side]["max"]) for _ in range(10 * load(row))]
-                           for side in ("input", "output"))
-        files.append("%s/c%d_%d_%d.json" % (folder, load(row), lengths["input"]["max"], lengths["output"]["max"]))
-        write(files[-1], vllm_result(inputs, outputs, max_concurrency=load(row), mean_ttft_ms=row["ttft_ms"], mean_tpot_ms=row["tpot_ms"]))
-        scenarios.append(files[-1].replace(".json", "_server.json"))
-        write(scenarios[-1], without_workload(row))
-    file, done = calibrate(weir, files, scenarios, folder)
+    file, done = calibrate(weir, *as_benchmarks(fitted, folder), folder)
     others = [row for row in rows if load(row) not in chosen]
 
     def error(scenario, row):
@@ -110,6 +102,32 @@ def judge_servers(weir, rows, numbers, folder):
         before = list(pool.map(lambda row: error(row["scenario"], row), others))
         after = list(pool.map(lambda row: error(calibrated(row["scenario"], file), row), others)) if file else before
     return 100 * sum(before) / len(before), 100 * sum(after) / len(after), file, done.stderr.strip().split("\n")[-1]
+
+
+def as_benchmarks(rows, folder):
+    """Files of vLLM's benchmark, one a row, and of the servers that they are of."""
+    files, scenarios = [], []
+    for row in rows:
+        lengths = row["scenario"]["workload"]["requests"]
+        drawn = random.Random(load(row))
+        inputs, outputs = ([drawn.randint(lengths[side]["min"], lengths[side]["max"]) for _ in range(10 * load(row))]
+                           for side in ("input", "output"))
+        files.append("%s/c%d_%d_%d.json" % (folder, load(row), lengths["input"]["max"], lengths["output"]["max"]))
+        write(files[-1], vllm_result(inputs, outputs, max_concurrency=load(row), mean_ttft_ms=row["ttft_ms"], mean_tpot_ms=row["tpot_ms"]))
+        scenarios.append(files[-1].replace(".json", "_server.json"))
+        write(scenarios[-1], without_workload(row))
+    return files, scenarios
+
+
+def fit_everything(weir, groups, folder):
+    """TPOT as presets have it, where a fit to all rows of a server would bring them, and each load by a fit to the others."""
+    told = []
+    for group, rows in groups.items():
+        _, done = calibrate(weir, *as_benchmarks(largest_alike(rows), folder), folder)
+        line = next(line for line in done.stdout.split("\n") if line.strip().startswith("mean of |error|"))
+        told.append([float(word) for word in line.split("|error|")[1].replace("%", "").split()[:3]])
+        print("%-60s TPOT %4.1f %%, fitted to all rows %4.1f %%, held out %4.1f %%" % (group, *told[-1]), flush=True)
+    print("%-60s TPOT %4.2f %%, fitted to all rows %4.2f %%, held out %4.2f %%" % ("mean", *(sum(t) / len(told) for t in zip(*told))))
 
 
 RTX = {"rtx4090": ("vllm_rtx4090_llama3.1-8b.csv", {"blocks": 2588}, 256), "rtx_pro_6000": ("vllm_rtxpro6000_llama3.1-8b.csv", {}, 128)}
@@ -142,6 +160,7 @@ def main():
     parser.add_argument("--reference")
     parser.add_argument("--loads", nargs="*", default=["0,4", "1,3"])
     parser.add_argument("--groups", nargs="*", default=[])
+    parser.add_argument("--everything", action="store_true")
     arguments = parser.parse_args()
     weir = os.path.abspath(arguments.weir)
     groups = {}
@@ -158,6 +177,8 @@ def main():
         judged.append((before, after, file is not None))
 
     with tempfile.TemporaryDirectory() as folder:
+        if arguments.everything:
+            return fit_everything(weir, groups, folder)
         for group, rows in groups.items():
             for numbers in arguments.loads:
                 if arguments.groups and not any(part in group for part in arguments.groups):

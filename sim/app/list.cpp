@@ -1,6 +1,7 @@
 // weir list: what a scenario may name. The rooms' own tables feed it, and the schema says which keys a name
 // takes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -239,7 +240,9 @@ int list(const std::string& subject, const std::string& name, bool json) {
   if (row == std::end(subjects)) {
     std::vector<std::string> known;
     for (const Subject& s : subjects) known.emplace_back(s.name);
-    throw ConfigError("weir list", "", no_such("subject", subject, known));
+    throw ConfigError("weir list", "",
+                      subject.empty() ? fmt::format("of what? {}", fmt::join(known, ", "))
+                                      : no_such("subject", subject, known));
   }
   const std::vector<Entry> entries = row->entries();
   if (name.empty() && !json) print(entries);
@@ -275,7 +278,7 @@ std::function<int()> declare_list(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
   std::string known;
   for (const Subject& s : subjects) known += (known.empty() ? "" : "|") + std::string(s.name);
-  app.add_option("SUBJECT", a->subject, "what to list")->type_name(known)->required();
+  app.add_option("SUBJECT", a->subject, "what to list")->type_name(known);
   app.add_option("NAME", a->name, "one of them, with its keys");
   app.add_flag("--json", a->json, "for programs");
   return [a] { return list(a->subject, a->name, a->json); };

@@ -234,7 +234,9 @@ TEST_CASE("weir list: every subject lists names, and every name has its details"
     }
   }
   CHECK_THAT(run_weir({"list", "policies", "chunked_prefill"}).out, Catch::Contains("max_batch_tokens"));
-  CHECK(run_weir({"list"}).code == 2);
+  const Ended of_what = run_weir({"list"});
+  CHECK(of_what.code == 2);
+  CHECK_THAT(of_what.err, Catch::Contains("of what? devices, models, policies"));
   CHECK_THAT(run_weir({"list", "device"}).err, Catch::Contains("did you mean \"devices\"?"));
   CHECK_THAT(run_weir({"list", "devices", "h100"}).err, Catch::Contains("did you mean \"h100_sxm\"?"));
 }

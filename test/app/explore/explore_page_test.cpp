@@ -19,7 +19,7 @@ const std::vector<std::string> no_complaints;
 
 }  // namespace
 
-TEST_CASE("explore page: opens with the scenario's own run, its controls as the file has them", "[page]") {
+TEST_CASE("explore page: opens with the scenario's own run, its controls as the file has them") {
   NEEDS_CHROMIUM
   OpenExplorer page(shipped("quickstart.json"));
   CHECK(page.ask("document.title").get<std::string>().find("llama3.1-8b on one H100") != std::string::npos);
@@ -35,7 +35,7 @@ TEST_CASE("explore page: opens with the scenario's own run, its controls as the 
   CHECK(page.browser.complaints() == no_complaints);
 }
 
-TEST_CASE("explore page: a turned rate is simulated, and every chart follows", "[page]") {
+TEST_CASE("explore page: a turned rate is simulated, and every chart follows") {
   NEEDS_CHROMIUM
   OpenExplorer page(shipped("quickstart.json"));
   const Json before[] = {page.line("loads"), page.line("ttft"), page.line("tpot"), page.line("kv"),
@@ -64,7 +64,7 @@ TEST_CASE("soak: charts of weir explore follow within 200 ms of letting go", "[.
   CHECK(page.browser.complaints() == no_complaints);
 }
 
-TEST_CASE("explore page: a slider moves with arrow keys and by the mouse, and says its value", "[page]") {
+TEST_CASE("explore page: a slider moves with arrow keys and by the mouse, and says its value") {
   NEEDS_CHROMIUM
   OpenExplorer page(shipped("quickstart.json"));
   const std::string slider = page.input(rate_at, "input[type=range]");
@@ -86,8 +86,7 @@ TEST_CASE("explore page: a slider moves with arrow keys and by the mouse, and sa
   CHECK(page.browser.complaints() == no_complaints);
 }
 
-TEST_CASE("explore page: a problem stands beside the control that it belongs to, and goes when mended",
-          "[page]") {
+TEST_CASE("explore page: a problem stands beside the control that it belongs to, and goes when mended") {
   NEEDS_CHROMIUM
   OpenExplorer page(shipped("quickstart.json"));
   const Json before = page.line("ttft");
@@ -110,7 +109,7 @@ TEST_CASE("explore page: a problem stands beside the control that it belongs to,
   CHECK(page.browser.complaints() == no_complaints);
 }
 
-TEST_CASE("explore page: devices follow the layout where they are told to", "[page]") {
+TEST_CASE("explore page: devices follow the layout where they are told to") {
   NEEDS_CHROMIUM
   OpenExplorer page(shipped("quickstart.json"));
   CHECK(page.ask("document.querySelector('#follow').checked") == true);
@@ -127,7 +126,7 @@ TEST_CASE("explore page: devices follow the layout where they are told to", "[pa
   CHECK(page.ask("[...changes.keys()]") == Json({nodes_at + "/interconnect"}));
 }
 
-TEST_CASE("explore page: every list's choice either runs or says why not, and Reset goes back", "[page]") {
+TEST_CASE("explore page: every list's choice either runs or says why not, and Reset goes back") {
   NEEDS_CHROMIUM
   OpenExplorer page(shipped("quickstart.json"));
   const Json before = page.line("ttft");
@@ -159,7 +158,7 @@ TEST_CASE("explore page: every list's choice either runs or says why not, and Re
   CHECK(page.browser.complaints() == no_complaints);
 }
 
-TEST_CASE("explore page: pinned runs stay beside the new one, with ratios, and lead back", "[page]") {
+TEST_CASE("explore page: pinned runs stay beside the new one, with ratios, and lead back") {
   NEEDS_CHROMIUM
   OpenExplorer page(shipped("quickstart.json"));
   page.browser.click("#pin");
@@ -184,7 +183,7 @@ TEST_CASE("explore page: pinned runs stay beside the new one, with ratios, and l
   CHECK(page.browser.complaints() == no_complaints);
 }
 
-TEST_CASE("explore page: what is copied gives the same run on the command line", "[page]") {
+TEST_CASE("explore page: what is copied gives the same run on the command line") {
   NEEDS_CHROMIUM
   const ScratchDirectory scratch;
   OpenExplorer page(shipped("quickstart.json"));
@@ -207,8 +206,7 @@ TEST_CASE("explore page: what is copied gives the same run on the command line",
         (page.ask("$('copied').open") == true ? command : "Copied"));
 }
 
-TEST_CASE("explore page: a reload keeps what was turned, and an address that was made up is told off",
-          "[page]") {
+TEST_CASE("explore page: a reload keeps what was turned, and an address that was made up is told off") {
   NEEDS_CHROMIUM
   OpenExplorer page(shipped("quickstart.json"));
   page.enter(rate_at, "20");
@@ -224,7 +222,7 @@ TEST_CASE("explore page: a reload keeps what was turned, and an address that was
   CHECK(page.browser.complaints() == no_complaints);
 }
 
-TEST_CASE("explore page: says so when weir has ended", "[page]") {
+TEST_CASE("explore page: says so when weir has ended") {
   NEEDS_CHROMIUM
   OpenExplorer page(shipped("quickstart.json"));
   page.weir.end(SIGTERM);
@@ -233,7 +231,7 @@ TEST_CASE("explore page: says so when weir has ended", "[page]") {
              Catch::Contains("weir explore has ended"));
 }
 
-TEST_CASE("explore page: fits a phone, in light and dark, and shows scenarios of every kind", "[page]") {
+TEST_CASE("explore page: fits a phone, in light and dark, and shows scenarios of every kind") {
   NEEDS_CHROMIUM
   for (const char* scenario :
        {"quickstart.json", "parallelism/disaggregated.json", "kv_reuse/agents.json", "l3/neo.json"}) {
@@ -247,8 +245,7 @@ TEST_CASE("explore page: fits a phone, in light and dark, and shows scenarios of
   }
 }
 
-TEST_CASE("explore page: fifty changes a minute and more, for some seconds, and the last one is shown",
-          "[page]") {
+TEST_CASE("explore page: fifty changes a minute and more, for some seconds, and the last one is shown") {
   NEEDS_CHROMIUM
   OpenExplorer page(shipped("quickstart.json"));
   const double before = page.weir.resident_mib();

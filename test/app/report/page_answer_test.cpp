@@ -6,7 +6,7 @@
 using namespace weir;
 using namespace weir::test;
 
-TEST_CASE("report page: opens with the winner and why, rows in that order, and leads back to it", "[page]") {
+TEST_CASE("report page: opens with the winner and why, rows in that order, and leads back to it") {
   NEEDS_CHROMIUM
   ResultSet results = sample_sweep({.fail_each = 13});
   results.resolved = {{"cheapest",
@@ -55,8 +55,7 @@ TEST_CASE("report page: opens with the winner and why, rows in that order, and l
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: a line where the SLO is in every chart of what it bounds, or word of where it is",
-          "[page]") {
+TEST_CASE("report page: a line where the SLO is in every chart of what it bounds, or word of where it is") {
   NEEDS_CHROMIUM
   ResultSet results = sample_sweep({});
   results.resolved = {{"capacity", {{"ttft_ms", 400}, {"tpot_ms", 20}, {"percentile", 99}}}};

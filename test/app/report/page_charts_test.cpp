@@ -13,8 +13,7 @@ using namespace weir::test;
 
 TEST_CASE(
     "report page: filters by words, by a key's values and by a range leave the same points in table and "
-    "charts",
-    "[page]") {
+    "charts") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 30}));
   const auto agree = [&](std::size_t count, const std::function<bool(const PointResult&)>& stays) {
@@ -47,8 +46,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "report page: every metric and key can be an axis, linear and logarithmic, and every key the colour",
-    "[page]") {
+    "report page: every metric and key can be an axis, linear and logarithmic, and every key the colour") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 12, .fail_each = 13}));
   const Json axes = page.ask(
@@ -86,7 +84,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("report page: dragging in a chart zooms to what is between, and selects nothing", "[page]") {
+TEST_CASE("report page: dragging in a chart zooms to what is between, and selects nothing") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({}));
   const auto [x1, y1] = page.place(1, 30);
@@ -106,7 +104,7 @@ TEST_CASE("report page: dragging in a chart zooms to what is between, and select
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: the Pareto front is what brute force finds, whichever way is better", "[page]") {
+TEST_CASE("report page: the Pareto front is what brute force finds, whichever way is better") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 20, .fail_each = 13}));
   const std::pair<const char*, const char*> pairs[] = {{"tokens_per_s_per_user", "tokens_per_s_per_device"},
@@ -136,8 +134,7 @@ TEST_CASE("report page: the Pareto front is what brute force finds, whichever wa
   }
 }
 
-TEST_CASE("report page: seeds are one point of a chart, their mean and its interval, or each by itself",
-          "[page]") {
+TEST_CASE("report page: seeds are one point of a chart, their mean and its interval, or each by itself") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.fail_each = 7, .seeds = 4}));
   const std::vector<Repeated> expected = repetitions(page.results);

@@ -24,8 +24,8 @@ Json rounded(Json value, bool scenario = false) {
 
 }  // namespace
 
-TEST_CASE("report page: opens from a file without a complaint or a request, light and dark, wide and narrow",
-          "[page]") {
+TEST_CASE(
+    "report page: opens from a file without a complaint or a request, light and dark, wide and narrow") {
   NEEDS_CHROMIUM
   for (const Screen& screen :
        {Screen{}, Screen{.dark = true}, Screen{.width = 390, .height = 844, .dark = true}}) {
@@ -46,8 +46,7 @@ TEST_CASE("report page: opens from a file without a complaint or a request, ligh
   }
 }
 
-TEST_CASE("report page: gives back every point's whole summary, numbers rounded and scenario exact",
-          "[page]") {
+TEST_CASE("report page: gives back every point's whole summary, numbers rounded and scenario exact") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.fail_each = 13}));
   const Json summaries = page.ask("points.map((_, i) => summaryOf(i))");
@@ -58,8 +57,8 @@ TEST_CASE("report page: gives back every point's whole summary, numbers rounded 
   }
 }
 
-TEST_CASE("report page: a click on a heading sorts, a second one turns the order, what has no value is last",
-          "[page]") {
+TEST_CASE(
+    "report page: a click on a heading sorts, a second one turns the order, what has no value is last") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.fail_each = 13}));
   const auto expected = [&](bool descending) {
@@ -82,8 +81,7 @@ TEST_CASE("report page: a click on a heading sorts, a second one turns the order
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: hovering a point shows its configuration, clicking it everything about it",
-          "[page]") {
+TEST_CASE("report page: hovering a point shows its configuration, clicking it everything about it") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 8, .fail_each = 13}));
   const std::size_t point = page.loneliest(0);
@@ -124,7 +122,7 @@ TEST_CASE("report page: hovering a point shows its configuration, clicking it ev
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: a click on a row selects its point in the charts, a failed one tells why", "[page]") {
+TEST_CASE("report page: a click on a row selects its point in the charts, a failed one tells why") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.fail_each = 13}));
   page.browser.click("tr[data-point='3'] td");
@@ -141,7 +139,7 @@ TEST_CASE("report page: a click on a row selects its point in the charts, a fail
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: keys may have any name and vary over anything that JSON has", "[page]") {
+TEST_CASE("report page: keys may have any name and vary over anything that JSON has") {
   NEEDS_CHROMIUM
   ResultSet results = sample_sweep({.rates = 1});
   const std::string odd = "/a~1b/__proto__/<i>~0";
@@ -168,7 +166,7 @@ TEST_CASE("report page: keys may have any name and vary over anything that JSON 
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: a sweep whose points all failed, and one of no points, still open", "[page]") {
+TEST_CASE("report page: a sweep whose points all failed, and one of no points, still open") {
   NEEDS_CHROMIUM
   OpenPage failed(sample_sweep({.rates = 1, .fail_each = 1}));
   CHECK(failed.rows().size() == 12);
@@ -178,7 +176,7 @@ TEST_CASE("report page: a sweep whose points all failed, and one of no points, s
   CHECK(none.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: a run's has its metrics, its scenario and its latencies", "[page]") {
+TEST_CASE("report page: a run's has its metrics, its scenario and its latencies") {
   NEEDS_CHROMIUM
   const ScratchDirectory scratch;
   run_quickstart(scratch / "run");
@@ -192,7 +190,7 @@ TEST_CASE("report page: a run's has its metrics, its scenario and its latencies"
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: of an interrupted sweep it tells how many points are missing", "[page]") {
+TEST_CASE("report page: of an interrupted sweep it tells how many points are missing") {
   NEEDS_CHROMIUM
   ResultSet results = sample_sweep({.rates = 1});
   results.missing = 5;
@@ -202,7 +200,7 @@ TEST_CASE("report page: of an interrupted sweep it tells how many points are mis
   CHECK(OpenPage(results).text_of("#about").find("no result yet") == std::string::npos);
 }
 
-TEST_CASE("report page: shows what weir sweep wrote", "[page]") {
+TEST_CASE("report page: shows what weir sweep wrote") {
   NEEDS_CHROMIUM
   const ScratchDirectory scratch;
   const Json sweep = {{"scenario", shipped("quickstart.json")},
@@ -225,7 +223,7 @@ TEST_CASE("report page: shows what weir sweep wrote", "[page]") {
   CHECK(page.browser.complaints() == std::vector<std::string>{});
 }
 
-TEST_CASE("report page: the time and size of a thousand points", "[page][benchmark]") {
+TEST_CASE("report page: the time and size of a thousand points", "[benchmark]") {
   NEEDS_CHROMIUM
   OpenPage page(sample_sweep({.rates = 84}));
   page.browser.open(page.file());  // again: the first time the browser itself starts
