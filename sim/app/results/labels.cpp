@@ -138,7 +138,7 @@ enum class Keys { named, brief };
 // A word says by itself of which key it is, unless another key has the same one; a number does not.
 std::string value_in_label(const Varied& varied, std::size_t which, Keys keys) {
   const Json& value = varied[which].second;
-  const std::string text = value.is_null() ? "unset" : value_text(value);
+  const std::string text = value_text(value);
   const auto is_alike = [&](const auto& other) { return value_text(other.second) == text; };
   const bool tells = (value.is_string() || value.is_object()) && std::ranges::count_if(varied, is_alike) == 1;
   return keys == Keys::brief || tells ? text : without_kind(names_of(varied)[which]) + " " + text;

@@ -34,10 +34,10 @@ TEST_CASE("label: a word stands alone, a number has its key, and 1 is no rank to
                   {"/workload/arrivals/rate_per_s", 8}}) == "TP4, orca, rate_per_s 8");
 }
 
-TEST_CASE("label: what two keys have alike, and what is unset, has its key beside it") {
+TEST_CASE("label: what two keys have alike has its key beside it") {
   CHECK(label_of({{"/training/0/net", "dcgan"}, {"/training/1/net", "dcgan"}}) == "0/net dcgan, 1/net dcgan");
   CHECK(label_of({{"/training/0/net", "dcgan"}, {"/training/1/net", "alexnet"}}) == "dcgan, alexnet");
   CHECK(label_of({{"/training/0/batch", nullptr}, {"/training/1/batch", nullptr}}) ==
-        "0/batch unset, 1/batch unset");
-  CHECK(label_of({{"/serving/replicas/0/speculation", nullptr}}) == "speculation unset");
+        "0/batch null, 1/batch null");
+  CHECK(label_of({{"/serving/replicas/0/speculation", nullptr}}) == "speculation null");
 }
