@@ -6,7 +6,6 @@
 
 #include "devices/actor/clock.h"
 #include "sim/serving/platform/engine.h"
-#include "sim/serving/platform/huge_pages.h"
 #include "sim/serving/simulation_run.h"
 
 namespace weir {
@@ -193,11 +192,6 @@ RunResult Simulation::run(sg4::Engine& engine) {
 }
 
 RunResult simulate(const Plan& plan, const RunOptions& options) {
-  // A fifth of the time of a million requests on 2,048 replicas, and none on 64 (weir_bench).
-  constexpr std::size_t many_replicas = 256, heap_bytes = std::size_t{512} << 20;
-  std::size_t replicas = 0;
-  for (const ReplicaPlan& replica : plan.replicas) replicas += replica.places.size();
-  if (replicas >= many_replicas) allocate_in_huge_pages(heap_bytes);
   const auto engine = make_engine();
   Simulation simulation(plan, options);
   return simulation.run(*engine);
