@@ -124,8 +124,7 @@ std::vector<fs::path> shipped_sweeps() {
 }
 
 std::vector<std::string> made_short(const std::string& name) {
-  static const std::map<std::string, int> requests = {{"cluster/collective_flows", 2},
-                                                      {"hermes/alpaca", 8},
+  static const std::map<std::string, int> requests = {{"hermes/alpaca", 8},
                                                       {"hermes/sharegpt", 4},
                                                       {"kv_reuse/agents", 24},
                                                       {"kv_reuse/agents_disk", 24},

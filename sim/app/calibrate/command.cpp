@@ -186,7 +186,7 @@ void tell_notes(const std::vector<Document>& scenarios, const std::vector<Calibr
   tell(notes);
 }
 
-// What one server cannot have two of, whatever its limits are.
+// A server has one model, one precision and one cut, whatever limits it was started with.
 Json built_as(const CalibrationCase& one) {
   Json parts = {one.scenario.value("model", Json()), one.scenario.value("precision", Json())};
   for (const Json& replica : one.scenario["serving"]["replicas"])

@@ -10,7 +10,7 @@ namespace weir {
 template <class Key, class Value>
 class MadeOnce {
  public:
-  // What `make` returned for an equal key; it stays where it is.
+  // Returns what `make` returned for an equal key. The value stays where it is, so that references hold.
   template <class Make>
   const Value& of(const Key& key, const Make& make) {
     const std::lock_guard lock(mutex_);

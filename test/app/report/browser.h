@@ -1,6 +1,6 @@
 #pragma once
-// What a user has in front of them: a tab of Chromium that shares nothing with another one, cookies and
-// storage included.
+// A browser as a user has it: a tab of Chromium that shares nothing with another one, cookies and storage
+// included.
 #include <filesystem>
 #include <string>
 #include <vector>

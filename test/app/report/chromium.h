@@ -22,10 +22,10 @@ class Chromium {
   Chromium(const Chromium&) = delete;
   Chromium& operator=(const Chromium&) = delete;
 
-  // Of a tab's session, or "" of the browser itself.
+  // The command goes to a tab's session, or with "" to the browser itself.
   Json call(const std::string& session, const std::string& method, Json parameters = Json::object());
 
-  // What happens in a tab is kept for it from its first call on, until it is forgotten.
+  // A tab's events are kept for it from its first call on, until it is forgotten.
   Json next_event(const std::string& session);
   bool has_event(const std::string& session) { return !events_[session].empty(); }
   void forget(const std::string& session) { events_.erase(session); }
