@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What the table does not record of AIConfigurator's servers of TensorRT-LLM: how many seats they had, and how many tokens a second their front
-end and client let through. TTFT of even and of odd rows, under each of what is tried: what one half chooses, the other judges.
+"""How many tokens a second client and front end of AIConfigurator's servers of TensorRT-LLM let through, which their table does not record: TTFT of
+even and of odd rows under each ceiling. What the former choose, the latter judge, with and without those that are held up by something that more GPUs
+do not make faster (by what was measured alone, sim/studies/validation/closed_loops.h).
 
     build/weir reproduce validation --only servers_ --reference DIR --out OUT
-    python3 docs/calibration/trtllm_load.py build/weir OUT/servers.jsonl [--jobs N]
+    python3 docs/calibration/trtllm_load.py build/weir OUT/servers.jsonl [--jobs N] [--seats]
 
-Seats are 128, as the engine's template has it, or one less than the clients. Errors are of the logarithm, as TTFT of rows at a ceiling is off by factors.
+Errors are of the logarithm, as TTFT of rows at a ceiling is off by factors. --seats tries each with as many seats as clients too.
 """
 import argparse
 import copy
@@ -19,11 +20,11 @@ from concurrent.futures import ThreadPoolExecutor
 CEILINGS = [0, 9000, 10000, 11000, 12000]  # output tokens a second; 0: none
 
 
-def ttft(weir, row, seats_less, ceiling):
+def ttft(weir, row, seats_of_clients, ceiling):
     scenario = copy.deepcopy(row["scenario"])
     replica = scenario["serving"]["replicas"][0]
-    clients = scenario["workload"]["arrivals"]["concurrency"]
-    replica["batching"]["max_batch_requests"] = clients - 1 if seats_less else 128
+    if seats_of_clients:
+        replica["batching"]["max_batch_requests"] = scenario["workload"]["arrivals"]["concurrency"]
     replica["engine"].pop("front_end_tokens_per_s", None)
     if ceiling:
         replica["engine"]["front_end_tokens_per_s"] = ceiling
@@ -33,28 +34,37 @@ def ttft(weir, row, seats_less, ceiling):
             return math.log(json.load(summary)["mean_ttft_ms"] / row["ttft_ms"])
 
 
+def told(errors):
+    if not errors:
+        return "none"
+    return "%4.1f %% (%+5.1f) of %d" % (100 * sum(map(abs, errors)) / len(errors), 100 * sum(errors) / len(errors), len(errors))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weir")
     parser.add_argument("servers")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seats", action="store_true")
     arguments = parser.parse_args()
     groups = {}
     with open(arguments.servers) as lines:
-        for row in map(json.loads, lines):
+        for place, row in enumerate(map(json.loads, lines)):
             if "_trtllm_" in row["group"]:
-                groups.setdefault(row["group"], []).append(row)
+                groups.setdefault(row["group"], []).append((place, row))
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for group, rows in groups.items():
             print(group)
-            for seats_less in (False, True):
+            for seats_of_clients in (False, True) if arguments.seats else (False,):
                 for ceiling in CEILINGS:
-                    errors = list(pool.map(lambda row: ttft(arguments.weir, row, seats_less, ceiling), rows))
-                    even, odd = (sum(map(abs, half)) / len(half) for half in (errors[::2], errors[1::2]))
-                    print("  %s, %s: even rows %4.1f %%, odd rows %4.1f %%, bias %+5.1f %%" % (
-                        "a seat less than clients" if seats_less else "128 seats               ",
-                        "at most %6d tokens/s" % ceiling if ceiling else "no ceiling            ",
-                        100 * even, 100 * odd, 100 * sum(errors) / len(errors)), flush=True)
+                    errors = list(pool.map(lambda row: ttft(arguments.weir, row[1], seats_of_clients, ceiling), rows))
+
+                    def of(odd, held_up=None):
+                        return told([e for e, (place, row) in zip(errors, rows) if odd == place % 2 and held_up in (None, row["held_up"])])
+
+                    print("  %s, %-20s even rows %s; odd rows %s, not held up %s" % (
+                        "seats of all clients" if seats_of_clients else "seats as loaded",
+                        "at most %6d/s:" % ceiling if ceiling else "no ceiling:", of(0), of(1), of(1, False)), flush=True)
 
 
 main()

@@ -7,6 +7,7 @@
 
 #include "sim/core/params.h"
 #include "sim/plan/scenario.h"
+#include "sim/studies/validation/closed_loops.h"
 #include "sim/studies/validation/measured.h"
 
 namespace weir {
@@ -141,7 +142,6 @@ Launch launch_of_llama(const FrontierRow& row) {
 Launch launch_of_qwen(const FrontierRow& row) {
   if (row.is("engine", "trtllm")) {  // AIConfigurator's, as its dense servers
     Launch launch = of_trtllm(row, types(row.text("gemm"), "fp8"), 0.9);
-    launch.requests = 128;
     launch.tokens = 128 + row.number("input_tokens");
     return launch;
   }
@@ -249,6 +249,7 @@ std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& refere
          .judges_throughput = row.is("judge_ttft", "1") || apart,
          .source = "InferenceX"});
   }
+  seat_clients(servers);
   return servers;
 }
 

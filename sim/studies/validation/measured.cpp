@@ -6,6 +6,7 @@
 
 #include "sim/core/embedded.h"
 #include "sim/core/params.h"
+#include "sim/studies/validation/closed_loops.h"
 
 namespace weir {
 
@@ -24,12 +25,10 @@ std::string weir_name(const std::string& model) {
 // By the generators' public sources. The H200's: InferenceX of 2025 (vLLM 0.10.2, lengths by
 // --random-range-ratio 0.8, all at once, no warm-up, max_num_seqs as many as are in flight). The others:
 // AIConfigurator's benchmark (bench_run.sh.j2: fixed lengths, a warm-up of two rounds, which ends before the
-// others start), and TensorRT-LLM takes prompts whole (extra_engine_args.1.0.0rc3.yaml.j2), up to 128
-// requests at once (benchmark/trtllm.rule); vLLM's server on an H100 has 1,024 (vllm/engine/arg_utils.py).
-// The tokens of a step are not on record: there is room for one prompt beside decodes. The templates' 1,500
-// more would let prompts of 1,024 tokens run in pairs, which stay pairs to the end, and no server shows that.
-// Nor are seats: those of llama3.1-8b under TensorRT-LLM were one less than the clients, as
-// docs/calibration/README.md has it of half of its rows.
+// others start), and TensorRT-LLM takes prompts whole (extra_engine_args.1.0.0rc3.yaml.j2); vLLM's server on
+// an H100 has 1,024 seats (vllm/engine/arg_utils.py). The tokens of a step are not on record: there is room
+// for one prompt beside decodes. The templates' 1,500 more would let prompts of 1,024 tokens run in pairs,
+// which stay pairs to the end, and no server shows that.
 MeasuredLoad load_of(const MeasuredServer& s) {
   if (s.device == "h200_sxm")
     return {.shortest = 0.8,
@@ -42,7 +41,6 @@ MeasuredLoad load_of(const MeasuredServer& s) {
                     .max_batch_tokens = 128 + s.input_tokens};
   if (s.engine != "trtllm") return load;
   load.batching = "orca";
-  load.max_batch_requests = s.model == "llama3.1-8b" ? s.concurrency - 1 : 128;
   load_as_trtllm_runs(load);
   return load;
 }
@@ -71,9 +69,12 @@ std::int64_t MeasuredLoad::requests(std::int64_t concurrency) const {
 }
 
 // How many requests a mean is of, the digits of silicon_sample.csv say: times 20 for each client, or 2,000,
-// they are whole nanoseconds (one or two less where a request failed), times 10 they are not. What its client
-// and front end let through is fitted to even rows (docs/calibration/README.md): one server alone comes near.
+// they are whole nanoseconds (one or two less where a request failed), times 10 they are not. Seats are as
+// many as clients in the templates of 2025 (max_batch_size: bs), and as the rows say of themselves. What
+// client and front end let through is fitted to even rows of those that are held up by them
+// (docs/calibration/README.md).
 void load_as_trtllm_runs(MeasuredLoad& load) {
+  load.max_batch_requests = 0;
   load.rounds = 20;
   load.most_requests = 2000;
   load.front_end_tokens_per_s = 11'000;
@@ -107,6 +108,7 @@ std::vector<MeasuredServer> reference_servers(const std::filesystem::path& refer
                        .source = "AIConfigurator silicon_sample.csv"});
     servers.back().load = load_of(servers.back());
   }
+  seat_clients(servers);
   return servers;
 }
 

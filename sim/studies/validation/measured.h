@@ -17,7 +17,8 @@ struct MeasuredLoad {
   std::int64_t warmup_rounds = 0, rounds = 10;
   std::int64_t most_requests = 0;  // that are measured; 0: any number
   std::string batching;
-  std::int64_t max_batch_requests = 0, max_batch_tokens = 0;
+  std::int64_t max_batch_requests = 0;  // 0: not on record (closed_loops.h)
+  std::int64_t max_batch_tokens = 0;
   std::int64_t front_end_tokens_per_s = 0;  // 0: as many as the engine makes
 
   std::int64_t requests(std::int64_t concurrency) const;  // that are measured
@@ -44,6 +45,7 @@ struct MeasuredServer {
   MeasuredLoad load;
   double ttft_ms = 0, tpot_ms = 0;                    // means, as the client saw them
   bool judges_ttft = true, judges_throughput = true;  // false: not measured as the load above says
+  bool held_up = false;  // by something that more GPUs do not make faster (closed_loops.h)
   std::string source;
 
   // The number format of its matrices, as a scenario names it: Qwen's own fp8 checkpoints are block-scaled

@@ -7,6 +7,7 @@
 #include "sim/app/output/output_file.h"
 #include "sim/studies/case_runner.h"
 #include "sim/studies/validation/cell_errors.h"
+#include "sim/studies/validation/closed_loops.h"
 #include "sim/studies/validation/validation.h"
 
 namespace weir {
@@ -18,6 +19,7 @@ struct ServerFigure {
   double (*measured)(const MeasuredServer&);
   double (*simulated)(const MeasuredServer&, const CaseResult&);
   bool (*judged)(const MeasuredServer&);
+  bool waits;  // it has the wait for a first token in it
 };
 
 // Output tokens a second of a closed loop whose requests take these means, by Little's law.
@@ -29,16 +31,16 @@ double throughput(const MeasuredServer& s, double ttft_ms, double tpot_ms) {
 constexpr ServerFigure server_figures[] = {
     {"tpot", "mean TPOT", [](const MeasuredServer& s) { return s.tpot_ms; },
      [](const MeasuredServer&, const CaseResult& r) { return r.tpot_mean_ms; },
-     [](const MeasuredServer&) { return true; }},
+     [](const MeasuredServer&) { return true; }, false},
     {"ttft", "mean TTFT", [](const MeasuredServer& s) { return s.ttft_ms; },
      [](const MeasuredServer&, const CaseResult& r) { return r.ttft_mean_ms; },
-     [](const MeasuredServer& s) { return s.judges_ttft; }},
+     [](const MeasuredServer& s) { return s.judges_ttft; }, true},
     {"throughput", "output tokens/s (by Little's law)",
      [](const MeasuredServer& s) { return throughput(s, s.ttft_ms, s.tpot_ms); },
      [](const MeasuredServer& s, const CaseResult& r) {
        return throughput(s, r.ttft_mean_ms, r.tpot_mean_ms);
      },
-     [](const MeasuredServer& s) { return s.judges_throughput; }},
+     [](const MeasuredServer& s) { return s.judges_throughput; }, true},
 };
 
 Json server_workload(const MeasuredServer& s) {
@@ -140,6 +142,7 @@ void write_scenarios(const std::filesystem::path& path, const std::vector<Measur
                    {"model", s.model},
                    {"ttft_ms", s.ttft_ms},
                    {"tpot_ms", s.tpot_ms},
+                   {"held_up", s.held_up},
                    {"scenario", cases[i].scenario}}
                   .dump() +
               "\n");
@@ -212,10 +215,12 @@ Simulated simulate(const ReproduceOptions& options, const std::string& set,
     std::vector<std::string> groups = {"all", servers[i].group()};
     if (set == "frontier") groups.emplace_back(servers[i].pools.empty() ? "aggregated" : "apart");
     if (options.reference && i % 2 == 1) groups.emplace_back("odd_rows");  // the even ones calibrate
-    for (const ServerFigure& what : server_figures)
-      if (what.judged(servers[i]))
-        for (const std::string& group : groups)
-          errors[what.id][group].add(what.simulated(servers[i], results[i]), what.measured(servers[i]));
+    for (const ServerFigure& what : server_figures) {
+      if (!what.judged(servers[i])) continue;
+      const bool apart = servers[i].held_up && what.waits;
+      for (const std::string& group : apart ? std::vector<std::string>{"held_up"} : groups)
+        errors[what.id][group].add(what.simulated(servers[i], results[i]), what.measured(servers[i]));
+    }
   }
   for (const ServerFigure& what : server_figures)
     for (const auto& [group, error] : errors[what.id]) {
@@ -228,12 +233,25 @@ Simulated simulate(const ReproduceOptions& options, const std::string& set,
   return {std::move(servers), std::move(errors)};
 }
 
+void add_missing_seats(const std::vector<MeasuredServer>& servers, std::vector<ReproducedRow>& rows) {
+  for (const auto& [group, missing] : missing_seats(servers)) {
+    ReproducedRow row;
+    row.id = "servers_seats_missing_" + group;
+    row.metric =
+        fmt::format("seats less than clients, as measured TTFT tells ({} pairs of rows)", missing.pairs);
+    row.simulated = missing.missing;
+    rows.push_back(row);
+  }
+}
+
 }  // namespace
 
 void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& rows) {
-  Simulated all =
-      simulate(options, "servers",
-               options.reference ? reference_servers(*options.reference) : shipped_servers(), rows);
+  std::vector<MeasuredServer> dense =
+      options.reference ? reference_servers(*options.reference) : shipped_servers();
+  mark_held_up(dense);
+  if (options.reference) add_missing_seats(dense, rows);
+  Simulated all = simulate(options, "servers", std::move(dense), rows);
   if (options.reference) {
     std::map<std::string, int> left_out;
     Simulated more = simulate(options, "frontier", frontier_servers(*options.reference, left_out), rows);
