@@ -8,8 +8,8 @@
 Each line of servers.jsonl is a measured server and the scenario that it is simulated in. In a closed loop the steps and
 their batches do not depend on how long they take, so that times are linear in what host time a step, a sequence and a
 prompt takes: each is simulated once more with some of it, and alone floors of prompt steps, which are not linear, at several
-values. With --sustained all of it is done once for each such share of the burst rate, of 16-bit and of 8-bit types, and the
-pair that fits best is taken as well: a model left out is then left out of all that servers decide. Even rows are fitted (the least sum of |error| of TPOT, and --ttft-weight times that of TTFT), odd rows judge; then each
+values. With --sustained all of it is done once for each such share of the burst rate, and the one that fits best is taken
+as well: a model left out is then left out of all that servers decide. Even rows are fitted (the least sum of |error| of TPOT, and --ttft-weight times that of TTFT), odd rows judge; then each
 model is left out in turn. `front` is front_end_ms, `floor` launch_us of steps with prompts, which run as no CUDA graph here, or, with
 --preset-steps, as the engine's preset has it. Needs numpy and scipy.
 """
@@ -130,6 +130,8 @@ def least(model, rows, free, ttft_weight, floor):
 
 
 def fitted(model, rows, free, ttft_weight):
+    if not free:
+        return np.zeros(len(model.linear)), 0
     floors = np.arange(0, FLOORS[-1] + 1, 5) if "floor" in free else [0]
     linear = [f for f in free if f != "floor"]
     tried = [(*least(model, rows, linear, ttft_weight, floor), floor) for floor in floors]
@@ -168,29 +170,29 @@ def usable(model, of, free, fixed):
 
 
 def with_sustained(given, servers, free):
-    """Constants and sustained shares, fitted together; each model is left out of both in turn."""
+    """Constants and the sustained share, fitted together; each model is left out of both in turn."""
     value = lambda key: np.array([s[key] for s in servers])
     even = np.arange(len(servers)) % 2 == 0
-    eight = np.array([s["scenario"]["precision"]["weights"] != "bf16" for s in servers])
     times = {share: cached(given, servers, share) for share in given.sustained}
     for left in [""] + sorted(set(value("model"))):
         rest = even & (value("model") != left)
         best = None
-        for pair in [(a, b) for a in given.sustained for b in given.sustained]:
-            loss, error = 0, np.zeros((len(servers), 2))
+        for share in given.sustained:
+            loss, error, constants = 0, np.zeros((len(servers), 2)), []
             for engine in sorted(set(value("engine"))):
                 of = value("engine") == engine
-                model = Model(servers, np.where(eight[:, None, None], times[pair[1]], times[pair[0]]))
+                model = Model(servers, times[share])
                 fixed = fixed_of(engine, given)
                 model.fix(fixed)
                 p = fitted(model, of & rest, usable(model, of, free, fixed), given.ttft_weight)
                 error[of] = model.errors(p)[of]
                 loss += (abs(error[of & rest]) @ np.array([given.ttft_weight, 1])).sum()
+                constants.append(engine + " " + say(p))
             if best is None or loss < best[0]:
-                best = loss, pair, 100 * abs(error[:, 1])
-        _, pair, off = best
-        print("%-14s sustained 16-bit %.2f, 8-bit %.2f:" % (left + " left out" if left else "all", *pair), "TPOT " + ", ".join(
-            "%s %.1f" % (m, off[value("model") == m].mean()) for m in sorted(set(value("model"))) if left in ("", m)))
+                best = loss, share, 100 * abs(error[:, 1]), "; ".join(constants)
+        _, share, off, constants = best
+        print("%-21s sustained %.2f, %s: TPOT %s" % (left + " left out" if left else "all", share, constants, ", ".join(
+            "%s %.1f" % (m, off[value("model") == m].mean()) for m in sorted(set(value("model"))) if left in ("", m))))
 
 
 def main():

@@ -29,8 +29,8 @@ KEYS = ["active_w", "chip_pj_per_byte", "attention_pj_per_byte", "compute_pj_per
 # Of the catalog. A matrix at the sustained clocks draws the limit at most, where a flop takes their square of its joules
 # at full clocks: (limit - idle) / (GEMM's share of the peak x peak x sustained^3).
 GPUS = {
-    "h100_sxm": dict(idle=70, limit=700, memory=48, link=64, bandwidth=3.352, peak=989.4e12, sustained=0.85, gemm=0.827),
-    "b200_sxm": dict(idle=192, limit=1000, memory=48, link=64, bandwidth=7.672, peak=2250e12, sustained=0.85, gemm=0.827),
+    "h100_sxm": dict(idle=70, limit=700, memory=48, link=64, bandwidth=3.352, peak=989.4e12, sustained=0.87, gemm=0.827),
+    "b200_sxm": dict(idle=192, limit=1000, memory=48, link=64, bandwidth=7.672, peak=2250e12, sustained=0.87, gemm=0.827),
 }
 
 

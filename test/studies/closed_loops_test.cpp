@@ -94,8 +94,8 @@ TEST_CASE("closed loops: rows that fewer GPUs would answer sooner are held up by
   std::vector<MeasuredServer> servers = played({{1, 32, 32, 256, as_it_makes},
                                                 {2, 32, 32, 256, as_it_makes},
                                                 {4, 32, 32, 256, let_through},
-                                                {4, 8, 8, 256, let_through},
-                                                {1, 8, 8, 256, as_it_makes}});
+                                                {4, 4, 4, 256, let_through},
+                                                {1, 4, 4, 256, as_it_makes}});
   mark_held_up(servers);
   std::vector<bool> held_up;
   for (const MeasuredServer& s : servers) held_up.push_back(s.held_up);
