@@ -13,8 +13,8 @@ namespace weir {
 // takes their share of the time of each request: of two rows alike but for their output, TTFT differs by
 // missing / clients of what the time to the end does.
 struct MissingSeats {
-  // Leaves the least of such differences unexplained, in absolute time, over pairs of rows with the same
-  // prompt and clients, next to each other by output.
+  // The number that leaves least of these differences unexplained, in absolute time, over pairs of rows with
+  // the same prompt and clients, next to each other by output.
   double missing = 0;
   int pairs = 0;
 
