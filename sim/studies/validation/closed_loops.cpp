@@ -60,7 +60,7 @@ void seat_clients(std::vector<MeasuredServer>& servers) {
     if (s.load.max_batch_requests > 0) continue;
     const auto found = missing.find(s.group());
     const std::int64_t less = found == missing.end() ? 0 : found->second.whole();
-    s.load.max_batch_requests = std::max<std::int64_t>(1, s.concurrency - less);
+    s.load.max_batch_requests = std::max<std::int64_t>(1, s.concurrency - less);  // it did serve
   }
 }
 

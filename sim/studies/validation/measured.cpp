@@ -70,8 +70,8 @@ std::int64_t MeasuredLoad::requests(std::int64_t concurrency) const {
 
 // How many requests a mean is of, the digits of silicon_sample.csv say: times 20 for each client, or 2,000,
 // they are whole nanoseconds (one or two less where a request failed), times 10 they are not. Seats are as
-// many as clients in the templates of 2025 (max_batch_size: bs), and as the rows say of themselves. What
-// client and front end let through is fitted to even rows of those that are held up by them
+// many as clients in the templates of 2025 (max_batch_size: bs), less what the rows say of themselves. What
+// client and front end let through is fitted to even rows, and one server alone comes near it
 // (docs/calibration/README.md).
 void load_as_trtllm_runs(MeasuredLoad& load) {
   load.max_batch_requests = 0;
