@@ -195,7 +195,6 @@ MeasuredLoad load_of(const FrontierRow& row, const Launch& launch) {
   load.batching = launch.whole_prompts ? "orca" : "chunked_prefill";
   load.max_batch_requests = launch.requests > 0 ? launch.requests : row.number("concurrency");
   load.max_batch_tokens = launch.tokens;
-  if (!row.inferencex() && row.is("engine", "trtllm")) load_as_trtllm_runs(load);
   return load;
 }
 
@@ -248,6 +247,7 @@ std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& refere
          .judges_ttft = row.is("judge_ttft", "1"),
          .judges_throughput = row.is("judge_ttft", "1") || apart,
          .source = "InferenceX"});
+    if (!row.inferencex() && row.is("engine", "trtllm")) load_as_trtllm_runs(servers.back());
   }
   seat_clients(servers);
   return servers;

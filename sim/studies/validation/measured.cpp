@@ -22,27 +22,29 @@ std::string weir_name(const std::string& model) {
   return model;
 }
 
-// By the generators' public sources. The H200's: InferenceX of 2025 (vLLM 0.10.2, lengths by
-// --random-range-ratio 0.8, all at once, no warm-up, max_num_seqs as many as are in flight). The others:
-// AIConfigurator's benchmark (bench_run.sh.j2: fixed lengths, a warm-up of two rounds, which ends before the
-// others start), and TensorRT-LLM takes prompts whole (extra_engine_args.1.0.0rc3.yaml.j2); vLLM's server on
-// an H100 has 1,024 seats (vllm/engine/arg_utils.py). The tokens of a step are not on record: there is room
-// for one prompt beside decodes. The templates' 1,500 more would let prompts of 1,024 tokens run in pairs,
-// which stay pairs to the end, and no server shows that.
-MeasuredLoad load_of(const MeasuredServer& s) {
-  if (s.device == "h200_sxm")
-    return {.shortest = 0.8,
+// By the generators' public sources. The H200's: InferenceX of 2025 (vLLM 0.10.2, which prepares a step while
+// the one before runs, lengths by --random-range-ratio 0.8, all at once, no warm-up, max_num_seqs as many as
+// are in flight). The others: AIConfigurator's benchmark (bench_run.sh.j2: fixed lengths, a warm-up of two
+// rounds, which ends before the others start), and TensorRT-LLM takes prompts whole
+// (extra_engine_args.1.0.0rc3.yaml.j2); vLLM's server on an H100 has 1,024 seats (vllm/engine/arg_utils.py).
+// The tokens of a step are not on record: there is room for one prompt beside decodes. The templates' 1,500
+// more would let prompts of 1,024 tokens run in pairs, which stay pairs to the end, and no server shows that.
+void load_as_generated(MeasuredServer& s) {
+  if (s.device == "h200_sxm") {
+    s.load = {.shortest = 0.8,
+              .batching = "chunked_prefill",
+              .max_batch_requests = s.concurrency,
+              .max_batch_tokens = 8192};
+    s.engine_keys["async_scheduling"] = true;  // benchmarks/70b_fp8_h200_slurm.sh
+    return;
+  }
+  s.load = {.warmup_rounds = 2,
             .batching = "chunked_prefill",
-            .max_batch_requests = s.concurrency,
-            .max_batch_tokens = 8192};
-  MeasuredLoad load{.warmup_rounds = 2,
-                    .batching = "chunked_prefill",
-                    .max_batch_requests = 1024,
-                    .max_batch_tokens = 128 + s.input_tokens};
-  if (s.engine != "trtllm") return load;
-  load.batching = "orca";
-  load_as_trtllm_runs(load);
-  return load;
+            .max_batch_requests = 1024,
+            .max_batch_tokens = 128 + s.input_tokens};
+  if (s.engine != "trtllm") return;
+  s.load.batching = "orca";
+  load_as_trtllm_runs(s);
 }
 
 MeasuredLoad read_load(Params load) {
@@ -52,8 +54,6 @@ MeasuredLoad read_load(Params load) {
   l.warmup_rounds = load.integer({"warmup_rounds", "Requests for each in flight, before."}, {0}, 0);
   l.rounds = load.integer({"rounds", "Requests for each in flight, measured."}, count, 10);
   l.most_requests = load.integer({"most_requests", "That are measured; 0: any number."}, {0}, 0);
-  l.front_end_tokens_per_s =
-      load.integer({"front_end_tokens_per_s", "As the engine's key; 0: none."}, {0}, 0);
   l.batching = load.text({"batching", "Kind of the server's batching."});
   l.max_batch_requests = load.integer({"max_batch_requests", "As the server was told."}, count);
   l.max_batch_tokens = load.integer({"max_batch_tokens", "As the server was told."}, count);
@@ -71,13 +71,13 @@ std::int64_t MeasuredLoad::requests(std::int64_t concurrency) const {
 // How many requests a mean is of, the digits of silicon_sample.csv say: times 20 for each client, or 2,000,
 // they are whole nanoseconds (one or two less where a request failed), times 10 they are not. Seats are as
 // many as clients in the templates of 2025 (max_batch_size: bs), less what the rows say of themselves. What
-// client and front end let through is fitted to even rows, and one server alone comes near it
+// client and front end let through is by the tokens/s of even rows, and one server alone comes near it
 // (docs/calibration/README.md).
-void load_as_trtllm_runs(MeasuredLoad& load) {
-  load.max_batch_requests = 0;
-  load.rounds = 20;
-  load.most_requests = 2000;
-  load.front_end_tokens_per_s = 11'000;
+void load_as_trtllm_runs(MeasuredServer& server) {
+  server.load.max_batch_requests = 0;
+  server.load.rounds = 20;
+  server.load.most_requests = 2000;
+  server.engine_keys["front_end_tokens_per_s"] = 10'000;
 }
 
 std::string MeasuredServer::number() const {
@@ -106,7 +106,7 @@ std::vector<MeasuredServer> reference_servers(const std::filesystem::path& refer
                        .ttft_ms = table.number(i, "ttft_ms"),
                        .tpot_ms = table.number(i, "tpot_ms"),
                        .source = "AIConfigurator silicon_sample.csv"});
-    servers.back().load = load_of(servers.back());
+    load_as_generated(servers.back());
   }
   seat_clients(servers);
   return servers;
@@ -136,6 +136,8 @@ std::vector<MeasuredServer> shipped_servers() {
     s.output_tokens = row.integer({"output_tokens", "Of every request."}, count);
     s.concurrency = row.integer({"concurrency", "Requests in flight."}, count);
     s.load = read_load(row.object({"load", "How it was loaded."}, Params::Presence::required));
+    if (const Json* keys = row.value({"engine_keys", "As a scenario's engine has them."}, {}, Json::object()))
+      s.engine_keys = *keys;
     s.ttft_ms = row.number({"ttft_ms", "Mean."}, positive);
     s.tpot_ms = row.number({"tpot_ms", "Mean."}, positive);
     s.source = source;

@@ -19,13 +19,9 @@ struct MeasuredLoad {
   std::string batching;
   std::int64_t max_batch_requests = 0;  // 0: not on record (closed_loops.h)
   std::int64_t max_batch_tokens = 0;
-  std::int64_t front_end_tokens_per_s = 0;  // 0: as many as the engine makes
 
   std::int64_t requests(std::int64_t concurrency) const;  // that are measured
 };
-
-// AIConfigurator's runs of TensorRT-LLM: of dense models and of experts alike.
-void load_as_trtllm_runs(MeasuredLoad& load);
 
 // Alike workers of a server whose prompts and tokens are computed apart.
 struct MeasuredPool {
@@ -54,6 +50,9 @@ struct MeasuredServer {
   std::string number() const;
   std::string group() const;  // h100_sxm_trtllm_qwen3-32b_fp8_tp2
 };
+
+// AIConfigurator's runs of TensorRT-LLM: of dense models and of experts alike.
+void load_as_trtllm_runs(MeasuredServer& server);
 
 Json shipped_table(const std::string& stem);  // measured/STEM.json
 std::vector<MeasuredServer> shipped_servers();

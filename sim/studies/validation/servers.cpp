@@ -87,7 +87,6 @@ std::string communication_of(const MeasuredServer& s, const MeasuredPool& pool) 
 Json replica_of(const MeasuredServer& s, const MeasuredPool& pool) {
   Json engine = s.engine_keys;
   engine["kind"] = s.engine;
-  if (s.load.front_end_tokens_per_s > 0) engine["front_end_tokens_per_s"] = s.load.front_end_tokens_per_s;
   Json replica = {{"parallelism",
                    {{"tensor", pool.tensor},
                     {"pipeline", pool.pipeline},
