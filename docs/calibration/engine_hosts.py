@@ -5,7 +5,8 @@
     python3 docs/calibration/engine_hosts.py build/weir OUT/servers.jsonl [--cache FILE]
         [--without FEATURE ...] [--fixed vllm_v1:step=500 trtllm:floor=50 ...] [--sustained 0.8 0.85 ...] [--preset-steps]
 
-Each line of servers.jsonl is a measured server and the scenario that it is simulated in. In a closed loop the steps and
+Each line of servers.jsonl is a measured server and the scenario that it is simulated in; lines that itl.py writes, appended, have no TTFT and
+their median inter-token latency for TPOT. In a closed loop the steps and
 their batches do not depend on how long they take, so that times are linear in what host time a step, a sequence and a
 prompt takes: each is simulated once more with some of it, and alone floors of prompt steps, which are not linear, at several
 values. With --sustained all of it is done once for each such share of the burst rate, and the one that fits best is taken
@@ -29,6 +30,7 @@ from scipy.optimize import nnls
 TRIED = {"step": 500, "sequence": 20, "prompt": 2000, "small": 5, "front": 20}
 FLOORS = [0, 15, 30, 60, 120, 240]
 RIDGE = 0.5  # per cent of error
+UNKNOWN = 1e12  # ms: a TTFT that was not measured, which so weighs nothing
 KEYS = {"step": "step_overhead_us", "sequence": "sequence_overhead_us", "prompt": "prompt_overhead_us",
         "small": "small_kernels_us", "front": "front_end_ms"}
 
@@ -46,8 +48,8 @@ def settings(preset_steps):
         yield "floor%d" % us, {**base, "launch_us": us}
 
 
-def simulate(weir, scenario, engine, sustained=None):
-    scenario = copy.deepcopy(scenario)
+def simulate(weir, server, engine, sustained=None):
+    scenario = copy.deepcopy(server["scenario"])
     if sustained:
         scenario["cluster"]["nodes"][0]["devices"][0].update(sustained_compute=sustained, sustained_compute_8bit=sustained)
     for replica in scenario["serving"]["replicas"]:
@@ -59,13 +61,13 @@ def simulate(weir, scenario, engine, sustained=None):
         subprocess.run([weir, "run", file, "--out", folder + "/out", "--quiet"], check=True, capture_output=True)
         with open(folder + "/out/summary.json") as summary:
             result = json.load(summary)
-    return result["mean_ttft_ms"], result["mean_tpot_ms"]
+    return result["mean_ttft_ms"], result[server.get("metric", "mean_tpot_ms")]
 
 
 def simulate_all(weir, servers, preset_steps, sustained=None):
     """[server, setting, (ttft, tpot)] in ms."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [[pool.submit(simulate, weir, s["scenario"], engine, sustained) for _, engine in settings(preset_steps)] for s in servers]
+        jobs = [[pool.submit(simulate, weir, s, engine, sustained) for _, engine in settings(preset_steps)] for s in servers]
         return np.array([[job.result() for job in row] for row in jobs])
 
 
@@ -92,7 +94,7 @@ class Model:
         self.slopes = np.array([slope[f] for f in self.linear])
         self.floors = np.array([self.base] + [at("floor%d" % us) if floors else self.base for us in FLOORS[1:]]) - self.base
         self.workers = workers[:, 0] > 0
-        self.measured = np.array([[s["ttft_ms"], s["tpot_ms"]] for s in servers])
+        self.measured = np.array([[s["ttft_ms"] or UNKNOWN, s["tpot_ms"]] for s in servers])
 
     def fix(self, constants):
         """These are so, and no longer to be fitted."""
@@ -140,9 +142,9 @@ def fitted(model, rows, free, ttft_weight):
 
 
 def report(name, model, p, rows):
-    error = 100 * model.errors(p)[rows]
-    return "%-46s %3d  TPOT %4.1f (%+5.1f)  TTFT %4.1f (%+5.1f)" % (
-        name, rows.sum(), abs(error[:, 1]).mean(), error[:, 1].mean(), abs(error[:, 0]).mean(), error[:, 0].mean())
+    ttft, tpot = 100 * model.errors(p)[rows & (model.measured[:, 0] < UNKNOWN), 0], 100 * model.errors(p)[rows, 1]
+    told = "%-46s %3d  TPOT %4.1f (%+5.1f)" % (name, rows.sum(), abs(tpot).mean(), tpot.mean())
+    return told + ("  TTFT %4.1f (%+5.1f)" % (abs(ttft).mean(), ttft.mean()) if len(ttft) else "")
 
 
 def say(p):

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Inter-token latency of vLLM servers on H100 (dense rows of energy/vllm_power.csv) beside their simulation: a judge of
-vllm_v1, to which none of them is fitted (see README.md, "Servers").
+"""Inter-token latency of vLLM servers on H100 (energy/vllm_power.csv) beside their simulation (see README.md, "Servers").
 
     WEIR_REFERENCE=DIR python3 docs/calibration/itl.py build/weir ['{"kind": "vllm_v1", ...}']
+    WEIR_REFERENCE=DIR python3 docs/calibration/itl.py --write >> servers.jsonl
+
+Dense rows judge the preset, to which none of them is fitted. With --write, the mixtures of experts on several GPUs, which nothing judges, are printed
+as servers for engine_hosts.py: they tell what workers cost a sequence.
 
 Closed loops at the measured mean batch. The source has mean output lengths only: lengths are drawn with a coefficient of variation of 1
 (COEFFICIENT), of prompts with means of 300 tokens (gpqa: 250), which are assumptions. What decodes is longer than the mean then, as long answers
@@ -19,19 +22,34 @@ import tempfile
 
 COEFFICIENT = 1.0
 PROMPTS = {"lm-arena-chat": 300, "gpqa": 250}
-MODELS = {"meta-llama/Llama-3.1-8B-Instruct": "llama3.1-8b", "Qwen/Qwen3-32B": "qwen3-32b",
-          "meta-llama/Llama-3.1-70B-Instruct": "llama3.1-70b"}
+DENSE = {"meta-llama/Llama-3.1-8B-Instruct": "llama3.1-8b", "Qwen/Qwen3-32B": "qwen3-32b",
+         "meta-llama/Llama-3.1-70B-Instruct": "llama3.1-70b"}
+EXPERTS = {"openai/gpt-oss-120b": "gpt-oss-120b", "Qwen/Qwen3-30B-A3B-Instruct-2507": "qwen3-30b-a3b",
+           "Qwen/Qwen3-235B-A22B-Thinking-2507-FP8": "qwen3-235b-a22b"}
+# By weight_precision: of mxfp4 only experts are, and Hopper multiplies them in 16 bits.
+PRECISION = {"bfloat16": {"weights": "bf16", "activations": "bf16"},
+             "fp8": {"weights": "fp8_block", "activations": "fp8_block", "kv_cache": "bf16"},
+             "mxfp4": {"weights": "bf16", "activations": "bf16", "expert_weights": "mxfp4", "expert_activations": "bf16"}}
+
+
+def rows_of(models):
+    """Whose GPUs are the ranks of their layout: experts' parallelism is of the tensor-parallel ranks (--enable-expert-parallel)."""
+    with open(os.environ["WEIR_REFERENCE"] + "/energy/vllm_power.csv") as file:
+        for row in csv.DictReader(file):
+            ranks = [int(row[k]) for k in ("tensor_parallel", "data_parallel", "expert_parallel")]
+            if row["gpu_model"] == "H100" and row["model_id"] in models and row["task"] in PROMPTS \
+                    and ranks[0] * ranks[1] * ranks[2] == int(row["num_gpus"]):
+                yield dict(row, model=models[row["model_id"]])
 
 
 def scenario(row, engine):
     batch, output, prompt = max(1, round(float(row["avg_batch_size"]))), float(row["avg_output_len"]), PROMPTS[row["task"]]
-    number = "fp8" if "fp8" in row["weight_precision"].lower() else "bf16"
     law = lambda mean, most: {"mean": mean, "std": COEFFICIENT * mean, "max": most}
     return {
-        "model": MODELS[row["model_id"]],
-        "precision": {"weights": number, "activations": number},
+        "model": row["model"],
+        "precision": PRECISION[row["weight_precision"]],
         "cluster": {"nodes": [{"devices": [{"kind": "h100_sxm", "count": 8}], "interconnect": "nvlink4_switch"}]},
-        "serving": {"replicas": [{"parallelism": {"tensor": int(row["tensor_parallel"])}, "engine": engine,
+        "serving": {"replicas": [{"parallelism": {"tensor": int(row["num_gpus"]), "expert": int(row["expert_parallel"])}, "engine": engine,
                                   "batching": {"kind": "chunked_prefill", "max_batch_tokens": 8192,
                                                "max_batch_requests": max(batch, int(row["max_num_seqs"]))}}]},
         "workload": {"requests": {"kind": "gamma", "count": 6 * batch, "input": law(prompt, 8000), "output": law(output, 30000)},
@@ -48,23 +66,31 @@ def latency(weir, row, engine):
             return json.load(summary)["median_itl_ms"]
 
 
-def main(weir, engine='{"kind": "vllm_v1"}'):
-    with open(os.environ["WEIR_REFERENCE"] + "/energy/vllm_power.csv") as file:
-        rows = [r for r in csv.DictReader(file) if r["gpu_model"] == "H100" and r["model_id"] in MODELS and r["task"] in PROMPTS
-                and int(r["tensor_parallel"]) * int(r["data_parallel"]) == int(r["num_gpus"])]
+def group_of(row):
+    return "%s on %s" % (row["model"], row["num_gpus"])
+
+
+def write():
+    for row in rows_of(EXPERTS):
+        if int(row["num_gpus"]) > 1:
+            print(json.dumps({"group": "ITL of " + group_of(row), "engine": "vllm_v1", "model": row["model"], "ttft_ms": None,
+                              "tpot_ms": float(row["median_itl_ms"]), "metric": "median_itl_ms", "scenario": scenario(row, {"kind": "vllm_v1"})}))
+
+
+def judge(weir, engine='{"kind": "vllm_v1"}'):
+    rows = list(rows_of(DENSE))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         simulated = list(pool.map(lambda row: latency(weir, row, json.loads(engine)), rows))
     groups = collections.defaultdict(list)
     for row, itl in zip(rows, simulated):
         error = 100 * (itl / float(row["median_itl_ms"]) - 1)
-        group = "%s TP%s" % (MODELS[row["model_id"]], row["tensor_parallel"])
-        groups[group].append(error)
+        groups[group_of(row)].append(error)
         print("%-16s %-14s batch %4.0f  measured %6.2f ms  %+5.1f %%" % (
-            group, row["task"], float(row["avg_batch_size"]), float(row["median_itl_ms"]), error))
+            group_of(row), row["task"], float(row["avg_batch_size"]), float(row["median_itl_ms"]), error))
     for group, errors in list(groups.items()) + [("all", sum(groups.values(), []))]:
         print("%-16s %3d rows  %4.1f %% (%+.1f)" % (group, len(errors), sum(map(abs, errors)) / len(errors),
                                                    sum(errors) / len(errors)))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    write() if sys.argv[1:] == ["--write"] else judge(*sys.argv[1:])

@@ -28,8 +28,9 @@ struct Preset {
 // per_step: what shows of scheduler, input preparation and launches beside the kernels. per_sequence: what
 // grows with the batch: sampling, detokenisation, streaming. What is fitted is so to the even rows of
 // AIConfigurator's silicon_sample.csv by docs/calibration/engine_hosts.py; its README has the errors, those
-// of each model left out among them ("Servers"). vllm_v1: fitted is what workers cost a sequence. ESTIMATE:
-// 500 us a step and 20 a sequence, which the RTX servers bear whose clients call the engine in its own
+// of each model left out among them ("Servers"). vllm_v1: fitted is what workers cost a sequence, to
+// ITL of experts on several GPUs too (ML.ENERGY leaderboard), which alone say the same. ESTIMATE: 500 us a
+// step and 20 a sequence, which the RTX servers bear whose clients call the engine in its own
 // process; 5 ms of front end, a client's usual round trip; 50 us a launch, as vllm_v0, for steps beyond 512
 // tokens, its largest graph (vllm/config.py). A request that comes waits for a step longer than the one that
 // runs: TTFT of four groups of servers on two versions says so. trtllm: fitted is the front end. A step's
@@ -50,7 +51,7 @@ const std::vector<Preset> presets = {
      .per_step_us = 500,
      .per_sequence_us = 20,
      .library = "vllm",
-     .workers_per_sequence_us = 25,
+     .workers_per_sequence_us = 27,
      .graphs = "padded",
      .launch_us = 50,
      .front_end_ms = 5,
