@@ -21,9 +21,9 @@ import tempfile
 
 import profile_from_tables
 
-# What hosts take a step and a sequence of workers, us, fitted by engine_hosts.py to the even rows of dense servers on Hopper with
-# profiles, as the presets are with the analytic device (README.md, "Profiles of engines' tables").
-HOSTS = {"trtllm": {"step_overhead_us": 64, "worker_step_overhead_us": 240}, "vllm_v1": {"worker_sequence_overhead_us": 22}}
+# What hosts take a step, us, fitted by engine_hosts.py to the even rows of dense servers on Hopper with profiles, as the presets are with
+# the analytic device; vLLM's come out as its preset's (README.md, "Profiles of engines' tables").
+HOSTS = {"trtllm": {"step_overhead_us": 106, "worker_step_overhead_us": 222}}
 # vLLM's NVFP4 matrices were FlashInfer's CUTLASS kernels (modelopt.py, "flashinfer-cutlass") when its dense servers were measured
 # (2025-10), as SGLang's are; its own table of 0.24 is of CuTe DSL's.
 GEMMS_OF = {("vllm", "fp4"): "sglang"}
