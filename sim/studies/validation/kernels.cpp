@@ -45,7 +45,7 @@ const std::vector<KernelGroup>& kernel_groups() {
       {"gemm_l40s_bf16", "GEMM bf16", "L40S", 10.8, {}, ""},
       {"gemm_rtx4090_bf16", "GEMM bf16", "RTX 4090", 3.7, {}, ""},
       {"gemm_rtx_pro_6000_bf16", "GEMM bf16", "RTX PRO 6000", 6.4, {}, ""},
-      {"gemm_h100_sxm_fp8", "GEMM fp8", "H100", 6.5, {}, ""},
+      {"gemm_h100_sxm_fp8", "GEMM fp8", "H100", 7.3, {}, ""},
       {"gemm_l40s_fp8", "GEMM fp8", "L40S", 17.1, {}, ""},
       {"gemm_a100_sxm_80gb_bf16_vidur", "GEMM (Vidur's)", "A100", 5.9, 6.1, a100_twice},
       {"gemm_layer_a100_sxm_80gb_bf16_vidur", "4 GEMMs (Vidur's)", "A100", 3.8, 4.4, a100_twice},
