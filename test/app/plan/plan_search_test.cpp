@@ -117,7 +117,7 @@ TEST_CASE(
     int devices;
   };
   const std::vector<Case> cases = {
-      {plan_question(40, 200, 14), 4}, {plan_question(70, 500, 25), 4}, {plan_question(100, 400, 20), 4}};
+      {plan_question(40, 200, 15), 4}, {plan_question(70, 500, 25), 4}, {plan_question(100, 400, 20), 4}};
   std::size_t left_out = 0;
   for (const Case& one : cases) {
     const ScratchDirectory scratch;
