@@ -5,9 +5,8 @@
     python3 docs/calibration/engine_hosts.py build/weir OUT/servers.jsonl [--cache FILE]
         [--without FEATURE ...] [--fixed vllm_v1:step=500 trtllm:floor=50 ...] [--sustained 0.8 0.85 ...] [--preset-steps]
 
-Each line of servers.jsonl is a measured server and the scenario that it is simulated in; lines that itl.py writes, appended, have no TTFT and
-their median inter-token latency for TPOT. In a closed loop the steps and
-their batches do not depend on how long they take, so that times are linear in what host time a step, a sequence and a
+Each line of servers.jsonl is a measured server and the scenario that it is simulated in; lines that itl.py writes, appended, have
+no TTFT, and their median inter-token latency for TPOT. In a closed loop the steps and their batches do not depend on how long they take, so that times are linear in what host time a step, a sequence and a
 prompt takes: each is simulated once more with some of it, and alone floors of prompt steps, which are not linear, at several
 values. With --sustained all of it is done once for each such share of the burst rate, and the one that fits best is taken
 as well: a model left out is then left out of all that servers decide. Even rows are fitted (the least sum of |error| of TPOT, and --ttft-weight times that of TTFT), odd rows judge; then each
@@ -30,7 +29,7 @@ from scipy.optimize import nnls
 TRIED = {"step": 500, "sequence": 20, "prompt": 2000, "small": 5, "front": 20}
 FLOORS = [0, 15, 30, 60, 120, 240]
 RIDGE = 0.5  # per cent of error
-UNKNOWN = 1e12  # ms: a TTFT that was not measured, which so weighs nothing
+UNKNOWN = 1e12  # ms: a TTFT that was not measured, whose error is -1 whatever is fitted
 KEYS = {"step": "step_overhead_us", "sequence": "sequence_overhead_us", "prompt": "prompt_overhead_us",
         "small": "small_kernels_us", "front": "front_end_ms"}
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fits kernels of engines' libraries to AIConfigurator's tables in WEIR_REFERENCE/kernels/engines and writes the constants, with the
-errors of what was not fitted, into devices/kernels/*.json. Every second shape of weights (of heads) is fitted, the others judge.
+errors of what was not fitted, into devices/kernels/*.json. Every second shape of weights (of heads) is fitted, the others judge;
+older tables of H100 that join a fit are fitted whole.
 Analysis only; see README.md beside this file.
 
     WEIR_REFERENCE=DIR python3 docs/calibration/engines.py [FILE ...]    of devices/kernels, all by default
@@ -210,7 +211,7 @@ def gemm_of_older_too(gpus, library, share):
     w = np.sqrt(np.append((1 - share) * wa / wa.sum(), share * wo) * (a.shape[1] + old.shape[1]))
 
     def quantised(p, rows, steps):  # p: of a GEMM, then us of the launch that quantises
-        return gemm_time(p, rows, "fp8", steps) + p[6] * 1e-6
+        return gemm_time(p[:6], rows, "fp8", steps) + p[6] * 1e-6
 
     def alone(p, rows, steps):
         return gemm_time(np.append(p[:5], 0), rows, "fp8", steps)
@@ -225,14 +226,18 @@ def gemm_of_older_too(gpus, library, share):
                   [[0.8, 0.85, 5, knee, 0.1, 3, 1] + [0.001] * more for knee in (1.5, 4)],
                   [0.1, 0.1, 0, 1, 0, 0, 0] + [np.log(lowest)] * more, [1, 1, 60, 20, 4, 20, 10] + [0.7] * more, w)
         return p[:7], steps(p)
-    smooth, flat = joint(np.zeros(len(STEPS), bool))
+    smooth, _ = joint(np.zeros(len(STEPS), bool))
     free = np.abs(np.log(joint(STEPS > 16)[1])) > 0.05  # only what costs more than 5 %
     p, steps = joint(free)
     if max(p[0], p[1]) > steps.min():  # no step beats the peak or the bandwidth
         p, steps = joint(free, max(smooth[0], smooth[1]) + 0.02)
-    without, e = mean_error(quantised(smooth, b, flat), b[3], b[0]), alone(p, old, steps) / old[3] - 1
+    without, stepped = (mean_error(quantised(x, b, s), b[3], b[0]) for x, s in ((smooth, None), (p, steps)))
+    if without - stepped < 0.005 or max(p[0], p[1]) > steps.min():  # the other shapes decide whether steps stay
+        p, steps = smooth, None
+    e = alone(p, old, steps) / old[3] - 1
     return np.append(p[:5], 0), steps, said(quantised(p, b, steps), b[3], b[0]) + (
-        ", %.1f %% without steps; with %.2f us and %.1f bytes an element of quantising that is left out here, as in the older table: %.1f %% over its log tokens (bias %+.1f)" % (
+        ", %.1f %% without steps; with %.2f us and %.1f bytes an element of quantising that is left out here, as in the older table: "
+        "%.1f %% over its log tokens, fitted (bias %+.1f)" % (
             100 * without, p[6], p[5], 100 * np.sum(wo * np.abs(e)), 100 * np.sum(wo * e)))
 
 
@@ -355,7 +360,7 @@ def attention(gpus, library, bits):
 ATTENTION_OF = lambda name: dict({key + end: name for key in ("prefill_attention", "decode_attention") for end in ("", "_8bit_cache")},
                                  elementwise="hopper")
 # gemm, experts: the kinds fitted; cache: bits of the KV caches whose attention is. kernels: those of a kind alone,
-# where a table mixes two that no law joins. taken: what no table of this library holds, or one
+# where a table mixes two that no law joins. vidur, older: the share of the weight of another table of H100 that is fitted as well. taken: what no table of this library holds, or one
 # that measures its host, and whose is taken. unfused: an 8-bit table with a kernel that quantises, which servers fuse into the one before: its
 # bytes are left out, and of its launch what is beyond so many us over bf16's.
 FILES = {

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 from scipy.optimize import least_squares
 
-REFERENCE = os.environ.get("WEIR_REFERENCE", "/work/shared/reference")
+REFERENCE = os.environ["WEIR_REFERENCE"]
 
 # Datasheets, as in devices/catalog/*.json: dense 16-bit and 8-bit peaks in flop/s, bytes/s, SMs.
 DEVICES = {
@@ -87,8 +87,7 @@ def gemms():
     print("== GEMM: compute_efficiency, memory_efficiency, launch_us, knee, tail_tiles")
     data = load("kernels/gemm_vllm.csv")
     found = {}
-    for device, dtype in [("a100_sxm_80gb", "bf16"), ("h100_sxm", "bf16"), ("h100_sxm", "fp8"), ("l40s", "bf16"),
-                          ("l40s", "fp8")]:
+    for device, dtype in [("a100_sxm_80gb", "bf16"), ("h100_sxm", "bf16"), ("l40s", "bf16"), ("l40s", "fp8")]:
         i = (data["device"] == device) & (data["dtype"] == {"bf16": "bfloat16", "fp8": "fp8"}[dtype])
         size = 2 if dtype == "bf16" else 1
         shape = data["tokens"][i], data["out_features"][i], data["in_features"][i]

@@ -33,12 +33,12 @@ PRECISION = {"bfloat16": {"weights": "bf16", "activations": "bf16"},
 
 
 def rows_of(models):
-    """Whose GPUs are the ranks of their layout: experts' parallelism is of the tensor-parallel ranks (--enable-expert-parallel)."""
+    """Rows on H100 whose GPUs are the ranks of their layout: experts' parallelism is of the tensor-parallel ranks (--enable-expert-parallel)."""
     with open(os.environ["WEIR_REFERENCE"] + "/energy/vllm_power.csv") as file:
         for row in csv.DictReader(file):
             ranks = [int(row[k]) for k in ("tensor_parallel", "data_parallel", "expert_parallel")]
             if row["gpu_model"] == "H100" and row["model_id"] in models and row["task"] in PROMPTS \
-                    and ranks[0] * ranks[1] * ranks[2] == int(row["num_gpus"]):
+                    and ranks[1] == 1 and ranks[0] * ranks[2] == int(row["num_gpus"]):
                 yield dict(row, model=models[row["model_id"]])
 
 

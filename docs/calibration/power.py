@@ -6,7 +6,8 @@
 Each row of energy/vllm_power.csv whose GPUs are TP x DP x EP is simulated in its steady state, once with one joule after
 the other priced, which says what it moves and calculates. Fitted are the dense rows, over the seconds that they were
 measured to take; then Weir runs every row with what was fitted to all dense rows, and with what was fitted without the
-row's own model. Nothing of these rows is kept but the constants.
+row's own model. Two bounds hold the fit: what a device draws that only reads, and what matrices draw. Nothing of these rows is kept
+but the constants.
 """
 import concurrent.futures
 import csv
@@ -24,7 +25,9 @@ DENSE = {"meta-llama/Llama-3.1-8B-Instruct": "llama3.1-8b", "Qwen/Qwen3-32B": "q
 EXPERTS = {"Qwen/Qwen3-30B-A3B-Instruct-2507": "qwen3-30b-a3b"}  # reported, not fitted
 PROMPT = {"lm-arena-chat": 300, "gpqa": 250}  # tokens; ASSUMPTION: the source has none
 READING = 1.15  # ESTIMATE: clocks are below their most where memory is the bound, too
-MULTIPLYING = 1.09  # of the limit, that matrices at the sustained clocks draw at most; a tenth with H200's idle watts, to the digits of the catalog
+# Of the limit: what matrices at the sustained clocks draw at most. ESTIMATE: with H200's 4 W more of idle it is 1.096, within the
+# tenth that a test allows.
+MULTIPLYING = 1.09
 LOOPS = 20  # requests for each in flight: the drain at the end is little
 KEYS = ["active_w", "chip_pj_per_byte", "attention_pj_per_byte", "compute_pj_per_flop"]
 # Of the catalog; `gemm`: what matrices reach of the peak.
@@ -110,7 +113,7 @@ def fit(rows, works, gpu):
         errors = np.where(drawn > g["limit"], g["limit"] + 0.02 * (drawn - g["limit"]), drawn) / measured - 1
         # A device that only reads takes READING of the limit at most, at full clocks.
         reading = g["idle"] + prices[0] + (g["memory"] + prices[1]) * g["bandwidth"]
-        # In matrices a flop takes the square of the sustained clocks of its joules.
+        # In matrices a flop takes the square of the sustained clocks of its joules, and their rate falls with the clocks.
         matrices = g["idle"] + prices[0] + prices[3] * g["gemm"] * g["peak"] * g["sustained"]**3 / 1e12
         beyond = [reading / (READING * g["limit"]), matrices / (MULTIPLYING * g["limit"])]
         return np.append(errors, 100 * np.maximum(0, np.array(beyond) - 1))

@@ -138,6 +138,8 @@ TEST_CASE("shipped servers: every seventh of the measured ones from the fourth, 
     CHECK(s.input_tokens == m.input_tokens);
     CHECK(s.output_tokens == m.output_tokens);
     CHECK(s.concurrency == m.concurrency);
+    CHECK(s.load == m.load);
+    CHECK(s.engine_keys == m.engine_keys);
     CHECK(s.tpot_ms == m.tpot_ms);
     CHECK(s.ttft_ms == m.ttft_ms);
   }

@@ -136,8 +136,11 @@ std::vector<MeasuredServer> shipped_servers() {
     s.output_tokens = row.integer({"output_tokens", "Of every request."}, count);
     s.concurrency = row.integer({"concurrency", "Requests in flight."}, count);
     s.load = read_load(row.object({"load", "How it was loaded."}, Params::Presence::required));
-    if (const Json* keys = row.value({"engine_keys", "As a scenario's engine has them."}, {}, Json::object()))
+    if (const Json* keys =
+            row.value({"engine_keys", "As a scenario's engine has them."}, {}, Json::object())) {
       s.engine_keys = *keys;
+      if (!keys->is_object()) row.fail("engine_keys", "must be an object");
+    }
     s.ttft_ms = row.number({"ttft_ms", "Mean."}, positive);
     s.tpot_ms = row.number({"tpot_ms", "Mean."}, positive);
     s.source = source;

@@ -21,6 +21,7 @@ struct MeasuredLoad {
   std::int64_t max_batch_tokens = 0;
 
   std::int64_t requests(std::int64_t concurrency) const;  // that are measured
+  bool operator==(const MeasuredLoad&) const = default;
 };
 
 // Alike workers of a server whose prompts and tokens are computed apart.
