@@ -6,11 +6,12 @@
         [--without FEATURE ...] [--fixed vllm_v1:step=500 trtllm:floor=50 ...] [--sustained 0.8 0.85 ...] [--preset-steps]
 
 Each line of servers.jsonl is a measured server and the scenario that it is simulated in; lines that itl.py writes, appended, have
-no TTFT, and their median inter-token latency for TPOT. In a closed loop the steps and their batches do not depend on how long they take, so that times are linear in what host time a step, a sequence and a
-prompt takes: each is simulated once more with some of it, and alone floors of prompt steps, which are not linear, at several
-values. With --sustained all of it is done once for each such share of the burst rate, and the one that fits best is taken
-as well: a model left out is then left out of all that servers decide. Even rows are fitted (the least sum of |error| of TPOT, and --ttft-weight times that of TTFT), odd rows judge; then each
-model is left out in turn. `front` is front_end_ms, `floor` launch_us of steps with prompts, which run as no CUDA graph here, or, with
+no TTFT, and their median inter-token latency for TPOT. In a closed loop the steps and their batches do not depend
+on how long they take, so that times are linear in what host time a step, a sequence and a prompt takes: each is simulated once
+more with some of it, and alone floors of prompt steps, which are not linear, at several values. With --sustained all of it is
+done once for each such share of the burst rate, and the one that fits best is taken as well: a model left out is then left out
+of all that servers decide. Even rows are fitted (the least sum of |error| of TPOT, and --ttft-weight times that of TTFT), odd
+rows judge; then each model is left out in turn. `front` is front_end_ms, `floor` launch_us of steps with prompts, which run as no CUDA graph here, or, with
 --preset-steps, as the engine's preset has it. Needs numpy and scipy.
 """
 import argparse

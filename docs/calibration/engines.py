@@ -127,14 +127,28 @@ def gemm_time(p, rows, dtype, steps=None):
     return factor * (compute ** p[3] + traffic ** p[3]) ** (1 / p[3]) + p[2] * 1e-6 + p[5] * m * k / bandwidth
 
 
+def factors(free, logarithms):
+    all_ = np.zeros(len(STEPS))
+    all_[free] = logarithms
+    return np.exp(all_)
+
+
+def with_steps(fit, error):
+    """Constants, steps (None: none) and the error without any. fit(which steps are free[, the least factor]) -> constants, steps; error is of
+    the shapes that were not fitted, which decide whether steps stay."""
+    smooth, _ = fit(np.zeros(len(STEPS), bool))
+    free = np.abs(np.log(fit(STEPS > 16)[1])) > 0.05  # only what costs more than 5 %
+    p, steps = fit(free)
+    if max(p[0], p[1]) > steps.min():  # no step beats the peak or the bandwidth
+        p, steps = fit(free, max(smooth[0], smooth[1]) + 0.02)
+    without = error(smooth, None)
+    stay = without - error(p, steps) >= 0.005 and max(p[0], p[1]) <= steps.min()
+    return (p, steps, without) if stay else (smooth, None, without)
+
+
 def fit_gemm(rows, dtype, free, lowest=0.6):
     w, quantised = alike(rows[0], BINS), dtype not in ("bfloat16", "int4_wo")
-
-    def steps(p):
-        all_ = np.zeros(len(STEPS))
-        all_[free] = p[6:]
-        return np.exp(all_)
-
+    steps = lambda p: factors(free, p[6:])
     more = int(free.sum())
     low = [0.1, 0.1, 0, 1, 0, 0] + [np.log(lowest)] * more
     high = [1, 1, 60, 20, 4, 20 if quantised else 1e-9] + [0.7] * more
@@ -160,19 +174,10 @@ def gemm(gpus, library, dtype):
     rows = gemm_rows(gpus, library, dtype)
     fitted = every_second(rows[1:3])
     a, b = some(rows[:, fitted]), rows[:, ~fitted]
-    none = np.zeros(len(STEPS), bool)
-    p, _ = fit_gemm(a, dtype, none)
-    smooth = gemm_time(p, b, dtype)
-    _, steps = fit_gemm(a, dtype, STEPS > 16)
-    free = np.abs(np.log(steps)) > 0.05  # only what costs more than 5 %
-    q, steps = fit_gemm(a, dtype, free)
-    if max(q[0], q[1]) > steps.min():  # no step beats the peak or the bandwidth
-        q, steps = fit_gemm(a, dtype, free, max(p[0], p[1]) + 0.02)
-    stepped = gemm_time(q, b, dtype, steps)
-    errors = [mean_error(x, b[3], b[0]) for x in (smooth, stepped)]
-    if errors[0] - errors[1] < 0.005 or max(q[0], q[1]) > steps.min():  # the other shapes decide whether steps stay
-        return p, None, said(smooth, b[3], b[0])
-    return q, steps, said(stepped, b[3], b[0]) + ", %.1f %% without steps" % (100 * errors[0])
+    p, steps, without = with_steps(lambda *free: fit_gemm(a, dtype, *free),
+                                   lambda p, steps: mean_error(gemm_time(p, b, dtype, steps), b[3], b[0]))
+    told = said(gemm_time(p, b, dtype, steps), b[3], b[0])
+    return p, steps, told if steps is None else told + ", %.1f %% without steps" % (100 * without)
 
 
 def gemm_of_vidur_too(gpus, library, share):
@@ -217,23 +222,12 @@ def gemm_of_older_too(gpus, library, share):
         return gemm_time(np.append(p[:5], 0), rows, "fp8", steps)
 
     def joint(free, lowest=0.6):
-        def steps(p):
-            all_ = np.zeros(len(STEPS))
-            all_[free] = p[7:]
-            return np.exp(all_)
-        more = int(free.sum())
+        steps, more = lambda p: factors(free, p[7:]), int(free.sum())
         p = least(lambda p: np.append(quantised(p, a, steps(p)), alone(p, old, steps(p))), np.append(a[3], old[3]),
                   [[0.8, 0.85, 5, knee, 0.1, 3, 1] + [0.001] * more for knee in (1.5, 4)],
                   [0.1, 0.1, 0, 1, 0, 0, 0] + [np.log(lowest)] * more, [1, 1, 60, 20, 4, 20, 10] + [0.7] * more, w)
         return p[:7], steps(p)
-    smooth, _ = joint(np.zeros(len(STEPS), bool))
-    free = np.abs(np.log(joint(STEPS > 16)[1])) > 0.05  # only what costs more than 5 %
-    p, steps = joint(free)
-    if max(p[0], p[1]) > steps.min():  # no step beats the peak or the bandwidth
-        p, steps = joint(free, max(smooth[0], smooth[1]) + 0.02)
-    without, stepped = (mean_error(quantised(x, b, s), b[3], b[0]) for x, s in ((smooth, None), (p, steps)))
-    if without - stepped < 0.005 or max(p[0], p[1]) > steps.min():  # the other shapes decide whether steps stay
-        p, steps = smooth, None
+    p, steps, without = with_steps(joint, lambda p, steps: mean_error(quantised(p, b, steps), b[3], b[0]))
     e = alone(p, old, steps) / old[3] - 1
     return np.append(p[:5], 0), steps, said(quantised(p, b, steps), b[3], b[0]) + (
         ", %.1f %% without steps; with %.2f us and %.1f bytes an element of quantising that is left out here, as in the older table: "
@@ -360,8 +354,8 @@ def attention(gpus, library, bits):
 ATTENTION_OF = lambda name: dict({key + end: name for key in ("prefill_attention", "decode_attention") for end in ("", "_8bit_cache")},
                                  elementwise="hopper")
 # gemm, experts: the kinds fitted; cache: bits of the KV caches whose attention is. kernels: those of a kind alone,
-# where a table mixes two that no law joins. vidur, older: the share of the weight of another table of H100 that is fitted as well. taken: what no table of this library holds, or one
-# that measures its host, and whose is taken. unfused: an 8-bit table with a kernel that quantises, which servers fuse into the one before: its
+# where a table mixes two that no law joins. vidur, older: the share of the weight of another table of H100 that is fitted as well.
+# taken: what no table of this library holds, or one that measures its host, and whose is taken. unfused: an 8-bit table with a kernel that quantises, which servers fuse into the one before: its
 # bytes are left out, and of its launch what is beyond so many us over bf16's.
 FILES = {
     "hopper": dict(gpus=HOPPER, library="vllm", gemm=["16bit", "8bit"], older=0.5, experts=["16bit", "fp8_block"], cache=[8], vidur=0.65,
