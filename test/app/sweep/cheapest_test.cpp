@@ -44,6 +44,47 @@ TEST_CASE("cheapest: equals brute force over random points, by every objective")
   }
 }
 
+TEST_CASE("cheapest: of repetitions all meet the SLO, and their means are compared, by brute force") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 100; ++round) {
+    struct Layout {
+      bool met = true, done = true;
+      double devices = 0, latency = 0;
+    };
+    std::vector<Layout> layouts(4);
+    std::vector<PointResult> points;
+    for (int seed = 0; seed < 2; ++seed)
+      for (int i = 0; i < 4; ++i) {
+        Layout& layout = layouts[static_cast<std::size_t>(i)];
+        const bool met = random() % 3 > 0, ended = random() % 8 > 0;
+        const double devices = static_cast<double>(random() % 3 + 1),
+                     latency = static_cast<double>(random() % 3);
+        points.push_back(
+            done(std::ssize(points), {{"/seed", seed}, {"/layout", i}},
+                 {{"meets_slo", met ? 1 : 0}, {"device_count", devices}, {"mean_e2el_ms", latency}}));
+        if (!ended) points.back().status = "failed", points.back().summary = nullptr;
+        layout.met = layout.met && met;
+        layout.done = layout.done && ended;
+        layout.devices += devices / 2;
+        layout.latency += latency / 2;
+      }
+    Searches searches;
+    searches.cheapest = CheapestSearch{{}, "devices", {}};
+    conclude(searches, points);
+    for (const PointResult& p : points) {
+      if (p.status != "done") continue;
+      const Layout& mine = layouts[p.varied[1].second.get<std::size_t>()];
+      const bool best =
+          mine.met && mine.done && std::ranges::none_of(layouts, [&](const Layout& other) {
+            return other.met && other.done &&
+                   std::pair(other.devices, other.latency) < std::pair(mine.devices, mine.latency);
+          });
+      INFO("round " << round << ", point " << p.index);
+      CHECK((p.summary["cheapest"] == 1) == best);
+    }
+  }
+}
+
 TEST_CASE("cheapest: the same prices in another sum are a tie, and what has no value does not win") {
   const double h100 = 2.69, eight = 8 * h100;
   double one_by_one = 0;
