@@ -76,6 +76,23 @@ TEST_CASE("systolic array: cycles are those of an array played element by elemen
   }
 }
 
+TEST_CASE("systolic arrays: a matrix that fills no whole number of tiles takes whole ones, by hand") {
+  SystolicArrays a = one_array(64, 64);
+  a.arrays = 2;
+  const GemmShape s{.rows = 5, .in = 130, .out = 70};
+  // 3 x 2 tiles, 3 an array: 64 to load, 2 x 64 until the last may start, 5 rows, 64 + 64 - 2 on their way.
+  CHECK(systolic_cycles(a, 5, 130, 70) == 64 + 2 * 64 + 5 + 64 + 64 - 2);
+  CHECK(systolic_gemm_cost(a, s).compute.value() == Approx(323e-9));
+  // Three of them: 18 tiles, 9 an array; one tile alone loads no more than itself before it begins.
+  const KernelCost three = systolic_gemm_cost(a, s, 3);
+  CHECK(three.compute.value() == Approx(707e-9));
+  const auto began = [&](const KernelCost& cost) {
+    return (cost.time - std::max(cost.compute, cost.traffic)).value() * 1e12;  // bytes of the first tiles
+  };
+  CHECK(began(three) == Approx(2 * 64 * 64 * s.weight_bytes));
+  CHECK(began(systolic_gemm_cost(a, {.rows = 5, .in = 60, .out = 60})) == Approx(64 * 64 * s.weight_bytes));
+}
+
 TEST_CASE("systolic arrays: nothing beats their peak or the memory, and more of either is never slower") {
   std::mt19937 random(2);
   for (int i = 0; i < 2000; ++i) {
