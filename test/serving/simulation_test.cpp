@@ -111,6 +111,21 @@ TEST_CASE("simulation: a request that can never fit is rejected, and the others 
   CHECK(rejected < static_cast<int>(o.requests.size()));
 }
 
+TEST_CASE("simulation: a prompt of one token more needs no room where others decode", "[engine]") {
+  Json scenario = small_scenario();
+  scenario["cluster"]["nodes"][0]["devices"][0]["count"] = 2;
+  scenario["cluster"]["nodes"][0]["interconnect"] = "nvlink4_switch";
+  scenario["serving"]["replicas"] = {{{"role", "prefill"}}, {{"role", "decode"}, {"max_model_len", 300}}};
+  for (const int output : {1, 2}) {
+    scenario["workload"]["requests"] = {
+        {"kind", "fixed"}, {"count", 3}, {"input_tokens", 400}, {"output_tokens", output}};
+    const Outcome o = test::run(scenario);
+    REQUIRE(o.error == "");
+    for (const RequestRecord& r : o.requests)
+      CHECK(r.status == (output == 1 ? RequestStatus::completed : RequestStatus::rejected));
+  }
+}
+
 TEST_CASE("simulation: a closed loop whose requests are all rejected ends", "[engine]") {
   Json scenario = small_scenario();
   scenario["serving"]["replicas"][0]["max_model_len"] = 1;
