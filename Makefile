@@ -4,7 +4,7 @@ BUILD_PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboos
                   nlohmann-json3-dev libcli11-dev libicu-dev libmuparser-dev libdlib-dev libsqlite3-dev libjs-chart.js gnuplot-nox \
                   coinor-libcbc-dev libcpp-httplib-dev
 # What the tests need on top: sweeps under mpirun, pages in a browser, schemas, the format check.
-TEST_PACKAGES := catch2 libopenmpi-dev openmpi-bin chromium libvalijson-dev clang-format-14 python3-pandas
+TEST_PACKAGES := catch2 libopenmpi-dev openmpi-bin chromium libvalijson-dev clang-format-14 python3-pandas python3-yaml
 # Packages and the site of docs/ are made with these; their tests need clean roots and Jupyter on top.
 PACKAGE_PACKAGES := dpkg-dev file patchelf pandoc python3
 INSTALL_TEST_PACKAGES := mmdebstrap python3-nbclient python3-ipykernel

@@ -132,7 +132,7 @@ TEST_CASE("launch: vLLM's data-parallel ranks over nodes, each node with its own
   CHECK(has_text(launch.script, "--headless \\\n    --data-parallel-start-rank 4 &"));
   CHECK_FALSE(has_text(launch.script, "ray"));
   CHECK(has_text(launch.script, "VLLM_NIXL_SIDE_CHANNEL_HOST=\"$NODE2\""));
-  CHECK(has_text(launch.manifest, "--data-parallel-start-rank $(($LWS_WORKER_INDEX * 4))"));
+  CHECK(has_text(launch.manifest, "--data-parallel-start-rank $$(($LWS_WORKER_INDEX * 4))"));
   CHECK(has_text(launch.manifest,
                  "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}}"));
   const ScratchDirectory scratch;

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "sim/app/quoting/quoting.h"
 #include "sim/core/embedded.h"
 
 namespace weir {
@@ -24,7 +25,7 @@ std::string weights_of(const Json& model) {
   if (!model.is_string()) return "MODEL";
   const std::string name = model.get<std::string>(), site = "huggingface.co/";
   const auto text = text_of(model_catalog, name);
-  if (!text) return name;
+  if (!text) return name.starts_with('-') ? "./" + name : name;  // a path that no program takes for a flag
   const std::string source = embedded_json(*text, name).value("source", "");
   const std::size_t at = source.find(site);
   if (at == std::string::npos) return name;
@@ -41,23 +42,29 @@ std::vector<NodeShare> shares_of(const ReplicaPlace& place) {
   return shares;
 }
 
-// In single quotes where a shell would take a word apart.
-std::string quoted_word(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of(
-                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                          "0123456789-_=.,/:$@%+") == std::string::npos;
-  if (plain) return word;
-  std::string inside = word;
-  boost::replace_all(inside, "'", "'\\''");
-  return "'" + inside + "'";
-}
-
 // A flag and its values on a line of their own, where `joint` breaks lines.
 std::string joined(const CommandWords& words, const std::string& joint) {
   std::string text;
   for (const std::string& word : words)
-    text += (text.empty() ? "" : word.starts_with("--") ? joint : " ") + quoted_word(word);
+    text += (text.empty() ? "" : word.starts_with("--") ? joint : " ") + shell_word(word);
   return text;
+}
+
+// Where the next flag begins behind `from`, outside of quotes.
+std::size_t next_flag(const std::string& command, std::size_t from) {
+  char quote = 0;
+  for (std::size_t i = from; i < command.size(); ++i) {
+    const char c = command[i];
+    if (c == '\\' && quote != '\'')
+      ++i;
+    else if (quote != 0)
+      quote = c == quote ? '\0' : quote;
+    else if (c == '\'' || c == '"')
+      quote = c;
+    else if (i > from && command.compare(i, 3, " --") == 0)
+      return i;
+  }
+  return command.size();
 }
 
 // One line broken where it is too long.
@@ -65,7 +72,7 @@ std::string in_short_lines(const std::string& command) {
   constexpr std::size_t most = 100;
   std::string text, line;
   for (std::size_t from = 0; from < command.size();) {
-    const std::size_t end = std::min(command.find(" --", from + 1), command.size());
+    const std::size_t end = next_flag(command, from);
     const std::string piece = command.substr(from, end - from);
     if (!line.empty() && line.size() + piece.size() > most) text += line + " \\\n", line = "   ";
     line += piece;
@@ -76,17 +83,18 @@ std::string in_short_lines(const std::string& command) {
 
 std::string for_people(const StartedService& service, const StartedPool& pool) {
   const StartedReplica& first = pool.replicas.front();
-  std::string text = fmt::format("# {}\n", pool.title);
-  for (const std::string& comment : first.command.comments) text += fmt::format("# {}\n", comment);
+  std::string text = fmt::format("# {}\n", comment_text(pool.title));
+  for (const std::string& comment : first.command.comments)
+    text += fmt::format("# {}\n", comment_text(comment));
   std::string command = shell_command(service, first, {"$NODE", "$HEAD", "0"}, " ");
-  boost::replace_all(command, "\"$MODEL\"", service.model);
+  boost::replace_all(command, "\"$MODEL\"", shell_word(service.model));
   if (first.local_ranks > 0)
     text += "# on its first node; command.sh says what the others start, as which ranks\n";
   return text + in_short_lines(command) + "\n";
 }
 
 std::string no_engine(const StartedService& service) {
-  return fmt::format("# engine.kind {} is none that can be started\n", service.engine_kind);
+  return fmt::format("# engine.kind {} is none that can be started\n", comment_text(service.engine_kind));
 }
 
 // Each attention-data rank is on one node, and every node has as many.
@@ -203,7 +211,7 @@ std::string shell_command(const StartedService& service, const StartedReplica& r
     boost::replace_all(text, mark, value);
   if (!replica.command.config.empty())  // JSON is YAML
     text = fmt::format("sh -c 'echo \"$0\" > /tmp/{}.yaml; exec \"$@\"' {}{}{}", replica.name,
-                       quoted_word(replica.command.config.dump()), joint, text);
+                       shell_word(replica.command.config.dump()), joint, text);
   return text;
 }
 

@@ -7,17 +7,18 @@
 #include <boost/algorithm/string/replace.hpp>
 
 #include "sim/app/plan/launch/launch.h"
+#include "sim/app/quoting/quoting.h"
 
 namespace weir {
 namespace {
 
 std::string head_of(const StartedService& service, const char* what) {
-  std::string text = fmt::format("# {}: as weir plan has it, {} {}. Flags: {}.\n", service.name,
+  std::string text = fmt::format("# {}: as weir plan has it, {} {}. Flags: {}.\n", comment_text(service.name),
                                  service.engine->name, service.engine->version, service.engine->source);
   for (const StartedPool& pool : service.pools) {
-    text += fmt::format("# {}\n", pool.title);
+    text += fmt::format("# {}\n", comment_text(pool.title));
     for (const std::string& comment : pool.replicas.front().command.comments)
-      text += fmt::format("#   {}\n", comment);
+      text += fmt::format("#   {}\n", comment_text(comment));
   }
   return text + what;
 }
@@ -28,10 +29,23 @@ std::string indented(std::string text, std::size_t columns) {
   return std::string(columns, ' ') + text;
 }
 
+// Compose takes a $ for a variable of its own, Kubernetes "$(" for one and "$$" for a $.
+std::string for_compose(const std::string& text) {
+  return boost::replace_all_copy(text, "$", "$$");
+}
+std::string for_kubernetes(const std::string& text) {
+  std::string escaped;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    escaped += text[i];
+    if (text[i] == '$' && i + 1 < text.size() && (text[i + 1] == '$' || text[i + 1] == '(')) escaped += '$';
+  }
+  return escaped;
+}
+
 std::string compose_environment(const StartedService& service, const StartedReplica& replica) {
   std::string text;
   for (const auto& [key, value] : environment_of(service, replica, ""))
-    text += fmt::format("      {}: \"{}\"\n", key, value);
+    text += fmt::format("      {}: {}\n", key, yaml_scalar(for_compose(value)));
   return text;
 }
 
@@ -42,21 +56,18 @@ std::string pod_environment(const StartedService& service, const StartedReplica&
     text +=
         value == address
             ? fmt::format("    - {{name: {}, valueFrom: {{fieldRef: {{fieldPath: status.podIP}}}}}}\n", key)
-            : fmt::format("    - {{name: {}, value: \"{}\"}}\n", key, value);
+            : fmt::format("    - {{name: {}, value: {}}}\n", key, yaml_scalar(for_kubernetes(value)));
   return text;
 }
 
 std::string service_in_compose(const StartedService& service, const StartedReplica& replica) {
-  // Compose takes a $ for a variable of its own.
-  std::string command = shell_command(service, replica, {}, " \\\n  ");
-  boost::replace_all(command, "$", "$$");
+  const std::string command = shell_command(service, replica, {}, " \\\n  ");
   return fmt::format(
       "  {0}:\n"
       "    image: {1}\n"
       "    entrypoint: [\"sh\", \"-c\"]\n"
       "    command:\n"
-      "      - |\n"
-      "{2}\n"
+      "      - {2}\n"
       "    environment:\n"
       "      MODEL: {3}\n"
       "      HF_TOKEN: ${{HF_TOKEN:-}}\n"
@@ -71,8 +82,9 @@ std::string service_in_compose(const StartedService& service, const StartedRepli
       "            - driver: nvidia\n"
       "              device_ids: [\"{5}\"]\n"
       "              capabilities: [gpu]\n",
-      replica.name, service.engine->image, indented(command, 8), service.model,
-      compose_environment(service, replica), fmt::join(replica.nodes[0].devices, "\", \""));
+      replica.name, service.engine->image, yaml_block(for_compose(command), 8),
+      yaml_scalar(for_compose(service.model)), compose_environment(service, replica),
+      fmt::join(replica.nodes[0].devices, "\", \""));
 }
 
 std::string balancer_in_compose(const StartedService& service) {
@@ -99,10 +111,9 @@ std::string front_in_compose(const StartedService& service) {
       "    image: {}\n"
       "    entrypoint: [\"sh\", \"-c\"]\n"
       "    command:\n"
-      "      - |\n"
-      "{}\n"
+      "      - {}\n"
       "    network_mode: host\n",
-      service.engine->image, indented(front_command(service, hosts), 8));
+      service.engine->image, yaml_block(for_compose(front_command(service, hosts)), 8));
 }
 
 std::string container_of(const StartedService& service, const StartedReplica& replica,
@@ -112,8 +123,7 @@ std::string container_of(const StartedService& service, const StartedReplica& re
       "  image: {}\n"
       "  command: [\"sh\", \"-c\"]\n"
       "  args:\n"
-      "    - |\n"
-      "{}\n"
+      "    - {}\n"
       "  env:\n"
       "    - {{name: MODEL, value: {}}}\n"
       "    - {{name: HF_TOKEN, valueFrom: {{secretKeyRef: {{name: hf-token, key: token, optional: "
@@ -122,8 +132,8 @@ std::string container_of(const StartedService& service, const StartedReplica& re
       "  ports: [{{containerPort: {}}}]\n"
       "  resources: {{limits: {{nvidia.com/gpu: {}}}}}\n"
       "  volumeMounts: [{{name: shm, mountPath: /dev/shm}}]",
-      service.engine->image, indented(command, 6), service.model, pod_environment(service, replica),
-      replica.port, devices);
+      service.engine->image, yaml_block(for_kubernetes(command), 6),
+      yaml_scalar(for_kubernetes(service.model)), pod_environment(service, replica), replica.port, devices);
   return indented(text, columns);
 }
 
@@ -228,10 +238,10 @@ std::string front_manifest(const StartedService& service, const std::string& com
                                                "          image: {}\n"
                                                "          command: [\"sh\", \"-c\"]\n"
                                                "          args:\n"
-                                               "            - |\n"
-                                               "{}\n"
+                                               "            - {}\n"
                                                "          ports: [{{containerPort: 8000}}]\n",
-                                               service.engine->image, indented(command, 14));
+                                               service.engine->image,
+                                               yaml_block(for_kubernetes(command), 14));
 }
 
 }  // namespace

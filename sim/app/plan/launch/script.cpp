@@ -5,6 +5,7 @@
 #include <boost/algorithm/string/replace.hpp>
 
 #include "sim/app/plan/launch/launch.h"
+#include "sim/app/quoting/quoting.h"
 
 namespace weir {
 namespace {
@@ -45,7 +46,7 @@ std::string lines_on_node(const StartedService& service, int node) {
 std::string shell_script(const StartedService& service) {
   const LaunchEngine& engine = *service.engine;
   std::string text = fmt::format("#!/bin/sh\n# {}: as weir plan has it. Flags are those of {} {} ({}).\n",
-                                 service.name, engine.name, engine.version, engine.source);
+                                 comment_text(service.name), engine.name, engine.version, engine.source);
   std::string on_nodes, needed, given;
   const int nodes = static_cast<int>(service.nodes);
   for (int n = 0; n < nodes; ++n) on_nodes += fmt::format("{})\n{}  ;;\n", n, lines_on_node(service, n));
@@ -56,10 +57,11 @@ std::string shell_script(const StartedService& service) {
     }
   if (nodes > 1) text += fmt::format("# On every node: {}./command.sh NUMBER, from 0.\n{}", given, needed);
   for (const StartedPool& pool : service.pools) {
-    text += "# " + pool.title + "\n";
-    for (const std::string& comment : pool.replicas.front().command.comments) text += "# " + comment + "\n";
+    text += "# " + comment_text(pool.title) + "\n";
+    for (const std::string& comment : pool.replicas.front().command.comments)
+      text += "# " + comment_text(comment) + "\n";
   }
-  text += fmt::format("MODEL=${{MODEL:-{}}}\ncase ${{1:-0}} in\n{}", service.model, on_nodes);
+  text += fmt::format("MODEL=${{MODEL:-{}}}\ncase ${{1:-0}} in\n{}", shell_word(service.model), on_nodes);
   text += "*) echo \"no such node: $1\" >&2; exit 2 ;;\nesac\n";
   std::vector<std::string> hosts = hosts_of(service);
   if (nodes > 1)
