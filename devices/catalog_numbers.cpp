@@ -1,6 +1,7 @@
 // The numbers that rows of devices have in common, and how a scenario's take their place.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "devices/catalog_rows.h"
 #include "models/memory/memory_row.h"
@@ -87,9 +88,17 @@ const CatalogNumbers& cache_numbers() {
   return all;
 }
 
+static void check_whole(const CatalogNumber& number, double value, Params& params) {
+  if (number.whole && value != std::floor(value))
+    params.fail(number.key.name, fmt::format("expected a whole number, got {}", value));
+}
+
 void override_numbers(Json& row, const CatalogNumbers& numbers, Params& params) {
-  for (const CatalogNumber& n : numbers)
-    give(row, n.key.name, params.number_if_given(n.key, n.range), params);
+  for (const CatalogNumber& n : numbers) {
+    const std::optional<double> given = params.number_if_given(n.key, n.range);
+    if (given) check_whole(n, *given, params);
+    give(row, n.key.name, given, params);
+  }
 }
 
 void override_counts(Json& row, std::span<const CatalogCount> counts, Params& params) {
@@ -126,7 +135,8 @@ std::map<std::string, std::string> read_choices(Params& row, std::span<const Cat
 std::map<std::string, double> read_numbers(Params& row, const CatalogNumbers& numbers) {
   std::map<std::string, double> values;
   for (const CatalogNumber& n : numbers)
-    if (!n.optional || row.has(n.key.name)) values[n.key.name] = row.number(n.key, n.range);
+    if (!n.optional || row.has(n.key.name))
+      check_whole(n, values[n.key.name] = row.number(n.key, n.range), row);
   return values;
 }
 

@@ -18,7 +18,7 @@ extern const EmbeddedFiles device_catalog;  // devices/catalog/*.json
 struct CatalogNumber {
   Key key;
   Range<double> range = positive;
-  bool optional = false;
+  bool optional = false, whole = false;  // whole: no fraction
 };
 using CatalogNumbers = std::vector<CatalogNumber>;
 

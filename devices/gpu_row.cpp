@@ -13,7 +13,10 @@ namespace {
 
 const CatalogNumbers& numbers() {
   static const CatalogNumbers all = {
-      {{"streaming_multiprocessors", "SMs; attention's tiles are dealt out over them."}},
+      {{"streaming_multiprocessors", "SMs; attention's tiles are dealt out over them."},
+       {1, 1e6},
+       false,
+       true},
       {{"sustained_compute",
         "Share of the tensor-core rate of short benchmarks that a server sustains under its power limit."},
        {0.01, 1}},
@@ -137,11 +140,11 @@ void override_gpu(Json& row, Params& params) {
 }
 
 std::shared_ptr<const Device> profiled_if_asked(std::shared_ptr<const Device> gpu, Params& params) {
-  const std::optional<std::string> folder = params.text_or_null(
+  const std::optional<std::filesystem::path> folder = params.path_or_null(
       {"profile",
        "Folder of measured kernel times (dense.csv, per_sequence.csv, attention.csv) to use instead."});
   if (!gpu) return gpu;
-  if (folder) return make_profiled(std::move(gpu), params.reading().relative(*folder), params);
+  if (folder) return make_profiled(std::move(gpu), *folder, params);
   const std::string& foreign = gpu->spec().notes.foreign_kernels;
   if (!foreign.empty()) params.note("kind", foreign);
   return gpu;

@@ -31,12 +31,19 @@ Law read_law(Params& params, Key key) {
 struct Compaction {
   std::int64_t above_tokens = 0, summary_tokens = 0;
   static Compaction from(Params& params) {
-    return {params.integer({"above_tokens", "where a prompt would be longer, the context is compacted"},
-                           {1, max_tokens}),
-            params.integer({"summary_tokens",
-                            "what is left of the context, behind the system prompt; new tokens, "
-                            "not those that were there"},
-                           {0, max_tokens})};
+    Compaction made;
+    made.above_tokens = params.integer(
+        {"above_tokens", "where a prompt would be longer, the context is compacted"}, {1, max_tokens});
+    made.summary_tokens =
+        params.integer({"summary_tokens",
+                        "what is left of the context, behind the system prompt; new tokens, "
+                        "not those that were there"},
+                       {0, max_tokens});
+    if (made.summary_tokens >= made.above_tokens && !params.describing())
+      params.fail("summary_tokens", fmt::format("expected fewer than above_tokens, {}, got {}: every prompt "
+                                                "would be compacted again",
+                                                made.above_tokens, made.summary_tokens));
+    return made;
   }
 };
 

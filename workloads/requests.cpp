@@ -38,13 +38,13 @@ std::int64_t read_block_tokens(Params& params) {
 }
 
 Source own_csv(Params& params) {
-  const auto ids = params.text_or_null(
+  const auto ids = params.path_or_null(
       {"hash_ids",
        "a file beside the trace, relative to this file: a line of ids for each row, `14-27` being all "
        "from 14 to 27. Prompts begin alike as far as their ids are the same, as Mooncake's do"});
   const std::int64_t block_tokens = read_block_tokens(params);
-  if (!ids || params.describing()) return trace_file(params, read_csv);
-  return trace_file(params, [path = params.reading().relative(*ids), block_tokens](auto text, auto& file) {
+  if (!ids) return trace_file(params, read_csv);
+  return trace_file(params, [path = *ids, block_tokens](auto text, auto& file) {
     const std::string lines = read_trace_text(path);
     return read_csv_with_ids(text, file, BlockIdLines(lines, path.string(), block_tokens));
   });

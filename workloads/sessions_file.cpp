@@ -35,15 +35,15 @@ class SessionsFile final : public RequestSource {
 }  // namespace
 
 std::shared_ptr<const RequestSource> make_sessions_file(Params& params) {
-  const auto name = params.required_text(
+  const auto path = params.path(
       {"file",
        "columns session_id, input_tokens, output_tokens and, where they are known, turn, start_s, after, "
        "gap_s, shares_with, shared_tokens, measured; relative to this file"});
   const auto count = params.integer_or_null(
       {"count", "the first so many sessions; null: all. Those that wait for each other are one"},
       {1, max_tokens});
-  if (!name || params.describing()) return nullptr;
-  return std::make_shared<SessionsFile>(params.reading().relative(*name), count);
+  if (!path) return nullptr;
+  return std::make_shared<SessionsFile>(*path, count);
 }
 
 }  // namespace weir

@@ -30,8 +30,7 @@ class TraceFile : public RequestSource {
  public:
   TraceFile(Params& params, TraceReader read, double tick_spread_s)
       : read_(std::move(read)), tick_spread_s_(tick_spread_s) {
-    const auto name = params.required_text({"file", "the trace, relative to this file"});
-    if (name) path_ = params.reading().relative(*name);
+    path_ = params.path({"file", "the trace, relative to this file"}).value_or("");
     count_ = params.integer_or_null({"count", "the first so many; null: all"}, {1, max_tokens});
     start_s_ = params.number({"start_s", "what came before is left out, and this becomes time 0"},
                              {0, max_arrival_s}, 0);

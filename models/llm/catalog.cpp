@@ -98,6 +98,10 @@ Architecture read_hugging_face_config(const std::filesystem::path& path) {
 Architecture find_architecture(const std::string& name_or_path, Reading& reading,
                                const std::string& pointer) {
   if (reading.describing()) return read_embedded(model_catalog.front().first, model_catalog.front().second);
+  if (const std::string why = is_path(name_or_path) ? no_path(name_or_path) : ""; !why.empty()) {
+    reading.problem(pointer, why);
+    return {};
+  }
   if (is_path(name_or_path)) {
     try {
       Architecture m = read_hugging_face_config(reading.relative(name_or_path));

@@ -17,12 +17,15 @@
 #include <new>
 #include <stdexcept>
 
+#include "sim/core/out_of_memory.h"
+
 namespace weir {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void cannot(const char* what) {
+  if (errno == ENOMEM) throw std::bad_alloc();
   throw std::runtime_error(fmt::format("cannot {}: {}", what, std::strerror(errno)));
 }
 
@@ -33,10 +36,8 @@ double seconds(const timeval& t) {
 std::string result_of(const std::function<std::string()>& work) {
   try {
     return "k" + work();
-  } catch (const std::bad_alloc&) {
-    return "eout of memory";
   } catch (const std::exception& e) {
-    return std::string("e") + e.what();
+    return "e" + words_of_error(e);
   }
 }
 
@@ -146,6 +147,8 @@ void Children::kill_overdue() {
 std::string Children::how_it_died(const Child& child, int status) const {
   if (child.overdue) return fmt::format("stopped at the time limit of {:g} s", *limits_.time_s);
   std::string how;
+  const std::string words = child.said >= 0 ? last_words(child.said) : "";
+  if (words.ends_with("weir: out of memory")) return "out of memory";
   if (WIFSIGNALED(status))
     how = fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
   else if (child.bytes.empty() || WEXITSTATUS(status) != 0)
@@ -154,7 +157,7 @@ std::string Children::how_it_died(const Child& child, int status) const {
     return "";
   if (limits_.memory_bytes && child.said >= 0)
     how += fmt::format(", memory limit {} MiB", *limits_.memory_bytes >> 20);
-  const std::string words = child.said >= 0 ? last_words(child.said) : "";
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) how += ", as the system does where memory runs out";
   return words.empty() ? how : how + ": " + words;
 }
 

@@ -3,18 +3,22 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <iostream>
 #include <system_error>
 
+#include "sim/app/arguments.h"
 #include "sim/app/interruption.h"
 #include "sim/app/shell/completion.h"
 #include "sim/app/shell/help.h"
 #include "sim/core/catalog.h"
 #include "sim/core/errors.h"
+#include "sim/core/out_of_memory.h"
 
 namespace weir {
 
@@ -71,7 +75,7 @@ constexpr std::string_view complete_word = "__complete";  // what completion scr
 
 constexpr const char* exit_codes_help =
     "Exit codes: 0 all done; 1 an error of the machine (no space, no memory, no gnuplot); 2 bad input; 3 it "
-    "ran, but points failed, or not one request completed; 130 interrupted.";
+    "ran, but points failed, or not one request completed; 130 interrupted (143: by SIGTERM).";
 
 // CLI11 would call a misspelt command an unexpected argument.
 void reject_unknown_command(int argc, const char* const* argv) {
@@ -83,10 +87,10 @@ void reject_unknown_command(int argc, const char* const* argv) {
 
 // Until a command takes the signals itself (interruption.h) there is nothing to tidy up, and after that
 // everything is done.
-void end_interrupted(int) {
+void end_interrupted(int signal) {
   constexpr std::string_view said = "weir: interrupted\n";
   [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, said.data(), said.size());
-  ::_exit(exit_interrupted);
+  ::_exit(128 + signal);
 }
 
 // A result file must not be given the number of a standard stream that the caller closed: what is printed
@@ -95,6 +99,15 @@ void open_standard_streams() {
   int descriptor = 0;
   while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDWR);
   if (descriptor > STDERR_FILENO) ::close(descriptor);
+}
+
+// Below, a page of the stack that is not there is a SIGSEGV, whose handler finds none either.
+void require_stack() {
+  constexpr rlim_t least = 1 << 20;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < least)
+    throw std::runtime_error(fmt::format("the stack is limited to {} KiB, and {} are needed (ulimit -s {})",
+                                         limit.rlim_cur >> 10, least >> 10, least >> 10));
 }
 
 // Where stderr takes nothing, the exit code has to say it.
@@ -117,7 +130,9 @@ int parse_and_run(int argc, const char* const* argv) {
   std::function<int()> chosen;
   for (const Command& command : commands()) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
-    sub->callback([&, work = command.declare(*sub)] {
+    const std::function<int()> declared = command.declare(*sub);
+    refuse_empty(*sub);
+    sub->callback([&, work = declared] {
       chosen = work;
       if (command.shared && under_mpi()) chosen = [&]() -> int { become_weir_mpi(argc, argv); };
     });
@@ -126,37 +141,45 @@ int parse_and_run(int argc, const char* const* argv) {
     for (const std::string& line : completions(app, {argv + 2, argv + argc})) fmt::print("{}\n", line);
     return exit_done;
   }
+  for (const CLI::App* sub : app.get_subcommands({}))
+    if (argc > 1 && sub->get_name() == argv[1]) refuse_unknown_options(*sub, {argv + 2, argv + argc});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() != 0) let_rank_0_speak();
     return app.exit(e) == 0 ? exit_done : exit_bad_input;  // prints help or what is wrong
   }
-  const int code = chosen();
+  return chosen();
+}
+
+// Help, too, and what was flushed before: its error stays with the stream.
+void require_all_said() {
+  std::cout.flush();
   if (std::fflush(stdout) != 0)
     throw std::system_error(errno, std::generic_category(), "cannot write to stdout");
-  return code;
+  if (std::ferror(stdout) != 0 || !std::cout) throw std::runtime_error("cannot write all of it to stdout");
 }
 
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv) try {
+  require_stack();
+  std::set_terminate(end_by_uncaught);
   open_standard_streams();
   for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, end_interrupted);
   ::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of write(), as a full disk is
-  return parse_and_run(argc, argv);
+  const int code = parse_and_run(argc, argv);
+  require_all_said();
+  return code;
 } catch (const Interrupted&) {
   complain("weir: interrupted, nothing written");
-  return exit_interrupted;
+  return Interruption::exit_code();
 } catch (const ConfigError& e) {
   let_rank_0_speak();
   complain(e.what());
   return exit_bad_input;
-} catch (const std::bad_alloc&) {
-  complain("weir: out of memory");
-  return exit_failed;
 } catch (const std::exception& e) {
-  complain(std::string("weir: ") + e.what());
+  complain("weir: " + words_of_error(e));
   return exit_failed;
 }
 

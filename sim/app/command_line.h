@@ -14,10 +14,10 @@ namespace weir {
 // `weir --help` says them, too.
 enum ExitCode : int {
   exit_done = 0,
-  exit_failed = 1,      // the machine: no space, no memory, no gnuplot
-  exit_bad_input = 2,   // what the user gave
-  exit_incomplete = 3,  // it ran, but points failed, or not one request completed
-  exit_interrupted = 130
+  exit_failed = 1,         // the machine: no space, no memory, no gnuplot
+  exit_bad_input = 2,      // what the user gave
+  exit_incomplete = 3,     // it ran, but points failed, or not one request completed
+  exit_interrupted = 130,  // by Ctrl-C; 143 by SIGTERM: 128 and the signal's number, as shells have it
 };
 
 // The values that shells offer for an argument, by its name and the arguments before it.

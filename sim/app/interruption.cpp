@@ -27,7 +27,7 @@ Interruption::Interruption() {
   watcher_ = std::thread([this, signals] {
     started_.count_down();
     for (int signal = 0; sigwait(&signals, &signal) == 0 && !finished_;)
-      if (interrupted_.exchange(true)) ::_exit(exit_interrupted);
+      if (signal_ = signal; interrupted_.exchange(true)) ::_exit(exit_code());
   });
   started_.wait();
 }

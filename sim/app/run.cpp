@@ -134,7 +134,9 @@ int run(RunArguments arguments) {
   if (arguments.detailed) check_detailed(scenario);
   const Interruption interruption;  // from here on there is something to tidy up
   const std::filesystem::path stem = std::filesystem::path(scenario.file).stem();
-  ResultDirectory directory(arguments.out ? std::filesystem::path(*arguments.out) : "out" / stem);
+  std::vector<std::filesystem::path> inputs(scenario.files.begin(), scenario.files.end());
+  if (arguments.file != "-") inputs.emplace_back(arguments.file);
+  ResultDirectory directory(arguments.out ? std::filesystem::path(*arguments.out) : "out" / stem, inputs);
   arguments.figures = can_draw(arguments.figures);
   if (!arguments.quiet) tell(scenario.notes);
   if (scenario.collective_flows && !arguments.quiet) tell(flows_warning(estimate_time(plan)));

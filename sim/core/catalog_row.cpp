@@ -38,6 +38,10 @@ class Finder {
 
  private:
   CatalogRow named(const std::string& name, Reading& reading, const std::string& pointer) {
+    if (const std::string why = is_path(name) ? no_path(name) : ""; !why.empty()) {
+      reading.problem(pointer, why);
+      return {};
+    }
     if (is_path(name)) return in_file(name, reading, pointer);
     if (const auto text = text_of(family_.files, name)) return {name, embedded_json(*text, name)};
     reading.problem(pointer, no_such(family_.what, name, names_of(family_.files)) +

@@ -66,7 +66,9 @@ std::int64_t Params::integer(Key key, Range<std::int64_t> range, std::optional<s
   const bool fits =
       v->is_number_integer() && !(v->is_number_unsigned() && v->get<std::uint64_t>() > INT64_MAX);
   if (!fits || !inside(v->get<std::int64_t>(), range)) {
-    expected(key.name, fmt::format("an integer{}", shown(range)), *v);
+    const bool beyond = v->is_number() && std::abs(v->get<double>()) >= 0x1p63;
+    expected(key.name, fmt::format("an integer{}{}", shown(range), beyond ? " of 64 bits, below 2^63" : ""),
+             *v);
     return harmless(range, fallback);
   }
   resolve(key.name, *v);
@@ -143,6 +145,22 @@ std::optional<std::string> Params::required_text(Key key) {
 
 std::optional<std::string> Params::text_or_null(Key key) {
   if (!describing() && has(key.name)) return text(key);
+  null_by_default(key, {{"type", "string"}});
+  return {};
+}
+
+std::optional<std::filesystem::path> Params::path(Key key) {
+  const std::optional<std::string> given = required_text(key);
+  if (!given || describing()) return {};
+  if (const std::string why = no_path(*given); !why.empty()) {
+    fail(key.name, why);
+    return {};
+  }
+  return reading_->relative(*given);
+}
+
+std::optional<std::filesystem::path> Params::path_or_null(Key key) {
+  if (!describing() && has(key.name)) return path(key);
   null_by_default(key, {{"type", "string"}});
   return {};
 }

@@ -14,7 +14,15 @@ Reading Reading::describe() {
   return reading;
 }
 
+std::string no_path(std::string_view text) {
+  if (text.empty()) return "expected a path, got nothing";
+  return text.find('\0') == std::string_view::npos
+             ? ""
+             : fmt::format("expected a path, got one with a NUL: {}", dumped(shortened(text, 60)));
+}
+
 std::filesystem::path Reading::relative(const std::string& path) {
+  if (const std::string why = no_path(path); !why.empty()) throw ConfigError(file_, "", why);
   std::filesystem::path found = std::filesystem::path(file_).parent_path() / path;
   require_allowed(found);
   return *files_.insert(std::move(found)).first;

@@ -45,6 +45,9 @@ inline constexpr Range<double> fraction{0, 1, true};
 std::string missed(double value, Range<double> range);
 
 // One reading of one file; or, without a file, one description of what a file may hold (its JSON Schema).
+// What a text has instead of a path: nothing, or a NUL, at which the system would cut it. "" where it is one.
+std::string no_path(std::string_view text);
+
 class Reading {
  public:
   explicit Reading(std::string file) : file_(std::move(file)) {}
@@ -52,7 +55,8 @@ class Reading {
 
   bool describing() const { return describing_; }
   const std::string& file() const { return file_; }
-  std::filesystem::path relative(const std::string& path);                 // against the file's own directory
+  // Against the file's own directory. A text that is no path (no_path) throws ConfigError.
+  std::filesystem::path relative(const std::string& path);
   const std::set<std::filesystem::path>& files() const { return files_; }  // that relative() was asked for
   void problem(std::string pointer, std::string what);
   void misfit(std::string pointer, std::string what);  // see Problem
@@ -107,6 +111,9 @@ class Params {
   std::string text(Key key, std::optional<std::string> fallback = {});
   std::optional<std::string> required_text(Key key);  // nothing where it is none, which was said
   std::optional<std::string> text_or_null(Key key);   // default null
+  // Of a file or a folder, against the file's own directory; nothing where there is none, which was said.
+  std::optional<std::filesystem::path> path(Key key);
+  std::optional<std::filesystem::path> path_or_null(Key key);  // default null
   std::string choice(Key key, const std::vector<std::string>& known,
                      std::optional<std::string> fallback = {});
 

@@ -13,10 +13,15 @@ struct Profile {
   bool (*allowed)(double value);
 };
 
+// ESTIMATE of what is meant: a device a thousand times slower is one that is off, and none is as much faster.
+constexpr Range<double> speeds{1e-3, 1e3};
+constexpr double latest_s = 1e9;  // thirty years
+
 const Profile speed = {"speed_profile",
                        "From when on the devices are how much slower or faster, as [[time_s, factor], ...]; "
                        "a step that has begun is slowed for its rest.",
-                       "a factor above 0", [](double value) { return value > 0; }};
+                       "a factor between 0.001 and 1000",
+                       [](double value) { return value >= speeds.min && value <= speeds.max; }};
 const Profile state = {"state_profile",
                        "From when on they are off (0) and on (1), as [[time_s, 0 or 1], ...]; one that stops "
                        "ends the run.",
@@ -24,11 +29,14 @@ const Profile state = {"state_profile",
 
 Json schema_of(const Profile& profile) {
   Json value = {{"type", "number"}};
-  profile.allowed(0.5) ? value["exclusiveMinimum"] = 0 : value["enum"] = {0, 1};
+  if (profile.allowed(0.5))
+    value.update({{"minimum", speeds.min}, {"maximum", speeds.max}});
+  else
+    value["enum"] = {0, 1};
   return {{"type", "array"},
           {"items",
            {{"type", "array"},
-            {"items", {{{"type", "number"}, {"minimum", 0}}, value}},
+            {"items", {{{"type", "number"}, {"minimum", 0}, {"maximum", latest_s}}, value}},
             {"minItems", 2},
             {"maxItems", 2}}}};
 }
@@ -37,8 +45,9 @@ Json schema_of(const Profile& profile) {
 std::string wrong_with(const Json& entry, const Profile& profile, std::optional<Seconds> before) {
   const auto finite = [](const Json& v) { return v.is_number() && std::isfinite(v.get<double>()); };
   if (!entry.is_array() || entry.size() != 2 || !finite(entry[0]) || !finite(entry[1]) ||
-      !profile.allowed(entry[1].get<double>()) || entry[0].get<double>() < 0)
-    return fmt::format("expected [time_s, {}] with a time of 0 or later (got {})", profile.value,
+      !profile.allowed(entry[1].get<double>()) || entry[0].get<double>() < 0 ||
+      entry[0].get<double>() > latest_s)
+    return fmt::format("expected [time_s, {}] with a time from 0 to {:g} (got {})", profile.value, latest_s,
                        dumped(entry));
   if (before && entry[0].get<double>() <= before->value())
     return fmt::format("expected times that ascend (got {} after {})", dumped(entry[0]), before->value());

@@ -80,6 +80,9 @@ class Notes {
       note(at + "/engine", fmt::format("kernels of {} were not measured on this device: those of {} stand in "
                                        "for them ({})",
                                        library, device.kernel_library, device.kernels));
+    if (device.profile && !spec.engine.kind.starts_with(device.profile->engine))
+      note(at + "/engine", fmt::format("the device's profile was measured with {}, and this engine is {}",
+                                       shortened(device.profile->engine, 40), spec.engine.kind));
     std::set<std::string> told;
     for (const StageGraph& stage : replica.stages)
       if (const std::string what = replica.rank.stand_ins(stage); !what.empty() && told.insert(what).second)

@@ -11,17 +11,17 @@ namespace weir {
 
 const std::vector<Study>& studies() {
   static const std::vector<Study> table = {
-      {"validation", "measured servers, kernels and traces beside their simulation", reproduce_validation,
-       draw_validation},
-      {"neupims", "NPU + HBM-PIM: Figures 12 to 15, Tables 4 and 5, Algorithms 1 and 2", reproduce_neupims,
-       draw_neupims},
-      {"preserve", "L2 prefetching NPU: Figures 2, 4 to 8 and 10, Table 1", reproduce_preserve,
+      {"validation", "measured servers, kernels and traces beside their simulation", validation_ids,
+       reproduce_validation, draw_validation},
+      {"neupims", "NPU + HBM-PIM: Figures 12 to 15, Tables 4 and 5, Algorithms 1 and 2", neupims_ids,
+       reproduce_neupims, draw_neupims},
+      {"preserve", "L2 prefetching NPU: Figures 2, 4 to 8 and 10, Table 1", preserve_ids, reproduce_preserve,
        draw_preserve},
-      {"l3", "GPU + DIMM-PIM: Figures 2 and 8 to 11, Table 5", reproduce_l3, draw_l3},
-      {"hermes", "GPU + NDP-DIMM, hot and cold neurons: Figures 4 and 9 to 17", reproduce_hermes,
+      {"l3", "GPU + DIMM-PIM: Figures 2 and 8 to 11, Table 5", l3_ids, reproduce_l3, draw_l3},
+      {"hermes", "GPU + NDP-DIMM, hot and cold neurons: Figures 4 and 9 to 17", hermes_ids, reproduce_hermes,
        draw_hermes},
       {"hetero_pim", "training on CPU + PIM of pairs and cores: Table I, Figures 8, 9 and 11 to 17",
-       reproduce_hetero_pim, draw_hetero_pim},
+       hetero_pim_ids, reproduce_hetero_pim, draw_hetero_pim},
   };
   return table;
 }

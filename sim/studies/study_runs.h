@@ -108,17 +108,21 @@ struct StudyPart {
   void (*add)(const Runs&, const std::filesystem::path& folder, ReproducedRows&);
 
   bool named_by(const std::string& only) const {
-    return std::ranges::any_of(ids, [&](const char* id) { return only.starts_with(id); });
+    return std::ranges::any_of(ids, [&](const char* id) { return may_name(only, id); });
   }
 };
 
-// Makes the rows of the parts that options.only names, or of all where one of its texts begins no part's ids.
+template <class Part>
+std::vector<std::string> ids_of(const std::vector<Part>& parts) {
+  std::vector<std::string> ids;
+  for (const Part& part : parts) ids.insert(ids.end(), part.ids.begin(), part.ids.end());
+  return ids;
+}
+
+// Makes the rows of the parts that options.only may name.
 template <class Runs>
 ReproducedRows reproduce_parts(std::vector<StudyPart<Runs>> parts, const ReproduceOptions& options) {
-  const auto named = [&](const std::string& only) {
-    return std::ranges::any_of(parts, [&](const auto& part) { return part.named_by(only); });
-  };
-  if (!options.only.empty() && std::ranges::all_of(options.only, named))
+  if (!options.only.empty())
     std::erase_if(parts, [&](const auto& part) {
       return std::ranges::none_of(options.only, [&](const std::string& only) { return part.named_by(only); });
     });

@@ -1,8 +1,12 @@
 #include <catch2/catch.hpp>
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <random>
+#include <set>
 
 #include "sim/app/output/output_file.h"
 #include "test/app/scratch_directory.h"
@@ -63,14 +67,32 @@ TEST_CASE("output: a file that cannot be opened is an error that names it") {
 }
 
 TEST_CASE("output: a full disk is an error that names the file, and leaves none") {
-  if (!fs::exists("/dev/full")) {
-    WARN("no /dev/full here");
-    return;
-  }
   const ScratchDirectory scratch;
-  fs::create_symlink("/dev/full", scratch / "requests.csv.partial");
+  // A limit on file sizes is told as a full disk is.
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  ::signal(SIGXFSZ, SIG_IGN);
   OutputFile file(scratch / "requests.csv");
   file.text("more than nothing");
-  CHECK_THROWS_WITH(file.close(), Catch::Contains("requests.csv") && Catch::Contains("No space left"));
+  const rlimit none{4, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
+  CHECK_THROWS_WITH(file.close(), Catch::Contains("requests.csv") && Catch::Contains("File too large"));
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
   CHECK_FALSE(fs::exists(scratch / "requests.csv"));
+}
+
+TEST_CASE("output: what is written lies under a name that nobody can have made before") {
+  const ScratchDirectory scratch;
+  write_file(scratch / "mine", "mine");
+  fs::create_symlink(scratch / "mine", scratch / "page.html.partial");
+  fs::create_symlink(scratch / "mine", scratch / ".page.html.partial");
+  std::set<std::string> names;
+  for (int i = 0; i < 2; ++i) {
+    const OutputFile file(scratch / "page.html");
+    for (const std::string& name : scratch.names())
+      if (fs::is_regular_file(fs::symlink_status(scratch / name)) && name != "mine") names.insert(name);
+  }
+  CHECK(names.size() == 2);
+  CHECK(fs::file_size(scratch / "mine") == 4);
+  write_file(scratch / std::string(250, 'n'), "a name as long as a folder takes");
 }

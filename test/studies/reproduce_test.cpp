@@ -61,7 +61,7 @@ TEST_CASE(
     CHECK(std::filesystem::file_size(out / file) > 0);
 }
 
-TEST_CASE("weir reproduce --only: keeps the rows whose id contains it, and says when none does") {
+TEST_CASE("weir reproduce --only: keeps the rows whose id begins with it, and says when none does") {
   const ScratchDirectory scratch;
   const auto out = scratch.path() / "v";
   const HowToRun how{.environment = {"WEIR_REFERENCE="}};
@@ -76,6 +76,31 @@ TEST_CASE("weir reproduce --only: keeps the rows whose id contains it, and says 
   CHECK(none.code == 2);
   CHECK_THAT(none.err, Catch::Contains("kernel_gemn"));
   CHECK(rows_in(out) == rows);
+  const Ended anywhere =
+      run_weir({"reproduce", "validation", "--only", "kernel_*gemm", "--out", out.string()}, how);
+  CHECK(anywhere.code == 2);  // a * elsewhere is no sign
+}
+
+TEST_CASE("weir reproduce --only: what begins no id of a study is refused before anything runs") {
+  const ScratchDirectory scratch;
+  for (const Study& study : studies())
+    for (const char* text : {"zzz", "rnel_gemm", "Kernel_gemm"}) {
+      const Ended ended = run_weir({"reproduce", study.name, "--only", text}, {.folder = scratch.path()});
+      INFO(study.name << ": " << ended.err);
+      CHECK(ended.code == 2);
+      CHECK_THAT(ended.err, Catch::Contains(fmt::format("--only {}: no such beginning of an id", text)));
+      CHECK(scratch.names().empty());
+    }
+}
+
+TEST_CASE("weir reproduce --only: a text names what begins with it or has it anywhere") {
+  CHECK(names_id("fig12", "fig12_n"));
+  CHECK_FALSE(names_id("ig12", "fig12_n"));
+  CHECK(names_id("*ig12", "fig12_n"));
+  CHECK(may_name("fig12_n", "fig12"));
+  CHECK(may_name("fig", "fig12"));
+  CHECK(may_name("*n", "fig12"));
+  CHECK_FALSE(may_name("fig13", "fig12"));
 }
 
 TEST_CASE("weir reproduce --only: given twice keeps the rows of both, however many simulations run at once") {

@@ -105,10 +105,9 @@ std::string in_words(const NeuronCounts& c) {
 class RecordedActivity final : public NeuronActivity {
  public:
   explicit RecordedActivity(Params& params) {
-    const auto name =
-        params.required_text({"file", "the recording (docs/activity.md), relative to this file"});
-    if (!name || params.describing()) return;
-    path_ = params.reading().relative(*name).string();
+    const auto path = params.path({"file", "the recording (docs/activity.md), relative to this file"});
+    if (!path) return;
+    path_ = path->string();
     try {
       recording_ = std::make_shared<ActivityRecording>(read_activity(read_text_file(path_), path_));
     } catch (const ConfigError& e) {

@@ -37,12 +37,11 @@ std::shared_ptr<const TokenCounter> make_estimate(Params& params) {
 }
 
 std::shared_ptr<const TokenCounter> make_tokenizer(Params& params) {
-  const auto name = params.required_text(
-      {"file", "a Hugging Face tokenizer.json with a byte-level BPE (GPT-2, Llama 3, Qwen 2)"});
-  if (!name) return nullptr;
+  const auto path =
+      params.path({"file", "a Hugging Face tokenizer.json with a byte-level BPE (GPT-2, Llama 3, Qwen 2)"});
+  if (!path) return nullptr;
   try {
-    const auto path = params.reading().relative(*name);
-    return byte_level_bpe(read_text_file(path, most_document_bytes), path.string());
+    return byte_level_bpe(read_text_file(*path, most_document_bytes), path->string());
   } catch (const ConfigError& e) {
     for (const Problem& problem : e.problems())
       params.fail("file", shortened(e.file()) + ": " + problem.what);

@@ -8,10 +8,12 @@
 #include <limits>
 #include <thread>
 
+#include "sim/app/arguments.h"
 #include "sim/app/calibrate/report.h"
 #include "sim/app/child_process.h"
 #include "sim/app/command_line.h"
-#include "sim/app/output/output_file.h"
+#include "sim/app/interruption.h"
+#include "sim/app/output/result_file.h"
 #include "sim/app/play.h"
 #include "sim/app/wrap.h"
 #include "sim/core/errors.h"
@@ -33,6 +35,7 @@ struct CalibratedServer {
   std::string device;
   std::vector<bool> may_change;
   std::vector<std::string> notes;
+  std::set<std::filesystem::path> files;  // that scenarios name
 
   ConstantValues start() const {
     ConstantValues values;
@@ -50,6 +53,7 @@ CalibratedServer server_of(const CalibrationCase& one) {
   if (replicas.empty()) throw ConfigError(file, "/serving", "expected replicas: they are what is calibrated");
   server.replica = replicas[0].spec;
   server.notes = plan.scenario.notes;
+  server.files = plan.scenario.files;
   server.device = replicas[0].rank.on->spec().kind;
   for (const ReplicaPlan& replica : replicas)
     if (replica.spec.engine.kind != server.replica.engine.kind ||
@@ -216,12 +220,31 @@ CalibratedServer one_server(const std::vector<CalibrationCase>& cases, std::vect
   return first;
 }
 
+bool is_calibration(const std::filesystem::path& file) try {
+  const Json json = read_json_file(file);
+  return json.is_object() && json.value("format", Json()) == calibration_format;
+} catch (const ConfigError&) {
+  return false;
+}
+
+// The constants' place, which is none of what is read.
+ResultFile constants_of(const CalibrateArguments& a, const CalibratedServer& server) {
+  ResultFile file{
+      a.out, "constants of weir calibrate", is_calibration, {server.files.begin(), server.files.end()}};
+  for (const auto& inputs : {a.measured, a.scenarios})
+    file.inputs.insert(file.inputs.end(), inputs.begin(), inputs.end());
+  return file;
+}
+
 int calibrate(const CalibrateArguments& a) {
+  constants_of(a, {}).check();
   std::vector<Document> scenarios;
   for (const std::string& scenario : a.scenarios) scenarios.push_back(read_document(scenario));
   const std::vector<CalibrationCase> cases = read_cases(a.measured, scenarios);
   std::vector<std::string> notes;
   const CalibratedServer server = one_server(cases, notes);
+  const ResultFile to = constants_of(a, server);
+  to.check();
   if (!a.quiet) tell_notes(scenarios, cases, notes);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const ConstantValues start = server.start();
@@ -238,7 +261,9 @@ int calibrate(const CalibrateArguments& a) {
   }
   Json calibration = calibration_json(server.replica, server.device, fitted.values, fitted.is_fitted);
   calibration["fitted"] = fitted_json(report);
-  write_named_file(a.out, [&](OutputFile& file) { file.text(calibration.dump(2) + "\n"); });
+  const Interruption interruption;
+  const auto lock = to.lock();
+  to.write([&](OutputFile& file) { file.text(calibration.dump(2) + "\n"); });
   if (!a.quiet)
     fmt::print(stderr, "written: {}; a scenario names it at /serving/replicas/0/engine/calibration\n", a.out);
   return exit_done;
@@ -264,7 +289,7 @@ std::function<int()> declare_calibrate(CLI::App& app) {
       ->type_name("calibration.json");
   app.add_option("--jobs", a->jobs, "simulations at once (default: one a core)")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(whole_number(1, 4096));
   app.add_flag("--quiet", a->quiet, "print nothing but errors");
   return [a] { return calibrate(*a); };
 }

@@ -21,6 +21,7 @@ const std::vector<ServerConstant>& server_constants();
 using ConstantValues = std::vector<double>;  // by constant
 
 // The constants named, as engine.calibration has them.
+inline constexpr const char* calibration_format = "weir-calibration-1";
 Json calibration_json(const ReplicaSpec& replica, const std::string& device, const ConstantValues& values,
                       const std::vector<bool>& named);
 

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 
+#include "sim/app/arguments.h"
 #include "sim/app/command_line.h"
 #include "sim/app/explore/runs.h"
 #include "sim/app/explore/server.h"
@@ -44,7 +45,7 @@ bool open_in_browser(const std::string& address) {
   return error == 0;
 }
 
-// Ctrl-C is how it ends, so that nothing was broken off: 0.
+// Ctrl-C is how it ends, so that nothing was broken off: 0. SIGTERM is 143, as everywhere.
 int explore(const ExploreArguments& arguments) {
   const Explored explored = explored_scenario(arguments.file);
   const Worker worker(explored);
@@ -58,7 +59,8 @@ int explore(const ExploreArguments& arguments) {
              opened ? "opening it in a browser" : "open this address in a browser of this machine");
   while (!interruption && runs.alive()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   if (!interruption) throw std::runtime_error("weir explore: the process that runs scenarios is gone");
-  return exit_done;
+  return Interruption::exit_code() == exit_interrupted ? static_cast<int>(exit_done)
+                                                       : Interruption::exit_code();
 }
 
 }  // namespace
@@ -68,7 +70,7 @@ std::function<int()> declare_explore(CLI::App& app) {
   app.add_option("SCENARIO", a->file, "scenario file (JSON)")->required();
   app.add_option("--port", a->port, "port of 127.0.0.1 to listen on (default: one that is free)")
       ->type_name("N")
-      ->check(CLI::Range(1, 65535));
+      ->check(whole_number(1, 65535));
   app.add_flag("--no-open", a->no_open, "print the page's address, and open no browser");
   return [a] { return explore(*a); };
 }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "sim/app/explore/connection.h"
 #include "sim/app/explore/guard.h"
 #include "sim/app/explore/page.h"
 
@@ -50,6 +51,19 @@ httplib::Headers headers(const std::string& nonce) {
           {"X-Content-Type-Options", "nosniff"}};
 }
 
+class PageServer final : public httplib::Server {
+ public:
+  Connections connections;
+
+ private:
+  // One request a connection: what is refused before its body was read cannot be taken for another request.
+  bool process_and_close_socket(socket_t socket) override {
+    Connection connection(connections, socket);
+    bool closed = false;
+    return process_request(connection, true, closed, nullptr);
+  }
+};
+
 }  // namespace
 
 struct ExploreServer::Running {
@@ -70,7 +84,7 @@ struct ExploreServer::Running {
   std::string address;
   int port = 0;
   std::atomic<bool> ending = false;
-  httplib::Server server;
+  PageServer server;
   std::thread thread;
 };
 
@@ -105,8 +119,6 @@ void ExploreServer::Running::run(const httplib::Request& request, httplib::Respo
 }
 
 void ExploreServer::Running::listen(int wanted) {
-  // One request a connection: what is refused before its body was read cannot be taken for another request.
-  server.set_keep_alive_max_count(1);
   server.set_payload_max_length(most_body_bytes);
   server.set_tcp_nodelay(true);
   server.set_default_headers(headers(nonce));
@@ -150,6 +162,7 @@ ExploreServer::ExploreServer(const Explored& explored, Runs& runs, int port)
 
 ExploreServer::~ExploreServer() {
   running_->ending = true;
+  running_->server.connections.close_all();
   running_->server.stop();
   running_->thread.join();
 }

@@ -19,6 +19,7 @@
 
 #include "sim/app/child_process.h"
 #include "sim/app/explore/packets.h"
+#include "sim/core/out_of_memory.h"
 
 namespace weir {
 namespace {
@@ -117,7 +118,7 @@ class Jobs {
   try {
     Jobs(explored, socket, patience_s).serve();
   } catch (const std::exception& e) {
-    std::fputs(("weir explore: " + std::string(e.what()) + "\n").c_str(), stderr);
+    std::fputs(("weir explore: " + words_of_error(e) + "\n").c_str(), stderr);
     ::_exit(1);
   }
   ::_exit(0);

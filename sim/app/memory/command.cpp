@@ -1,19 +1,20 @@
 // weir memory: the bank model of one channel by itself, for people who only need that.
 #include <CLI/CLI.hpp>
+#include <optional>
 
 #include "models/memory/dram/energy.h"
 #include "models/memory/memory_row.h"
 #include "sim/app/command_line.h"
 #include "sim/app/interruption.h"
 #include "sim/app/memory/trace_csv.h"
-#include "sim/app/output/output_file.h"
-#include "sim/app/output/result_directory.h"
+#include "sim/app/output/result_file.h"
 
 namespace weir {
 namespace {
 
 struct MemoryArguments {
-  std::string kind, trace, out;
+  std::string kind, trace;
+  std::optional<std::string> out;
   bool no_refresh = false;
 };
 
@@ -26,16 +27,24 @@ void each_row(const std::vector<MemoryRequest>& requests, const ChannelRun& run,
   }
 }
 
-void write_rows(const std::vector<MemoryRequest>& requests, const ChannelRun& run, const std::string& out) {
-  if (!out.empty()) {
+ResultFile rows_of(const MemoryArguments& a) {
+  return {*a.out,
+          "rows of weir memory",
+          [](const std::filesystem::path& file) {
+            return beginning_of(file, served_header.size()) == served_header;
+          },
+          {a.trace, a.kind}};
+}
+
+void write_rows(const std::vector<MemoryRequest>& requests, const ChannelRun& run, const MemoryArguments& a) {
+  if (a.out) {
     const Interruption interruption;
-    const auto lock = lock_drawings(out, "--out " + out);
-    write_named_file(out, [&](OutputFile& file) {
+    const ResultFile rows = rows_of(a);
+    const auto lock = rows.lock();
+    return rows.write([&](OutputFile& file) {
       file.text(served_header);
       each_row(requests, run, file.buffer(), [&] { file.line_done(); });
-      Interruption::check();
     });
-    return;
   }
   fmt::memory_buffer buffer;
   buffer.append(served_header);
@@ -79,9 +88,10 @@ void print_summary(const MemorySpec& memory, const ChannelRun& run) {
 
 int memory(const MemoryArguments& a) {
   const MemorySpec spec = read_memory(a.kind);
+  if (a.out) rows_of(a).check();
   const std::vector<MemoryRequest> requests = read_memory_trace(a.trace, spec);
   const ChannelRun run = play(spec, requests, {.refresh = !a.no_refresh});
-  write_rows(requests, run, a.out);
+  write_rows(requests, run, a);
   std::fflush(stdout);
   print_summary(spec, run);
   return exit_done;

@@ -1,12 +1,17 @@
 // weir pim: what one request's GEMVs take on the PIM of one channel, for people who only need that.
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <chrono>
 
 #include "models/memory/memory_row.h"
 #include "models/memory/pim/beside.h"
+#include "sim/app/arguments.h"
 #include "sim/app/command_line.h"
 #include "sim/app/progress_bar.h"
+#include "sim/app/wrap.h"
 #include "sim/core/errors.h"
 
 namespace weir {
@@ -26,6 +31,21 @@ MemorySpec find_pim(const std::string& kind) {
     if (find_memory(name).pim) known += (known.empty() ? "" : ", ") + name;
   throw ConfigError("pim", "", fmt::format("\"{}\" has no PIM (known: {})", kind, known));
 }
+
+// Where no bar is drawn: a line now and then, so that a long run is not taken for one that hangs.
+class ProgressLines {
+ public:
+  void show(double share, const char* what) {
+    const auto now = std::chrono::steady_clock::now();
+    if (is_terminal(STDERR_FILENO) || now - last_ < between) return;
+    last_ = now;
+    fmt::print(stderr, "{:.0f} % {}\n", 100 * share, what);
+  }
+
+ private:
+  static constexpr std::chrono::seconds between{5};
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
 
 // Reads and what became of them are held in memory: some four gigabytes of them.
 void check_reads(const MemorySpec& memory, const PimRun& run) {
@@ -47,13 +67,20 @@ int pim(const PimArguments& a) {
   if (const std::string why = cannot_play(memory, request, options); !why.empty())
     throw ConfigError(a.kind, "", why);
   std::optional<ProgressBar> bar(true);
-  options.progress = [&](double share) { bar->show(share, "of the tiles played"); };
+  ProgressLines lines;
+  options.progress = [&](double share) {
+    bar->show(share, "of the tiles played");
+    lines.show(share, "of the tiles played");
+  };
   const PimRun run = play_pim(memory, std::vector<PimRequest>{request}, options);
   const PimEnergy e = pim_energy(memory, run);
   std::optional<PimBesideReads> beside;
   if (a.reads) {
     check_reads(memory, run);
-    options.progress = [&](double share) { bar->show(share, "of the tiles played beside reads"); };
+    options.progress = [&](double share) {
+      bar->show(share, "of the tiles played beside reads");
+      lines.show(share, "of the tiles played beside reads");
+    };
     beside = play_pim_beside_reads(memory, gemv_chunks(memory, request), options);
   }
   bar.reset();  // it stands where the answer goes
@@ -100,13 +127,13 @@ std::function<int()> declare_pim(CLI::App& app) {
   // The bounds keep a typing error from running for minutes.
   app.add_option("--length", a->request.length, "tokens in the request's context")
       ->required()
-      ->check(CLI::Range(1, 1 << 22));
+      ->check(whole_number(1, 1 << 22));
   app.add_option("--heads", a->request.heads, "query heads on the channel's device")
       ->required()
-      ->check(CLI::Range(1, 1024));
+      ->check(whole_number(1, 1024));
   app.add_option("--head-dim", a->request.head_dim, "elements of a head")
       ->required()
-      ->check(CLI::Range(1, 4096));
+      ->check(whole_number(1, 4096));
   app.add_option("--row-buffers", a->row_buffers, "dual, or single: normal and PIM rows exclude each other")
       ->check(CLI::IsMember({"dual", "single"}))
       ->capture_default_str();

@@ -10,6 +10,7 @@
 #include "sim/app/mpi/ranks.h"
 #include "sim/app/mpi/time_limit.h"
 #include "sim/app/plan/plan_run.h"
+#include "sim/core/out_of_memory.h"
 
 namespace weir {
 namespace {
@@ -42,7 +43,7 @@ int run_rank_0(const SharedCommand& command, PointServer& server) {
     fmt::print(stderr, "{}\n", e.what());
   }
   std::fflush(stdout);
-  if (code == exit_interrupted || !all.all_alive()) {  // then ranks may be dead, or amid their points
+  if (code >= exit_interrupted || !all.all_alive()) {  // then ranks may be dead, or amid their points
     all.part_at_once();
     std::_Exit(code);
   }
@@ -68,7 +69,7 @@ int run_rank(const SharedCommand& command) try {
   MPI_Finalize();
   return code;
 } catch (const std::exception& e) {
-  fmt::print(stderr, "weir: {}\n", e.what());
+  fmt::print(stderr, "weir: {}\n", words_of_error(e));
   MPI_Abort(MPI_COMM_WORLD, exit_failed);
   return exit_failed;
 }
@@ -111,7 +112,7 @@ int mpi_main(int argc, char** argv) try {
   fmt::print(stderr, "{}\n", e.what());
   return exit_bad_input;
 } catch (const std::exception& e) {
-  fmt::print(stderr, "weir: {}\n", e.what());
+  fmt::print(stderr, "weir: {}\n", words_of_error(e));
   return exit_failed;
 }
 

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "sim/app/sweep/point_run.h"
+#include "sim/core/out_of_memory.h"
 
 namespace weir {
 namespace {
@@ -107,7 +108,7 @@ PointServer::PointServer(const Sweep& sweep) {
     try {
       serve(ends[1], sweep);
     } catch (const std::exception& e) {
-      fmt::print(stderr, "weir: {}\n", e.what());
+      fmt::print(stderr, "weir: {}\n", words_of_error(e));
     }
     ::_exit(0);
   }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -75,8 +76,16 @@ std::string terminal_of(const std::string& format) {
   ::_exit(127);
 }
 
-// The status of waitpid(); Interrupted, with the child gone, where a signal comes first.
-int wait_for(pid_t child) {
+void end(pid_t child) {
+  int status = 0;
+  ::kill(child, SIGKILL);
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// The status of waitpid(). Where a signal comes first, or no end, the child is gone and this throws.
+int wait_for(pid_t child, const std::string& script, std::chrono::milliseconds patience) {
+  const auto started = std::chrono::steady_clock::now();
   const int handle =
       static_cast<int>(::syscall(SYS_pidfd_open, child, 0));  // -1 on an old kernel: poll waits
   int status = 0;
@@ -86,18 +95,21 @@ int wait_for(pid_t child) {
     try {
       Interruption::check();
     } catch (const Interrupted&) {
-      ::kill(child, SIGKILL);
-      while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-      }
+      end(child);
       ::close(handle);
       throw;
     }
+    if (std::chrono::steady_clock::now() - started < patience) continue;
+    end(child);
+    ::close(handle);
+    throw std::runtime_error(fmt::format("gnuplot did not end on {} within {:g} s", script,
+                                         std::chrono::duration<double>(patience).count()));
   }
   ::close(handle);
   return status;
 }
 
-void run_gnuplot(const std::filesystem::path& script) {
+void run_gnuplot(const std::filesystem::path& script, std::chrono::milliseconds patience) {
   std::string program = "gnuplot", file = script.filename().string();
   const std::string folder = script.parent_path().string();
   char* arguments[] = {program.data(), file.data(), nullptr};
@@ -111,12 +123,15 @@ void run_gnuplot(const std::filesystem::path& script) {
   const pid_t child = ::fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "cannot start gnuplot");
   if (child == 0) become_gnuplot(folder.c_str(), arguments, environment.data(), parent);
-  if (wait_for(child) != 0) throw std::runtime_error("gnuplot failed on " + file);
+  if (wait_for(child, file, patience) != 0) throw std::runtime_error("gnuplot failed on " + file);
 }
 
 // gnuplot may end well although its output did not fit on the disk.
 void require_whole(const std::filesystem::path& picture, const std::string& format) {
   const std::string_view end = format == "svg" ? "</svg>" : format == "pdf" ? "%%EOF" : "IEND";
+  std::error_code none;
+  if (std::filesystem::file_size(picture, none) == 0 || none)
+    throw std::runtime_error("gnuplot wrote nothing into " + picture.filename().string());
   std::ifstream in(picture, std::ios::binary);
   in.seekg(-std::min<std::streamoff>(16, static_cast<std::streamoff>(std::filesystem::file_size(picture))),
            std::ios::end);
@@ -149,14 +164,21 @@ bool can_draw(bool wanted) {
   return wanted && gnuplot_is_there();
 }
 
-void draw(const std::filesystem::path& folder, const Figure& figure, const std::string& format) {
+void draw(const std::filesystem::path& folder, const Figure& figure, const std::string& format,
+          std::chrono::milliseconds patience) {
   std::filesystem::create_directories(folder / "figures");
   const auto script = folder / "figures" / (figure.name + ".gp");
   write_file(script,
              fmt::format("height = {}\n{}set output \"../{}.{}\"\n{}{}{}", figure.height, terminal_of(format),
                          figure.name, format, style, figure.settings, figure.body));
-  run_gnuplot(script);
+  run_gnuplot(script, patience);
   require_whole(folder / (figure.name + "." + format), format);
+}
+
+bool is_figure_script(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string words;
+  return std::getline(in, words) && words.starts_with("height = ");
 }
 
 void draw(ResultDirectory& directory, const Figure& figure) {

@@ -1,6 +1,7 @@
 #include "sim/app/output/output_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,9 +15,22 @@
 
 namespace weir {
 
-OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), partial_(path_) {
-  partial_ += ".partial";
-  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+namespace {
+
+// A name that nobody can have made before, in the same folder: a long one is cut to what a folder takes.
+std::filesystem::path partial_beside(const std::filesystem::path& path) {
+  constexpr std::size_t longest = 200;
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
+    throw std::system_error(errno, std::generic_category(), "no randomness for a file's name");
+  return path.parent_path() /
+         fmt::format(".{}.{:016x}.partial", path.filename().string().substr(0, longest), number);
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), partial_(partial_beside(path_)) {
+  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail();
 }
 

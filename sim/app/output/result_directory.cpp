@@ -65,7 +65,7 @@ bool is_summary(const Json& json) {
          (json.contains("request_throughput") || json.contains("training"));
 }
 
-ResultDirectory::ResultDirectory(const fs::path& place) : place_(place) {
+ResultDirectory::ResultDirectory(const fs::path& place, const std::vector<fs::path>& inputs) : place_(place) {
   if (place.empty()) refuse(place, "expected a directory");
   const std::string told = "--out " + place.string();
   try {
@@ -74,6 +74,11 @@ ResultDirectory::ResultDirectory(const fs::path& place) : place_(place) {
     if (fs::exists(target_) && !fs::is_directory(target_)) refuse(place, "is a file, not a directory");
     if (fs::exists(target_) && ::access(target_.c_str(), W_OK) != 0)
       throw std::system_error(errno, std::generic_category());
+    for (const fs::path& input : inputs)
+      if (fs::exists(input) && lies_in(without_links(input), target_))
+        refuse(place, fmt::format("holds {}, which this command reads, and would be replaced whole. Choose "
+                                  "another directory",
+                                  input.string()));
     fs::create_directories(target_.parent_path());
     lock_.emplace(target_, PlaceLock::everything, told);
     if (fs::exists(target_)) finish_swap(target_);

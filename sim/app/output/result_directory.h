@@ -21,8 +21,10 @@ bool is_summary(const Json& json);
 class ResultDirectory {
  public:
   // Throws ConfigError if `place` cannot be written, holds something that is not a result of Weir's, or
-  // another weir writes there. What killed ones left there is removed, or completed.
-  explicit ResultDirectory(const std::filesystem::path& place);
+  // another weir writes there. What killed ones left there is removed, or completed. None of `inputs`, which
+  // the command reads, may lie there.
+  explicit ResultDirectory(const std::filesystem::path& place,
+                           const std::vector<std::filesystem::path>& inputs = {});
   ResultDirectory(const ResultDirectory&) = delete;
   ResultDirectory& operator=(const ResultDirectory&) = delete;
 

@@ -1,4 +1,5 @@
 #include "sim/app/plan/plan_run.h"
+#include "sim/app/arguments.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ bool is_of_a_plan(const std::string& name) {
 void make_absolute(Json& value, const PlanQuestion& question) {
   if (value.is_structured())
     for (Json& below : value) make_absolute(below, question);
-  if (!value.is_string() || value.get_ref<const std::string&>().empty()) return;
+  if (!value.is_string() || !no_path(value.get_ref<const std::string&>()).empty()) return;
   const std::filesystem::path file = Reading(question.file).relative(value.get<std::string>());
   if (question.files.contains(file) && std::filesystem::exists(file))
     value = std::filesystem::absolute(file).lexically_normal().string();
@@ -107,10 +108,10 @@ void declare_plan_arguments(CLI::App& app, PlanArguments& a) {
       ->type_name("KEY=TYPE,...")
       ->allow_extra_args(false)
       ->take_all();
-  app.add_option("--top", a.top, "rows to print")->type_name("N")->check(CLI::Range(1, 1000));
+  app.add_option("--top", a.top, "rows to print")->type_name("N")->check(whole_number(1, 1000));
   app.add_option("--jobs", a.jobs, "deployments run at once (default: one a core; under mpirun: one a rank)")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(whole_number(1, 4096));
   app.add_flag("--resume", a.resume, "run only the deployments that DIR lacks or that failed there");
   app.add_option(
          "--out", a.out,
@@ -160,7 +161,7 @@ int run_plan(const PlannedSweep& plan, const PlanArguments& arguments, const Run
   return code;
 } catch (const Interrupted&) {
   fmt::print(stderr, "weir: interrupted; --resume runs the deployments that {} lacks\n", arguments.out);
-  return exit_interrupted;
+  return Interruption::exit_code();
 }
 
 }  // namespace weir

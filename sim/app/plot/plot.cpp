@@ -83,11 +83,27 @@ class NewFolder {
   bool made_;
 };
 
+// A figure of before is known by its script; a file of its name without one is somebody's own.
+void check_is_figure(const fs::path& place, const fs::path& script) {
+  const fs::file_type there = fs::symlink_status(place).type();
+  if (there == fs::file_type::not_found) return;
+  const bool ours = fs::symlink_status(script).type() == fs::file_type::regular && is_figure_script(script);
+  if (there != fs::file_type::regular || !ours)
+    throw ConfigError("--out " + place.string(), "",
+                      "is no figure of weir plot, and would be replaced; choose another directory");
+}
+
 // Where figures go, beside whatever else is there: each file is moved in place whole.
 void move_figures(const fs::path& from, const fs::path& out) {
-  fs::create_directories(out / "figures");
+  std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(from))
-    if (entry.is_regular_file()) fs::rename(entry.path(), out / fs::relative(entry.path(), from));
+    if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), from));
+  if (fs::is_symlink(out / "figures"))
+    throw ConfigError("--out " + (out / "figures").string(), "", "is a link; choose another directory");
+  fs::create_directories(out / "figures");
+  for (const fs::path& file : files)
+    check_is_figure(out / file, out / "figures" / (file.stem().string() + ".gp"));
+  for (const fs::path& file : files) fs::rename(from / file, out / file);
 }
 
 // The names of those that were drawn, all of them or none.

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
@@ -82,10 +83,18 @@ def read(folder: PathLike) -> Run:
         raise Error(f"{folder}: these are a sweep's results: weir.read_sweep")
     if not (folder / "summary.json").exists():
         raise Error(f"{folder}: there is no summary.json: not the results of a run")
-    with open(folder / "summary.json", encoding="utf-8") as file:
-        summary = json.load(file)
+    try:
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise Error(f"{folder / 'summary.json'}: is cut off or damaged: {error}") from error
+    if not isinstance(summary, dict):
+        raise Error(f"{folder / 'summary.json'}: is cut off or damaged: no object")
     names = ("requests", "timeseries", "sessions", "prompts", "training_steps")
-    return Run(folder, summary, **{name: _table(folder / f"{name}.csv") for name in names})
+    result = Run(folder, summary, **{name: _table(folder / f"{name}.csv") for name in names})
+    measured = sum(summary.get(key) or 0 for key in ("completed", "failed"))
+    if result.requests is not None and len(result.requests) < measured:
+        raise _cut_off(folder / "requests.csv", f"{len(result.requests)} of at least {measured} requests")
+    return result
 
 
 def read_sweep(folder: PathLike, *, short: bool = True) -> pandas.DataFrame:
@@ -98,7 +107,10 @@ def read_sweep(folder: PathLike, *, short: bool = True) -> pandas.DataFrame:
     file = Path(folder) / "results.csv"
     if not file.exists():
         raise Error(f"{folder}: there is no results.csv: not the results of a sweep")
-    frame = pandas.read_csv(file)
+    frame = _frame(file)
+    stored = _stored_points(Path(folder) / "results.sqlite")
+    if len(frame) < stored:
+        raise _cut_off(file, f"{len(frame)} of {stored} points")
     pointers = [column for column in frame.columns if column.startswith("/")]
     names = short_names(pointers, taken=[c for c in frame.columns if not c.startswith("/")])
     frame.attrs["pointers"] = {name: pointer for pointer, name in names.items()}
@@ -173,7 +185,37 @@ _VAGUE = {"count", "kind", "name", "file", "mean", "std", "max", "min", "input",
 def _table(file: Path) -> pandas.DataFrame | None:
     if not file.exists():
         return None
-    return pandas.read_csv(file, dtype={"request_id": str, "session_id": str})
+    return _frame(file, dtype={"request_id": str, "session_id": str})
+
+
+def _frame(file: Path, **how: Any) -> pandas.DataFrame:
+    """A CSV that Weir wrote: every line of it ends, and has all fields."""
+    with open(file, "rb") as whole:
+        if whole.seek(0, os.SEEK_END) > 0:
+            whole.seek(-1, os.SEEK_END)
+        if whole.read(1) != b"\n":
+            raise _cut_off(file, "its last line does not end")
+    try:
+        return pandas.read_csv(file, **how)
+    except (ValueError, pandas.errors.ParserError) as error:
+        raise _cut_off(file, str(error)) from error
+
+
+def _cut_off(file: Path, why: str) -> Error:
+    return Error(f"{file}: is cut off or damaged: {why}")
+
+
+def _stored_points(file: Path) -> int:
+    """How many points of a sweep have ended; 0 where its database is not beside its table."""
+    if not file.exists():
+        return 0
+    connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        return int(connection.execute("SELECT count(*) FROM points").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+    finally:
+        connection.close()
 
 
 def _numbers(tree: Mapping[str, Any], above: str = "") -> dict[str, float]:

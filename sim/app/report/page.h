@@ -1,6 +1,7 @@
 #pragma once
 // The page of `weir report`: one HTML file with its data, styles and scripts in it, which asks the network
 // for nothing. report.html beside this is its frame; the scripts read the data that report_data() makes.
+#include <filesystem>
 #include <string>
 
 #include "sim/app/results/result_set.h"
@@ -8,6 +9,7 @@
 namespace weir {
 
 std::string report_page(const ResultSet& results);
+bool is_report_page(const std::filesystem::path& file);  // one that this Weir or an earlier one made
 
 // Metrics are rounded, so that a thousand points make a page that can be mailed; results.sqlite and
 // summary.json have them whole. Scenarios are not.

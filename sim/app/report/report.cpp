@@ -2,31 +2,31 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <optional>
 
 #include "sim/app/command_line.h"
 #include "sim/app/interruption.h"
-#include "sim/app/output/output_file.h"
 #include "sim/app/output/result_directory.h"
+#include "sim/app/output/result_file.h"
 #include "sim/app/report/page.h"
 
 namespace weir {
 namespace {
 
-int report(const std::filesystem::path& directory, const std::string& out) {
+int report(const std::filesystem::path& directory, const std::optional<std::string>& out) {
   require_results(directory);
-  const std::filesystem::path file = out.empty() ? directory / "report.html" : std::filesystem::path(out);
-  if (std::filesystem::is_directory(file))
-    throw ConfigError(file.string(), "", "is a directory; --out takes the page's file, such as report.html");
+  const ResultFile file{out ? std::filesystem::path(*out) : directory / "report.html",
+                        "a page of weir report", is_report_page};
   const Interruption interruption;
-  const auto lock = lock_drawings(file, file.string());
+  const auto lock = file.lock();
   const ResultSet results = read_results(directory);
   if (const std::string missing = what_is_missing(results); !missing.empty())
     fmt::print(stderr, "note: {}\n", missing);
   Interruption::check();
   const std::string page = report_page(results);
   Interruption::check();
-  write_named_file(file, [&](OutputFile& to) { to.text(page); });
-  fmt::print(stderr, "report in {}: open it in a browser\n", file.string());
+  file.write([&](OutputFile& to) { to.text(page); });
+  fmt::print(stderr, "report in {}: open it in a browser\n", file.path.string());
   return exit_done;
 }
 
@@ -34,7 +34,8 @@ int report(const std::filesystem::path& directory, const std::string& out) {
 
 std::function<int()> declare_report(CLI::App& app) {
   struct Arguments {
-    std::string directory, out;
+    std::string directory;
+    std::optional<std::string> out;
   };
   const auto a = std::make_shared<Arguments>();
   app.add_option("DIR", a->directory, "results of weir run or weir sweep")->required();

@@ -1,4 +1,5 @@
 #include "sim/app/reproduce/reproduce.h"
+#include "sim/app/arguments.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -50,8 +51,14 @@ void print_table(const std::vector<ReproducedRow>& rows) {
   fmt::print("{}", rows_table(rows, terminal_width(STDOUT_FILENO)));
 }
 
-bool contains(const std::string& id, const std::string& part) {
-  return id.find(part) != std::string::npos;
+// Before anything runs: a slip of the finger would cost the whole study.
+void check_only(const Study& study, const std::vector<std::string>& only) {
+  const std::vector<std::string> known = study.ids();
+  for (const std::string& text : only)
+    if (std::ranges::none_of(known, [&](const std::string& beginning) { return may_name(text, beginning); }))
+      throw ConfigError(
+          "--only " + text, "",
+          no_such("beginning of an id", text, known) + "; or *TEXT, which is looked for in all");
 }
 
 struct Arguments {
@@ -83,6 +90,7 @@ int reproduce(const Arguments& a) {
   if (study == offered_studies().end())
     throw ConfigError("weir reproduce", "", no_such("study", a.study, names_of(offered_studies())));
   if (a.figures && !study->draw) throw ConfigError("--figures", "", "the study " + a.study + " has none");
+  check_only(*study, a.only);
   const bool figures = can_draw(a.figures);
   const Interruption interruption;
   ReproduceOptions options;
@@ -101,8 +109,10 @@ int reproduce(const Arguments& a) {
   std::erase_if(rows, [&](const ReproducedRow& r) { return !options.wants(r.id); });
   if (terminal) fmt::print(stderr, "\r\033[K");
   for (const std::string& part : a.only)
-    if (std::ranges::none_of(rows, [&](const ReproducedRow& r) { return contains(r.id, part); }))
-      throw ConfigError("--only " + part, "", "no id of this study contains it");
+    if (std::ranges::none_of(rows, [&](const ReproducedRow& r) { return names_id(part, r.id); }))
+      throw ConfigError(
+          "--only " + part, "",
+          is_anywhere(part) ? "no id of this study has it" : "no id of this study begins with it");
   write_file(directory.file("reproduce.json"), to_json(rows).dump(2) + "\n");
   if (figures) study->draw(directory, rows);
   Interruption::check();
@@ -136,7 +146,19 @@ bool ReproducedRow::within() const {
 
 bool ReproduceOptions::wants(const std::string& id) const {
   return only.empty() ||
-         std::ranges::any_of(only, [&](const std::string& part) { return contains(id, part); });
+         std::ranges::any_of(only, [&](const std::string& part) { return names_id(part, id); });
+}
+
+bool is_anywhere(const std::string& only) {
+  return only.starts_with('*');
+}
+
+bool names_id(const std::string& only, const std::string& id) {
+  return is_anywhere(only) ? id.find(only.substr(1)) != std::string::npos : id.starts_with(only);
+}
+
+bool may_name(const std::string& only, const std::string& beginning) {
+  return is_anywhere(only) || only.starts_with(beginning) || beginning.starts_with(only);
 }
 
 void add_note(ReproducedRow& row, const std::string& text) {
@@ -165,7 +187,9 @@ std::vector<std::string> reproduce_values(const std::string& argument, const std
 std::function<int()> declare_reproduce(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
   app.add_option("STUDY", a->study, what_studies_are())->required();
-  app.add_option("--only", a->only, "only rows whose id contains this; may be given several times")
+  app.add_option(
+         "--only", a->only,
+         "only rows whose id begins with this, or with *TEXT has the text; may be given several times")
       ->type_name("ID")
       ->allow_extra_args(false);
   app.add_option("--out", a->out, "directory for the results, replaced whole (default: out/reproduce-STUDY)")
@@ -175,7 +199,7 @@ std::function<int()> declare_reproduce(CLI::App& app) {
       ->type_name("DIR");
   app.add_option("--jobs", a->jobs, "simulations at once (default: one a core)")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(whole_number(1, 4096));
   app.add_flag("--figures", a->figures, "draw the study's SVG figures (with gnuplot; without it, a note)");
   return [a] { return reproduce(*a); };
 }

@@ -36,15 +36,22 @@ std::string rows_table(const std::vector<ReproducedRow>& rows, std::size_t width
 struct ReproduceOptions {
   std::optional<std::filesystem::path> reference;  // measured data beyond the project's own table
   std::filesystem::path files;                     // a study may leave data here
-  std::vector<std::string> only = {};  // rows whose id contains one of these; what makes none may be left out
+  std::vector<std::string> only = {};  // rows that Study::named() says; what makes none may be left out
   int jobs = 1;
   std::function<void(const std::string&)> progress;
 
   bool wants(const std::string& id) const;
 };
 
+// A text of --only: the beginning of an id, or, behind a *, what is anywhere in one.
+bool is_anywhere(const std::string& only);
+bool names_id(const std::string& only, const std::string& id);
+// May ids that begin with `beginning` be named by it?
+bool may_name(const std::string& only, const std::string& beginning);
+
 struct Study {
   std::string name, summary;
+  std::vector<std::string> (*ids)();  // what ids of its rows begin with
   std::vector<ReproducedRow> (*rows)(const ReproduceOptions& options);
   // --figures: draws what rows() left in the directory, or the rows themselves; null: this study has none.
   void (*draw)(ResultDirectory& directory, const std::vector<ReproducedRow>& rows) = nullptr;

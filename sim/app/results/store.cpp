@@ -9,6 +9,7 @@
 
 #include "sim/app/interruption.h"
 #include "sim/app/results/sqlite.h"
+#include "sim/core/json/bounded_json.h"
 
 namespace weir {
 namespace fs = std::filesystem;
@@ -61,6 +62,17 @@ Facts facts(const Database& database) {
   Statement rows(database, "SELECT key, value FROM sweep");
   while (rows.step()) found[rows.text(0)] = rows.text(1);
   return found;
+}
+
+// What a store says is told as its own: a damaged one is no internal error.
+Json stored_json(const Database& database, const std::string& text, const std::string& what) {
+  try {
+    return parse_bounded<Json>(text);
+  } catch (const Json::exception&) {
+  } catch (const TooDeep&) {
+  }
+  throw ConfigError(database.file(), "",
+                    fmt::format("is damaged: {} is no JSON. Run the sweep anew, without --resume", what));
 }
 
 std::string to_json(const Varied& varied) {
@@ -164,7 +176,8 @@ void ResultStore::add_columns(const std::vector<PointResult>& points,
   Statement update(c.database, "UPDATE points SET summary = ? WHERE point = ?");
   for (const PointResult& point : points) {
     if (find.bind(point.index).step()) {
-      Json summary = Json::parse(find.text(0));
+      Json summary =
+          stored_json(c.database, find.text(0), fmt::format("the summary of point {}", point.index));
       for (const std::string& column : columns)
         if (point.summary.contains(column)) summary[column] = point.summary[column];
       const std::string text = dumped(summary);
@@ -186,10 +199,17 @@ void each_point(const Database& database, const std::function<void(PointResult)>
     point.index = rows.integer(0);
     point.status = rows.text(1);
     point.error = rows.text(2);
-    const Json varied = Json::parse(rows.text(3));
+    const Json varied =
+        stored_json(database, rows.text(3), fmt::format("what varies at point {}", point.index));
     point.varied.reserve(varied.size());
     for (const auto& [pointer, value] : varied.items()) point.varied.emplace_back(pointer, value);
-    if (point.status == "done") point.summary = Json::parse(rows.text(4));
+    if (point.status == "done")
+      point.summary =
+          stored_json(database, rows.text(4), fmt::format("the summary of point {}", point.index));
+    if (!varied.is_object() || (point.status == "done" && !point.summary.is_object()))
+      throw ConfigError(database.file(), "",
+                        fmt::format("is damaged: point {} is no object. Run the sweep anew, without --resume",
+                                    point.index));
     take(std::move(point));
   }
 }
@@ -217,8 +237,11 @@ ResultSet read_store(const fs::path& file, const std::function<Json(Json)>& kept
   results.directory = file.parent_path();
   results.sweep = true;
   results.name = known["name"];
-  results.varied = parse_json(known["varied"], file.string()).get<std::vector<std::string>>();
-  results.resolved = parse_json(known["resolved"], file.string());
+  const Json varied = stored_json(database, known["varied"], "what varies");
+  if (!varied.is_array() || !std::ranges::all_of(varied, [](const Json& v) { return v.is_string(); }))
+    throw ConfigError(file.string(), "", "is damaged: what varies is no list of pointers");
+  results.varied = varied.get<std::vector<std::string>>();
+  results.resolved = stored_json(database, known["resolved"], "the sweep");
   each_point(database, [&](PointResult point) {
     if (point.status == "done") point.summary = kept(std::move(point.summary));
     results.points.push_back(std::move(point));

@@ -3,6 +3,7 @@
 #include <future>
 #include <thread>
 
+#include "sim/app/arguments.h"
 #include "sim/app/command_line.h"
 #include "sim/app/sweep/runner.h"
 
@@ -34,7 +35,7 @@ void declare_sweep_arguments(CLI::App& app, SweepArguments& a) {
       ->type_name("DIR");
   app.add_option("--jobs", a.jobs, "points run at once (default: one a core; under mpirun: one a rank)")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(whole_number(1, 4096));
   app.add_flag("--resume", a.resume, "run only the points that DIR lacks or that failed there");
   app.add_flag("--quiet", a.quiet, "print nothing but errors");
 }

@@ -36,6 +36,8 @@ class Expansion {
   void run() {
     for (std::size_t i = 0; i < spec_.where.size(); ++i) try {
         constraints_.emplace_back(spec_.where[i]);
+      } catch (const std::bad_alloc&) {
+        throw;
       } catch (const std::exception& e) {
         reading_.problem(fmt::format("/where/{}", i), e.what());
       }
@@ -47,6 +49,7 @@ class Expansion {
     report_left_out();
     spec_.sweep.files.insert(validator_.files().begin(), validator_.files().end());
     spec_.sweep.notes = validator_.notes();
+    note_replaced();
     list_pointers();
     if (spec_.sweep.points.empty() && !reading_.failed())
       reading_.problem("", fmt::format("no point is left{}", spec_.sweep.left_out.empty()
@@ -130,6 +133,8 @@ class Expansion {
     for (std::size_t i = 0; i < constraints_.size(); ++i) try {
         if (constraints_[i].holds(candidate.varied, candidate.scenario)) continue;
         if (std::exchange(meets, false)) ++excluded_[i];  // by the first that does not hold
+      } catch (const std::bad_alloc&) {
+        throw;
       } catch (const std::exception& e) {
         meets = false;
         if (broken_.insert(i).second) reading_.problem(fmt::format("/where/{}", i), e.what());
@@ -201,6 +206,27 @@ class Expansion {
     }
     if (points.empty()) return;
     for (const auto& [pointer, value] : points[0].varied) spec_.sweep.varied.push_back(pointer);
+  }
+
+  // What every point replaces is read at none: where it is wrong, it is told.
+  void note_replaced() {
+    if (reading_.failed() || spec_.sweep.points.empty()) return;
+    ScenarioValidator trial(spec_.sweep.scenario_file.string());
+    const Json first = scenario_of(spec_.sweep, spec_.sweep.points[0]);
+    for (const SweepAxis& axis : spec_.axes)
+      for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
+        const Json::json_pointer pointer(axis.pointers[i]);
+        const Json own = spec_.sweep.scenario.value(pointer, Json());
+        const bool tried =
+            std::ranges::any_of(axis.choices, [&](const auto& choice) { return choice[i] == own; });
+        if (own.is_null() || tried) continue;
+        Json other = first;
+        other[pointer] = own;
+        for (const Problem& p : trial.problems(other))
+          if (!p.misfit && (p.pointer + "/").starts_with(axis.pointers[i] + "/"))
+            spec_.sweep.notes.push_back(fmt::format(
+                "{}: is wrong in the scenario, and replaced at every point: {}", p.pointer, p.what));
+      }
   }
 
   struct Seen {

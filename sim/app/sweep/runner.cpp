@@ -134,7 +134,7 @@ int run_sweep(const Sweep& sweep, const SweepArguments& arguments, const RunPoin
   return code;
 } catch (const Interrupted&) {
   fmt::print(stderr, "weir: interrupted; --resume runs the points that {} lacks\n", arguments.out);
-  return exit_interrupted;
+  return Interruption::exit_code();
 }
 
 }  // namespace weir

@@ -14,7 +14,9 @@ SweepDirectory::SweepDirectory(const fs::path& place, const Sweep& sweep, bool r
   const SweepRecord record = record_of(sweep);
   if (resume && !is_store(place / store_name) && fs::is_directory(place) && !fs::is_empty(place))
     throw ConfigError("--out " + place.string(), "", "holds no sweep to resume");
-  directory_.emplace(place);
+  std::vector<fs::path> inputs(sweep.files.begin(), sweep.files.end());
+  inputs.insert(inputs.end(), {sweep.file, sweep.scenario_file});
+  directory_.emplace(place, inputs);
   if (!resume || !is_store(place / store_name)) {
     ResultStore::create(directory_->file(store_name), record);
     directory_->commit();

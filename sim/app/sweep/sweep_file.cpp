@@ -48,6 +48,9 @@ class Reader {
     spec_.scenario_inside = given->is_object();
     if (given->is_object()) {
       spec_.sweep.scenario = *given;
+    } else if (const std::string why = given->is_string() ? no_path(given->get<std::string>()) : "";
+               !why.empty()) {
+      problem("/scenario", why);
     } else if (given->is_string()) {
       spec_.sweep.scenario_file = reading_.relative(given->get<std::string>());
       try {

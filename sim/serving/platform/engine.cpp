@@ -1,7 +1,11 @@
 #include "sim/serving/platform/engine.h"
 
 #include <csignal>
+#include <cstdlib>
+#include <exception>
 #include <simgrid/s4u.hpp>
+
+#include "sim/core/out_of_memory.h"
 
 namespace weir {
 namespace sg4 = simgrid::s4u;
@@ -9,13 +13,23 @@ namespace {
 
 Activities counted;
 
+// SimGrid aborts where it cannot allocate: the largest that it asks for is an actor's stack, and that it was
+// this is told by asking for as much again.
+void end_aborted(int) {
+  constexpr std::size_t largest = 32 << 20;
+  void* volatile again = std::malloc(largest);
+  if (!again) end_out_of_memory();
+  std::signal(SIGABRT, SIG_DFL);
+  std::abort();
+}
+
 }  // namespace
 
 std::unique_ptr<sg4::Engine> make_engine() {
   // CM02 without cross-traffic: flows share links max-min and nothing else; LV08's TCP corrections make a
   // ring all-reduce of 8 three times as long as it is (measured, docs/decisions.md). TCP-gamma is a window,
   // here without end; 0 would be none, and then flows keep to no rate.
-  char name[] = "weir", quiet[] = "--log=root.thresh:warning";
+  char name[] = "weir", quiet[] = "--log=root.thresh:warning root.fmt:weir:%e%m%n no_loc";
 #ifdef __SANITIZE_ADDRESS__
   char contexts[] = "--cfg=contexts/factory:thread";  // AddressSanitizer cannot follow SimGrid's own stacks
   char* argv[] = {name, quiet, contexts, nullptr};
@@ -27,6 +41,8 @@ std::unique_ptr<sg4::Engine> make_engine() {
   sigaction(SIGINT, nullptr, &ours);
   auto engine = std::make_unique<sg4::Engine>(&argc, argv);
   sigaction(SIGINT, &ours, nullptr);
+  std::set_terminate(end_by_uncaught);  // SimGrid's own shows a backtrace
+  std::signal(SIGABRT, end_aborted);
   for (const char* setting : {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e30",
                               "contexts/guard-size:0", "contexts/stack-size:128"})
     sg4::Engine::set_config(setting);

@@ -70,6 +70,10 @@ const std::vector<StudyPart<Runs>> all_parts = {
 }  // namespace
 }  // namespace hermes
 
+std::vector<std::string> hermes_ids() {
+  return ids_of(hermes::all_parts);
+}
+
 std::vector<ReproducedRow> reproduce_hermes(const ReproduceOptions& options) {
   return reproduce_parts(hermes::all_parts, options);
 }

@@ -13,6 +13,7 @@
 namespace weir {
 
 std::vector<ReproducedRow> reproduce_hermes(const ReproduceOptions& options);
+std::vector<std::string> hermes_ids();
 void draw_hermes(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 
 namespace hermes {

@@ -155,6 +155,10 @@ void play_streams() {
 }  // namespace
 }  // namespace hetero_pim
 
+std::vector<std::string> hetero_pim_ids() {
+  return ids_of(hetero_pim::all_parts);
+}
+
 std::vector<ReproducedRow> reproduce_hetero_pim(const ReproduceOptions& options) {
   hetero_pim::play_streams();
   return reproduce_parts(hetero_pim::all_parts, options);

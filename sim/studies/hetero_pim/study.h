@@ -13,6 +13,7 @@
 namespace weir {
 
 std::vector<ReproducedRow> reproduce_hetero_pim(const ReproduceOptions& options);
+std::vector<std::string> hetero_pim_ids();
 void draw_hetero_pim(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 
 namespace hetero_pim {

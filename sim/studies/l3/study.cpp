@@ -108,6 +108,10 @@ ReproducedRow& add_row(Rows& rows, std::string id, std::string metric, std::opti
 
 }  // namespace l3
 
+std::vector<std::string> l3_ids() {
+  return ids_of(l3::all_parts);
+}
+
 std::vector<ReproducedRow> reproduce_l3(const ReproduceOptions& options) {
   return reproduce_parts(l3::all_parts, options);
 }

@@ -12,6 +12,7 @@
 namespace weir {
 
 std::vector<ReproducedRow> reproduce_l3(const ReproduceOptions& options);
+std::vector<std::string> l3_ids();
 void draw_l3(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 
 namespace l3 {

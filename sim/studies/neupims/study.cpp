@@ -87,6 +87,10 @@ const std::vector<StudyPart<Runs>> all_parts = {
 }  // namespace
 }  // namespace neupims
 
+std::vector<std::string> neupims_ids() {
+  return ids_of(neupims::all_parts);
+}
+
 std::vector<ReproducedRow> reproduce_neupims(const ReproduceOptions& options) {
   neupims::write_algorithm1(options.files);
   return reproduce_parts(neupims::all_parts, options);

@@ -12,6 +12,7 @@
 namespace weir {
 
 std::vector<ReproducedRow> reproduce_neupims(const ReproduceOptions& options);
+std::vector<std::string> neupims_ids();
 void draw_neupims(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 
 namespace neupims {

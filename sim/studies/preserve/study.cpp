@@ -42,6 +42,10 @@ const std::vector<StudyPart<Runs>> all_parts = {
 }  // namespace
 }  // namespace preserve
 
+std::vector<std::string> preserve_ids() {
+  return ids_of(preserve::all_parts);
+}
+
 std::vector<ReproducedRow> reproduce_preserve(const ReproduceOptions& options) {
   return reproduce_parts(preserve::all_parts, options);
 }

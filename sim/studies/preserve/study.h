@@ -13,6 +13,7 @@
 namespace weir {
 
 std::vector<ReproducedRow> reproduce_preserve(const ReproduceOptions& options);
+std::vector<std::string> preserve_ids();
 void draw_preserve(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 
 namespace preserve {

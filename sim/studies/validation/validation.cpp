@@ -10,7 +10,7 @@ struct ValidationPart {
   void (*add)(const ReproduceOptions& options, std::vector<ReproducedRow>& rows);
 
   bool named_by(const std::string& only) const {
-    return std::ranges::any_of(ids, [&](const char* id) { return only.starts_with(id); });
+    return std::ranges::any_of(ids, [&](const char* id) { return may_name(only, id); });
   }
 };
 
@@ -27,18 +27,19 @@ const std::vector<ValidationPart> validation_parts = {{{"servers", "frontier"}, 
 
 }  // namespace
 
+std::vector<std::string> validation_ids() {
+  std::vector<std::string> ids;
+  for (const ValidationPart& part : validation_parts) ids.insert(ids.end(), part.ids.begin(), part.ids.end());
+  return ids;
+}
+
 std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options) {
   const auto is_asked = [&](const ValidationPart& part) {
     return std::ranges::any_of(options.only, [&](const std::string& only) { return part.named_by(only); });
   };
-  // A text that begins no part's ids may be in those of any.
-  const bool all = std::ranges::any_of(options.only, [&](const std::string& only) {
-    return std::ranges::none_of(validation_parts,
-                                [&](const ValidationPart& part) { return part.named_by(only); });
-  });
   std::vector<ReproducedRow> rows;
   for (const ValidationPart& part : validation_parts)
-    if (all || options.only.empty() || is_asked(part)) part.add(options, rows);
+    if (options.only.empty() || is_asked(part)) part.add(options, rows);
   return rows;
 }
 

@@ -26,6 +26,7 @@ void add_pim_beside(const std::filesystem::path& dram,
                     std::vector<ReproducedRow>& rows);  // reads beside it; empty: shipped cases
 
 // The study: all of these.
+std::vector<std::string> validation_ids();
 std::vector<ReproducedRow> reproduce_validation(const ReproduceOptions& options);
 void draw_validation(ResultDirectory& directory, const std::vector<ReproducedRow>& rows);
 

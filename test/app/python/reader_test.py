@@ -92,6 +92,29 @@ class Reader(unittest.TestCase):
         with self.assertRaisesRegex(weir.Error, "read_sweep"):
             weir.read("swept")
 
+    def test_half_a_file_is_no_result(self):
+        weir.run(small, out="whole")
+        for name in ("summary.json", "requests.csv", "timeseries.csv"):
+            whole = Path("whole", name).read_bytes()
+            ends = {len(whole) // 2, len(whole) - 2, 0}
+            if name == "requests.csv":  # at the end of a line
+                ends.add(whole.rindex(b"\n", 0, len(whole) - 1) + 1)
+            for end in ends:
+                Path("whole", name).write_bytes(whole[:end])
+                with self.subTest(file=name, end=end), self.assertRaisesRegex(weir.Error, "cut off or damaged"):
+                    weir.read("whole")
+            Path("whole", name).write_bytes(whole)
+        self.assertEqual(len(weir.read("whole").requests), 20)
+
+    def test_half_a_table_of_a_sweep_is_no_result(self):
+        weir.sweep({"scenario": small, "vary": {"/workload/requests/count": [1, 2, 3]}}, out="half")
+        table = Path("half", "results.csv")
+        whole = table.read_bytes()
+        for end in (len(whole) // 2, len(whole) - 2, whole.rindex(b"\n", 0, len(whole) - 1) + 1, 0):
+            table.write_bytes(whole[:end])
+            with self.subTest(end=end), self.assertRaisesRegex(weir.Error, "cut off or damaged"):
+                weir.read_sweep("half")
+
     def test_a_run_without_a_completed_request_is_a_result(self):
         run = weir.run(small, set={"/workload/requests/input_tokens": 10_000_000})
         self.assertEqual((run.summary["completed"], set(run.requests.status)), (0, {"rejected"}))
