@@ -37,14 +37,16 @@ class ProgressLines {
  public:
   void show(double share, const char* what) {
     const auto now = std::chrono::steady_clock::now();
-    if (is_terminal(STDERR_FILENO) || now - last_ < between) return;
+    if (is_terminal(STDERR_FILENO) || now - last_ < between || share <= 0) return;
     last_ = now;
-    fmt::print(stderr, "{:.0f} % {}\n", 100 * share, what);
+    const double wall_s = std::chrono::duration<double>(now - started_).count();
+    fmt::print(stderr, "{:.2g} % {}, {:.2g} min left\n", 100 * share, what, wall_s * (1 / share - 1) / 60);
   }
 
  private:
   static constexpr std::chrono::seconds between{5};
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_ = started_;
 };
 
 // Reads and what became of them are held in memory: some four gigabytes of them.

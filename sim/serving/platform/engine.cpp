@@ -1,5 +1,6 @@
 #include "sim/serving/platform/engine.h"
 
+#include <xbt/asserts.h>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -29,7 +30,7 @@ std::unique_ptr<sg4::Engine> make_engine() {
   // CM02 without cross-traffic: flows share links max-min and nothing else; LV08's TCP corrections make a
   // ring all-reduce of 8 three times as long as it is (measured, docs/decisions.md). TCP-gamma is a window,
   // here without end; 0 would be none, and then flows keep to no rate.
-  char name[] = "weir", quiet[] = "--log=root.thresh:warning root.fmt:weir:%e%m%n no_loc";
+  char name[] = "weir", quiet[] = "--log=root.thresh:warning root.fmt:weir:%e%m%n";
 #ifdef __SANITIZE_ADDRESS__
   char contexts[] = "--cfg=contexts/factory:thread";  // AddressSanitizer cannot follow SimGrid's own stacks
   char* argv[] = {name, quiet, contexts, nullptr};
@@ -41,7 +42,8 @@ std::unique_ptr<sg4::Engine> make_engine() {
   sigaction(SIGINT, nullptr, &ours);
   auto engine = std::make_unique<sg4::Engine>(&argc, argv);
   sigaction(SIGINT, &ours, nullptr);
-  std::set_terminate(end_by_uncaught);  // SimGrid's own shows a backtrace
+  xbt_log_no_loc = 1;                   // no backtrace where it fails
+  std::set_terminate(end_by_uncaught);  // nor where what is thrown is not caught
   std::signal(SIGABRT, end_aborted);
   for (const char* setting : {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e30",
                               "contexts/guard-size:0", "contexts/stack-size:128"})

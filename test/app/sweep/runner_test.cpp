@@ -150,7 +150,7 @@ TEST_CASE("weir sweep: killed at 20 random moments and resumed, it leaves what a
   CHECK(rows(scratch / "out") == rows(scratch / "whole"));
 }
 
-TEST_CASE("weir sweep: Ctrl-C leaves what is finished, nothing that looks whole, and exits 130, SIGTERM 143") {
+TEST_CASE("weir sweep: Ctrl-C leaves what is finished, nothing that looks whole, and exits 130 (143)") {
   const ScratchDirectory scratch;
   const std::string file = write_small_sweep(scratch / "small.json", 40, 5'000);
   const int signal = GENERATE(SIGINT, SIGTERM);
