@@ -2,6 +2,8 @@
 // with.
 #include <catch2/catch.hpp>
 
+#include <signal.h>
+
 #include "sim/app/child_process.h"
 #include "sim/core/params.h"
 #include "test/app/run_weir.h"

@@ -1,7 +1,7 @@
 // Programs and files of others that misbehave: a gnuplot that hangs or writes nothing, a damaged database.
 #include <catch2/catch.hpp>
 
-#include <sstream>
+#include <boost/algorithm/string/replace.hpp>
 
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/results/sqlite.h"
@@ -58,18 +58,32 @@ TEST_CASE("results.sqlite: what is damaged in it is told with the file, whatever
   fs::copy(shipped("quickstart.json"), scratch / "quickstart.json");
   write(scratch / "sweep.json",
         R"({"scenario": "quickstart.json", "vary": {"/seed": [1, 2], "/workload/requests/count": [5]}})");
-  for (const char* damage :
-       {"UPDATE points SET summary = '{\"a\": ' WHERE point = 1",
-        "UPDATE points SET summary = x'00ff' WHERE point = 0", "UPDATE points SET summary = '[]'",
-        "UPDATE points SET summary = NULL", "UPDATE points SET varied = 'x'",
-        "UPDATE points SET varied = '3'", "UPDATE sweep SET value = '{' WHERE key = 'varied'",
-        "UPDATE sweep SET value = '[1]' WHERE key = 'varied'",
-        "UPDATE sweep SET value = '' WHERE key = 'resolved'"}) {
+  // Bytes of the file that are others of as many, and what SQL itself lets through.
+  const std::vector<std::pair<std::string, std::string>> bytes = {
+      {"\"request_throughput\":", "\"request_throughput\";"},
+      {"{\"/seed\":", "[\"/seed\":"},
+      {"[\"/seed\"", "{\"/seed\""}};
+  const std::vector<std::string> statements = {"UPDATE points SET summary = '[]'",
+                                               "UPDATE points SET summary = NULL",
+                                               "UPDATE points SET varied = 'x'",
+                                               "UPDATE points SET varied = '3'",
+                                               "UPDATE sweep SET value = '[1]' WHERE key = 'varied'",
+                                               "UPDATE sweep SET value = '' WHERE key = 'resolved'"};
+  for (std::size_t i = 0; i < bytes.size() + statements.size(); ++i) {
     REQUIRE(run_weir({"sweep", "sweep.json", "--out", "out", "--quiet"}, {.folder = scratch.path()}).code ==
             0);
-    Database(scratch / "out/results.sqlite", Database::Access::write).run(damage);
+    const bool raw = i < bytes.size();
+    const std::string damage = raw ? bytes[i].second : statements[i - bytes.size()];
+    if (raw) {
+      const std::string whole = contents(scratch / "out/results.sqlite");
+      const std::string damaged = boost::replace_all_copy(whole, bytes[i].first, bytes[i].second);
+      REQUIRE(damaged != whole);
+      write(scratch / "out/results.sqlite", damaged);
+    } else {
+      Database(scratch / "out/results.sqlite", Database::Access::write).run(damage);
+    }
     for (const auto& words :
-         {std::vector<std::string>{"compare", "out"}, {"report", "out"}, {"plot", "out"}}) {
+         {std::vector<std::string>{"compare", "out", "out"}, {"report", "out"}, {"plot", "out"}}) {
       const Ended ended = run_weir(words, {.folder = scratch.path()});
       INFO(words[0] << " after " << damage << ": " << ended.err);
       CHECK(ended.code == 2);
