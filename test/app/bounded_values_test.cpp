@@ -69,7 +69,7 @@ TEST_CASE("sweep: a wrong value of the scenario is told where every point replac
   CHECK(ended.code == 0);
   CHECK_THAT(ended.err,
              Catch::Contains("/workload/arrivals/rate_per_s: is wrong in the scenario, and replaced at "
-                             "every point: expected a number > 0, got -8"));
+                             "every point: expected a number >= 1e-09 and <= 1000000000, got -8"));
   scenario["workload"]["arrivals"]["rate_per_s"] = 8;
   CHECK_THAT(said({1, 2}).err, !Catch::Contains("is wrong"));
 }

@@ -148,7 +148,7 @@ TEST_CASE("weir: what cannot be printed is exit 1, whatever was to be printed") 
   for (const Command& command : commands()) all += command.name + " --help\n";
   all +=
       "--help\n--version\n--man\n__complete run --\nlist models\nlist models --json\ncheck --schema\n"
-      "completion bash\ncompare out/a\ncompare out/a --json\nmemory ddr4_3200_l3 trace.csv\n"
+      "completion bash\ncompare out/a out/a\ncompare out/a out/a --json\nmemory ddr4_3200_l3 trace.csv\n"
       "pim hbm2_neupims --op logit --length 128 --heads 4 --head-dim 128\n";
   all += "check " + shipped("quickstart.json") + "\n";
   all += "run " + shipped("quickstart.json") + " --set /workload/requests/count=5 --out out/b\n";
@@ -168,7 +168,7 @@ TEST_CASE("weir: SIGTERM ends every command with 143, at any moment") {
   for (int i = 0; i < 12; ++i) {
     const Ended ended = run_weir({"run", shipped("bench/million.json"), "--out", "out/a"},
                                  {.folder = scratch.path(), .meanwhile = [&](pid_t weir) {
-                                    wait(0.02 * i);
+                                    wait(0.05 + 0.02 * i);  // until it is weir
                                     ::kill(weir, SIGTERM);
                                   }});
     INFO(i << ": " << ended.err);

@@ -51,11 +51,15 @@ void check_folder(const fs::path& path) {
 }  // namespace
 
 void ResultFile::check() const {
-  if (path.empty() || !path.has_filename()) refuse_file(path, "expected a file");
+  check_place();
   check_folder(path);
+}
+
+void ResultFile::check_place() const {
+  if (path.empty() || !path.has_filename()) refuse_file(path, "expected a file");
   std::error_code error;
   const fs::file_status there = fs::symlink_status(path, error);
-  if (there.type() == fs::file_type::not_found) return;
+  if (there.type() == fs::file_type::not_found) return;  // check_folder() says whether it can be made
   if (error) cannot_write(told(path), error);
   if (const char* other = other_than_a_file(there.type()))
     refuse_file(path, fmt::format("is {}; expected {}, or nothing there yet", other, kind));
@@ -66,8 +70,10 @@ void ResultFile::check() const {
 }
 
 std::unique_ptr<PlaceLock> ResultFile::lock() const {
+  check_place();
+  auto held = lock_drawings(path, told(path));
   check();
-  return lock_drawings(path, told(path));
+  return held;
 }
 
 void ResultFile::write(const std::function<void(OutputFile&)>& content) const {

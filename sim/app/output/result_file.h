@@ -22,6 +22,9 @@ struct ResultFile {
   void check() const;                       // throws ConfigError, as do the others
   std::unique_ptr<PlaceLock> lock() const;  // keeps other weirs out: to be held from before results are read
   void write(const std::function<void(OutputFile&)>& content) const;
+
+ private:
+  void check_place() const;  // all but its folder
 };
 
 std::string beginning_of(const std::filesystem::path& file, std::size_t most);  // "" where it cannot be read
