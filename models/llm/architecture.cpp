@@ -16,25 +16,30 @@ DataType type_named(const std::string& name) {
 }
 
 std::int64_t mlp_parameters(const Architecture& m, const LayerKind& layer, std::int64_t experts) {
+  if (!layer.has_mlp()) return 0;
   if (layer.moe.experts == 0) {
     const std::int64_t up = layer.intermediate * (m.gated_mlp ? 2 : 1);
     return m.hidden * (up + layer.intermediate) + (m.mlp_bias ? up + m.hidden : 0);
   }
   const std::int64_t router = m.hidden * (layer.moe.experts + (layer.moe.shared_gate ? 1 : 0));
-  const std::int64_t biases = layer.moe.bias ? experts * (2 * layer.moe.intermediate + m.hidden) : 0;
+  const std::int64_t matrices = m.gated_mlp ? 3 : 2,
+                     width = layer.moe.latent > 0 ? layer.moe.latent : m.hidden;
+  const std::int64_t biases =
+      layer.moe.bias ? experts * ((matrices - 1) * layer.moe.intermediate + width) : 0;
   const std::int64_t of_router =
       (layer.moe.bias ? layer.moe.experts : 0) + (layer.moe.routing_bias ? layer.moe.experts : 0);
-  return router + of_router + biases +
-         3 * m.hidden * (experts * layer.moe.intermediate + layer.moe.shared_intermediate);
+  return router + of_router + biases + 2 * m.hidden * layer.moe.latent +
+         matrices * (width * experts * layer.moe.intermediate + m.hidden * layer.moe.shared_intermediate);
 }
 
 std::int64_t parameters_with(const Architecture& m, std::int64_t MixtureOfExperts::*experts) {
   const std::int64_t embeddings =
       (m.vocabulary * (m.tied_embeddings ? 1 : 2) + m.learned_positions) * m.hidden;
-  std::int64_t sum = embeddings + m.norm_elements() + (m.lm_head_bias ? m.vocabulary : 0);
+  std::int64_t sum =
+      embeddings + (m.embedding_norm ? 2 : 1) * m.norm_elements() + (m.lm_head_bias ? m.vocabulary : 0);
   for (const LayerKind& layer : m.layers)
     sum += attention_parameters(layer.attention, m.hidden) + mlp_parameters(m, layer, layer.moe.*experts) +
-           m.block_norms * m.norm_elements();
+           m.norms_of(layer) * m.norm_elements();
   return sum;
 }
 
@@ -96,6 +101,12 @@ DataType Precision::hidden() const {
 // precision for now"). TensorRT-LLM's checkpoints likewise exclude lm_head and routers.
 DataType Precision::unquantised_weights() const {
   return quantised(weights) ? unquantised() : weights;
+}
+
+// A layer that lacks attention or MLP lacks its norms.
+std::int64_t Architecture::norms_of(const LayerKind& layer) const {
+  if (layer.has_attention() && layer.has_mlp()) return block_norms;
+  return layer.has_attention() || layer.has_mlp() ? (block_norms + 1) / 2 : 0;
 }
 
 std::vector<LayerKind> Architecture::layer_kinds() const {

@@ -33,19 +33,22 @@ struct Precision {  // of one scenario
 struct MixtureOfExperts {
   std::int64_t experts = 0;              // 0: a dense MLP
   std::int64_t active = 0;               // experts a token is routed to (top-k)
-  std::int64_t intermediate = 0;         // width of one expert, which is gated
+  std::int64_t intermediate = 0;         // width of one expert
   std::int64_t shared_intermediate = 0;  // width of the shared expert, 0 if none
   bool shared_gate = false;              // Qwen2-MoE: a learned sigmoid weighs the shared expert
   bool routing_bias = false;             // DeepSeek-V3: one an expert, which balances loads
   bool bias = false;                     // gpt-oss: router and experts have biases
+  std::int64_t latent = 0;  // Nemotron 3: width that a token is brought to before its experts; 0: hidden
   bool operator==(const MixtureOfExperts&) const = default;
 };
 
 // A layer's own part: layers of one model may differ in it.
 struct LayerKind {
-  std::int64_t intermediate = 0;  // of the dense MLP; 0 in a mixture of experts
+  std::int64_t intermediate = 0;  // of the dense MLP; 0 in a mixture of experts, or without an MLP
   MixtureOfExperts moe;
   AttentionKind attention = {};
+  bool has_mlp() const { return intermediate > 0 || moe.experts > 0; }
+  bool has_attention() const { return !std::holds_alternative<NoAttention>(attention); }
   bool operator==(const LayerKind&) const = default;
 };
 
@@ -53,15 +56,17 @@ struct Architecture {
   std::string name;
   std::vector<LayerKind> layers;  // from the first to the last
   std::int64_t hidden = 0;
-  bool gated_mlp = true;  // SwiGLU and its kin: gate and up projections
+  bool gated_mlp = true;  // SwiGLU and its kin: gate and up projections, of experts too
   std::int64_t vocabulary = 0;
   bool tied_embeddings = false;
   bool mlp_bias = false, lm_head_bias = false;
   std::int64_t learned_positions = 0;  // rows of a learned position table
-  bool layer_norm = false;             // LayerNorm (scale and bias) instead of RMSNorm
-  std::int64_t block_norms = 2;    // norms of the hidden state a block; 1 in some parallel blocks (Falcon-7B)
-  bool parallel_block = false;     // Falcon: attention and MLP side by side
-  std::int64_t positions = 0;      // longest context the model was made for
+  bool embedding_norm = false;         // BLOOM: a norm between embedding and first layer
+  std::int64_t norm_vectors = 1;       // of one norm: scales (RMSNorm), with biases 2 (LayerNorm), OLMo 0
+  std::int64_t block_norms = 2;        // of the hidden state: 1 in some parallel blocks (Falcon-7B); 4 where
+                                       // what attention and MLP yield is normed too (Gemma 2)
+  bool parallel_block = false;         // Falcon: attention and MLP side by side
+  std::int64_t positions = 0;          // longest context the model was made for
   std::vector<std::string> notes;  // what its config.json says and Weir does not model, for the user to read
 
   std::int64_t layer_count() const { return std::ssize(layers); }
@@ -72,8 +77,9 @@ struct Architecture {
   HeadCounts most_heads() const;           // of any layer, each by itself
   std::int64_t parameters() const;         // total, embeddings included, a tied one once
   std::int64_t active_parameters() const;  // a token's, for a mixture of experts
-  std::int64_t norm_elements() const { return hidden * (layer_norm ? 2 : 1); }  // scales and biases of one
-  std::int64_t kv_elements_per_token() const;                                   // of all layers, one copy
+  std::int64_t norm_elements() const { return hidden * norm_vectors; }  // scales and biases of one
+  std::int64_t norms_of(const LayerKind& layer) const;
+  std::int64_t kv_elements_per_token() const;  // of all layers, one copy
 };
 
 std::vector<std::string> architecture_names();

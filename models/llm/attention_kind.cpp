@@ -35,7 +35,22 @@ std::int64_t matrices(const LatentAttention& a, std::int64_t hidden) {
 
 // Q, K, V and the output's gate; a rate and a decay a head.
 std::int64_t matrices(const LinearAttention& a, std::int64_t hidden) {
-  return hidden * (a.convolved() + a.values() + 2 * a.value_heads) + a.values() * hidden;
+  const std::int64_t gates =
+      a.gate_rank > 0 ? a.gate_rank * (2 * hidden + a.keys() + a.values()) : hidden * a.values();
+  return hidden * (a.convolved() + a.rates * a.value_heads) + gates + a.values() * hidden;
+}
+
+// A channel's step size is made of what leaves the convolution in Mamba, and projected with it in Mamba-2.
+std::int64_t matrices(const StateSpace& a, std::int64_t hidden) {
+  return hidden * a.projected() + a.inner * (a.selected() + a.step_rank) + a.inner * hidden;
+}
+
+std::int64_t matrices(const HybridAttention& a, std::int64_t hidden) {
+  return matrices(a.heads, hidden) + matrices(a.states, hidden);
+}
+
+std::int64_t matrices(const NoAttention&, std::int64_t) {
+  return 0;
 }
 
 std::int64_t beside_matrices(const HeadAttention& a, std::int64_t hidden) {
@@ -48,9 +63,29 @@ std::int64_t beside_matrices(const LatentAttention& a, std::int64_t) {
   return a.q_rank + a.kv_rank + 2 * a.index_dim;
 }
 
-// The convolution; a bias and a decay a head; the norm of the output.
+// The convolution; a bias and a decay a head, or a bias of each decay and a decay a head; the norm of the
+// output, which is one head's, but all heads' of lightning attention.
 std::int64_t beside_matrices(const LinearAttention& a, std::int64_t) {
-  return a.convolved() * a.convolution + 2 * a.value_heads + a.value_dim;
+  if (a.rates == 0) return a.values();
+  const std::int64_t biases = a.gate_rank > 0 ? a.keys() : a.value_heads;
+  return a.convolved() * a.convolution + biases + a.value_heads + a.value_dim;
+}
+
+// The convolution; a decay, a bias and a share of the input that skips the state, a head or of Mamba a
+// channel, whose decays are each element's; norms.
+std::int64_t beside_matrices(const StateSpace& a, std::int64_t hidden) {
+  const std::int64_t decays = a.heads > 0 ? 3 * a.heads : a.step_rank > 0 ? a.inner * (a.state + 2) : 0;
+  return a.convolved() * (a.convolution + (a.convolution_bias ? 1 : 0)) + decays +
+         (a.projection_bias ? a.projected() + hidden : 0) + (a.output_norm ? a.inner : 0) +
+         (a.inner_norms ? a.selected() : 0);
+}
+
+std::int64_t beside_matrices(const HybridAttention& a, std::int64_t hidden) {
+  return beside_matrices(a.heads, hidden) + beside_matrices(a.states, hidden);
+}
+
+std::int64_t beside_matrices(const NoAttention&, std::int64_t) {
+  return 0;
 }
 
 HeadCounts heads(const HeadAttention& a) {
@@ -62,6 +97,15 @@ HeadCounts heads(const LatentAttention& a) {
 HeadCounts heads(const LinearAttention&) {
   return {};
 }
+HeadCounts heads(const StateSpace&) {
+  return {};
+}
+HeadCounts heads(const HybridAttention& a) {
+  return heads(a.heads);
+}
+HeadCounts heads(const NoAttention&) {
+  return {};
+}
 
 std::int64_t cached(const HeadAttention& a) {
   return 2 * a.kv_heads * a.head_dim;
@@ -70,6 +114,15 @@ std::int64_t cached(const LatentAttention& a) {
   return a.latent();
 }
 std::int64_t cached(const LinearAttention&) {
+  return 0;
+}
+std::int64_t cached(const StateSpace&) {
+  return 0;
+}
+std::int64_t cached(const HybridAttention& a) {
+  return cached(a.heads);
+}
+std::int64_t cached(const NoAttention&) {
   return 0;
 }
 
@@ -85,7 +138,23 @@ Kept keeps(const LatentAttention& a) {
 
 // The state is fp32 (the configurations' mamba_ssm_dtype), what the convolution still has to see 16 bits.
 Kept keeps(const LinearAttention& a) {
-  return {.request_bytes = 4 * a.state() + 2 * a.convolved() * (a.convolution - 1)};
+  return {.request_bytes = 4 * a.state() + 2 * a.convolved() * std::max<std::int64_t>(0, a.convolution - 1)};
+}
+
+// What the convolution still has to see has 16 bits; the state has the model's, unless mamba_ssm_cache_dtype
+// says otherwise (vLLM, MambaStateDtypeCalculator: "auto").
+Kept keeps(const StateSpace& a) {
+  return {.request_bytes = a.state_bytes * a.inner * a.state + 2 * a.convolved() * (a.convolution - 1)};
+}
+
+Kept keeps(const HybridAttention& a) {
+  Kept both = keeps(a.heads);
+  both.request_bytes += keeps(a.states).request_bytes;
+  return both;
+}
+
+Kept keeps(const NoAttention&) {
+  return {};
 }
 
 // Q K^T, then A V.
@@ -106,6 +175,19 @@ double attending(const LatentAttention& a, std::int64_t context) {
 // Three products: the state with the key, its update, the state with the query.
 double attending(const LinearAttention& a, std::int64_t context) {
   return context > 0 ? 3. * static_cast<double>(a.state()) : 0;
+}
+
+// The state's decay, what is added to it, and its product with what reads it.
+double attending(const StateSpace& a, std::int64_t context) {
+  return context > 0 ? 3. * static_cast<double>(a.inner * a.state) : 0;
+}
+
+double attending(const HybridAttention& a, std::int64_t context) {
+  return attending(a.heads, context) + attending(a.states, context);
+}
+
+double attending(const NoAttention&, std::int64_t) {
+  return 0;
 }
 
 }  // namespace

@@ -29,25 +29,31 @@ struct HeadAttention {
 
 // DeepSeek's multi-head latent attention (arXiv 2405.04434, section 2.1): the cache holds one latent and one
 // rotary key of a token, from which every head makes its own keys and values; with an indexer each token
-// attends to the top_k that this scores highest (DeepSeek-V3.2, arXiv 2512.02556, section 2).
+// attends to the top_k that this scores highest (DeepSeek-V3.2, arXiv 2512.02556, section 2). Without one of
+// its own, a layer with a top_k takes those that the layer before it took (GLM-5.2).
 struct LatentAttention {
   std::int64_t heads = 0;
   std::int64_t q_rank = 0;  // of the queries' own latent; 0: they are projected at once
   std::int64_t kv_rank = 0, rope_dim = 0;
-  std::int64_t nope_dim = 0, value_dim = 0;                // of a head, with rope_dim more of its key
-  std::int64_t index_heads = 0, index_dim = 0, top_k = 0;  // of the indexer; 0: none
+  std::int64_t nope_dim = 0, value_dim = 0;     // of a head, with rope_dim more of its key
+  std::int64_t index_heads = 0, index_dim = 0;  // of the indexer; 0: none
+  std::int64_t top_k = 0;                       // tokens attended to; 0: all
 
   std::int64_t latent() const { return kv_rank + rope_dim; }
   std::int64_t key_dim() const { return nope_dim + rope_dim; }
   bool operator==(const LatentAttention&) const = default;
 };
 
-// A gated delta net (arXiv 2412.06464; Qwen3-Next, Qwen3.5): a state of key_dim x value_dim a head instead of
-// a cache, behind a short convolution over time.
+// Linear attention: a state of key_dim x value_dim a head instead of a cache, behind a short convolution over
+// time. Gated delta nets (arXiv 2412.06464; Qwen3-Next, Qwen3.5), Kimi's (arXiv 2510.26692), and without
+// convolution and rates MiniMax's lightning attention (arXiv 2501.08313).
 struct LinearAttention {
   std::int64_t key_heads = 0, value_heads = 0;  // a state for each of the latter
   std::int64_t key_dim = 0, value_dim = 0;      // of a head
-  std::int64_t convolution = 0;                 // tokens that it sees
+  std::int64_t convolution = 0;                 // tokens that it sees; 0: none
+  std::int64_t rates = 2;      // numbers a head and token that decay its state and write into it
+  std::int64_t gate_rank = 0;  // Kimi: the output's gate and a decay of each key's element are made through
+                               // so many numbers each; 0: a gate as wide as the values, no such decays
 
   std::int64_t keys() const { return key_heads * key_dim; }
   std::int64_t values() const { return value_heads * value_dim; }
@@ -56,7 +62,41 @@ struct LinearAttention {
   bool operator==(const LinearAttention&) const = default;
 };
 
-using AttentionKind = std::variant<HeadAttention, LatentAttention, LinearAttention>;
+// A selective state space: Mamba (arXiv 2312.00752), Mamba-2 (arXiv 2405.21060) of which channels form heads,
+// and without a state a short convolution between gates (LFM2).
+struct StateSpace {
+  std::int64_t inner = 0;        // channels
+  std::int64_t state = 0;        // numbers that each keeps; 0: only what the convolution still has to see
+  std::int64_t heads = 0;        // Mamba-2: of channels that decay alike; 0: Mamba
+  std::int64_t groups = 0;       // Mamba-2: of heads that read and write their states alike
+  std::int64_t step_rank = 0;    // Mamba: width through which the step sizes of channels are made
+  std::int64_t gates = 1;        // as wide as inner, and projected with it
+  std::int64_t convolution = 0;  // tokens that it sees
+  std::int32_t state_bytes = 2;  // of a number of the state
+  bool convolution_bias = false, projection_bias = false;
+  bool output_norm = false;  // Mamba-2: of what leaves the channels
+  bool inner_norms = false;  // Jamba: of step sizes and of what goes in and out of the state
+
+  std::int64_t convolved() const { return inner + 2 * groups * state; }
+  std::int64_t projected() const { return gates * inner + convolved() + heads; }
+  std::int64_t selected() const { return step_rank > 0 ? step_rank + 2 * state : 0; }
+  bool operator==(const StateSpace&) const = default;
+};
+
+// Falcon-H1: both see the same input, and what they yield is added.
+struct HybridAttention {
+  HeadAttention heads;
+  StateSpace states;
+  bool operator==(const HybridAttention&) const = default;
+};
+
+// A layer that is an MLP alone (Nemotron-H).
+struct NoAttention {
+  bool operator==(const NoAttention&) const = default;
+};
+
+using AttentionKind =
+    std::variant<HeadAttention, LatentAttention, LinearAttention, StateSpace, HybridAttention, NoAttention>;
 
 // The heads of a layer as a memory that attends to them sees them: latents are one that all share, and linear
 // attention has none.

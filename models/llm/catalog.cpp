@@ -88,7 +88,7 @@ std::vector<std::string> architecture_names() {
 Architecture read_hugging_face_config(const std::filesystem::path& path) {
   std::error_code error;
   const auto file = std::filesystem::is_directory(path, error) ? path / "config.json" : path;
-  const Json config = read_json_file(file);
+  const Json config = read_json_file(file, JsonOf::python);
   Reading reading(file.string());
   Architecture m = read_architecture(config, reading, name_of(file));
   reading.finish();

@@ -13,15 +13,17 @@ double gemm_bytes(const Operator& op) {
 // Norms and biases of a layer, on one rank. The biases of sums over the ranks (o_proj, down_proj) are on
 // every rank, as norms are.
 std::int64_t small_elements(const Architecture& m, const Sharding& sharding, const LayerKind& layer) {
-  std::int64_t elements = m.block_norms * m.norm_elements();
+  std::int64_t elements = m.norms_of(layer) * m.norm_elements();
   elements += small_parameters(of_rank(layer.attention, sharding), m.hidden);
-  if (m.mlp_bias && layer.moe.experts == 0)
+  if (m.mlp_bias && layer.intermediate > 0)
     elements += layer.intermediate / sharding.tensor * (m.gated_mlp ? 2 : 1) + m.hidden;
   const MixtureOfExperts& moe = layer.moe;
   if (moe.routing_bias) elements += moe.experts;
   if (moe.bias)
-    elements += moe.experts + moe.experts / sharding.expert *
-                                  (2 * moe.intermediate * sharding.expert / sharding.ranks() + m.hidden);
+    elements +=
+        moe.experts + moe.experts / sharding.expert *
+                          ((m.gated_mlp ? 2 : 1) * moe.intermediate * sharding.expert / sharding.ranks() +
+                           (moe.latent > 0 ? moe.latent : m.hidden));
   return elements;
 }
 
@@ -52,7 +54,9 @@ Bytes weights_of(const StageGraph& graph, const Architecture& model, const Preci
   for_each_operator(graph, [&](const Operator& op, double times) {
     if (!(shared_head && op.name == "lm_head")) bytes += times * gemm_bytes(op);
   });
-  if (first) unquantised += (vocabulary + model.learned_positions) * model.hidden;
+  if (first)
+    unquantised += (vocabulary + model.learned_positions) * model.hidden +
+                   (model.embedding_norm ? model.norm_elements() : 0);
   if (last) unquantised += model.norm_elements() + (model.lm_head_bias ? vocabulary : 0);
   return Bytes(bytes + static_cast<double>(unquantised) * bytes_per_element(precision.unquantised_weights()));
 }
@@ -79,12 +83,15 @@ Bytes kv_bytes_per_request(const Architecture& model, const Precision& precision
 Flops flops_per_token(const Architecture& model, std::int64_t context) {
   double sum = static_cast<double>(model.vocabulary * model.hidden);
   for (const auto& [intermediate, moe, attention] : model.layers) {
-    const std::int64_t mlp = moe.experts > 0
-                                 ? moe.experts + (moe.shared_gate ? 1 : 0) +
-                                       3 * (moe.active * moe.intermediate + moe.shared_intermediate)
-                                 : intermediate * (model.gated_mlp ? 3 : 2);
-    sum += projection_work(attention, model.hidden) + static_cast<double>(model.hidden * mlp) +
-           attending_work(attention, context);
+    const std::int64_t matrices = model.gated_mlp ? 3 : 2;
+    const std::int64_t width = moe.latent > 0 ? moe.latent : model.hidden;
+    const std::int64_t routed =
+        matrices * width * moe.active * moe.intermediate + 2 * model.hidden * moe.latent;
+    const std::int64_t all_tokens =
+        moe.experts > 0 ? moe.experts + (moe.shared_gate ? 1 : 0) + matrices * moe.shared_intermediate
+                        : matrices * intermediate;
+    sum += projection_work(attention, model.hidden) +
+           static_cast<double>(model.hidden * all_tokens + routed) + attending_work(attention, context);
   }
   return Flops(2 * sum);
 }

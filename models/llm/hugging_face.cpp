@@ -1,259 +1,141 @@
 #include "models/llm/hugging_face.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <cmath>
-#include <set>
+#include <algorithm>
+#include <map>
 
 #include "models/llm/config_reader.h"
 
 namespace weir {
-
-// These files write null for "not given".
-std::int64_t given(Params& p, const char* key, std::int64_t max, std::int64_t fallback) {
-  return p.has(key) ? p.integer({key, ""}, {1, max}) : fallback;
-}
-
-bool given(Params& p, const char* key, bool fallback) {
-  return p.has(key) ? p.flag({key, ""}) : fallback;
-}
-
-std::int64_t needed(Params& p, std::initializer_list<const char*> names, std::int64_t max) {
-  for (const char* name : names)
-    if (p.has(name)) return p.integer({name, ""}, {1, max});
-  return p.integer({*names.begin(), ""}, {1, max});
-}
-
 namespace {
 
-void read_sizes(Params& p, Draft& m) {
-  m.layers.resize(static_cast<std::size_t>(needed(p, {"num_hidden_layers", "n_layer"}, max_layers)));
-  m.hidden = needed(p, {"hidden_size", "n_embd"}, max_width);
-  m.heads.query_heads = needed(p, {"num_attention_heads", "n_head"}, max_heads);
-  m.heads.kv_heads = given(p, "num_key_value_heads", max_heads, m.heads.query_heads);
-  m.heads.head_dim = given(p, "head_dim", max_head_dim, m.hidden / m.heads.query_heads);
-  m.vocabulary = needed(p, {"vocab_size"}, max_vocabulary);
-  if (!p.has("head_dim") && m.hidden % m.heads.query_heads != 0)
-    p.fail("num_attention_heads",
-           fmt::format("{} heads do not divide a hidden_size of {}, and there is no head_dim",
-                       m.heads.query_heads, m.hidden));
-}
+// Objects of a larger model's file that hold its language model.
+constexpr const char* parts[] = {"text_config", "llm_config", "language_config", "language_model_config"};
 
-void set_dense(Draft& m, std::int64_t intermediate) {
-  for (LayerKind& layer : m.layers) layer.intermediate = intermediate;
-}
+// What of such a file is not simulated.
+constexpr const char* towers[] = {"vision_config",   "audio_config",  "visual",          "vision_tower",
+                                  "vit_config",      "vlm_config",    "mm_vision_tower", "img_processor",
+                                  "audio_processor", "embd_layer",    "aligner_config",  "projector_config",
+                                  "speech_config",   "encoder_config"};
 
-}  // namespace
-
-void read_positions(Params& p, Draft& m) {
-  m.positions = needed(p, {"max_position_embeddings", "n_positions"}, max_positions);
-}
-
-void use_rotary(Params& p, Draft& m, const char* key, double fallback) {
-  const double part = p.has(key) ? p.number({key, ""}, fraction) : fallback;
-  m.heads.rotary_dim = static_cast<std::int64_t>(part * static_cast<double>(m.heads.head_dim));
-}
-
-void read_attention_bias(Params& p, Draft& m, bool fallback) {
-  m.heads.qkv_bias = m.heads.o_bias = given(p, "attention_bias", fallback);
-}
-
-void llama(Params& p, Draft& m) {
-  set_dense(m, needed(p, {"intermediate_size"}, max_intermediate));
-  read_attention_bias(p, m, false);
-  m.mlp_bias = given(p, "mlp_bias", false);
-  read_positions(p, m);
-  use_rotary(p, m, "partial_rotary_factor");
-}
-
-MixtureOfExperts read_experts(Params& p, const char* experts, const char* intermediate) {
-  MixtureOfExperts moe;
-  moe.experts = needed(p, {experts}, max_experts);
-  moe.active = needed(p, {"num_experts_per_tok"}, moe.experts);
-  moe.intermediate = needed(p, {intermediate}, max_intermediate);
-  return moe;
-}
-
-// Transformers' Qwen2MoeDecoderLayer: experts in every decoder_sparse_step-th layer, but in none of
-// mlp_only_layers; a dense MLP in the others.
-void use_qwen_experts(Params& p, Draft& m, const MixtureOfExperts& moe) {
-  const std::int64_t step = given(p, "decoder_sparse_step", max_layers, 1);
-  std::set<double> dense;
-  if (p.has("mlp_only_layers"))
-    for (const double layer : p.numbers({"mlp_only_layers", ""}, 0)) {
-      if (layer != std::floor(layer) || layer < 0 || layer >= static_cast<double>(m.layers.size()))
-        p.fail("mlp_only_layers",
-               fmt::format("expected layers from 0 to {}, got {}", m.layer_count() - 1, layer));
-      dense.insert(layer);
-    }
-  for (std::size_t i = 0; i < m.layers.size(); ++i)
-    if ((static_cast<std::int64_t>(i) + 1) % step == 0 && !dense.contains(static_cast<double>(i)))
-      m.layers[i].intermediate = 0, m.layers[i].moe = moe;
-}
-
-namespace {
-
-void gemma(Params& p, Draft& m) {
-  if (!p.has("head_dim")) m.heads.head_dim = 256;  // GemmaConfig's default, whatever hidden_size is
-  llama(p, m);
-}
-
-void qwen2(Params& p, Draft& m) {
-  llama(p, m);
-  m.heads.qkv_bias = true;  // in the model's code, not in its file
-  m.heads.o_bias = false;
-}
-
-void qwen3(Params& p, Draft& m) {
-  llama(p, m);
-  m.heads.qk_norm = QkNorm::each_head;
-}
-
-void mixtral(Params& p, Draft& m) {
-  llama(p, m);
-  const MixtureOfExperts moe = read_experts(p, "num_local_experts", "intermediate_size");
-  for (LayerKind& layer : m.layers) layer.intermediate = 0, layer.moe = moe;
-}
-
-void qwen2_moe(Params& p, Draft& m) {
-  qwen2(p, m);
-  MixtureOfExperts moe = read_experts(p, "num_experts", "moe_intermediate_size");
-  moe.shared_intermediate = needed(p, {"shared_expert_intermediate_size"}, max_intermediate);
-  moe.shared_gate = true;
-  use_qwen_experts(p, m, moe);
-}
-
-void qwen3_moe(Params& p, Draft& m) {
-  qwen3(p, m);
-  use_qwen_experts(p, m, read_experts(p, "num_experts", "moe_intermediate_size"));
-}
-
-void phi3small(Params& p, Draft& m) {
-  set_dense(m, needed(p, {"ff_intermediate_size"}, max_intermediate));  // gegelu: gated, as SwiGLU
-  m.layer_norm = true;
-  // Every linear layer has a bias in modeling_phi3_small.py; the file's attention_bias is not read there.
-  m.heads.qkv_bias = m.heads.o_bias = m.mlp_bias = true;
-  read_positions(p, m);
-  use_rotary(p, m, "partial_rotary_factor");
-  if (given(p, "dense_attention_every_n_layers", max_layers, 1) != 1)
-    m.notes.emplace_back("its block-sparse attention layers are simulated as dense ones");
-}
-
-void phimoe(Params& p, Draft& m) {
-  mixtral(p, m);
-  m.layer_norm = true;
-  m.lm_head_bias = given(p, "lm_head_bias", false);
-}
-
-void opt(Params& p, Draft& m) {
-  set_dense(m, needed(p, {"ffn_dim"}, max_intermediate));
-  m.gated_mlp = false;
-  m.layer_norm = true;
-  m.heads.qkv_bias = m.heads.o_bias = m.mlp_bias = given(p, "enable_bias", true);
-  read_positions(p, m);
-  m.learned_positions = m.positions + 2;  // OPTLearnedPositionalEmbedding.offset
-  if (given(p, "word_embed_proj_dim", max_width, m.hidden) != m.hidden)
-    p.fail("word_embed_proj_dim", "only hidden_size is modelled: no projections after the embedding");
-  if (!given(p, "do_layer_norm_before", true))
-    p.fail("do_layer_norm_before", "only true is modelled: norms before attention and MLP");
-}
-
-void gpt2(Params& p, Draft& m) {
-  set_dense(m, given(p, "n_inner", max_intermediate, 4 * m.hidden));
-  m.gated_mlp = false;
-  m.layer_norm = true;
-  m.heads.qkv_bias = m.heads.o_bias = m.mlp_bias = true;
-  read_positions(p, m);
-  m.learned_positions = m.positions;
-}
-
-void gpt_neox(Params& p, Draft& m) {
-  set_dense(m, needed(p, {"intermediate_size"}, max_intermediate));
-  m.gated_mlp = false;
-  m.layer_norm = true;
-  m.mlp_bias = true;
-  read_attention_bias(p, m, true);
-  m.parallel_block = given(p, "use_parallel_residual", true);
-  read_positions(p, m);
-  use_rotary(p, m, "rotary_pct", 0.25);
-}
-
-void falcon(Params& p, Draft& m) {
-  const bool grouped = given(p, "new_decoder_architecture", false);
-  if (grouped)
-    m.heads.kv_heads = given(p, "num_kv_heads", max_heads, m.heads.query_heads);
-  else
-    m.heads.kv_heads = given(p, "multi_query", true) ? 1 : m.heads.query_heads;
-  set_dense(m, given(p, "ffn_hidden_size", max_intermediate, 4 * m.hidden));
-  m.gated_mlp = false;
-  m.layer_norm = true;
-  m.heads.qkv_bias = m.heads.o_bias = m.mlp_bias = given(p, "bias", false);
-  m.parallel_block = grouped || given(p, "parallel_attn", true);
-  m.block_norms = given(p, "num_ln_in_parallel_attn", 2, grouped || !m.parallel_block ? 2 : 1);
-  m.positions = given(p, "max_position_embeddings", max_positions, 2048);  // FalconConfig's default
-  if (!given(p, "alibi", false)) use_rotary(p, m, "partial_rotary_factor");
-}
-
-struct Family {
-  std::string name;      // model_type
-  bool tied_embeddings;  // where the file does not say: the class's default, or PretrainedConfig's true
-  bool sliding_window;   // whether sliding_window holds where use_sliding_window is not given
-  void (*read)(Params&, Draft&);
-};
-const std::vector<Family> families = {
-    {"deepseek_v2", false, false, deepseek},
-    {"deepseek_v3", false, false, deepseek},
-    {"deepseek_v32", false, false, deepseek},
-    {"falcon", true, false, falcon},
-    {"gemma", true, false, gemma},
-    {"glm_moe_dsa", false, false, deepseek},
-    {"gpt2", true, false, gpt2},
-    {"gpt_neox", false, false, gpt_neox},
-    {"gpt_oss", false, false, gpt_oss},
-    {"kimi_k2", false, false, deepseek},
-    {"llama", false, false, llama},
-    {"llama4_text", false, false, llama4},
-    {"minimax_m2", false, false, minimax_m2},
-    {"mistral", false, true, llama},
-    {"mixtral", false, true, mixtral},
-    {"opt", true, false, opt},
-    {"phi3", false, true, llama},
-    {"phi3small", true, false, phi3small},
-    {"phimoe", false, true, phimoe},
-    {"qwen2", false, false, qwen2},
-    {"qwen2_moe", false, false, qwen2_moe},
-    {"qwen3", false, false, qwen3},
-    {"qwen3_5_moe_text", false, false, qwen3_5_moe},
-    {"qwen3_moe", false, false, qwen3_moe},
-    {"qwen3_next", false, false, qwen3_5_moe},
+struct File {
+  Params& outermost;
+  Params& text;      // the outermost, or its part
+  std::string part;  // its key
 };
 
-void read_family(Params& p, Params& outermost, Draft& m) {
-  std::vector<std::string> known;
-  for (const Family& family : families) known.push_back(family.name);
-  const std::string wanted = p.choice({"model_type", ""}, known);
-  for (const Family& family : families) {
-    if (family.name != wanted) continue;
-    read_sizes(p, m);
-    family.read(p, m);
-    Params& tied = p.has("tie_word_embeddings") ? p : outermost;
-    m.tied_embeddings = given(tied, "tie_word_embeddings", family.tied_embeddings);
-    if (given(p, "use_sliding_window", family.sliding_window) && p.has("sliding_window")) {
-      const std::int64_t window = p.integer({"sliding_window", ""}, {1, max_positions});
-      if (window < m.positions)
-        m.notes.push_back(fmt::format(
-            "its sliding window of {} tokens is not modelled: attention and KV cache hold the whole context",
-            window));
-    }
-    give_layers_their_attention(p, m);
-    refuse_unknown_layers(p, wanted);
-    if (!m.latent && m.heads.query_heads % m.heads.kv_heads != 0)
-      p.fail("num_key_value_heads", fmt::format("{} KV heads do not divide {} attention heads",
-                                                m.heads.kv_heads, m.heads.query_heads));
+const Family* family_of(const File& file) {
+  const bool of_the_whole = !file.part.empty() && !file.text.has("model_type");
+  Params& where = of_the_whole ? file.outermost : file.text;
+  const Json* given = where.value({"model_type", ""}, {});
+  if (!given) return nullptr;
+  if (!given->is_string()) {
+    where.fail("model_type", fmt::format("expected one of {}", fmt::join(family_names(), ", ")));
+    return nullptr;
   }
+  const auto& wanted = given->get_ref<const std::string&>();
+  const Family* family = family_named(wanted);
+  if (family && family->refused.empty()) return family;
+  where.fail("model_type",
+             family ? fmt::format("{} {}", wanted, family->refused)
+                    : fmt::format("no such model_type (got \"{}\", known: {}); a file of a model with the "
+                                  "layers of one of these can be given its model_type",
+                                  shortened(wanted, 60), fmt::join(family_names(), ", ")));
+  return nullptr;
+}
+
+void note_towers(const File& file, Draft& m) {
+  std::vector<std::string> left_out;
+  for (const char* key : towers)
+    if (file.outermost.has(key) && file.outermost.value({key, ""}, {})) left_out.emplace_back(key);
+  if (left_out.empty() && file.part.empty()) return;
+  m.notes.push_back(fmt::format("only its language model{} is simulated{}",
+                                file.part.empty() ? "" : fmt::format(", its {},", file.part),
+                                left_out.empty()
+                                    ? ""
+                                    : fmt::format("; what sees or hears, as a vision tower, is left out: {}",
+                                                  fmt::join(left_out, ", "))));
+}
+
+void note_unread(std::vector<std::string> keys, const char* of, Draft& m) {
+  std::ranges::sort(keys);
+  const auto [begin, end] = std::ranges::unique(keys);
+  keys.erase(begin, end);
+  constexpr std::size_t most = 40;
+  const std::size_t more = keys.size() > most ? keys.size() - most : 0;
+  keys.resize(keys.size() - more);
+  for (std::string& key : keys) key = shortened(key, 60);
+  if (!keys.empty())
+    m.notes.push_back(fmt::format("{} has keys that are not read, and that may change the model: {}{}", of,
+                                  fmt::join(keys, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
+// The tokens that a step's embedding is tied over: of the part, or of the whole (older files).
+bool tied(ConfigReader& c, Params& outermost, bool part) {
+  const char* key = "tie_word_embeddings";
+  if (part && !c.in_file(key) && outermost.has(key)) return outermost.flag({key, ""});
+  return c.flag(key, true);  // PretrainedConfig's
+}
+
+void read_family(const File& file, const Family& family, Draft& m, bool strict) {
+  const bool part = !file.part.empty();
+  ConfigReader c(file.text, family, part);
+  read_sizes(c, m);
+  reader_named(family.reader)(c, m);
+  m.tied_embeddings = tied(c, file.outermost, part);
+  m.embedding_norm = c.flag("embedding_norm", false);
+  give_layers_their_attention(c, m);
+  if (!m.latent && m.heads.kv_heads > 0 && m.heads.query_heads % m.heads.kv_heads != 0)
+    c.fail("num_key_value_heads", fmt::format("{} KV heads do not divide {} attention heads",
+                                              m.heads.kv_heads, m.heads.query_heads));
+  if (!family.note.empty()) m.notes.push_back(family.note);
+  if (!c.taken().empty())
+    m.notes.push_back(fmt::format("{} leaves out what is a default of {}: {}", file.part, family.class_name,
+                                  fmt::join(c.taken(), ", ")));
+  if (strict) return;
+  std::vector<std::string> unread = c.unread();
+  if (part)
+    for (const std::string& key : file.outermost.unread())
+      if (!is_harmless(family, key)) unread.push_back(key);
+  note_unread(std::move(unread), "config.json", m);
+}
+
+void read_file(const File& file, Draft& m, bool strict) {
+  if (file.outermost.has("is_encoder_decoder") && file.outermost.flag({"is_encoder_decoder", ""}))
+    return file.outermost.fail("is_encoder_decoder",
+                               "is true: Weir simulates decoders alone, and no encoder beside one");
+  note_towers(file, m);
+  if (const Family* family = family_of(file)) read_family(file, *family, m, strict);
 }
 
 }  // namespace
+
+ReadFamily reader_named(const std::string& name) {
+  static const std::map<std::string, ReadFamily> readers = {{"bamba", bamba},
+                                                            {"deci", deci},
+                                                            {"deepseek", deepseek},
+                                                            {"dense", dense},
+                                                            {"experts", experts},
+                                                            {"falcon", falcon},
+                                                            {"falcon_h1", falcon_h1},
+                                                            {"gpt_oss", gpt_oss},
+                                                            {"jamba", jamba},
+                                                            {"kimi_linear", kimi_linear},
+                                                            {"lfm2", lfm2},
+                                                            {"llama4", llama4},
+                                                            {"mamba", mamba},
+                                                            {"mamba2", mamba2},
+                                                            {"minimax_01", minimax_01},
+                                                            {"minimax_m2", minimax_m2},
+                                                            {"nemotron_h", nemotron_h},
+                                                            {"opt", opt},
+                                                            {"phi3small", phi3small},
+                                                            {"qwen3_5", qwen3_5}};
+  const auto found = readers.find(name);
+  return found == readers.end() ? nullptr : found->second;
+}
 
 Architecture read_architecture(const Json& config, Reading& reading, std::string name, bool strict) {
   Draft m;
@@ -263,13 +145,20 @@ Architecture read_architecture(const Json& config, Reading& reading, std::string
   if (outermost.has("quantization_config"))
     m.notes.emplace_back(
         "its quantization_config is not read: weights are of the scenario's precision.weights");
-  if (outermost.has("text_config")) {  // a model that also sees or hears
-    Params text = outermost.object({"text_config", ""});
-    m.notes.emplace_back("only the language model of its text_config is simulated");
-    read_family(text, outermost, m);
+  const auto read = [&](Params& file) {
+    const auto part = std::ranges::find_if(parts, [&](const char* key) { return file.has(key); });
+    if (part == std::end(parts)) return read_file({file, file, ""}, m, strict);
+    Params text = file.object({*part, ""});
+    read_file({file, text, *part}, m, strict);
     close(text);
+  };
+  if (outermost.has("thinker_config")) {  // Qwen's models that hear and speak: the rest makes speech
+    Params thinker = outermost.object({"thinker_config", ""});
+    m.notes.emplace_back("only its thinker_config is simulated: it makes text, and no speech");
+    read(thinker);
+    close(thinker);
   } else {
-    read_family(outermost, outermost, m);
+    read(outermost);
   }
   close(outermost);
   return m;

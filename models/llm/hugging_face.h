@@ -1,13 +1,13 @@
 #pragma once
-// From a Hugging Face config.json to an Architecture: one row a model_type, with the defaults that the
-// transformers library gives to keys its files leave out. Called by catalog.cpp for the embedded models and
-// for a user's own file.
+// From a Hugging Face config.json to an Architecture: a row of families/*.json for its model_type, with the
+// defaults that the transformers library gives to keys its files leave out. Called by catalog.cpp for the
+// embedded models and for a user's own file.
 #include "models/llm/architecture.h"
 
 namespace weir {
 
-// Keys it does not know are ignored, as they are not ours, or are problems where it is `strict`; problems go
-// to `reading`.
+// Keys that it neither reads nor knows as harmless are noted by name, or are problems where it is `strict`;
+// problems go to `reading`.
 Architecture read_architecture(const Json& config, Reading& reading, std::string name, bool strict = false);
 
 }  // namespace weir

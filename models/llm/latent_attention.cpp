@@ -2,7 +2,8 @@
 // and values of every head of the latents, their own and those in the cache (`kv_b_proj`), and attend to
 // these. Decodes take the matrices that make keys into their queries and attend to the latents themselves, as
 // heads that share one key; those that make values come behind. Every rank of a tensor group has the whole
-// cache. With an indexer all tokens do as decodes (backends/mla/flashmla_sparse.py).
+// cache. With an indexer, the layer's own or one before it, all tokens do as decodes
+// (backends/mla/flashmla_sparse.py).
 #include "models/llm/stage.h"
 
 namespace weir {
@@ -18,7 +19,8 @@ class Latents {
     Vertex at = normed;
     if (a_.q_rank > 0) at = add(make_.gemm("mla_q_proj", a_.q_rank, a_.heads * a_.key_dim()), {at});
     at = add(make_.elementwise("mla_rotary", 2. * static_cast<double>((a_.heads + 1) * a_.rope_dim)), {at});
-    if (a_.top_k > 0) return output({absorbed(Rows::tokens, {at, indexed(normed)})});
+    if (a_.index_heads > 0) return output({absorbed(Rows::tokens, {at, indexed(normed)})});
+    if (a_.top_k > 0) return output({absorbed(Rows::tokens, {at})});
     return output({expanded(at), absorbed(Rows::decodes, {at})});
   }
 

@@ -1,5 +1,7 @@
 // A gated delta net as vLLM runs it (models/qwen3_next.py, Qwen3NextGatedDeltaNet): a decode reads and writes
 // its request's state and no cache. Kernels are bound by memory: none has arithmetic that counts.
+#include <algorithm>
+
 #include "models/llm/stage.h"
 
 namespace weir {
@@ -24,15 +26,22 @@ Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, co
                              Vertex input) {
   const std::int64_t hidden = make.model.hidden;
   const auto convolved = static_cast<double>(a.convolved()), values = static_cast<double>(a.values());
-  Vertex at = append(graph, make.gemm("linear_qkvz_proj", hidden, a.convolved() + a.values()), {input});
-  at = append(graph, make.unquantised_gemm("linear_ba_proj", hidden, 2 * a.value_heads), {at});
-  at = append(graph, make.elementwise("linear_convolution", 2 * convolved), {at});
+  const std::int64_t gate = a.gate_rank > 0 ? 0 : a.values();
+  Vertex at = append(graph, make.gemm("linear_qkvz_proj", hidden, a.convolved() + gate), {input});
+  if (a.gate_rank > 0) {  // vLLM, layers/kda.py: f_a, g_a are the same on every rank; f_b, g_b are not
+    at = append(graph, make.gemm("linear_gates_down", hidden, 2 * a.gate_rank), {at});
+    at = append(graph, make.gemm("linear_gates_up", a.gate_rank, a.keys() + a.values()), {at});
+  }
+  if (a.rates > 0)
+    at = append(graph, make.unquantised_gemm("linear_ba_proj", hidden, a.rates * a.value_heads), {at});
+  if (a.convolution > 0) at = append(graph, make.elementwise("linear_convolution", 2 * convolved), {at});
 
   Operator chunks = make.elementwise("linear_chunks", chunk_elements(a));
   chunks.rows = Rows::prompt_tokens;
   // The state, what the convolution still has to see, and a token's own vectors.
   Operator step = make.elementwise(
-      "linear_step", 2 * convolved * static_cast<double>(a.convolution - 1) + convolved + values);
+      "linear_step",
+      2 * convolved * static_cast<double>(std::max<std::int64_t>(0, a.convolution - 1)) + convolved + values);
   std::get<Elementwise>(step.kernel).per_row += Bytes(2 * state_bytes * static_cast<double>(a.state()));
   step.rows = Rows::decodes;
   const Vertex prompts = append(graph, std::move(chunks), {at}),

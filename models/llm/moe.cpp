@@ -3,6 +3,11 @@
 namespace weir {
 namespace {
 
+// Of what experts see of a token.
+std::int64_t width_of(const OperatorMaker& make) {
+  return make.layer.moe.latent > 0 ? make.layer.moe.latent : make.model.hidden;
+}
+
 // Where attention is data-parallel, a rank's experts take the tokens of all ranks.
 Rows rows_of_experts(const Sharding& sharding) {
   return sharding.attention_data > 1 ? Rows::routed : Rows::tokens;
@@ -49,7 +54,7 @@ Operator of_experts(const char* name, const OperatorMaker& make, double elements
 // Hidden states of all ranks' tokens, to every rank, or of what its experts made of them, added up and back:
 // vLLM's allgather_reducescatter. Ranks of a tensor group send a part each of what they all have.
 Operator gathered(const char* name, const OperatorMaker& make, Collective how) {
-  const Bytes state(static_cast<double>(make.model.hidden) * bytes_per_element(make.precision.hidden()));
+  const Bytes state(static_cast<double>(width_of(make)) * bytes_per_element(make.precision.hidden()));
   return {.name = name,
           .kernel = Communication{how, state, make.sharding.ranks(), Communication::Among::stage},
           .rows = Rows::routed};
@@ -62,7 +67,7 @@ Bytes sent_of_token(const OperatorMaker& make, bool back) {
   const bool narrow = !back && bytes_per_element(type) <= 1;
   const double element = bytes_per_element(narrow ? type : make.precision.hidden());
   const double scales = narrow && element == 1 ? 4. / 128 : 0;
-  return Bytes(static_cast<double>(make.model.hidden) * (element + scales));
+  return Bytes(static_cast<double>(width_of(make)) * (element + scales));
 }
 
 Operator sent(const OperatorMaker& make, bool back, ExchangeMethod method, Rows rows) {
@@ -93,7 +98,7 @@ Vertex append_exchange(OperatorGraph& graph, const OperatorMaker& make, bool bac
 // Adding up a token's experts: those of a rank, with the shared one's or not; where tokens are sent and come
 // back, the kernel that brings them does the rest. DeepEP's for decodes brings every copy.
 Operator summed(const OperatorMaker& make, double active_here, bool with_shared) {
-  const double hidden = static_cast<double>(make.model.hidden);
+  const double hidden = static_cast<double>(width_of(make));
   const ExpertSharing::Communication sent = make.sharding.experts.communication;
   Operator op = of_experts("moe_sum", make, (active_here + (with_shared ? 2 : 1)) * hidden);
   if (make.sharding.attention_data == 1 || sent == ExpertSharing::Communication::all_gather) return op;
@@ -115,18 +120,24 @@ Vertex append_experts(OperatorGraph& graph, const OperatorMaker& make, Vertex in
   const std::int64_t width = moe.intermediate * make.sharding.expert / make.sharding.ranks();
   const double active_here = static_cast<double>(moe.active) / make.sharding.expert;
   const std::int64_t scores = moe.experts + (moe.shared_gate ? 1 : 0);
+  const std::int64_t up = m.gated_mlp ? 2 : 1, seen = width_of(make);
   const bool shares = moe.shared_intermediate > 0, exchanges = make.sharding.attention_data > 1;
-  const auto append_shared = [&] { return append_mlp(graph, make, moe.shared_intermediate, true, input); };
+  const bool own_width = moe.latent > 0, summed_at_once = !exchanges && !own_width;
+  const auto append_shared = [&] {
+    return append_mlp(graph, make, moe.shared_intermediate, m.gated_mlp, input);
+  };
 
   Vertex at = append(graph, make.unquantised_gemm("moe_router", m.hidden, scores), {input});
+  if (own_width) at = append(graph, make.gemm("moe_latent_down", m.hidden, seen), {at});
   if (exchanges) at = append_exchange(graph, make, false, at);
-  at = append(graph, grouped("moe_gate_up", make, m.hidden, 2 * width), {at, input});
-  at = append(graph, of_experts("moe_act", make, active_here * 3 * static_cast<double>(width)), {at});
-  at = append(graph, grouped("moe_down", make, width, m.hidden), {at});
-  if (shares && !exchanges) return append(graph, summed(make, active_here, true), {at, append_shared()});
+  at = append(graph, grouped("moe_gate_up", make, seen, up * width), {at, input});
+  at = append(graph, of_experts("moe_act", make, active_here * static_cast<double>((up + 1) * width)), {at});
+  at = append(graph, grouped("moe_down", make, width, seen), {at});
+  if (shares && summed_at_once) return append(graph, summed(make, active_here, true), {at, append_shared()});
   at = append(graph, summed(make, active_here, false), {at});
-  if (!exchanges) return at;
-  at = append_exchange(graph, make, true, at);
+  if (summed_at_once) return at;
+  if (exchanges) at = append_exchange(graph, make, true, at);
+  if (own_width) at = append(graph, make.gemm("moe_latent_up", seen, m.hidden), {at});
   return shares ? append(graph, make.elementwise("moe_shared_sum", 3 * hidden), {at, append_shared()}) : at;
 }
 

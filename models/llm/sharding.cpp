@@ -42,6 +42,20 @@ void check_heads(const LinearAttention& a, std::int64_t tensor, Problems& proble
   problems.uneven("value heads of linear attention", a.value_heads, tensor, "tensor ranks");
 }
 
+// Groups that are fewer than the ranks are on several of them (vLLM, extra_groups_for_head_shards).
+void check_heads(const StateSpace& a, std::int64_t tensor, Problems& problems) {
+  if (a.heads > 0) problems.uneven("heads of Mamba", a.heads, tensor, "tensor ranks");
+  problems.uneven("channels of Mamba", a.inner, tensor, "tensor ranks");
+  if (a.groups >= tensor) problems.uneven("groups of Mamba", a.groups, tensor, "tensor ranks");
+}
+
+void check_heads(const HybridAttention& a, std::int64_t tensor, Problems& problems) {
+  check_heads(a.heads, tensor, problems);
+  check_heads(a.states, tensor, problems);
+}
+
+void check_heads(const NoAttention&, std::int64_t, Problems&) {}
+
 void check_mlp(const LayerKind& layer, const Sharding& s, Problems& problems) {
   const MixtureOfExperts& moe = layer.moe;
   if (moe.experts == 0)
@@ -80,6 +94,19 @@ void cut(LinearAttention& a, std::int64_t tensor) {
   a.key_heads = (a.key_heads + tensor - 1) / tensor;
   a.value_heads = (a.value_heads + tensor - 1) / tensor;
 }
+
+void cut(StateSpace& a, std::int64_t tensor) {
+  a.inner = (a.inner + tensor - 1) / tensor;
+  a.heads = (a.heads + tensor - 1) / tensor;
+  a.groups = (a.groups + tensor - 1) / tensor;
+}
+
+void cut(HybridAttention& a, std::int64_t tensor) {
+  cut(a.heads, tensor);
+  cut(a.states, tensor);
+}
+
+void cut(NoAttention&, std::int64_t) {}
 
 }  // namespace
 

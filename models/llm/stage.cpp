@@ -1,6 +1,7 @@
 #include "models/llm/stage.h"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "models/llm/parts/layer_runs.h"
@@ -23,16 +24,28 @@ Vertex append_any_mlp(OperatorGraph& graph, const OperatorMaker& make, Vertex in
   return append_mlp(graph, make, make.layer.intermediate, make.model.gated_mlp, input);
 }
 
+// What a branch yields is added up over the tensor group, and normed by itself in blocks of four norms
+// (Gemma 2, GLM-4).
+Vertex append_end_of_branch(OperatorGraph& graph, const OperatorMaker& make, Vertex branch) {
+  if (make.sharding.tensor > 1) branch = append(graph, make.all_reduce(), {branch});
+  if (make.model.block_norms < 4) return branch;
+  return append(graph, make.elementwise("layernorm", 2 * static_cast<double>(make.model.hidden)), {branch});
+}
+
+// A layer may lack attention or MLP, with the norm before it.
 OperatorGraph sequential_block(const OperatorMaker& make) {
   const double hidden = static_cast<double>(make.model.hidden);
-  const bool sharded = make.sharding.tensor > 1;
+  const auto norm = [&] { return make.elementwise("layernorm", fused_norm * hidden); };
   OperatorGraph graph;
-  const Vertex first = append(graph, make.elementwise("layernorm", fused_norm * hidden), {});
-  Vertex branch = append_attention(graph, make, first);
-  if (sharded) branch = append(graph, make.all_reduce(), {branch});
-  const Vertex second = append(graph, make.elementwise("layernorm", fused_norm * hidden), {branch, first});
-  branch = append_any_mlp(graph, make, second);
-  if (sharded) append(graph, make.all_reduce(), {branch});
+  std::optional<Vertex> first, branch;
+  if (make.layer.has_attention()) {
+    first = append(graph, norm(), {});
+    branch = append_end_of_branch(graph, make, append_attention(graph, make, *first));
+  }
+  if (make.layer.has_mlp()) {
+    const Vertex second = branch ? append(graph, norm(), {*branch, *first}) : append(graph, norm(), {});
+    append_end_of_branch(graph, make, append_any_mlp(graph, make, second));
+  }
   return graph;
 }
 
@@ -60,8 +73,9 @@ OperatorGraph prologue(const OperatorMaker& make) {
   Operator lookup = make.elementwise("embedding", hidden);
   std::get<Elementwise>(lookup.kernel).per_row +=
       Bytes(rows * hidden * bytes_per_element(make.precision.unquantised_weights()));
-  const Vertex embedding = append(graph, std::move(lookup), {});
-  if (make.sharding.tensor > 1) append(graph, make.all_reduce(), {embedding});
+  Vertex embedding = append(graph, std::move(lookup), {});
+  if (make.sharding.tensor > 1) embedding = append(graph, make.all_reduce(), {embedding});
+  if (make.model.embedding_norm) append(graph, make.elementwise("embedding_norm", 2 * hidden), {embedding});
   return graph;
 }
 

@@ -46,6 +46,12 @@ Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, co
                              Vertex input);
 Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, const LinearAttention& a,
                              Vertex input);
+Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, const StateSpace& a,
+                             Vertex input);
+Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, const HybridAttention& a,
+                             Vertex input);
+Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, const NoAttention& a,
+                             Vertex input);
 // The MLP of a mixture of experts behind the norm at `input`, up to its output before the all-reduce.
 Vertex append_experts(OperatorGraph& graph, const OperatorMaker& make, Vertex input);
 // A dense MLP of this width (of the whole model), likewise.

@@ -70,7 +70,8 @@ class Finder {
     Reading below(file.string());
     CatalogRow found;
     try {
-      const Json document = read_json_file(file);
+      // Files in folders of their own are not Weir's but Hugging Face's.
+      const Json document = read_json_file(file, family_.in_folder ? JsonOf::python : JsonOf::anyone);
       if (!document.is_object()) throw ConfigError(file.string(), "", "expected an object");
       found = inline_row(document, below, "", nullptr, name_of(file));
       below.finish();
@@ -132,6 +133,7 @@ CatalogRow find_row(const RowFamily& family, const Json& value, Reading& reading
 }
 
 void lay_over(Json& row, const Json& over) {
+  if (row.is_object() && row.empty()) return void(row = over);
   for (const auto& [key, value] : over.items()) {
     const auto at = row.find(key);
     if (at == row.end()) {

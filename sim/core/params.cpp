@@ -116,6 +116,11 @@ bool Params::has(const char* key) const {
   return it != object_->end() && !it->is_null();
 }
 
+bool Params::has_null(const char* key) const {
+  const auto it = object_->find(key);
+  return it != object_->end() && it->is_null();
+}
+
 const Json* Params::find(const Key& key, Json declaration, const std::optional<Json>& fallback) {
   known_.emplace_back(key.name);
   if (describing()) {
@@ -230,10 +235,11 @@ Params Params::alternative(Json kind, bool is_default) {
   return alternative;
 }
 
-bool Params::unread(const char* key) const {
-  if (!has(key) || std::find(known_.begin(), known_.end(), key) != known_.end()) return false;
-  const Json& value = object_->at(key);
-  return !(value == Json(false) || value == Json(0) || (value.is_structured() && value.empty()));
+std::vector<std::string> Params::unread() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object_->items())
+    if (!value.is_null() && std::find(known_.begin(), known_.end(), key) == known_.end()) keys.push_back(key);
+  return keys;
 }
 
 void Params::close() {

@@ -161,8 +161,9 @@ class Params {
   Params alternative(Json kind, bool is_default);  // the schema of `kind`
 
   bool has(const char* key) const;  // present and not null; declares nothing
-  // Present, nobody has asked for it, and it is neither null nor false, 0 or empty.
-  bool unread(const char* key) const;
+  bool has_null(const char* key) const;
+  // Keys that are present, not null, and that nobody has asked for.
+  std::vector<std::string> unread() const;
   void fail(const std::string& key, const std::string& what);  // a Problem at key ("" is this object)
   void note(const std::string& key, const std::string& what);  // as of a Reading
   // A note where a number is beyond 100 times the largest of its kind that a catalog has: a wrong unit, most
@@ -209,11 +210,14 @@ std::string read_text_file(const std::filesystem::path& path, std::uintmax_t max
 // Standard input, say, which `name` stands for in messages; it may have no end.
 std::string read_text_stream(std::istream& in, const std::string& name,
                              std::uintmax_t max_bytes = most_document_bytes);
+// Python's json also writes NaN, Infinity and -Infinity, which are texts here: a reader that wants a number
+// says what it got.
+enum class JsonOf { anyone, python };
 // Reads and parses a file: size, syntax (line and column), depth and duplicate keys are checked. Throws
 // ConfigError.
-Json read_json_file(const std::filesystem::path& path);
+Json read_json_file(const std::filesystem::path& path, JsonOf writer = JsonOf::anyone);
 std::string dumped(const Json& json);  // on one line; bytes that are not UTF-8 are replaced
-Json parse_json(const std::string& text, const std::string& file);
+Json parse_json(const std::string& text, const std::string& file, JsonOf writer = JsonOf::anyone);
 // A file compiled into the binary (embedded.h) is parsed once a process, however many scenarios ask for it.
 const Json& embedded_json(std::string_view text, const std::string& file);
 

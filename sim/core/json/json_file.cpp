@@ -5,43 +5,13 @@
 #include <fstream>
 #include <map>
 #include <mutex>
-#include <set>
 
 #include "sim/core/json/allowed_files.h"
-#include "sim/core/json/bounded_json.h"
+#include "sim/core/json/document.h"
 #include "sim/core/params.h"
 
 namespace weir {
 namespace {
-
-constexpr std::size_t max_keys = 10'000;  // of one object: ordered_json looks them up one by one
-
-// People write these files: a key that an object has twice is an error.
-class DocumentParser : public BoundedParser<Json> {
- public:
-  DocumentParser(Json& result, const std::string& file) : BoundedParser(result), file_(file) {}
-
-  bool start_object(std::size_t size) {
-    keys_.emplace_back();
-    return BoundedParser::start_object(size);
-  }
-  bool end_object() {
-    keys_.pop_back();
-    return BoundedParser::end_object();
-  }
-  bool key(std::string& name) {
-    if (keys_.back().size() == max_keys)
-      throw ConfigError(file_, "", fmt::format("more than {} keys in one object", max_keys));
-    if (!keys_.back().insert(name).second)
-      throw ConfigError(file_, "",
-                        fmt::format("the key \"{}\" is given twice in one object", shortened(name)));
-    return BoundedParser::key(name);
-  }
-
- private:
-  const std::string& file_;
-  std::vector<std::set<std::string>> keys_;  // of the objects that are open
-};
 
 // Does the pointer go through a place behind the next free one of a list? nlohmann would fill the gap with
 // nulls, whatever it takes.
@@ -56,19 +26,23 @@ bool leaves_a_gap(const Json& document, Json::json_pointer pointer) {
 
 }  // namespace
 
-Json parse_json(const std::string& text, const std::string& file) {
-  Json parsed;
-  DocumentParser parser(parsed, file);
+Json parse_json(const std::string& text, const std::string& file, JsonOf writer) {
+  const auto parse = [](const std::string& document) {
+    Json parsed;
+    DocumentBuilder builder(parsed);
+    Json::sax_parse(document, &builder);
+    return parsed;
+  };
   try {
-    Json::sax_parse(text, &parser);
-  } catch (const TooDeep& e) {
+    try {
+      return parse(text);
+    } catch (const BadDocument&) {
+      if (writer != JsonOf::python) throw;
+      return parse(with_python_constants(text));
+    }
+  } catch (const std::runtime_error& e) {  // BadDocument, TooDeep
     throw ConfigError(file, "", e.what());
-  } catch (const Json::exception& e) {
-    std::string what = e.what();
-    if (const auto from = what.find("] "); from != std::string::npos) what = what.substr(from + 2);
-    throw ConfigError(file, "", "not valid JSON: " + shortened(what));
   }
-  return parsed;
 }
 
 // Before it is opened: that alone would wait for who writes into a pipe.
@@ -120,8 +94,8 @@ const Json& embedded_json(std::string_view text, const std::string& file) {
   return parsed.emplace(text.data(), parse_json(std::string(text), file)).first->second;
 }
 
-Json read_json_file(const std::filesystem::path& path) {
-  return parse_json(read_text_file(path, most_document_bytes), path.string());
+Json read_json_file(const std::filesystem::path& path, JsonOf writer) {
+  return parse_json(read_text_file(path, most_document_bytes), path.string(), writer);
 }
 
 void set_pointer(Json& document, const std::string& assignment) {

@@ -94,7 +94,8 @@ TEST_CASE("config.json: what a file leaves out or sets to null has the library's
   CHECK(heads_of(m).kv_heads == 32);
   CHECK_FALSE(m.tied_embeddings);
   CHECK(heads_of(m).rotary_dim == 64);
-  CHECK_FALSE((heads_of(m).qkv_bias || heads_of(m).o_bias || m.mlp_bias || m.layer_norm || m.parallel_block));
+  CHECK_FALSE(
+      (heads_of(m).qkv_bias || heads_of(m).o_bias || m.mlp_bias || m.norm_vectors != 1 || m.parallel_block));
   file["attention_bias"] = true;
   file["partial_rotary_factor"] = 0.5;
   CHECK(heads_of(read(file.dump())).o_bias);
@@ -168,9 +169,18 @@ TEST_CASE("config.json: a model that cannot be simulated is refused with the rea
     INFO(key << ": " << problems_of(file));
     CHECK(problems_of(file).find(reason) != std::string::npos);
   };
-  refused("model_type", "mamba", "/model_type: no such model_type (got \"mamba\"");
-  refused("model_type", "lama", "did you mean \"llama\"?");
-  refused("model_type", "mamba", "qwen3_moe");
+  refused("model_type", "llama5", "/model_type: no such model_type (got \"llama5\"");
+  refused("model_type", "llama5", "qwen3_moe");
+  for (const char* near : {"lama", "llama5", "qwen4", "t5x"}) {  // a spelling says nothing of its layers
+    Json file = small_llama();
+    file["model_type"] = near;
+    CHECK(problems_of(file).find("did you mean") == std::string::npos);
+  }
+  refused("model_type", "t5", "/model_type: t5 is an encoder-decoder");
+  refused("model_type", "bert", "/model_type: bert is an encoder,");
+  refused("model_type", "gemma3n_text",
+          "/model_type: gemma3n_text has embeddings of their own in every layer");
+  refused("is_encoder_decoder", true, "/is_encoder_decoder: is true: Weir simulates decoders alone");
   refused("model_type", nullptr, "/model_type: expected one of");
   refused("num_key_value_heads", 5, "/num_key_value_heads: 5 KV heads do not divide 32");
   refused("num_attention_heads", 24, "/num_attention_heads: 24 heads do not divide a hidden_size of 2048",
@@ -192,8 +202,10 @@ TEST_CASE("config.json: a model that cannot be simulated is refused with the rea
   moe["moe_intermediate_size"] = 64;
   CHECK(problems_of(moe).empty());
   refused("num_experts_per_tok", 9, "/num_experts_per_tok: expected an integer >= 1 and <= 8", moe);
-  refused("mlp_only_layers", Json::array({0, 16}), "/mlp_only_layers: expected layers from 0 to 15", moe);
-  refused("mlp_only_layers", Json::array({1.5}), "/mlp_only_layers: expected layers from 0 to 15", moe);
+  refused("mlp_only_layers", Json::array({0, 16}),
+          "/mlp_only_layers: expected a list of integers from 0 to 15", moe);
+  refused("mlp_only_layers", Json::array({1.5}), "/mlp_only_layers: expected a list of integers from 0 to 15",
+          moe);
 }
 
 TEST_CASE("config.json: layers without experts between those that have them") {

@@ -56,9 +56,10 @@ inline Architecture random_model(std::mt19937& random) {
     heads.rotary_dim = heads.head_dim;
   else
     m.learned_positions = up_to(100);
-  m.layer_norm = coin();
+  m.norm_vectors = up_to(3) - 1;
   m.parallel_block = coin();
-  m.block_norms = m.parallel_block ? up_to(2) : 2;
+  m.block_norms = m.parallel_block ? up_to(2) : coin() ? 4 : 2;
+  m.embedding_norm = coin();
   // Nobody has both: the all-reduce of the norm would run beside the MLP.
   if (m.parallel_block && heads.qk_norm == QkNorm::all_heads) heads.qk_norm = QkNorm::each_head;
   m.positions = 100;
@@ -74,13 +75,34 @@ inline Architecture random_model(std::mt19937& random) {
                                .key_dim = up_to(8),
                                .value_dim = up_to(8),
                                .convolution = 1 + up_to(4)};
-  const std::int64_t kind = up_to(6);  // mostly plain heads
+  StateSpace states{.inner = 96,
+                    .state = 8 * up_to(4),
+                    .heads = 24,
+                    .groups = 12,
+                    .convolution = 1 + up_to(4),
+                    .convolution_bias = coin(),
+                    .projection_bias = coin(),
+                    .output_norm = coin()};
+  if (coin()) states.heads = states.groups = 0, states.step_rank = up_to(8), states.inner_norms = coin();
+  const std::int64_t kind = up_to(9);  // mostly plain heads
   for (std::size_t i = 0; i < m.layers.size(); ++i) {
     HeadAttention local = heads;
     if (kind == 1 && i % 2 == 0) local.window = up_to(64);
     m.layers[i].attention = local;
     if (kind == 2 || (kind == 3 && i % 3 == 0)) m.layers[i].attention = latent;
     if (kind == 4 && i % 4 != 3) m.layers[i].attention = linear;
+    if (kind == 7 && i % 4 != 3) m.layers[i].attention = states;
+    if (kind == 8) {  // heads for every cut, as states are not copied
+      HeadAttention many = heads;
+      many.kv_heads = 12, many.query_heads = 24, many.qk_norm = QkNorm::none;
+      m.layers[i].attention = HybridAttention{many, states};
+    }
+    if (kind == 9 && !m.parallel_block) {  // a mixer or an MLP a layer
+      if (i % 2 == 0)
+        m.layers[i].intermediate = 0, m.layers[i].moe = {}, m.layers[i].attention = states;
+      else
+        m.layers[i].attention = NoAttention();
+    }
   }
   return m;
 }

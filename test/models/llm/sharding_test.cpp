@@ -29,15 +29,32 @@ std::int64_t extra_of_attention(const LinearAttention& a, std::int64_t, const Sh
   return (s.tensor - 1) * a.value_dim;
 }
 
+// Outputs of sums over the ranks are on all of them.
+std::int64_t extra_of_attention(const StateSpace& a, std::int64_t hidden, const Sharding& s) {
+  const std::int64_t selected = a.inner_norms ? a.selected() : 0;
+  return (s.tensor - 1) * (selected + (a.projection_bias ? hidden : 0));
+}
+
+std::int64_t extra_of_attention(const HybridAttention& a, std::int64_t hidden, const Sharding& s) {
+  return extra_of_attention(a.heads, hidden, s) + extra_of_attention(a.states, hidden, s);
+}
+
+std::int64_t extra_of_attention(const NoAttention&, std::int64_t, const Sharding&) {
+  return 0;
+}
+
 std::int64_t extra_elements(const Architecture& m, const Sharding& s) {
   const std::int64_t copies = s.tensor - 1;
-  const std::int64_t norm = m.hidden * (m.layer_norm ? 2 : 1);
+  const std::int64_t norm = m.hidden * m.norm_vectors;
   std::int64_t blocks = 0;
-  for (const auto& [_, moe, attention] : m.layers) {
+  for (const LayerKind& layer : m.layers) {
+    const auto& [intermediate, moe, attention] = layer;
+    const bool both = intermediate + moe.experts > 0 && !std::holds_alternative<NoAttention>(attention);
+    const std::int64_t norms = both ? m.block_norms : (m.block_norms + 1) / 2;
     const std::int64_t router = moe.experts == 0 ? 0 : m.hidden * (moe.experts + (moe.shared_gate ? 1 : 0));
     const std::int64_t biases = moe.experts * (moe.bias + moe.routing_bias);
-    const bool dense_bias = m.mlp_bias && moe.experts == 0;
-    blocks += copies * (m.block_norms * norm + router + biases + (dense_bias ? m.hidden : 0));
+    const bool dense_bias = m.mlp_bias && intermediate > 0;
+    blocks += copies * (norms * norm + router + biases + (dense_bias ? m.hidden : 0));
     if (moe.bias) blocks += (s.tensor / s.expert - 1) * moe.experts * m.hidden;  // behind sums over ranks
     blocks += std::visit([&](const auto& a) { return extra_of_attention(a, m.hidden, s); }, attention);
   }
@@ -45,7 +62,8 @@ std::int64_t extra_elements(const Architecture& m, const Sharding& s) {
   const std::int64_t padding = padded_vocabulary(m, s) - m.vocabulary;
   const bool second_table = !m.tied_embeddings || s.pipeline > 1;
   const std::int64_t tied_copy = m.tied_embeddings && s.pipeline > 1 ? m.vocabulary * m.hidden : 0;
-  return blocks + copies * (norm + m.learned_positions * m.hidden) + tied_copy +
+  const std::int64_t other_norms = (m.embedding_norm ? 2 : 1) * norm;
+  return blocks + copies * (other_norms + m.learned_positions * m.hidden) + tied_copy +
          padding * (m.hidden * (second_table ? 2 : 1) + (m.lm_head_bias ? 1 : 0));
 }
 

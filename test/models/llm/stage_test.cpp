@@ -16,8 +16,9 @@ TEST_CASE("stage: the GEMMs of all ranks and stages are the model's flops, plus 
         const std::int64_t router =
             moe.experts == 0 ? 0 : m.hidden * (moe.experts + (moe.shared_gate ? 1 : 0));
         repeated += (s.tensor - 1) * (router + replicated_matrices(attention, m.hidden));
-        if (const auto* heads = std::get_if<HeadAttention>(&attention))
-          repeated += (kv_copies(attention, s) - 1) * 2 * heads->kv_heads * heads->head_dim * m.hidden;
+        const auto* hybrid = std::get_if<HybridAttention>(&attention);
+        if (const auto* heads = hybrid ? &hybrid->heads : std::get_if<HeadAttention>(&attention))
+          repeated += (kv_copies(*heads, s) - 1) * 2 * heads->kv_heads * heads->head_dim * m.hidden;
       }
       INFO(m.name << ", " << to_string(s));
       CHECK(flops ==
@@ -61,14 +62,18 @@ TEST_CASE("stage: ranks that share nothing do not communicate, those that do, as
   for (const Architecture& m : catalog_and_random_models())
     for (const Sharding& s : shardings(m)) {
       const StageGraph g = build_stage(m, {}, s, 0);
-      std::int64_t reductions = 0, squares = 0;
+      std::int64_t reductions = 0, squares = 0, selected = 0;
       for (const Part& each : g.parts)
         for (const auto v : operators(each.operators)) {
           const auto* group = each.operators[v].as<Communication>();
           if (!group) continue;
           CHECK(group->devices == s.tensor);
           CHECK(group->devices > 1);
-          if (group->collective == Collective::all_reduce && group->per_row > Bytes(8)) {
+          const auto next = boost::out_edges(v, each.operators);
+          if (next.first != next.second &&
+              each.operators[boost::target(*next.first, each.operators)].name.starts_with("ssm_")) {
+            selected += each.times;
+          } else if (group->collective == Collective::all_reduce && group->per_row > Bytes(8)) {
             CHECK(group->per_row.value() == 2. * static_cast<double>(m.hidden));
             if (each.name == "block") reductions += each.times;
           } else if (group->collective == Collective::all_reduce) {
@@ -79,7 +84,15 @@ TEST_CASE("stage: ranks that share nothing do not communicate, those that do, as
         const auto* heads = std::get_if<HeadAttention>(&layer.attention);
         return heads && heads->qk_norm == QkNorm::all_heads;
       });
-      CHECK(reductions == stage_layers(m, s, 0) * (s.tensor == 1 ? 0 : m.parallel_block ? 1 : 2));
+      std::int64_t branches = 0, selections = 0;  // Mamba adds up what selects
+      for (const LayerKind& layer : layers_of_stage(m, s, 0)) {
+        branches += m.parallel_block ? 1 : (layer.has_attention() ? 1 : 0) + (layer.has_mlp() ? 1 : 0);
+        const auto* hybrid = std::get_if<HybridAttention>(&layer.attention);
+        const auto* states = hybrid ? &hybrid->states : std::get_if<StateSpace>(&layer.attention);
+        if (states && states->selected() > 0) ++selections;
+      }
+      CHECK(reductions == (s.tensor == 1 ? 0 : branches));
+      CHECK(selected == (s.tensor == 1 ? 0 : selections));
       CHECK(squares == (s.tensor == 1 ? 0 : norms));
     }
 }
