@@ -61,8 +61,10 @@ const Families& families() {
   return all;
 }
 
-// "*_dropout", "rope_*", or a whole key.
+// "*_dropout", "rope_*", "*vision*", or a whole key.
 bool matches(const std::string& pattern, const std::string& key) {
+  if (pattern.starts_with('*') && pattern.ends_with('*'))
+    return key.find(pattern.substr(1, pattern.size() - 2)) != std::string::npos;
   if (pattern.starts_with('*')) return key.ends_with(pattern.substr(1));
   if (pattern.ends_with('*')) return key.starts_with(pattern.substr(0, pattern.size() - 1));
   return key == pattern;

@@ -156,6 +156,8 @@ void qwen3_5(ConfigReader& c, Draft& m) {
   } else {
     dense(c, m);
   }
+  if (c.text("mamba_ssm_dtype", "float32") != "float32")
+    c.fail("mamba_ssm_dtype", "only float32 is modelled: states of 32 bits");
   m.heads.qk_norm = QkNorm::each_head;
   m.heads.output_gate = c.flag("attn_output_gate", true);
   m.linear = LinearAttention{.key_heads = c.size("linear_num_key_heads", max_heads),

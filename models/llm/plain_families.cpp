@@ -246,12 +246,24 @@ void read_deci_layer(Params& block, const Draft& m, LayerKind& layer) {
 
 }  // namespace
 
-// Nemotron models that a search has taken layers' parts out of: block_configs has an object a layer.
+// Models of which a search has taken layers' parts out: block_configs has an object a layer (Nemotron), or
+// num_key_value_heads_per_layer a number (DeciLM).
 void deci(ConfigReader& c, Draft& m) {
-  read_block(c, m);
-  Params& file = c.file();
+  const std::vector<std::int64_t> kv = c.numbers("num_key_value_heads_per_layer", {1, m.heads.query_heads});
+  kv.empty() ? read_block(c, m) : dense(c, m);
   m.layers_attend = true;
-  std::vector<Params> blocks = file.list({"block_configs", ""}, m.layers.size());
+  if (!kv.empty() && std::ssize(kv) != m.layer_count())
+    return c.fail("num_key_value_heads_per_layer", fmt::format("expected {} integers", m.layer_count()));
+  for (std::size_t i = 0; i < kv.size(); ++i) {
+    HeadAttention heads = m.heads;
+    heads.kv_heads = kv[i];
+    m.layers[i].attention = heads;
+    if (heads.query_heads % heads.kv_heads != 0)
+      c.fail("num_key_value_heads_per_layer",
+             fmt::format("{} KV heads do not divide {} attention heads", heads.kv_heads, heads.query_heads));
+  }
+  if (!kv.empty()) return;
+  std::vector<Params> blocks = c.file().list({"block_configs", ""}, m.layers.size());
   for (std::size_t i = 0; i < std::min(blocks.size(), m.layers.size()); ++i)
     read_deci_layer(blocks[i], m, m.layers[i]);
   std::erase_if(m.layers, [](const LayerKind& layer) { return !layer.has_attention() && !layer.has_mlp(); });

@@ -142,9 +142,9 @@ TEST_CASE("families: a key that is neither read nor known as harmless is noted b
   Json none = llama();
   none["gated_residual_rank"] = nullptr;
   CHECK(notes_of(none).empty());
-  Json part = {{"model_type", "llava"}, {"text_config", llama()}, {"strange_projector", 3}};
+  Json part = {{"model_type", "llava"}, {"text_config", llama()}, {"strange_memory", 3}};
   part["text_config"]["gated_residual_rank"] = 1;
-  CHECK_THAT(notes_of(part), Catch::Contains("change the model: gated_residual_rank, strange_projector"));
+  CHECK_THAT(notes_of(part), Catch::Contains("change the model: gated_residual_rank, strange_memory"));
   Json many = llama();
   for (int i = 0; i < 1000; ++i) many["strange_" + std::to_string(i)] = i;
   CHECK_THAT(notes_of(many), Catch::Contains("and 960 more"));
@@ -325,6 +325,14 @@ TEST_CASE("families: layers that a search took apart have what is left of them")
   CHECK(m.layers[1].intermediate == 3584);   // 3549 rounded up to 256s
   CHECK_FALSE((m.layers[1].has_attention() || m.layers[2].has_mlp()));
   CHECK(kept_bytes_per_token(m) == 4096 + 2048);
+
+  Json older = llama();
+  older.update(
+      {{"model_type", "deci"}, {"num_hidden_layers", 3}, {"num_key_value_heads_per_layer", {4, 2, 1}}});
+  older.erase("num_key_value_heads");
+  CHECK(kept_bytes_per_token(read(older)) == (4 + 2 + 1) * 2 * 128 * 2);
+  older["num_key_value_heads_per_layer"] = {4, 2, 3};
+  CHECK_THAT(problems_of(older), Catch::Contains("3 KV heads do not divide 32"));
 }
 
 TEST_CASE(
