@@ -150,6 +150,11 @@ TEST_CASE("families: a key that is neither read nor known as harmless is noted b
   CHECK_THAT(notes_of(many), Catch::Contains("and 960 more"));
 }
 
+TEST_CASE("families: the catalog's files have no key that is not known") {
+  for (const Architecture& m : catalog_models())
+    for (const std::string& note : m.notes) CHECK(note.find("not read") == std::string::npos);
+}
+
 TEST_CASE("families: keys that tell of layers are refused where the family does not have them") {
   for (const char* key :
        {"kv_lora_rank", "num_local_experts", "attn_type_list", "index_topk", "num_kv_shared_layers"}) {
