@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "models/energy/power.h"
+#include "models/machine/expert_padding.h"
 #include "models/machine/kernel_cost.h"
 #include "sim/core/catalog.h"
 
@@ -45,6 +46,7 @@ struct DeviceSpec {
   double multiprocessors = 0;                 // of a GPU
   std::vector<Unit> units;                    // a partitioning policy places operators on them
   std::vector<Resource> more_resources = {};  // that they draw from, but for own_memory and interconnect
+  ExpertPadding expert_padding = {};
   std::vector<std::string> untimed_parts =
       {};  // parts of a stage that take no time (an assumption of its row)
   DeviceNotes notes;

@@ -27,6 +27,7 @@ class Gpu final : public Device {
       experts_[i] = matrix_choice(kernels_, static_cast<MatrixKind>(i), true).efficiency;
     }
     spec_.multiprocessors = shape_.multiprocessors;
+    spec_.expert_padding = kernels_.expert_padding;
     spec_.notes.kernels = kernels_.name;
     spec_.notes.kernel_library = kernels_.library;
     // ESTIMATE: a stream of prefetches reaches what a matrix's weights reach.
@@ -158,7 +159,7 @@ class Gpu final : public Device {
   }
   std::size_t chosen() const { return static_cast<std::size_t>(&kernels_ - libraries_->data()); }
   static std::size_t kind_index(const Gemm& matrix) { return static_cast<std::size_t>(matrix_kind(matrix)); }
-  const GemmEfficiency& gemms_in(DataType weights, DataType activations) const {
+  const GemmEfficiency& gemms_in(const StoredType& weights, DataType activations) const {
     return *gemms_[kind_index({.weights = weights, .activations = activations})];
   }
 

@@ -38,7 +38,8 @@ struct KernelEfficiencies {
   MatrixEfficiencies gemms, experts;  // gemms of the first two kinds always
   // Keys of what nobody measured under this library, and the name of the set that it is from.
   std::map<std::string, std::string> taken_from;
-  std::vector<ElementwiseLayer> elementwise;            // the last is for any other layer
+  std::vector<ElementwiseLayer> elementwise;  // the last is for any other layer
+  ExpertPadding expert_padding = {};
   AttentionEfficiency attention, attention_8bit_cache;  // of KV caches of 16 bits, and of 8
 };
 

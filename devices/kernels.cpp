@@ -142,6 +142,14 @@ DecodeEfficiency read_decode(Params params) {
   return e;
 }
 
+ExpertPadding read_padding(Params params) {
+  ExpertPadding padding;
+  padding.hidden = params.integer({"hidden", ""}, {1, 4096});
+  padding.width = params.integer({"width", ""}, {1, 4096});
+  params.close();
+  return padding;
+}
+
 KernelEfficiencies read_kernels(Params params, const GpuShape& shape) {
   KernelEfficiencies kernels;
   kernels.library = params.text({"library", ""}, "");
@@ -150,6 +158,8 @@ KernelEfficiencies read_kernels(Params params, const GpuShape& shape) {
   kernels.gemms = read_matrices(params, "gemm_", 2);
   kernels.experts = read_matrices(params, "experts_", 0);
   kernels.taken_from = read_taken(params);
+  if (params.has("mxfp4_expert_multiples") || params.describing())
+    kernels.expert_padding = read_padding(params.object({"mxfp4_expert_multiples", ""}));
   kernels.elementwise =
       read_elementwise(params.object({"elementwise", ""}, Params::Presence::required), shape);
   kernels.attention.grid =
@@ -171,7 +181,8 @@ KernelEfficiencies read_kernels(Params params, const GpuShape& shape) {
   return kernels;
 }
 
-bool four_bits(DataType type) {
+bool four_bits(const StoredType& stored) {
+  const DataType type = stored.number;
   return type == DataType::int4 || type == DataType::fp4 || type == DataType::mxfp4;
 }
 

@@ -28,7 +28,7 @@ class BesideNeurons final : public DecodesElsewhere {
 
   std::string cannot_run(std::span<const KernelWork> all) const override {
     for (const KernelWork& work : all)
-      if (const auto* neurons = work.as<Neurons>(); neurons && !sixteen_bits(neurons->weights))
+      if (const auto* neurons = work.as<Neurons>(); neurons && !sixteen_bits(neurons->weights.number))
         return fmt::format("{} computes neurons in bf16 and fp16 alone, not in {}", attending_memory().name,
                            to_string(neurons->weights));
     return DecodesElsewhere::cannot_run(all);

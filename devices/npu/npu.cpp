@@ -216,7 +216,7 @@ std::string Npu::cannot_run(std::span<const KernelWork> all) const {
   if (const std::string why = attends_otherwise(spec_.kind, all); !why.empty()) return why;
   for (const KernelWork& work : all) {
     const Gemm* matrix = matrix_of(work);
-    if (matrix && !(sixteen_bits(matrix->activations) && sixteen_bits(matrix->weights)))
+    if (matrix && !(sixteen_bits(matrix->activations) && sixteen_bits(matrix->weights.number)))
       return fmt::format("{} calculates in bf16 and fp16 alone ({} has {} weights and {} activations)",
                          spec_.kind, work.name, to_string(matrix->weights), to_string(matrix->activations));
     const auto* heads = work.as<Attention>();

@@ -177,7 +177,7 @@ class Profiled final : public Device {
     const auto* gemm = work.as<Gemm>();
     if (!gemm || gemm->matrices > 1) return nullptr;
     const auto of =
-        std::ranges::find(gemms_, GemmTypes{gemm->weights, gemm->activations}, &GemmFactors::types);
+        std::ranges::find(gemms_, GemmTypes{gemm->weights.number, gemm->activations}, &GemmFactors::types);
     return of == gemms_.end() ? nullptr : &*of;
   }
 

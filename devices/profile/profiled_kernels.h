@@ -31,7 +31,7 @@ inline GroupedGemm up_projection(const ExpertBlock& block) {
 }
 
 inline ExpertBlock block_of(const GroupedGemm& op, bool up) {
-  const GemmTypes types{op.each.weights, op.each.activations};
+  const GemmTypes types{op.each.weights.number, op.each.activations};
   return {types,
           up ? op.each.in : op.each.out,
           up ? op.each.out / 2 : op.each.in,

@@ -7,14 +7,6 @@
 namespace weir {
 namespace {
 
-bool quantised(DataType type) {
-  return bytes_per_element(type) < 2;
-}
-
-DataType type_named(const std::string& name) {
-  return data_type_named(name).value_or(DataType::bf16);  // the problem was reported
-}
-
 std::int64_t mlp_parameters(const Architecture& m, const LayerKind& layer, std::int64_t experts) {
   if (!layer.has_mlp()) return 0;
   if (layer.moe.experts == 0) {
@@ -44,64 +36,6 @@ std::int64_t parameters_with(const Architecture& m, std::int64_t MixtureOfExpert
 }
 
 }  // namespace
-
-Precision Precision::from(Params& params) {
-  // int4 is for weights: they are expanded before they are multiplied.
-  static const std::vector<std::string> cached = {"fp32", "bf16", "fp16", "fp8", "int8"};
-  static const std::vector<std::string> multiplied = {"fp32", "bf16",      "fp16", "fp8",
-                                                      "int8", "fp8_block", "fp4",  "mxfp4"};
-  static const std::vector<std::string> all = {"fp32", "bf16",      "fp16", "fp8",  "int8",
-                                               "int4", "fp8_block", "fp4",  "mxfp4"};
-  Precision p;
-  const auto read = [&](Key key, const std::vector<std::string>& known) {
-    return type_named(params.choice(key, known, "bf16"));
-  };
-  p.weights = read(
-      {"weights",
-       "Type of the linear layers' weights; fewer bits read faster. fp8 is scaled by tensor, fp8_block by "
-       "blocks of 128; fp4 is NVFP4."},
-      all);
-  p.activations = read(
-      {"activations", "Type in which GEMMs multiply: decides the tensor-core peak they run at."}, multiplied);
-  p.kv_cache = read({"kv_cache", "Type of the KV cache; fewer bits hold more requests."}, cached);
-  const std::string between = params.choice(
-      {"hidden",
-       "Type of what lies between GEMMs: hidden states, payloads of all-reduces, and on an L2 NPU what "
-       "attention works in. auto: as activations, but 16 bits at least, which is what vLLM's 8-bit GEMMs "
-       "write."},
-      {"auto", "fp32", "bf16", "fp16", "fp8", "int8"}, "auto");
-  if (between != "auto") p.between = type_named(between);
-  const auto of_experts = [&](Key key, std::vector<std::string> known) -> std::optional<DataType> {
-    known.insert(known.begin(), "auto");
-    const std::string type = params.choice(key, known, "auto");
-    return type == "auto" ? std::nullopt : std::optional(type_named(type));
-  };
-  p.expert_weights = of_experts(
-      {"expert_weights",
-       "Type of the routed experts' weights; auto: as weights. gpt-oss has mxfp4 experts in a bf16 model."},
-      all);
-  p.expert_activations = of_experts(
-      {"expert_activations", "Type in which routed experts multiply; auto: as activations."}, multiplied);
-  return p;
-}
-
-// vLLM's 8-bit GEMMs write the model's own 16-bit type (Fp8LinearMethod: out_dtype =
-// torch.get_default_dtype()), and quantise their input on the way in.
-DataType Precision::unquantised() const {
-  if (!quantised(activations)) return activations;
-  return quantised(weights) ? DataType::bf16 : weights;
-}
-
-DataType Precision::hidden() const {
-  return between.value_or(unquantised());
-}
-
-// vLLM quantises linear layers and experts only: Fp8Config.get_quant_method gives ParallelLMHead and the
-// embedding none, and models build their router with quant_config=None ("Gate always runs at half / full
-// precision for now"). TensorRT-LLM's checkpoints likewise exclude lm_head and routers.
-DataType Precision::unquantised_weights() const {
-  return quantised(weights) ? unquantised() : weights;
-}
 
 // A layer that lacks attention or MLP lacks its norms.
 std::int64_t Architecture::norms_of(const LayerKind& layer) const {

@@ -7,28 +7,10 @@
 #include <vector>
 
 #include "models/llm/attention_kind.h"
-#include "models/machine/data_type.h"
+#include "models/llm/quantization.h"
 #include "sim/core/params.h"
 
 namespace weir {
-
-struct Precision {  // of one scenario
-  DataType weights = DataType::bf16;
-  DataType activations = DataType::bf16;  // decides the tensor-core peak
-  DataType kv_cache = DataType::bf16;
-  std::optional<DataType> between = {};  // hidden() where a scenario says it
-  std::optional<DataType> expert_weights = {},
-                          expert_activations = {};  // of routed experts, where they differ
-  static Precision from(Params& params);
-
-  // The type between the GEMMs: of hidden states, residuals, attention's arithmetic, all-reduce payloads.
-  // Unless said, never below 16 bits.
-  DataType hidden() const;
-  // The type of what is never quantised: the input of routers and of the LM head, logits; at least 16 bits.
-  DataType unquantised() const;
-  // Weights that are not quantised (embedding, LM head, norms, biases, routers): at least 16 bits.
-  DataType unquantised_weights() const;
-};
 
 struct MixtureOfExperts {
   std::int64_t experts = 0;              // 0: a dense MLP
@@ -47,6 +29,7 @@ struct LayerKind {
   std::int64_t intermediate = 0;  // of the dense MLP; 0 in a mixture of experts, or without an MLP
   MixtureOfExperts moe;
   AttentionKind attention = {};
+  GroupSet wide = 0;  // groups of matrices that a quantised checkpoint leaves in 16 bits here
   bool has_mlp() const { return intermediate > 0 || moe.experts > 0; }
   bool has_attention() const { return !std::holds_alternative<NoAttention>(attention); }
   bool operator==(const LayerKind&) const = default;
@@ -67,6 +50,7 @@ struct Architecture {
                                        // what attention and MLP yield is normed too (Gemma 2)
   bool parallel_block = false;         // Falcon: attention and MLP side by side
   std::int64_t positions = 0;          // longest context the model was made for
+  std::optional<Quantization> quantization = {};  // of the checkpoint; none: 16 bits
   std::vector<std::string> notes;  // what its config.json says and Weir does not model, for the user to read
 
   std::int64_t layer_count() const { return std::ssize(layers); }

@@ -32,7 +32,9 @@ Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, co
                              Vertex input) {
   const std::int64_t hidden = make.model.hidden;
   const std::int64_t both = a.query_heads + a.kv_heads, gate = a.output_gate ? a.query_heads : 0;
-  Vertex at = append(graph, make.gemm("qkv_proj", hidden, (both + a.kv_heads + gate) * a.head_dim), {input});
+  Vertex at = append(
+      graph, make.gemm(MatrixGroup::attention, "qkv_proj", hidden, (both + a.kv_heads + gate) * a.head_dim),
+      {input});
   at = append_qk_norm(graph, make, a, static_cast<double>(both * a.head_dim), at);
   if (a.rotary_dim > 0)
     at = append(graph, make.elementwise("rotary_emb", 2. * static_cast<double>(both * a.rotary_dim)), {at});
@@ -47,7 +49,7 @@ Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, co
               {at});
   if (gate > 0)
     at = append(graph, make.elementwise("output_gate", 3. * static_cast<double>(gate * a.head_dim)), {at});
-  return append(graph, make.gemm("o_proj", a.query_heads * a.head_dim, hidden), {at});
+  return append(graph, make.gemm(MatrixGroup::attention, "o_proj", a.query_heads * a.head_dim, hidden), {at});
 }
 
 Vertex append_attention(OperatorGraph& graph, const OperatorMaker& make, Vertex input) {

@@ -19,6 +19,17 @@ std::string name_of(const std::filesystem::path& file) {
   return stem == "config" && !folder.empty() ? folder : stem;
 }
 
+// NVIDIA's Model Optimizer writes what it did into a file beside config.json.
+Json with_quantization_beside(Json config, const std::filesystem::path& file) {
+  const std::filesystem::path beside = file.parent_path() / "hf_quant_config.json";
+  std::error_code error;
+  if (!config.is_object() || config.contains("quantization_config") ||
+      !std::filesystem::exists(beside, error))
+    return config;
+  config["quantization_config"] = quantization_config_of(read_json_file(beside));
+  return config;
+}
+
 Architecture read_embedded(std::string_view name, std::string_view text) {
   Reading reading(fmt::format("models/llm/catalog/{}.json", name));
   const Json& config = embedded_json(text, reading.file());
@@ -88,7 +99,7 @@ std::vector<std::string> architecture_names() {
 Architecture read_hugging_face_config(const std::filesystem::path& path) {
   std::error_code error;
   const auto file = std::filesystem::is_directory(path, error) ? path / "config.json" : path;
-  const Json config = read_json_file(file, JsonOf::python);
+  const Json config = with_quantization_beside(read_json_file(file, JsonOf::python), file);
   Reading reading(file.string());
   Architecture m = read_architecture(config, reading, name_of(file));
   reading.finish();

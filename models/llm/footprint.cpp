@@ -39,6 +39,25 @@ Kept kept_by_rank(const Architecture& model, const Sharding& sharding, int stage
   return sum;
 }
 
+// vLLM keeps kv_b_proj, from which prompts' keys and values come, and W_UK and W_UV, which decodes absorb: of
+// 16-bit weights these are views of it, of quantised ones 16-bit copies (vllm/v1/attention/backends/mla/
+// common.py, process_weights_after_loading: get_and_maybe_dequant_weights, split, permute). The operators
+// read all three.
+bool is_view(const Operator& op) {
+  const auto* gemm = op.as<Gemm>();
+  return op.name == "mla_kv_proj" && gemm && !quantised(gemm->weights);
+}
+
+// With an indexer no operator expands keys and values, and vLLM keeps kv_b_proj all the same.
+double kept_beside(const LayerKind& layer, const Precision& precision, const Sharding& sharding) {
+  const AttentionKind share = of_rank(layer.attention, sharding);
+  const auto* latent = std::get_if<LatentAttention>(&share);
+  const StoredType stored = precision.of(MatrixGroup::attention, layer.wide).weights;
+  if (!latent || latent->top_k == 0 || !quantised(stored)) return 0;
+  return static_cast<double>(latent->kv_rank * latent->heads * (latent->nope_dim + latent->value_dim)) *
+         bytes_per_element(stored);
+}
+
 }  // namespace
 
 // A tied embedding is on the first stage and, for the LM head, on the last; once where they are one.
@@ -52,11 +71,16 @@ Bytes weights_of(const StageGraph& graph, const Architecture& model, const Preci
   double bytes = 0;
   const bool shared_head = first && last && model.tied_embeddings;
   for_each_operator(graph, [&](const Operator& op, double times) {
-    if (!(shared_head && op.name == "lm_head")) bytes += times * gemm_bytes(op);
+    if (!(shared_head && op.name == "lm_head") && !is_view(op)) bytes += times * gemm_bytes(op);
   });
+  for (const LayerKind& layer : layers_of_stage(model, sharding, stage))
+    bytes += kept_beside(layer, precision, sharding);
   if (first)
-    unquantised += (vocabulary + model.learned_positions) * model.hidden +
-                   (model.embedding_norm ? model.norm_elements() : 0);
+    bytes += static_cast<double>(vocabulary * model.hidden) *
+             bytes_per_element(precision.of(MatrixGroup::embedding).weights);
+  if (first)
+    unquantised +=
+        model.learned_positions * model.hidden + (model.embedding_norm ? model.norm_elements() : 0);
   if (last) unquantised += model.norm_elements() + (model.lm_head_bias ? vocabulary : 0);
   return Bytes(bytes + static_cast<double>(unquantised) * bytes_per_element(precision.unquantised_weights()));
 }
@@ -64,6 +88,19 @@ Bytes weights_of(const StageGraph& graph, const Architecture& model, const Preci
 Bytes weight_bytes(const Architecture& model, const Precision& precision, const Sharding& sharding,
                    int stage) {
   return build_stage(model, precision, sharding, stage).weights.all;
+}
+
+// Of an expert's three matrices; its biases are a thousandth of them.
+Bytes padding_bytes(const StageGraph& stage, const ExpertPadding& padding) {
+  double bytes = 0;
+  for_each_operator(stage, [&](const Operator& op, double times) {
+    const auto* experts = op.as<GroupedGemm>();
+    if (!experts || op.name != "moe_down" || experts->each.weights.number != DataType::mxfp4) return;
+    const std::int64_t width = experts->each.in, hidden = experts->each.out;
+    const std::int64_t more = padding.padded_hidden(hidden) * padding.padded_width(width) - hidden * width;
+    bytes += times * static_cast<double>(experts->here * 3 * more) * bytes_per_element(experts->each.weights);
+  });
+  return Bytes(bytes);
 }
 
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
@@ -82,7 +119,7 @@ Bytes kv_bytes_per_request(const Architecture& model, const Precision& precision
 
 Flops flops_per_token(const Architecture& model, std::int64_t context) {
   double sum = static_cast<double>(model.vocabulary * model.hidden);
-  for (const auto& [intermediate, moe, attention] : model.layers) {
+  for (const auto& [intermediate, moe, attention, wide] : model.layers) {
     const std::int64_t matrices = model.gated_mlp ? 3 : 2;
     const std::int64_t width = moe.latent > 0 ? moe.latent : model.hidden;
     const std::int64_t routed =

@@ -138,18 +138,17 @@ ReadFamily reader_named(const std::string& name) {
 }
 
 Architecture read_architecture(const Json& config, Reading& reading, std::string name, bool strict) {
+  constexpr const char* quantization_key = "quantization_config";
   Draft m;
   m.name = std::move(name);
   Params outermost(reading, config);
   const auto close = [&](Params& p) { strict ? p.close() : p.close_ignoring_rest(); };
-  if (outermost.has("quantization_config"))
-    m.notes.emplace_back(
-        "its quantization_config is not read: weights are of the scenario's precision.weights");
   const auto read = [&](Params& file) {
     const auto part = std::ranges::find_if(parts, [&](const char* key) { return file.has(key); });
     if (part == std::end(parts)) return read_file({file, file, ""}, m, strict);
     Params text = file.object({*part, ""});
     read_file({file, text, *part}, m, strict);
+    if (!outermost.has(quantization_key)) read_quantization(text, quantization_key, m);
     close(text);
   };
   if (outermost.has("thinker_config")) {  // Qwen's models that hear and speak: the rest makes speech
@@ -160,6 +159,7 @@ Architecture read_architecture(const Json& config, Reading& reading, std::string
   } else {
     read(outermost);
   }
+  read_quantization(outermost, quantization_key, m);
   close(outermost);
   return m;
 }

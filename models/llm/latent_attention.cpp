@@ -17,7 +17,8 @@ class Latents {
   Vertex append_to(Vertex input) {
     const Vertex normed = latents(input);
     Vertex at = normed;
-    if (a_.q_rank > 0) at = add(make_.gemm("mla_q_proj", a_.q_rank, a_.heads * a_.key_dim()), {at});
+    if (a_.q_rank > 0)
+      at = add(make_.gemm(MatrixGroup::attention, "mla_q_proj", a_.q_rank, a_.heads * a_.key_dim()), {at});
     at = add(make_.elementwise("mla_rotary", 2. * static_cast<double>((a_.heads + 1) * a_.rope_dim)), {at});
     if (a_.index_heads > 0) return output({absorbed(Rows::tokens, {at, indexed(normed)})});
     if (a_.top_k > 0) return output({absorbed(Rows::tokens, {at})});
@@ -32,16 +33,19 @@ class Latents {
   // Latents of queries and of keys are one product, the same on every rank (vLLM, fused_qkv_a_proj).
   Vertex latents(Vertex input) {
     const std::int64_t q = a_.q_rank > 0 ? a_.q_rank : a_.heads * a_.key_dim();
-    const Vertex at = add(make_.gemm("mla_down_proj", make_.model.hidden, q + a_.latent()), {input});
+    const Vertex at = add(
+        make_.gemm(MatrixGroup::attention, "mla_down_proj", make_.model.hidden, q + a_.latent()), {input});
     return add(make_.elementwise("mla_norm", 2. * static_cast<double>(a_.q_rank + a_.kv_rank)), {at});
   }
 
   Vertex output(std::initializer_list<Vertex> attended) {
-    return add(make_.gemm("mla_o_proj", a_.heads * a_.value_dim, make_.model.hidden), attended);
+    return add(make_.gemm(MatrixGroup::attention, "mla_o_proj", a_.heads * a_.value_dim, make_.model.hidden),
+               attended);
   }
 
   Vertex expanded(Vertex input) {
-    Operator keys = make_.gemm("mla_kv_proj", a_.kv_rank, a_.heads * (a_.nope_dim + a_.value_dim));
+    Operator keys = make_.gemm(MatrixGroup::attention, "mla_kv_proj", a_.kv_rank,
+                               a_.heads * (a_.nope_dim + a_.value_dim));
     keys.rows = Rows::prompt_contexts;
     const DataType type = make_.precision.hidden();
     return add({.name = "attention",
@@ -85,7 +89,9 @@ class Latents {
   // rotated, quantised with the weights, the key is cached, positions become places in the cache). What the
   // top-k kernel reads of the scores is left out: 4 bytes a token of the context beside its key's 132.
   Vertex indexed(Vertex latents) {
-    Vertex at = add(make_.gemm("dsa_q_proj", a_.q_rank, a_.index_heads * a_.index_dim), {latents});
+    Vertex at =
+        add(make_.gemm(MatrixGroup::attention, "dsa_q_proj", a_.q_rank, a_.index_heads * a_.index_dim),
+            {latents});
     at = add(make_.unquantised_gemm("dsa_k_proj", make_.model.hidden, a_.index_dim + a_.index_heads), {at});
     const auto queries = static_cast<double>(a_.index_heads * a_.index_dim);
     const auto key = static_cast<double>(a_.index_dim), top = static_cast<double>(a_.top_k);

@@ -27,10 +27,13 @@ Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, co
   const std::int64_t hidden = make.model.hidden;
   const auto convolved = static_cast<double>(a.convolved()), values = static_cast<double>(a.values());
   const std::int64_t gate = a.gate_rank > 0 ? 0 : a.values();
-  Vertex at = append(graph, make.gemm("linear_qkvz_proj", hidden, a.convolved() + gate), {input});
+  const auto gemm = [&](const char* name, std::int64_t in, std::int64_t out) {
+    return make.gemm(MatrixGroup::attention, name, in, out);
+  };
+  Vertex at = append(graph, gemm("linear_qkvz_proj", hidden, a.convolved() + gate), {input});
   if (a.gate_rank > 0) {  // vLLM, layers/kda.py: f_a, g_a are the same on every rank; f_b, g_b are not
-    at = append(graph, make.gemm("linear_gates_down", hidden, 2 * a.gate_rank), {at});
-    at = append(graph, make.gemm("linear_gates_up", a.gate_rank, a.keys() + a.values()), {at});
+    at = append(graph, gemm("linear_gates_down", hidden, 2 * a.gate_rank), {at});
+    at = append(graph, gemm("linear_gates_up", a.gate_rank, a.keys() + a.values()), {at});
   }
   if (a.rates > 0)
     at = append(graph, make.unquantised_gemm("linear_ba_proj", hidden, a.rates * a.value_heads), {at});
@@ -48,7 +51,7 @@ Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, co
                decodes = append(graph, std::move(step), {at});
 
   at = append(graph, make.elementwise("linear_norm", 3 * values), {prompts, decodes});
-  return append(graph, make.gemm("o_proj", a.values(), hidden), {at});
+  return append(graph, make.gemm(MatrixGroup::attention, "o_proj", a.values(), hidden), {at});
 }
 
 }  // namespace weir

@@ -34,9 +34,7 @@ const ExpertLoads* loads_of(const OperatorMaker& make) {
 // experts', and the all-reduce that ends the MLP adds up the rest.
 Operator grouped(const char* name, const OperatorMaker& make, std::int64_t in, std::int64_t out) {
   const MixtureOfExperts& moe = make.layer.moe;
-  Gemm each = std::get<Gemm>(make.gemm(name, in, out).kernel);
-  each.weights = make.precision.expert_weights.value_or(each.weights);
-  each.activations = make.precision.expert_activations.value_or(each.activations);
+  const Gemm each = std::get<Gemm>(make.gemm(MatrixGroup::experts, name, in, out).kernel);
   const ExpertLoads* loads = loads_of(make);
   const std::int64_t here = loads ? loads->slots_per_rank() : moe.experts / make.sharding.expert;
   return {.name = name,
@@ -124,11 +122,11 @@ Vertex append_experts(OperatorGraph& graph, const OperatorMaker& make, Vertex in
   const bool shares = moe.shared_intermediate > 0, exchanges = make.sharding.attention_data > 1;
   const bool own_width = moe.latent > 0, summed_at_once = !exchanges && !own_width;
   const auto append_shared = [&] {
-    return append_mlp(graph, make, moe.shared_intermediate, m.gated_mlp, input);
+    return append_mlp(graph, make, MatrixGroup::shared_expert, moe.shared_intermediate, m.gated_mlp, input);
   };
 
   Vertex at = append(graph, make.unquantised_gemm("moe_router", m.hidden, scores), {input});
-  if (own_width) at = append(graph, make.gemm("moe_latent_down", m.hidden, seen), {at});
+  if (own_width) at = append(graph, make.gemm(MatrixGroup::mlp, "moe_latent_down", m.hidden, seen), {at});
   if (exchanges) at = append_exchange(graph, make, false, at);
   at = append(graph, grouped("moe_gate_up", make, seen, up * width), {at, input});
   at = append(graph, of_experts("moe_act", make, active_here * static_cast<double>((up + 1) * width)), {at});
@@ -137,7 +135,7 @@ Vertex append_experts(OperatorGraph& graph, const OperatorMaker& make, Vertex in
   at = append(graph, summed(make, active_here, false), {at});
   if (summed_at_once) return at;
   if (exchanges) at = append_exchange(graph, make, true, at);
-  if (own_width) at = append(graph, make.gemm("moe_latent_up", seen, m.hidden), {at});
+  if (own_width) at = append(graph, make.gemm(MatrixGroup::mlp, "moe_latent_up", seen, m.hidden), {at});
   return shares ? append(graph, make.elementwise("moe_shared_sum", 3 * hidden), {at, append_shared()}) : at;
 }
 

@@ -13,6 +13,7 @@
 
 #include "models/latency/expert_load.h"
 #include "models/llm/architecture.h"
+#include "models/machine/expert_padding.h"
 #include "models/machine/kernel.h"
 
 namespace weir {
@@ -180,10 +181,11 @@ std::int64_t padded_vocabulary(const Architecture& model, const Sharding& shardi
 StageGraph build_stage(const Architecture& model, const Precision& precision, const Sharding& sharding,
                        int stage);
 
-// Bytes of one rank. Scales of quantised weights are left out: 3 % at most (one 16-bit scale to 128 int4
-// weights).
+// Bytes of one rank, with the scales that their types say (StoredType).
 Bytes weight_bytes(const Architecture& model, const Precision& precision, const Sharding& sharding,
                    int stage);
+// What mxfp4 experts of the rank's stage take more where a kernel library pads them.
+Bytes padding_bytes(const StageGraph& stage, const ExpertPadding& padding);
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
                          int stage);
 // And of a request, however long it is: states of linear attention, keys and values in sliding windows.

@@ -21,7 +21,7 @@ constexpr double sampler_fp32_bytes = 8;
 
 Vertex append_any_mlp(OperatorGraph& graph, const OperatorMaker& make, Vertex input) {
   if (make.layer.moe.experts > 0) return append_experts(graph, make, input);
-  return append_mlp(graph, make, make.layer.intermediate, make.model.gated_mlp, input);
+  return append_mlp(graph, make, MatrixGroup::mlp, make.layer.intermediate, make.model.gated_mlp, input);
 }
 
 // What a branch yields is added up over the tensor group, and normed by itself in blocks of four norms
@@ -72,7 +72,7 @@ OperatorGraph prologue(const OperatorMaker& make) {
   const double rows = make.model.learned_positions > 0 ? 2 : 1;
   Operator lookup = make.elementwise("embedding", hidden);
   std::get<Elementwise>(lookup.kernel).per_row +=
-      Bytes(rows * hidden * bytes_per_element(make.precision.unquantised_weights()));
+      Bytes(rows * hidden * bytes_per_element(make.types_of(MatrixGroup::embedding).weights));
   Vertex embedding = append(graph, std::move(lookup), {});
   if (make.sharding.tensor > 1) embedding = append(graph, make.all_reduce(), {embedding});
   if (make.model.embedding_norm) append(graph, make.elementwise("embedding_norm", 2 * hidden), {embedding});
@@ -88,7 +88,8 @@ OperatorGraph epilogue(const OperatorMaker& make) {
   OperatorGraph graph;
   Vertex at =
       append(graph, make.elementwise("final_layernorm", fused_norm * static_cast<double>(m.hidden)), {});
-  Operator head = make.unquantised_gemm("lm_head", m.hidden, vocabulary / make.sharding.tensor);
+  Operator head = make.gemm(MatrixGroup::head, "lm_head", m.hidden, vocabulary / make.sharding.tensor);
+  std::get<Gemm>(head.kernel).outputs = make.precision.unquantised();
   head.rows = Rows::sequences;
   at = append(graph, std::move(head), {at});
   if (make.sharding.tensor > 1) {
@@ -106,9 +107,9 @@ OperatorGraph epilogue(const OperatorMaker& make) {
 
 }  // namespace
 
-Operator OperatorMaker::gemm(const char* name, std::int64_t in, std::int64_t out) const {
-  return {.name = name,
-          .kernel = Gemm{in, out, precision.weights, precision.activations, precision.hidden()}};
+Operator OperatorMaker::gemm(MatrixGroup group, const char* name, std::int64_t in, std::int64_t out) const {
+  const auto [weights, activations] = types_of(group);
+  return {.name = name, .kernel = Gemm{in, out, weights, activations, precision.hidden()}};
 }
 
 Operator OperatorMaker::unquantised_gemm(const char* name, std::int64_t in, std::int64_t out) const {
@@ -125,13 +126,13 @@ Operator OperatorMaker::all_reduce() const {
   return {.name = "all_reduce", .kernel = Communication{Collective::all_reduce, payload, sharding.tensor}};
 }
 
-Vertex append_mlp(OperatorGraph& graph, const OperatorMaker& make, std::int64_t intermediate, bool gated,
-                  Vertex input) {
+Vertex append_mlp(OperatorGraph& graph, const OperatorMaker& make, MatrixGroup group,
+                  std::int64_t intermediate, bool gated, Vertex input) {
   const std::int64_t width = intermediate / make.sharding.tensor;
   const std::int64_t up = gated ? 2 * width : width;
-  Vertex at = append(graph, make.gemm("gate_up_proj", make.model.hidden, up), {input});
+  Vertex at = append(graph, make.gemm(group, "gate_up_proj", make.model.hidden, up), {input});
   at = append(graph, make.elementwise("act_fn", static_cast<double>(up + width)), {at});
-  return append(graph, make.gemm("down_proj", width, make.model.hidden), {at});
+  return append(graph, make.gemm(group, "down_proj", width, make.model.hidden), {at});
 }
 
 StageGraph build_stage(const Architecture& model, const Precision& precision, const Sharding& sharding,

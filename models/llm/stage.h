@@ -24,8 +24,9 @@ struct OperatorMaker {
   const Precision& precision;
   const Sharding& sharding;
 
-  Operator gemm(const char* name, std::int64_t in, std::int64_t out) const;
-  // A GEMM whose weights and input are not quantised: router, LM head.
+  MatrixTypes types_of(MatrixGroup group) const { return precision.of(group, layer.wide); }
+  Operator gemm(MatrixGroup group, const char* name, std::int64_t in, std::int64_t out) const;
+  // A GEMM whose weights and input are not quantised: a router.
   Operator unquantised_gemm(const char* name, std::int64_t in, std::int64_t out) const;
   // `elements` of the hidden type read or written a row.
   Operator elementwise(const char* name, double elements) const;
@@ -54,8 +55,8 @@ Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, co
                              Vertex input);
 // The MLP of a mixture of experts behind the norm at `input`, up to its output before the all-reduce.
 Vertex append_experts(OperatorGraph& graph, const OperatorMaker& make, Vertex input);
-// A dense MLP of this width (of the whole model), likewise.
-Vertex append_mlp(OperatorGraph& graph, const OperatorMaker& make, std::int64_t intermediate, bool gated,
-                  Vertex input);
+// A dense MLP or a shared expert of this width (of the whole model), likewise.
+Vertex append_mlp(OperatorGraph& graph, const OperatorMaker& make, MatrixGroup group,
+                  std::int64_t intermediate, bool gated, Vertex input);
 
 }  // namespace weir

@@ -20,7 +20,7 @@ double scanned_elements(const StateSpace& a) {
 
 // The channels' step sizes and what goes in and out of their states, of which each rank adds up a part.
 Vertex append_selection(OperatorGraph& graph, const OperatorMaker& make, const StateSpace& a, Vertex at) {
-  at = append(graph, make.gemm("ssm_x_proj", a.inner, a.selected()), {at});
+  at = append(graph, make.gemm(MatrixGroup::attention, "ssm_x_proj", a.inner, a.selected()), {at});
   if (make.sharding.tensor > 1) {
     const Bytes part(static_cast<double>(a.selected()) * bytes_per_element(make.precision.hidden()));
     at = append(
@@ -30,7 +30,7 @@ Vertex append_selection(OperatorGraph& graph, const OperatorMaker& make, const S
   }
   if (a.inner_norms)
     at = append(graph, make.elementwise("ssm_norm", 2 * static_cast<double>(a.selected())), {at});
-  return append(graph, make.gemm("ssm_dt_proj", a.step_rank, a.inner), {at});
+  return append(graph, make.gemm(MatrixGroup::attention, "ssm_dt_proj", a.step_rank, a.inner), {at});
 }
 
 // The state of prompts, and of decodes.
@@ -51,13 +51,13 @@ Vertex append_states(OperatorGraph& graph, const OperatorMaker& make, const Stat
 Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, const StateSpace& a,
                              Vertex input) {
   const std::int64_t hidden = make.model.hidden;
-  Vertex at = append(graph, make.gemm("ssm_in_proj", hidden, a.projected()), {input});
+  Vertex at = append(graph, make.gemm(MatrixGroup::attention, "ssm_in_proj", hidden, a.projected()), {input});
   // What a request's convolution still has to see is read and written beside the token's own.
   const auto seen = static_cast<double>(a.convolved() * (1 + a.convolution - 1));
   at = append(graph, make.elementwise("ssm_convolution", 2 * seen), {at});
   if (a.step_rank > 0) at = append_selection(graph, make, a, at);
   if (a.state > 0) at = append_states(graph, make, a, at);
-  return append(graph, make.gemm("o_proj", a.inner, hidden), {at});
+  return append(graph, make.gemm(MatrixGroup::attention, "o_proj", a.inner, hidden), {at});
 }
 
 Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, const HybridAttention& a,

@@ -1,5 +1,5 @@
 #pragma once
-// Types of numbers that machines calculate in and memories hold.
+// Types of numbers that machines calculate in and memories hold, and how matrices of them are stored.
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -25,5 +25,27 @@ std::string data_type_names();  // of all, for messages
 inline bool sixteen_bits(DataType type) {
   return type == DataType::bf16 || type == DataType::fp16;
 }
+
+// A matrix in memory: numbers, with a scale to each group of them, and where they are not symmetric a zero
+// point as wide as a number. Other groups than the type's own are chosen for int4 and int8 (takes_groups);
+// fp8's are a checkpoint's.
+struct StoredType {
+  DataType number = DataType::bf16;
+  int group = 0;  // weights to a scale; 0: as the type itself has them
+  bool zeros = false;
+
+  constexpr StoredType() = default;
+  constexpr StoredType(DataType type) : number(type) {}  // implicit: a type with the groups it has by itself
+  constexpr StoredType(DataType type, int weights_to_a_scale, bool zero_points)
+      : number(type), group(weights_to_a_scale), zeros(zero_points) {}
+  bool operator==(const StoredType&) const = default;
+};
+double bytes_per_element(const StoredType& type);
+std::string to_string(const StoredType& type);  // "int4 in groups of 128 with zero points"
+bool takes_groups(DataType type);               // of a size that is chosen
+bool quantised(const StoredType& type);         // below 16 bits
+// The type that engines multiply such a matrix in: formats of activations in their own, those of weights
+// alone in 16 bits.
+DataType multiplied_in(const StoredType& type);
 
 }  // namespace weir

@@ -17,7 +17,8 @@ namespace weir {
 
 struct Gemm {  // rows x in by in x out
   std::int64_t in = 0, out = 0;
-  DataType weights = DataType::bf16, activations = DataType::bf16, outputs = DataType::bf16;
+  StoredType weights = DataType::bf16;
+  DataType activations = DataType::bf16, outputs = DataType::bf16;
   std::int64_t matrices = 1;  // so many alike in one kernel, each with rows of its own
   bool operator==(const Gemm&) const = default;
 };
@@ -66,7 +67,8 @@ std::int64_t values_read(const Attention& attention);
 // known to be active).
 struct Neurons {
   std::int64_t width = 0, before = 0, behind = 0;
-  DataType weights = DataType::bf16, activations = DataType::bf16, outputs = DataType::bf16;
+  StoredType weights = DataType::bf16;
+  DataType activations = DataType::bf16, outputs = DataType::bf16;
   bool operator==(const Neurons&) const = default;
 };
 Bytes bytes_per_neuron(const Neurons& neurons);

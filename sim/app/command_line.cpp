@@ -176,6 +176,7 @@ int run_command_line(int argc, const char* const* argv) try {
   return Interruption::exit_code();
 } catch (const ConfigError& e) {
   let_rank_0_speak();
+  tell(e.notes());
   complain(e.what());
   return exit_bad_input;
 } catch (const std::exception& e) {

@@ -79,8 +79,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-ConfigError::ConfigError(std::string file, std::vector<Problem> problems)
-    : std::runtime_error(listing(file, problems)), file_(std::move(file)), problems_(std::move(problems)) {}
+ConfigError::ConfigError(std::string file, std::vector<Problem> problems, std::vector<std::string> notes)
+    : std::runtime_error(listing(file, problems)),
+      file_(std::move(file)),
+      problems_(std::move(problems)),
+      notes_(std::move(notes)) {}
 
 ConfigError::ConfigError(std::string file, std::string pointer, std::string what)
     : ConfigError(std::move(file), {{std::move(pointer), std::move(what)}}) {}

@@ -17,14 +17,17 @@ struct Problem {
 
 class ConfigError : public std::runtime_error {
  public:
-  ConfigError(std::string file, std::vector<Problem> problems);
+  // `notes` are what was told of the input before, which may be why.
+  ConfigError(std::string file, std::vector<Problem> problems, std::vector<std::string> notes = {});
   ConfigError(std::string file, std::string pointer, std::string what);
   const std::string& file() const { return file_; }
   const std::vector<Problem>& problems() const { return problems_; }
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   std::string file_;
   std::vector<Problem> problems_;
+  std::vector<std::string> notes_;
 };
 
 // A given text as a message shows it: no more of it than a reader can use, and no half of a UTF-8 character.

@@ -41,7 +41,7 @@ void Reading::note(std::string what) {
 }
 
 void Reading::finish() const {
-  if (failed()) throw ConfigError(file_, problems_);
+  if (failed()) throw ConfigError(file_, problems_, notes_);
 }
 
 Params::Params(Reading& reading, const Json& object) : Params(reading, &object, "", "") {}

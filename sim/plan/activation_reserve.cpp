@@ -13,7 +13,7 @@ Bytes activation_reserve(const Scenario& s, const ReplicaSpec& spec) {
   const auto requests = static_cast<double>(spec.batching->max_batch_requests());
   const double up = (m.gated_mlp ? 3.0 : 2.0);  // gate, up and their product; or up and its activation
   double width = 0;                             // of the widest layer
-  for (const auto& [intermediate, moe, attention] : m.layers) {
+  for (const auto& [intermediate, moe, attention, wide] : m.layers) {
     const double of_experts =
         static_cast<double>(moe.active) *
         (up * static_cast<double>(moe.intermediate) / tensor + static_cast<double>(m.hidden));

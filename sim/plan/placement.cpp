@@ -152,6 +152,9 @@ class Placer {
       StageGraph stage = build_stage(s_.model, s_.precision, cut, number);
       if (replica.spec.speculative && number == cut.pipeline - 1)
         append_drafts(stage, replica.spec.speculative->drafting, s_.model, s_.precision, cut);
+      const Bytes padding = padding_bytes(stage, rank.on->spec().expert_padding);
+      stage.weights.all += padding;
+      stage.weights.on_device += padding;
       stage = partitioned(std::move(stage), rank);
       policy = "/prefetch";
       replica.stages.push_back(with_prefetches(std::move(stage), rank));

@@ -56,9 +56,9 @@ void read_model_and_precision(Params& params, Scenario& s) {
                     "keys of one over a base, a name or a path."},
                    params.describing() ? model_schema() : Json());
   if (model || reading.describing()) s.model = read_model(model ? *model : Json(""), reading, "/model");
-  s.notes = s.model.notes;
+  for (const std::string& note : s.model.notes) reading.note(note);
   Params precision = params.object({"precision", "Number formats."});
-  s.precision = Precision::from(precision);
+  s.precision = Precision::from(precision, s.model.quantization ? &*s.model.quantization : nullptr);
   precision.close();
 }
 

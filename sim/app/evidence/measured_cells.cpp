@@ -53,8 +53,8 @@ const std::vector<MeasuredCell>& measured_cells() {
 }
 
 std::string number_format(const Precision& precision) {
-  return precision.expert_weights ? to_string(*precision.expert_weights) + " experts"
-                                  : to_string(precision.weights);
+  return precision.expert_weights ? to_string(precision.expert_weights->number) + " experts"
+                                  : to_string(precision.weights.number);
 }
 
 Json cells_json(const std::vector<MeasuredCell>& cells, const std::string& source) {

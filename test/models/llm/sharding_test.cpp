@@ -48,7 +48,7 @@ std::int64_t extra_elements(const Architecture& m, const Sharding& s) {
   const std::int64_t norm = m.hidden * m.norm_vectors;
   std::int64_t blocks = 0;
   for (const LayerKind& layer : m.layers) {
-    const auto& [intermediate, moe, attention] = layer;
+    const auto& [intermediate, moe, attention, wide] = layer;
     const bool both = intermediate + moe.experts > 0 && !std::holds_alternative<NoAttention>(attention);
     const std::int64_t norms = both ? m.block_norms : (m.block_norms + 1) / 2;
     const std::int64_t router = moe.experts == 0 ? 0 : m.hidden * (moe.experts + (moe.shared_gate ? 1 : 0));

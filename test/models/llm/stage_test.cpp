@@ -12,7 +12,7 @@ TEST_CASE("stage: the GEMMs of all ranks and stages are the model's flops, plus 
           flops += s.tensor * static_cast<double>(each.times) * gemm_flops(each.operators);
       }
       std::int64_t repeated = (padded_vocabulary(m, s) - m.vocabulary) * m.hidden;
-      for (const auto& [_, moe, attention] : m.layers) {
+      for (const auto& [_, moe, attention, wide] : m.layers) {
         const std::int64_t router =
             moe.experts == 0 ? 0 : m.hidden * (moe.experts + (moe.shared_gate ? 1 : 0));
         repeated += (s.tensor - 1) * (router + replicated_matrices(attention, m.hidden));

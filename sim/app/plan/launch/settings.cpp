@@ -102,8 +102,12 @@ std::vector<Setting> settings_of(const Json& replica, const Json& precision, boo
   SettingList list;
   add_layout(list, replica, experts);
   list.add("weights", precision.at("weights"), "precision.weights");
-  if (const Json& own = precision.at("expert_weights"); own != "auto")
-    list.add("expert_weights", own, "precision.expert_weights");
+  for (const char* key : {"expert_weights", "experts"})
+    if (const Json& own = precision.at(key); own != "auto")
+      list.add("expert_weights", own, std::string("precision.") + key);
+  for (const char* key : {"attention", "mlp", "shared_expert", "head", "embedding"})
+    if (const Json& own = precision.at(key); own != "auto")
+      list.add(key, own, std::string("precision.") + key);
   list.add("kv_cache_type", precision.at("kv_cache"), "precision.kv_cache");
   const Json& batching = replica.at("batching");
   list.add("batching", batching.at("kind"), "batching");

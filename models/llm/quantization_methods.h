@@ -1,0 +1,26 @@
+#pragma once
+// The methods of a quantization_config, each read into the same rules; used by quantization.cpp alone.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/llm/precision.h"
+
+namespace weir {
+
+// Modules of a target get its types, the first that means them; those that are ignored have 16 bits.
+struct QuantizationRules {
+  std::string method;
+  bool read = false;   // whether the method is one that is read
+  bool wrong = false;  // of a method that is read, but with values that are not; that was said
+  std::vector<std::string> ignored;
+  std::vector<std::pair<std::vector<std::string>, MatrixTypes>> targets;
+  bool experts_alone = false;  // vLLM's mxfp4 has no linear layers
+  bool head = false;           // the LM head is quantised as linear layers are
+  std::optional<DataType> kv_cache = {};
+  std::vector<std::string> notes = {};
+};
+
+QuantizationRules read_quantization_rules(Params& config);
+
+}  // namespace weir
