@@ -17,12 +17,9 @@ std::int64_t extra_of_attention(const HeadAttention& a, std::int64_t hidden, con
   return (s.tensor - 1) * (norms + (a.o_bias ? hidden : 0)) + (kv_copies(a, s) - 1) * kv;
 }
 
-// Beside what makes keys and values of latents there are copies of it that decodes take into queries and
-// results; with an indexer these are all there is.
+// Of 16 bits and more, what decodes take into queries and results are views of what makes keys and values.
 std::int64_t extra_of_attention(const LatentAttention& a, std::int64_t hidden, const Sharding& s) {
-  const std::int64_t absorbed = a.top_k > 0 ? 0 : a.heads * a.kv_rank * (a.nope_dim + a.value_dim);
-  return (s.tensor - 1) * (replicated_matrices(a, hidden) + a.q_rank + a.kv_rank + 2 * a.index_dim) +
-         absorbed;
+  return (s.tensor - 1) * (replicated_matrices(a, hidden) + a.q_rank + a.kv_rank + 2 * a.index_dim);
 }
 
 std::int64_t extra_of_attention(const LinearAttention& a, std::int64_t, const Sharding& s) {
