@@ -66,6 +66,7 @@ std::optional<Json> other_rows(const DeviceClass& of, const Json& row, Params& p
 
 // Sets what follows from the keys that were given.
 void follow(Json& row, const std::function<bool(const char*)>& given) {
+  if (given("memory_capacity_gib") && !given("usable_memory_gib")) row.erase("usable_memory_gib");
   if (class_of(row).follow) class_of(row).follow(row, given);
 }
 

@@ -63,7 +63,12 @@ const CatalogNumbers& common_numbers() {
 
 const CatalogNumbers& memory_and_peak_numbers() {
   static const CatalogNumbers all = {
-      {{"memory_capacity_gib", "Device memory as the driver reports it; more of it holds more KV cache."}},
+      {{"memory_capacity_gib", "Device memory as nvidia-smi reports it; more of it holds more KV cache."}},
+      {{"usable_memory_gib",
+        "What of it programs see, as CUDA reports it: an engine divides this. By default, and beside a "
+        "memory_capacity_gib that is given alone, all of it."},
+       positive,
+       true},
       {{"memory_bandwidth_gb_per_s", "Of the device memory; decode steps follow it."}},
       {{"fp32_tflops", "Dense peak in 32-bit floating point."}, positive, true},
       {{"bf16_tflops", "Dense tensor-core peak in bfloat16; prefill follows it."}, positive, true},
@@ -160,7 +165,10 @@ DeviceSpec common_spec(const std::string& kind, Params& row) {
 void read_memory_and_peaks(DeviceSpec& spec, Params& row) {
   const std::map<std::string, double> value = read_numbers(row, memory_and_peak_numbers());
   const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
-  spec.own().capacity = Bytes(si("memory_capacity_gib"));
+  const auto usable = value.find("usable_memory_gib");
+  const double gib = usable == value.end() ? value.at("memory_capacity_gib") : usable->second;
+  if (gib > value.at("memory_capacity_gib")) row.fail("usable_memory_gib", "more than memory_capacity_gib");
+  spec.own().capacity = Bytes(Params::unit("usable_memory_gib") * gib);
   spec.own().bandwidth = BytesPerSecond(si("memory_bandwidth_gb_per_s"));
   spec.peak = peaks(value);
 }

@@ -43,7 +43,9 @@ struct DeviceSpec {
   BytesPerSecond host_bandwidth;                 // PCIe, per direction
   PowerSpec power;
   double dollars_per_hour = 0;
-  double multiprocessors = 0;                 // of a GPU
+  double multiprocessors = 0;  // of a GPU
+  // Requests at once where an engine's defaults name this device; empty: they go by its memory.
+  std::optional<std::int64_t> usual_batch_requests = {};
   std::vector<Unit> units;                    // a partitioning policy places operators on them
   std::vector<Resource> more_resources = {};  // that they draw from, but for own_memory and interconnect
   ExpertPadding expert_padding = {};

@@ -86,6 +86,9 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   read_memory_and_peaks(spec, row);
   const Json* kernels = row.value({"kernels", ""}, {}, {});
   const std::string generation = row.text({"generation", ""}, "unknown");
+  const std::string kernels_note = row.text({"kernels_note", ""}, "");
+  if (row.has("usual_batch_requests"))
+    spec.usual_batch_requests = row.integer({"usual_batch_requests", ""}, {1, 65536});
   std::optional<GpuPimShape> pim = read_pim(row);
   close_row(row);
   reading.finish();
@@ -100,6 +103,7 @@ std::shared_ptr<const Device> read_gpu(const std::string& kind, const Json& json
   std::vector<KernelEfficiencies> libraries = kernels_of(*kernels, shape);
   const std::string& measured = libraries[0].generation;
   if (measured.empty()) spec.power.sustained = 0;  // an assumption's times are as it says, at any clocks
+  spec.notes.foreign_kernels = kernels_note;
   if (!measured.empty() && measured != generation)
     spec.notes.foreign_kernels =
         fmt::format("kernel efficiencies of {} ({}) on a GPU whose own generation ({}) was not measured",
@@ -120,7 +124,7 @@ void note_kernels(const Json& before, const Json& row, Params& params) {
   std::vector<std::string> changed;
   for (const CatalogNumbers* all : {&memory_and_peak_numbers(), &cache_numbers(), &numbers()})
     for (const CatalogNumber& n : *all)
-      if (n.key.name != std::string("memory_capacity_gib") &&
+      if (!std::string_view(n.key.name).ends_with("_gib") &&  // how much there is
           row.value(n.key.name, 0.0) != before.value(n.key.name, 0.0))
         changed.emplace_back(n.key.name);
   const bool measured = !row.value("assumed", false) && !params.has("profile");

@@ -91,10 +91,41 @@ class Tree final : public PlainCollectives {
   }
 };
 
+// A ring, or what the switch adds up by itself: everyone sends its payload once and gets the sum.
+class InNetwork final : public CollectiveModel {
+ public:
+  explicit InNetwork(const LinkSpec& links) : links_(links), ring_(links) {}
+  Seconds time(Collective op, Bytes bytes, int devices) const override {
+    return adds_up(op, bytes, devices) ? in_switch(bytes) : ring_.time(op, bytes, devices);
+  }
+  Bytes sent(Collective op, Bytes bytes, int devices) const override {
+    return adds_up(op, bytes, devices) ? bytes : ring_.sent(op, bytes, devices);
+  }
+
+ private:
+  Seconds in_switch(Bytes bytes) const {
+    return (links_.latency_once ? 1 : 2) * links_.latency + bytes / links_.in_network;
+  }
+  bool adds_up(Collective op, Bytes bytes, int devices) const {
+    return op == Collective::all_reduce && devices > 1 && in_switch(bytes) < ring_.time(op, bytes, devices);
+  }
+
+  LinkSpec links_;
+  Ring ring_;
+};
+
+std::shared_ptr<const CollectiveModel> plain(const LinkSpec& links) {
+  if (links.shape == LinkShape::full_mesh) return std::make_shared<TwoShot>(links);
+  return std::make_shared<Ring>(links);
+}
+
 class MeasuredCollectives final : public CollectiveModel {
  public:
-  MeasuredCollectives(MeasuredLibrary library, bool own_kernels, std::shared_ptr<const CollectiveModel> plain)
-      : measured_(std::move(library)), own_kernels_(own_kernels), plain_(std::move(plain)) {}
+  MeasuredCollectives(const LinkSpec& links, MeasuredLibrary library, bool own_kernels)
+      : measured_(std::move(library)),
+        own_kernels_(own_kernels),
+        in_network_(links.in_network > BytesPerSecond(0)),
+        plain_(plain(links)) {}
 
   Seconds time(Collective op, Bytes bytes, int devices) const override {
     if (devices <= 1) return Seconds(0);
@@ -105,7 +136,11 @@ class MeasuredCollectives final : public CollectiveModel {
     if (const ProtocolTimes* own = own_kernel(measured_.two_shot, op, bytes, devices))
       return Seconds((*own)(bytes.value()));
     const auto* times = measured_.of(op);
-    return times ? Seconds(interpolated(*times, bytes.value(), devices)) : plain_->time(op, bytes, devices);
+    if (!times) return plain_->time(op, bytes, devices);
+    // ESTIMATE: what a switch adds up takes as long for more devices as for the most that were measured.
+    const bool adds_up = in_network_ && op == Collective::all_reduce;
+    const int counted = adds_up ? std::min(devices, times->back().devices) : devices;
+    return Seconds(interpolated(*times, bytes.value(), counted));
   }
   Bytes sent(Collective op, Bytes bytes, int devices) const override {
     return own_kernel(measured_.one_shot, op, bytes, devices) ? (devices - 1) * bytes
@@ -123,13 +158,14 @@ class MeasuredCollectives final : public CollectiveModel {
   }
 
   MeasuredLibrary measured_;
-  bool own_kernels_;
+  bool own_kernels_, in_network_;
   std::shared_ptr<const CollectiveModel> plain_;
 };
 
-std::shared_ptr<const CollectiveModel> plain(const LinkSpec& links) {
-  if (links.shape == LinkShape::full_mesh) return std::make_shared<TwoShot>(links);
-  return std::make_shared<Ring>(links);
+// What a library that knows the switch does where nobody measured it.
+std::shared_ptr<const CollectiveModel> of_library(const LinkSpec& links) {
+  if (links.in_network > BytesPerSecond(0)) return std::make_shared<InNetwork>(links);
+  return plain(links);
 }
 
 }  // namespace
@@ -160,9 +196,9 @@ std::shared_ptr<const CollectiveModel> make_collectives(const LinkSpec& links, c
   if (library == "two_shot") return std::make_shared<TwoShot>(links);
   if (library != "" && library != "nccl" && library != "vllm" && library != "trtllm" && library != "sglang")
     throw std::out_of_range("no collective library " + library);
-  if (library.empty() || !links.measured) return plain(links);
-  return std::make_shared<MeasuredCollectives>(links.measured->under(library), library != "nccl",
-                                               plain(links));
+  if (library.empty()) return plain(links);
+  if (!links.measured) return of_library(links);
+  return std::make_shared<MeasuredCollectives>(links, links.measured->under(library), library != "nccl");
 }
 
 }  // namespace weir

@@ -27,6 +27,10 @@ struct LinkSpec {
   // Links of a full mesh that make up the bandwidth: a group of n devices has n - 1 of them. 0: as many as
   // the group has peers, whatever its size.
   int links = 0;
+  // Payload of an all-reduce that the switch itself adds up in a second, whatever the number of devices
+  // (NVLink SHARP); 0: it cannot.
+  BytesPerSecond in_network{0};
+  Bytes buffers{0};  // that a library takes of each device's memory for a group over these links
 
   bool operator==(const LinkSpec&) const = default;
 };

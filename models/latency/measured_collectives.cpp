@@ -101,6 +101,18 @@ LinkSpec read_links(Params params, const std::string& name) {
                                             "a group of any size has all of it."},
                                            {1, 4096});
   links.links = static_cast<int>(mesh.value_or(0));
+  if (given(params, "in_network_gb_per_s"))
+    links.in_network = params.quantity<BytesPerSecond>(
+        {"in_network_gb_per_s",
+         "Payload of an all-reduce that a switch adds up by itself (NVLink SHARP), of any number of devices: "
+         "a benchmark's bus bandwidth over 2 (n - 1) / n. Libraries take it where it is faster than a "
+         "ring."});
+  if (given(params, "buffers_gib"))
+    links.buffers = params.quantity<Bytes>(
+        {"buffers_gib", "Memory of each device that a library takes for a group over these links."},
+        not_negative);
+  if (links.in_network > BytesPerSecond(0) && links.shape != LinkShape::switched)
+    params.fail("in_network_gb_per_s", "only a switch adds up: expected \"shape\": \"switch\"");
   const bool measured =
       params.has("nccl") || params.has("one_shot") || params.has("two_shot") || params.has("send_receive");
   MeasuredLibrary library = read_measured(params);
@@ -122,7 +134,7 @@ void forget_measurements(Json& row, const Json& given) {
   bool other = false;
   for (const char* key : {"shape", "bandwidth_gb_per_s", "latency_us", "latency"})
     other = other || given.contains(key);
-  for (const char* key : {"nccl", "one_shot", "two_shot", "send_receive", "errors"})
+  for (const char* key : {"nccl", "one_shot", "two_shot", "send_receive", "in_network_gb_per_s", "errors"})
     if (other && !given.contains(key)) row.erase(key);
 }
 

@@ -10,12 +10,15 @@ namespace weir {
 BatchLimits BatchLimits::from(Params& params) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // as names of requests
   BatchLimits limits{};
-  // 256: vLLM's default, vllm/engine/arg_utils.py (v0 and v1; v1 has taken 1024 on H100-class GPUs since
-  // 0.9).
-  limits.max_batch_requests = params.integer(
-      {"max_batch_requests",
-       "requests running at once (vLLM max_num_seqs); higher: more throughput, slower tokens, more KV cache"},
-      {1, most}, 256);
+  // 256: vLLM's default, vllm/engine/arg_utils.py; by the device's memory where the engine says so
+  // (sim/plan/engine_memory.cpp).
+  limits.max_batch_requests = params.integer({"max_batch_requests",
+                                              "requests running at once (vLLM max_num_seqs); higher: more "
+                                              "throughput, slower tokens, more KV cache. By "
+                                              "default 256; under vLLM on devices of 70 GiB and more but the "
+                                              "A100 1,024, or max_batch_tokens if less, where the model "
+                                              "keeps nothing but KV caches"},
+                                             {1, most}, 256);
   // 8192: vLLM v1 as a server on GPUs of 70 GiB and more but the A100 (2048 elsewhere), arg_utils.py
   // get_batch_defaults; also trtllm-build's max_num_tokens.
   limits.max_batch_tokens = params.integer({"max_batch_tokens",
@@ -246,7 +249,9 @@ std::int64_t BatchBuilder::blocks_of(const SequenceView& sequence) const {
 
 std::int64_t BatchBuilder::lacks(const SequenceView& waiting, std::int64_t tokens) {
   const SequenceView& found = look_up(waiting);
-  return claim(found, tokens) - found.blocks - unclaimed_blocks(at(found));
+  const bool alone = view_.running.empty() && batch_.admitted.empty();
+  return claim(found, tokens) - found.blocks - unclaimed_blocks(at(found)) +
+         (alone ? 0 : view_.watermark_blocks);
 }
 
 bool BatchBuilder::admit(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare) {

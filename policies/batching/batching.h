@@ -71,6 +71,8 @@ struct ServingView {
   // token takes as many more of the token budget, and KV room for them.
   std::int64_t drafts = 0;
   Prefixes* prefixes = nullptr;  // null: nothing is found
+  // Of a channel, or of all together: an admission leaves so many free, unless nothing runs.
+  std::int64_t watermark_blocks = 0;
   // By a request's name, lower of whoever came earlier; empty: the names themselves are.
   std::span<const std::int32_t> order = {};
   std::int32_t came(const SequenceView& s) const {

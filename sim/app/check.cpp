@@ -9,6 +9,7 @@
 #include "sim/app/command_line.h"
 #include "sim/app/document.h"
 #include "sim/app/evidence/evidence.h"
+#include "sim/app/output/writers.h"
 #include "sim/app/plan/deployments.h"
 #include "sim/app/sweep/time_estimate.h"
 #include "sim/plan/plan.h"
@@ -61,6 +62,7 @@ int check_scenario(const Json& document, const std::string& file) {
   for (const ReplicaSpec& spec : scenario.replicas) replicas += spec.count;
   fmt::print("{}: ok ({}, {} replica{}, {} requests)\n", file, scenario.model.name, replicas,
              replicas == 1 ? "" : "s", scenario.workload.requests.size());
+  for (const std::string& line : memory_in_words(plan)) fmt::print("memory of {}\n", line);
   tell_without_measurement(plan);
   std::fflush(stdout);
   const TimeEstimate estimate = estimate_time(plan);

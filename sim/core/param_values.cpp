@@ -61,6 +61,7 @@ std::string missed(double value, Range<double> range) {
 }
 
 std::int64_t Params::integer(Key key, Range<std::int64_t> range, std::optional<std::int64_t> fallback) {
+  if (const auto usual = usual_.find(key.name); usual != usual_.end()) fallback = usual->second;
   const Json* v = find(key, describing() ? declared("integer", range) : Json(), as_json(fallback));
   if (!v) return harmless(range, fallback);
   const bool fits =

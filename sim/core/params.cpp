@@ -121,6 +121,11 @@ bool Params::has_null(const char* key) const {
   return it != object_->end() && it->is_null();
 }
 
+const Json* Params::given(const char* key) const {
+  const auto it = object_->find(key);
+  return it == object_->end() ? nullptr : &*it;
+}
+
 const Json* Params::find(const Key& key, Json declaration, const std::optional<Json>& fallback) {
   known_.emplace_back(key.name);
   if (describing()) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <iosfwd>
 #include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -162,6 +163,9 @@ class Params {
 
   bool has(const char* key) const;  // present and not null; declares nothing
   bool has_null(const char* key) const;
+  const Json* given(const char* key) const;  // null: absent; declares nothing
+  // What follows from other keys takes the place of an integer's fallback.
+  void usually(const char* key, std::int64_t value) { usual_[key] = value; }
   // Keys that are present, not null, and that nobody has asked for.
   std::vector<std::string> unread() const;
   void fail(const std::string& key, const std::string& what);  // a Problem at key ("" is this object)
@@ -189,6 +193,7 @@ class Params {
   const Json* object_;
   std::string pointer_, schema_path_;
   std::vector<std::string> known_;
+  std::map<std::string, std::int64_t> usual_;
   bool closed_ = false;
   bool missing_ = false;  // the object itself, or it is none; that was said, its keys are not missed
 };

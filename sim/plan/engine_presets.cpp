@@ -23,6 +23,7 @@ struct Preset {
   int scheduled_ahead_steps = 0;
   bool overlapped = false;
   PrefixIndex prefix_index = PrefixIndex::blocks;
+  bool requests_by_memory = false;  // its limit of requests at once
 };
 
 // per_step: what shows of scheduler, input preparation and launches beside the kernels. per_sequence: what
@@ -55,7 +56,8 @@ const std::vector<Preset> presets = {
      .graphs = "padded",
      .launch_us = 50,
      .front_end_ms = 5,
-     .scheduled_ahead_steps = 1},
+     .scheduled_ahead_steps = 1,
+     .requests_by_memory = true},
     {.name = "vllm_v0",
      .summary = "vLLM 0.2 to 0.4: no CUDA graphs, Python and Ray between steps",
      .per_step_us = 4500,
@@ -152,6 +154,10 @@ FrontEndDefaults front_end_of(const std::string& engine) {
 
 PrefixIndex prefix_index_of(const std::string& engine) {
   return preset_of(engine).prefix_index;
+}
+
+bool limits_requests_by_memory(const std::string& engine) {
+  return preset_of(engine).requests_by_memory;
 }
 
 std::vector<NamedSummary> engines() {

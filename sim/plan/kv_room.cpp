@@ -38,14 +38,6 @@ Bytes room_elsewhere(const Rank& rank, std::int64_t layers, Bytes weights) {
   return (rank.placement->spreads_layers() ? used : 1) * (rank.kv_memory().capacity - weights);
 }
 
-// States of linear attention and what lies in sliding windows are set aside for as many requests as may run
-// at once, as SGLang does (mamba_cache); vLLM takes blocks for them as requests come. Windows of prompts that
-// are being computed, which hold a step's tokens more, are left out.
-Bytes kept_by_requests(const Scenario& s, const ReplicaSpec& spec, int stage) {
-  return static_cast<double>(spec.batching->max_batch_requests()) *
-         kv_bytes_per_request(s.model, s.precision, spec.parallelism, stage);
-}
-
 bool one_host_pool(const Rank& rank) {
   return rank.spare_channel() >= 0 && (rank.placed_channels() == 1 || rank.placement->spreads_layers());
 }
@@ -82,9 +74,22 @@ bool host_memory_serves(const Scenario& s, const ReplicaPlan& replica, const std
   return serves;
 }
 
+RankMemory rank_memory(const Scenario& s, const ReplicaPlan& replica, int stage) {
+  const ReplicaSpec& spec = replica.spec;
+  RankMemory memory;
+  memory.weights = replica.stages[static_cast<std::size_t>(stage)].weights.on_device;
+  memory.activations = activation_reserve(s, spec, replica.rank.links);
+  memory.kept_by_requests = kept_by_requests(s, spec, stage);
+  memory.kv_per_token = kv_bytes_per_token(s, spec, stage);
+  memory.kv_tokens = replica.kv_blocks * spec.kv_cache.block_tokens;
+  memory.longest = spec.max_model_len.value_or(s.model.positions);
+  return memory;
+}
+
 struct Room {  // of every stage, the least: what a device's share of the KV cache has, in blocks
   std::int64_t blocks, own;  // where placement puts them; beside the weights, if the others are the host's
   std::int64_t swap;         // in the host's swap space
+  int stage = 0;             // that has the least room for them
 };
 
 std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::int64_t pools,
@@ -93,8 +98,9 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
   const DeviceSpec& device = replica.rank.on->spec();
   const Sharding& cut = spec.parallelism;
   const KvCacheSpec& cache = spec.kv_cache;
-  const Bytes memory = device.own().capacity, reserve = activation_reserve(s, spec);
+  const Bytes memory = device.own().capacity, reserve = activation_reserve(s, spec, replica.rank.links);
   Room room{cache.blocks.value_or(endless), endless, endless};
+  std::int64_t least = endless;
   for (int stage = 0; stage < cut.pipeline; ++stage) {
     const auto& [all, weights, in_host, neurons] = replica.stages[static_cast<std::size_t>(stage)].weights;
     if (in_host > Bytes(0) && in_host > replica.rank.host_memory()->capacity) {
@@ -125,14 +131,15 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
                             room.blocks, block.value() / 1048576., stage, s.model.name, fits)
               : fmt::format(
                     "{} does not fit on {}: stage {} has {} of weights a device and {} of activations and "
-                    "runtime{}, {} of {} may be used",
+                    "runtime{}, {} of {} may be used{}",
                     s.model.name, device.kind, stage, gib(weights), gib(reserve),
                     states > Bytes(0) ? fmt::format(", and {} of states and windows of {} requests",
                                                     gib(states), spec.batching->max_batch_requests())
                                       : "",
-                    gib(cache.memory_fraction * memory), gib(memory)));
+                    gib(cache.memory_fraction * memory), gib(memory), smallest_layout_that_fits(s, replica)));
       return {};
     }
+    if (fits < least) least = fits, room.stage = stage;
     if (!cache.blocks) room.blocks = std::min(room.blocks, fits);
     room.own = std::min(room.own, whole_blocks(beside));
     room.swap = std::min(room.swap, whole_blocks(cache.swap_space));
@@ -160,6 +167,14 @@ void check_longest(const ReplicaPlan& replica, const std::string& pointer, Readi
 
 }  // namespace
 
+// States of linear attention and what lies in sliding windows are set aside for as many requests as may run
+// at once, as SGLang does (mamba_cache); vLLM takes blocks for them as requests come. Windows of prompts that
+// are being computed, which hold a step's tokens more, are left out.
+Bytes kept_by_requests(const Scenario& s, const ReplicaSpec& spec, int stage) {
+  return static_cast<double>(spec.batching->max_batch_requests()) *
+         kv_bytes_per_request(s.model, s.precision, spec.parallelism, stage);
+}
+
 Bytes kv_bytes_per_token(const Scenario& s, const ReplicaSpec& spec, int stage) {
   const Sharding& cut = spec.parallelism;
   const Bytes layers = kv_bytes_per_token(s.model, s.precision, cut, stage);
@@ -181,6 +196,7 @@ void fit_kv_cache(const Scenario& s, ReplicaPlan& replica, const std::string& po
   KvPools& of = replica.kv_pools = pools_of(replica.rank, room->blocks / pools, room->own);
   replica.kv_blocks = std::accumulate(of.blocks.begin(), of.blocks.end(), std::int64_t{0});
   replica.swap_blocks = room->swap;
+  replica.memory = rank_memory(s, replica, room->stage);
   const HeadCounts heads = heads_of_rank(s.model.most_heads(), replica.spec.parallelism);
   replica.mha = {};
   const Memory& memory = replica.rank.kv_memory();

@@ -23,18 +23,36 @@ struct KvPools {
   int placed_channels() const { return static_cast<int>(of_channel.size()) - (spare_channel >= 0 ? 1 : 0); }
 };
 
+// What engines print when they start: of a rank of the stage that has the least room for KV caches.
+struct RankMemory {
+  Bytes weights{0};           // in the device's own memory
+  Bytes activations{0};       // and what the engine's libraries take
+  Bytes kept_by_requests{0};  // states and windows
+  Bytes kv_per_token{0};
+  std::int64_t kv_tokens = 0;  // of whole blocks, of one attention-data rank
+  std::int64_t longest = 0;    // request that is allowed; 0: nobody says
+
+  Bytes kv_cache() const { return static_cast<double>(kv_tokens) * kv_per_token; }
+  // Requests of the longest that fit at once.
+  std::optional<double> max_concurrency() const {
+    return longest > 0 ? std::optional(static_cast<double>(kv_tokens) / static_cast<double>(longest))
+                       : std::nullopt;
+  }
+};
+
 // Alike replicas: an entry of serving.replicas.
 struct ReplicaPlan {
   ReplicaSpec spec;        // as it was typed
   std::uint64_t seed = 0;  // the scenario's
   Rank rank;
-  std::vector<ReplicaPlace> places;       // one a replica
-  std::vector<StageGraph> stages;         // placed on a rank
-  std::int64_t kv_blocks = 0;             // one attention-data rank's, all channels': of its fullest stage
-  KvPools kv_pools;                       // that they are in
-  std::int64_t swap_blocks = 0;           // as large, that the host's swap space holds
-  std::vector<std::int64_t> tier_chunks;  // of each KV tier
-  MhaParameters mha{};                    // of one rank's share of the model
+  std::vector<ReplicaPlace> places;  // one a replica
+  std::vector<StageGraph> stages;    // placed on a rank
+  std::int64_t kv_blocks = 0;        // one attention-data rank's, all channels': of its fullest stage
+  KvPools kv_pools;                  // that they are in
+  RankMemory memory;
+  std::int64_t swap_blocks = 0;               // as large, that the host's swap space holds
+  std::vector<std::int64_t> tier_chunks;      // of each KV tier
+  MhaParameters mha{};                        // of one rank's share of the model
   std::shared_ptr<const NeuronPlan> neurons;  // null: it computes whole matrices
 };
 

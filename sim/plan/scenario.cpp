@@ -73,7 +73,7 @@ void check_reports(const Scenario& s, Reading& reading) {
 
 void read_serving(Params& params, Scenario& s) {
   Params serving = params.object({"serving", "How the model is served."});
-  s.replicas = read_replicas(serving);
+  s.replicas = read_replicas(serving, s);
   for (ReplicaSpec& replica : s.replicas) replica.parallelism.experts.seed = s.seed;
   s.routing = make_from(routing_policies(), serving.object({"routing", "Which replica a request goes to."}),
                         policy_kind);

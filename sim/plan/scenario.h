@@ -93,12 +93,25 @@ struct KvCacheSpec {
   std::optional<double> free_memory_fraction;  // of what weights leave
   std::optional<std::int64_t> blocks;          // exact
   Admission admission = Admission::chunk;
+  double watermark = 0;  // share of the blocks that an admission leaves free
   Preemption preemption = Preemption::recompute;
   Bytes swap_space{4. * (1 << 30)};  // of the host's memory, a device
   PrefixCaching prefix_caching = PrefixCaching::shared;
   std::optional<PrefixIndex> prefix_index = PrefixIndex::blocks;  // once a replica is read, never empty
   Handover handover = Handover::whole;
   std::vector<KvTierSpec> tiers;  // nearest first
+};
+
+// How a token is drawn from its logits.
+enum class Sampler {
+  fused,  // a kernel masks logits and draws from probabilities
+  sort    // logits are sorted first
+};
+
+// What an engine keeps of a device's memory beside weights, activations and KV cache.
+struct EngineMemory {
+  Sampler sampler = Sampler::fused;
+  Bytes cuda_graphs{0};
 };
 
 // A replica's front end, between its clients and its scheduler: HTTP, tokeniser, detokeniser.
@@ -122,6 +135,7 @@ struct ReplicaSpec {
   KvCacheSpec kv_cache;
   EngineOverhead engine;
   Calibration calibration;
+  EngineMemory memory;
   FrontEndSpec front_end;
   int scheduled_ahead = 0;           // steps that are decided when one begins
   std::int64_t recv_interval = 1;    // steps of decodes alone from one look at who has come to the next

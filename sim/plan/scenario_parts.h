@@ -9,24 +9,38 @@ namespace weir {
 
 inline constexpr Key policy_kind{"kind", "See `weir list policies`."};
 
-Scenario read_scenario(Params params);                                               // scenario.cpp
-std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions);   // cluster_spec.cpp
-void read_availability(Params& device, DeviceGroup& group);                          // availability.cpp
-NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);        // cluster_spec.cpp
-std::vector<ReplicaSpec> read_replicas(Params& serving);                             // serving_spec.cpp
+Scenario read_scenario(Params params);                                              // scenario.cpp
+std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions);  // cluster_spec.cpp
+void read_availability(Params& device, DeviceGroup& group);                         // availability.cpp
+NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);       // cluster_spec.cpp
+// Of a scenario whose model and nodes are read (serving_spec.cpp).
+std::vector<ReplicaSpec> read_replicas(Params& serving, const Scenario& scenario);
 std::vector<TrainingSpec> read_training(Params& params, Params::Presence presence);  // training_spec.cpp
 std::vector<KvTierSpec> read_kv_tiers(Params& kv_cache, std::int64_t block_tokens);  // kv_tiers.cpp
 // A key that is not given is the preset's, or the calibration's where it says so (engine_presets.cpp).
 EngineOverhead read_engine(Params& engine, const Calibration& calibration = {});
-void read_front_end(Params& engine, ReplicaSpec& replica);  // front_end_spec.cpp
+void read_front_end(Params& engine, ReplicaSpec& replica);      // front_end_spec.cpp
+void read_engine_memory(Params& engine, ReplicaSpec& replica);  // engine_memory.cpp
+// Bytes of the sampler's peak, one of its rows' and one number's of the vocabulary; likewise.
+double bytes_per_logit(Sampler sampler, std::int64_t rows);
+// An engine's own limit of requests at once on a device, where it goes by memory; likewise.
+std::int64_t usual_batch_requests(const DeviceSpec& device);
 struct FrontEndDefaults {
   double ms = 0;
   int scheduled_ahead_steps = 0;
 };
-FrontEndDefaults front_end_of(const std::string& engine);  // of a preset; engine_presets.cpp
-PrefixIndex prefix_index_of(const std::string& engine);    // likewise
+FrontEndDefaults front_end_of(const std::string& engine);   // of a preset; engine_presets.cpp
+PrefixIndex prefix_index_of(const std::string& engine);     // likewise
+bool limits_requests_by_memory(const std::string& engine);  // likewise
 
-Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica);  // activation_reserve.cpp
+// Of a rank that has these links to the others (activation_reserve.cpp).
+Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica, const LinkSpec& links);
+// Names the least devices that a replica which does not fit on its own would fit on, or ""
+// (smallest_fit.cpp).
+std::string smallest_layout_that_fits(const Scenario& scenario, const ReplicaPlan& replica);
+// Of states and windows that requests keep, a device of the stage; for as many as may run at once
+// (kv_room.cpp).
+Bytes kept_by_requests(const Scenario& scenario, const ReplicaSpec& replica, int stage);
 
 // Sizes the KV cache of a replica that stands on its devices (kv_room.cpp), and reports what does not fit.
 void fit_kv_cache(const Scenario& scenario, ReplicaPlan& replica, const std::string& pointer,

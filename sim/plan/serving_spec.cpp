@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "policies/partitioning/partitioning.h"
 #include "policies/prefetch/prefetch.h"
 #include "sim/plan/scenario_parts.h"
@@ -76,6 +78,11 @@ KvCacheSpec read_kv_cache(Params params) {
       {"admission", "A waiting request joins when its next chunk, its prompt, or prompt and output fit."},
       {{"chunk", Admission::chunk}, {"prompt", Admission::prompt}, {"sequence", Admission::sequence}},
       "chunk");
+  cache.watermark = params.number(
+      {"watermark",
+       "Share of the blocks that stay free when a request is admitted, for those that run already (vLLM's "
+       "scheduler setting of this name, and v0's of 0.01); a request alone may take them."},
+      {0, 1}, 0);
   cache.preemption = params.choice<Preemption>(
       {"preemption",
        "What happens to the KV of a request that must make room: computed again, or moved to host memory and "
@@ -132,7 +139,30 @@ void read_expert_sharing(Params& replica, ExpertSharing& sharing) {
   experts.close();
 }
 
-ReplicaSpec read_replica(Params params) {
+// An engine whose limit of requests goes by the device's memory has the least of those that the replica may
+// stand on, and not above the tokens of a step. Not where a model keeps states or windows: room for these is
+// set aside for every one (kept_by_requests), which the engine does not do.
+void set_usual_requests(const Params& replica, const ReplicaSpec& spec, const Scenario& s, Params& batching) {
+  if (kv_bytes_per_request(s.model, s.precision, {}, 0) > Bytes(0)) return;
+  const Json* engine = replica.given("engine");
+  const Json* kind =
+      engine && engine->is_object() && engine->contains("kind") ? &engine->at("kind") : nullptr;
+  if (kind ? !kind->is_string() || !limits_requests_by_memory(kind->get<std::string>())
+           : !limits_requests_by_memory(""))
+    return;
+  std::optional<std::int64_t> least;
+  for (const NodeSpec& node : s.nodes)
+    for (const DeviceGroup& group : node.devices)
+      if (group.device && (!spec.device || group.device->spec().kind == *spec.device))
+        least = std::min(least.value_or(std::numeric_limits<std::int64_t>::max()),
+                         usual_batch_requests(group.device->spec()));
+  const Json* tokens = batching.given("max_batch_tokens");
+  if (least && tokens && tokens->is_number_integer() && *tokens > 0)
+    least = std::min(*least, tokens->get<std::int64_t>());
+  if (least) batching.usually("max_batch_requests", *least);
+}
+
+ReplicaSpec read_replica(Params params, const Scenario& s) {
   ReplicaSpec spec;
   spec.count = static_cast<int>(
       params.integer({"count", "Replicas like this one (data parallelism)."}, {1, 65536}, 1));
@@ -143,8 +173,9 @@ ReplicaSpec read_replica(Params params) {
   spec.device = params.text_or_null({"device", "Kind of device to run on; null: the next free ones."});
   spec.parallelism = read_parallelism(params.object({"parallelism", "How the model is cut."}));
   read_expert_sharing(params, spec.parallelism.experts);
-  spec.batching = make_from(batching_policies(),
-                            params.object({"batching", "Which tokens the next step computes."}), policy_kind);
+  Params batching = params.object({"batching", "Which tokens the next step computes."});
+  set_usual_requests(params, spec, s, batching);
+  spec.batching = make_from(batching_policies(), std::move(batching), policy_kind);
   spec.kv_cache = read_kv_cache(params.object({"kv_cache", "The paged KV cache."}));
   spec.partitioning =
       make_from(partitioning_policies(),
@@ -161,6 +192,7 @@ ReplicaSpec read_replica(Params params) {
   Params engine = params.object({"engine", "The serving engine around the kernels."});
   spec.calibration = read_calibration(engine);
   spec.engine = read_engine(engine, spec.calibration);
+  read_engine_memory(engine, spec);
   read_front_end(engine, spec);
   if (!spec.kv_cache.prefix_index) spec.kv_cache.prefix_index = prefix_index_of(spec.engine.kind);
   engine.close();
@@ -173,11 +205,11 @@ ReplicaSpec read_replica(Params params) {
 
 }  // namespace
 
-std::vector<ReplicaSpec> read_replicas(Params& serving) {
+std::vector<ReplicaSpec> read_replicas(Params& serving, const Scenario& s) {
   std::vector<ReplicaSpec> replicas;
   for (Params& params : serving.list({"replicas", "Groups of alike replicas; by default one on one device."},
                                      1, Params::Presence::optional))
-    replicas.push_back(read_replica(std::move(params)));
+    replicas.push_back(read_replica(std::move(params), s));
   return replicas;
 }
 

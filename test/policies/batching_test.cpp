@@ -22,6 +22,7 @@ struct State {
   Admission admission = Admission::chunk;
   int pipeline_stages = 1;
   NaiveTimes times = {};
+  std::int64_t watermark_blocks = 0;
   Batch next(const std::string& kind, std::int64_t requests, std::int64_t tokens) const {
     Batch batch;
     std::vector<SequenceView> run = running, wait = waiting;
@@ -36,7 +37,11 @@ struct State {
                 pipeline_stages,
                 &times,
                 {},
-                kind == "asymmetric_pipelining" ? 0 : -1},  // everything in the GPU's own memory
+                kind == "asymmetric_pipelining" ? 0 : -1,  // everything in the GPU's own memory
+                0,
+                0,
+                nullptr,
+                watermark_blocks},
                batch);
     return batch;
   }
@@ -89,6 +94,27 @@ TEST_CASE("chunked_prefill: a request joins when the blocks of its chunk are fre
   CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 1);
   state.free_blocks = 17;
   CHECK(state.next("chunked_prefill", 4, 16).admitted.size() == 0);
+}
+
+TEST_CASE("batching: an admission leaves the watermark's blocks free, and not one fewer", "[batching]") {
+  for (const char* kind : {"chunked_prefill", "orca", "prefill_first"}) {
+    INFO(kind);
+    State state{{decodes(8, 9, 10)}, {waits(8, 5)}};  // 2 blocks; the running one has room in its third
+    state.watermark_blocks = 3;
+    state.free_blocks = 5;
+    CHECK(state.next(kind, 4, 32).admitted.size() == 1);
+    state.free_blocks = 4;
+    CHECK(state.next(kind, 4, 32).admitted.size() == 0);
+    CHECK(state.next(kind, 4, 32).valid.wakes_on.free_blocks);
+    state.running.clear();  // nobody else needs them
+    CHECK(state.next(kind, 4, 32).admitted.size() == 1);
+    state.waiting.push_back(waits(4, 5));  // 1 block, of 2 that are left
+    CHECK(state.next(kind, 4, 32).admitted.size() == 1);
+    state.running = {decodes(8, 9, 13)};  // its fourth block may be one of them
+    state.waiting.clear();
+    state.free_blocks = 1;
+    CHECK(state.next(kind, 4, 32).slices.size() == 1);
+  }
 }
 
 TEST_CASE("batching: sequence admission leaves the running ones what they may still need", "[batching]") {

@@ -119,6 +119,27 @@ Json kv_cache_json(const FinishedRun& run) {
           {"limited_s", r.kv_limited.value()}};
 }
 
+// One of each group of alike replicas.
+Json replicas_json(const Plan& plan) {
+  Json list = Json::array();
+  for (const ReplicaPlan& replica : plan.replicas) {
+    const RankMemory& memory = replica.memory;
+    const std::optional<double> most = memory.max_concurrency();
+    const auto whole = [](Bytes bytes) { return std::llround(bytes.value()); };
+    list.push_back({{"count", replica.spec.count},
+                    {"memory",
+                     {{"weights_bytes", whole(memory.weights)},
+                      {"activation_bytes", whole(memory.activations)},
+                      {"request_state_bytes", whole(memory.kept_by_requests)},
+                      {"kv_bytes_per_token", memory.kv_per_token.value()},
+                      {"kv_cache_bytes", whole(memory.kv_cache())},
+                      {"kv_cache_tokens", memory.kv_tokens},
+                      {"max_model_len", memory.longest > 0 ? Json(memory.longest) : Json(nullptr)},
+                      {"max_concurrency", most ? Json(*most) : Json(nullptr)}}}});
+  }
+  return list;
+}
+
 // Gives one operation's error as the mean over the replicas that predicted any.
 Json prediction_error(const RunResult& run, std::optional<double> PredictionErrors::*operation) {
   double sum = 0;
@@ -221,6 +242,7 @@ Json summary_json(const FinishedRun& run) {
   s["output_tokens_per_joule"] = share(static_cast<double>(m.output_tokens), m.energy.value());
   s["cost"] = cost_json(m);
   s["kv_cache"] = kv_cache_json(run);
+  s["replicas"] = replicas_json(run.plan);
   if (run.plan.scenario.workload.contents.shared() || !m.tier_tokens.empty())
     s["prefix_cache"] = prefix_cache_json(m, run);
   if (!run.result.predictions.empty())

@@ -12,13 +12,6 @@
 namespace weir {
 namespace {
 
-std::string grouped(std::int64_t value) {  // 2,012
-  std::string digits = std::to_string(value);
-  for (auto i = std::ssize(digits) - 3; i > (value < 0 ? 1 : 0); i -= 3)
-    digits.insert(static_cast<std::size_t>(i), ",");
-  return digits;
-}
-
 std::string shown(double value) {
   return shown_number(value, 4);
 }
@@ -200,6 +193,8 @@ void totals(Table& table, const FinishedRun& run) {
                                                                         static_cast<double>(r.kv_blocks_total)
                                                                   : 0),
                                     grouped(r.kv_blocks_total), grouped(r.preemptions)));
+  const std::vector<std::string> memory = memory_in_words(run.plan);
+  for (std::size_t i = 0; i < memory.size(); ++i) table.row(i == 0 ? "Memory" : "", memory[i]);
   std::string energy = fmt::format("{} kJ", shown(m.energy.value() / 1e3));
   std::string cost = fmt::format("${}", shown(m.cost_dollars));
   if (m.output_tokens > 0) {

@@ -87,6 +87,13 @@ std::string shown_number(double value, int digits) {
   return text;
 }
 
+std::string grouped(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  for (auto i = std::ssize(digits) - 3; i > (value < 0 ? 1 : 0); i -= 3)
+    digits.insert(static_cast<std::size_t>(i), ",");
+  return digits;
+}
+
 std::string shown_percent(double share) {
   const double percent = 100 * share;
   const bool readable = std::abs(percent) < 99999.5;

@@ -1,6 +1,7 @@
 #pragma once
 // A table for the terminal: the first columns to the left, the rest to the right, each as wide as its cells.
 // Where that is wider than it may be, cells are broken over several lines, the widest columns first.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ class TextGrid {
 // At so many digits, "-" for what is not finite; large numbers with a comma each thousand, until they are too
 // large to be read: 0.01234, 12.34, 1,234, 1e+15.
 std::string shown_number(double value, int digits);
+std::string grouped(std::int64_t value);  // 2,012
 std::string shown_percent(double share);  // 12.3 %
 // "12.3 ±0.4"; without the interval where there is none.
 std::string shown_estimate(double mean, double half_width);

@@ -28,10 +28,6 @@ std::string asked(const PlanQuestion& question) {
                      slo);
 }
 
-std::string grouped(std::int64_t count) {
-  return shown_number(static_cast<double>(count), 9);
-}
-
 std::string counts(const Deployments& deployments, const SearchCounts& of) {
   std::string text;
   for (const std::string what : {"layouts", "deployments"}) {

@@ -228,6 +228,8 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
                          .leaving = std::ssize(leaving_),
                          .drafts = drafts(),
                          .prefixes = caches ? &prefixes_ : nullptr,
+                         .watermark_blocks = static_cast<std::int64_t>(spec_->kv_cache.watermark *
+                                                                       static_cast<double>(cache_.largest())),
                          .order = recorder_.order()},
                         batch_);
   carry_out(now, iteration);

@@ -218,3 +218,37 @@ TEST_CASE("collectives: on a mesh of more devices a group has the links between 
   CHECK(time(Collective::send_receive, 2).value() == Approx(time(Collective::send_receive, 8).value()));
   CHECK(find_interconnect("infinity_fabric_mesh").links == 7);
 }
+
+// nccl-tests on 8 H100: 480 GB/s of bus bandwidth with NVLink SHARP, 360 without.
+TEST_CASE("collectives: a switch that adds up takes a payload once, whatever the number of devices") {
+  LinkSpec links = custom(LinkShape::switched);
+  links.bandwidth = BytesPerSecond(360e9);
+  links.in_network = BytesPerSecond(480e9 / 1.75);
+  for (const char* library : {"nccl", "vllm", "trtllm", "sglang"}) {
+    const auto model = make_collectives(links, library);
+    const double eight = model->time(Collective::all_reduce, Bytes(1e9), 8).value();
+    CHECK(1e9 * 1.75 / (eight - 4e-6) == Approx(480e9));
+    CHECK(model->time(Collective::all_reduce, Bytes(1e9), 72).value() == Approx(eight));
+    CHECK(model->sent(Collective::all_reduce, Bytes(1e9), 8) == Bytes(1e9));
+    // Between two a ring sends as little and has all of the link.
+    const auto ring = make_collectives(links, "");
+    CHECK(model->time(Collective::all_reduce, Bytes(1e9), 2) ==
+          ring->time(Collective::all_reduce, Bytes(1e9), 2));
+    for (const Collective other :
+         {Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all})
+      CHECK(model->time(other, Bytes(1e9), 8) == ring->time(other, Bytes(1e9), 8));
+    CHECK(1e9 * 1.75 / (ring->time(Collective::all_reduce, Bytes(1e9), 8).value() - 14 * 2e-6) ==
+          Approx(360e9));
+  }
+}
+
+TEST_CASE("collectives: measured NVLink switches reach what they add up, also for more than were measured") {
+  for (const auto& [name, bus] : {std::pair("nvlink4_switch", 480e9), std::pair("nvlink5_switch", 722e9)}) {
+    const LinkSpec links = find_interconnect(name);
+    CHECK(links.in_network.value() * 1.75 == Approx(bus).epsilon(0.002));
+    const auto nccl = make_collectives(links, "nccl");
+    const double eight = nccl->time(Collective::all_reduce, Bytes(1e9), 8).value();
+    CHECK(1e9 * 1.75 / eight == Approx(bus).epsilon(0.12));
+    CHECK(nccl->time(Collective::all_reduce, Bytes(1e9), 16).value() == Approx(eight));
+  }
+}

@@ -65,6 +65,8 @@ void add_cache(SettingList& list, const Json& cache) {
     list.add("memory_fraction", cache.at("memory_fraction"), "kv_cache.memory_fraction");
   list.add("block_tokens", cache.at("block_tokens"), "kv_cache.block_tokens");
   if (cache.at("admission") != "chunk") list.add("admission", cache["admission"], "kv_cache.admission");
+  if (const Json& watermark = cache.at("watermark"); watermark > 0)
+    list.add("watermark", watermark, "kv_cache.watermark");
   if (cache.at("preemption") != "recompute")
     list.add("preemption", cache["preemption"], "kv_cache.preemption");
   if (const Json& caching = cache.at("prefix_caching"); caching != true)
@@ -118,6 +120,8 @@ std::vector<Setting> settings_of(const Json& replica, const Json& precision, boo
   const Json& engine = replica.at("engine");
   for (const char* key : {"async_scheduling", "two_batch_overlap"})
     if (engine.value(key, false)) list.add(key, true, std::string("engine.") + key);
+  if (const std::string sampler = engine.at("sampler"); sampler != "fused")
+    list.add("sampler", sampler, "engine.sampler");
   add_drafts(list, replica.at("speculative"));
   list.add("role", replica.at("role"), "role");
   return list.take();
