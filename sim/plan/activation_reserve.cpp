@@ -71,7 +71,7 @@ Bytes sampled(const Scenario& s, const ReplicaSpec& spec) {
 // as many requests as may be; the larger of both is the peak.
 Bytes activation_reserve(const Scenario& s, const ReplicaSpec& spec, const LinkSpec& links) {
   // What CUDA and its libraries take meanwhile on one GPU: 0.02 to 0.12 GiB in logs of vLLM 0.6 to 0.11 on
-  // A100 and H100, their median (docs/validation.md, Memory of servers).
+  // A100 and H100, their median (docs/models.md, Memory beside weights).
   const Bytes libraries(0.07 * 1073741824);
   const bool together = spec.parallelism.ranks() * spec.parallelism.pipeline > 1;
   const Bytes buffers = together ? links.buffers : Bytes(0);

@@ -13,7 +13,7 @@ const Choices<Sampler> samplers = {{"fused", Sampler::fused}, {"sort", Sampler::
 // PyTorch's sort takes (aten/src/ATen/native/cuda/SortStable.cu): from 128 rows on the order before it (8)
 // and a radix sort's second copy of keys and values (12); for fewer two copies of pairs of indices (16), keys
 // (4) and that radix sort (12). 38 B agree with vLLM 0.6 to 0.11 on A100, H100 and H200 to 2 %
-// (docs/validation.md, Memory of servers). Fused: logits in 16 bits and fp32, masked, probabilities.
+// (docs/models.md, Memory beside weights). Fused: logits in 16 bits and fp32, masked, probabilities.
 // ESTIMATE: 4 B more, as peaks of five servers say: 16.8 to 18.4 B a logit.
 double bytes_per_logit(Sampler sampler, std::int64_t rows) {
   constexpr double logits = 2 + 4;

@@ -97,24 +97,25 @@ TEST_CASE("chunked_prefill: a request joins when the blocks of its chunk are fre
 }
 
 TEST_CASE("batching: an admission leaves the watermark's blocks free, and not one fewer", "[batching]") {
-  for (const char* kind : {"chunked_prefill", "orca", "prefill_first"}) {
+  for (const char* kind : {"chunked_prefill", "orca", "prefill_first", "static"}) {
     INFO(kind);
-    State state{{decodes(8, 9, 10)}, {waits(8, 5)}};  // 2 blocks; the running one has room in its third
-    state.watermark_blocks = 3;
-    state.free_blocks = 5;
-    CHECK(state.next(kind, 4, 32).admitted.size() == 1);
-    state.free_blocks = 4;
-    CHECK(state.next(kind, 4, 32).admitted.size() == 0);
+    State state{{}, {waits(8, 5), waits(8, 5)}};
+    const auto admitted = [&](std::int64_t free_blocks, std::int64_t watermark) {
+      state.free_blocks = free_blocks, state.watermark_blocks = watermark;
+      return state.next(kind, 4, 32).admitted.size();
+    };
+    std::int64_t both = 1;  // that the two need together
+    while (admitted(both, 0) < 2) ++both;
+    CHECK(admitted(both - 1, 0) == 1);
+    CHECK(admitted(both + 3, 3) == 2);
+    CHECK(admitted(both + 2, 3) == 1);
     CHECK(state.next(kind, 4, 32).valid.wakes_on.free_blocks);
-    state.running.clear();  // nobody else needs them
-    CHECK(state.next(kind, 4, 32).admitted.size() == 1);
-    state.waiting.push_back(waits(4, 5));  // 1 block, of 2 that are left
-    CHECK(state.next(kind, 4, 32).admitted.size() == 1);
-    state.running = {decodes(8, 9, 13)};  // its fourth block may be one of them
-    state.waiting.clear();
-    state.free_blocks = 1;
-    CHECK(state.next(kind, 4, 32).slices.size() == 1);
+    state.waiting.pop_back();  // the first alone may take them
+    CHECK(admitted(both, both) == 1);
   }
+  State state{{decodes(8, 9, 13)}, {}};  // and so may one that runs
+  state.free_blocks = 1, state.watermark_blocks = 50;
+  CHECK(state.next("chunked_prefill", 4, 32).slices.size() == 1);
 }
 
 TEST_CASE("batching: sequence admission leaves the running ones what they may still need", "[batching]") {

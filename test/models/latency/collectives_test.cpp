@@ -180,7 +180,9 @@ TEST_CASE("collectives: between measured numbers of devices, times lie between t
       const auto time = [&](int n) { return nccl->time(Collective::all_reduce, Bytes(bytes), n); };
       CHECK(time(3) >= std::min(time(2), time(4)));
       CHECK(time(3) <= std::max(time(2), time(4)));
-      CHECK(time(16) > time(8));
+      // A switch that adds up takes as long for any number.
+      CHECK((find_interconnect(name).in_network > BytesPerSecond(0) ? time(16) == time(8)
+                                                                    : time(16) > time(8)));
     }
   }
 }
