@@ -238,7 +238,7 @@ TEST_CASE("weir list: every subject lists names, and every name has its details"
   CHECK(of_what.code == 2);
   CHECK_THAT(of_what.err, Catch::Contains("of what? devices, models, policies"));
   CHECK_THAT(run_weir({"list", "device"}).err, Catch::Contains("did you mean \"devices\"?"));
-  CHECK_THAT(run_weir({"list", "devices", "h100"}).err, Catch::Contains("did you mean \"h100_sxm\"?"));
+  CHECK_THAT(run_weir({"list", "devices", "h100"}).err, Catch::Contains("did you mean \"h100_nvl\"?"));
 }
 
 TEST_CASE("weir run: links carry every byte of KV that is handed over, and the time series shows when") {

@@ -19,17 +19,19 @@ Json scenario_of(const MeasuredCell& cell) {
                  {"kv_cache", cache},
                  {"expert_weights", weights},
                  {"expert_activations", weights == "fp4" ? "fp4" : "bf16"}};
-  return {
-      {"model", cell.model},
-      {"precision", precision},
-      {"cluster",
-       {{"nodes",
-         {{{"devices", {{{"kind", cell.device}, {"count", 8}}}}, {"interconnect", "nvlink4_switch"}}}}}},
-      {"serving",
-       {{"replicas", {{{"parallelism", {{"tensor", cell.tensor}}}, {"engine", {{"kind", cell.engine}}}}}}}},
-      {"workload",
-       {{"requests", {{"kind", "fixed"}, {"count", 1}, {"input_tokens", 10}, {"output_tokens", 10}}},
-        {"arrivals", {{"kind", "all_at_once"}}}}}};
+  return {{"model", cell.model},
+          {"precision", precision},
+          {"cluster",
+           {{"nodes",
+             {{{"devices", {{{"kind", cell.device}, {"count", 8}}}}, {"interconnect", "nvlink4_switch"}}}}}},
+          {"serving",
+           {{"replicas",
+             {{{"parallelism", {{"tensor", cell.tensor}}},
+               {"kv_cache", {{"memory_fraction", 0.95}}},  // DeepSeek-R1 on four B200 needs more than 0.9
+               {"engine", {{"kind", cell.engine}}}}}}}},
+          {"workload",
+           {{"requests", {{"kind", "fixed"}, {"count", 1}, {"input_tokens", 10}, {"output_tokens", 10}}},
+            {"arrivals", {{"kind", "all_at_once"}}}}}};
 }
 
 Evidence evidence(const Json& scenario) {

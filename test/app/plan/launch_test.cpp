@@ -46,7 +46,7 @@ TEST_CASE("launch: vLLM, one replica on a node") {
         "# 1 replica on 8 h100_sxm\n"
         "# kv_cache.preemption swap: no flag of vLLM 0.12.0 says it\n"
         "vllm serve meta-llama/Llama-3.1-70B --host 0.0.0.0 --port 8100 --tensor-parallel-size 4 \\\n"
-        "    --pipeline-parallel-size 2 --quantization fp8 --kv-cache-dtype fp8 --max-num-seqs 256 \\\n"
+        "    --pipeline-parallel-size 2 --quantization fp8 --kv-cache-dtype fp8 --max-num-seqs 1024 \\\n"
         "    --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16 \\\n"
         "    --no-enable-prefix-caching --max-model-len 8192\n");
   CHECK(has_text(launch.script, "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 vllm serve \"$MODEL\""));

@@ -59,7 +59,7 @@ TEST_CASE("plan: every problem of a question is told at once") {
   CHECK(ended.code == 2);
   CHECK(ended.out.empty());
   for (const char* part :
-       {"/slo: a plan needs", "--devices: no such device (got \"h100\", did you mean \"h100_sxm\"?",
+       {"/slo: a plan needs", "--devices: no such device (got \"h100\", did you mean \"h100_nvl\"?",
         "expected 1 to 4096 of l40s, got 0", "no such objective (got \"dollars\"",
         "/plan/percentile: expected 50, 90, 95 or 99, got 98"}) {
     INFO(part << " in " << ended.err);
