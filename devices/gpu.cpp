@@ -111,7 +111,7 @@ class Gpu final : public Device {
       }
       if (work.as<Elementwise>()) taken("elementwise");
       if (const auto* attention = whole_attention(work)) {
-        const char* end = bytes_per_element(attention->kv_cache) <= 1 ? "_8bit_cache" : "";
+        const char* end = bytes_per_element(attention->kv_cache) < 2 ? "_8bit_cache" : "";
         for (const char* key : {"prefill_attention", "decode_attention"}) taken(std::string(key) + end);
       }
     }
@@ -155,7 +155,7 @@ class Gpu final : public Device {
     return {shape_.sustained_compute * peak_16bit_, spec_.own().bandwidth, shape_.multiprocessors};
   }
   const AttentionEfficiency& attention_of(const Attention& attention) const {
-    return bytes_per_element(attention.kv_cache) <= 1 ? kernels_.attention_8bit_cache : kernels_.attention;
+    return bytes_per_element(attention.kv_cache) < 2 ? kernels_.attention_8bit_cache : kernels_.attention;
   }
   std::size_t chosen() const { return static_cast<std::size_t>(&kernels_ - libraries_->data()); }
   static std::size_t kind_index(const Gemm& matrix) { return static_cast<std::size_t>(matrix_kind(matrix)); }

@@ -27,14 +27,13 @@ std::int64_t small_elements(const Architecture& m, const Sharding& sharding, con
   return elements;
 }
 
-Kept kept_by_rank(const Architecture& model, const Sharding& sharding, int stage) {
-  Kept sum;
+KvBytes kept_by_rank(const Architecture& model, const Precision& precision, const Sharding& sharding,
+                     int stage) {
+  KvBytes sum;
   for (const LayerKind& layer : layers_of_stage(model, sharding, stage)) {
-    const Kept one = kept(of_rank(layer.attention, sharding));
+    const KvBytes one = kv_bytes(of_rank(layer.attention, sharding), precision);
     sum.token += one.token;
     sum.request += one.request;
-    sum.token_bytes += one.token_bytes;
-    sum.request_bytes += one.request_bytes;
   }
   return sum;
 }
@@ -103,18 +102,21 @@ Bytes padding_bytes(const StageGraph& stage, const ExpertPadding& padding) {
   return Bytes(bytes);
 }
 
+KvBytes kv_bytes(const AttentionKind& kind, const Precision& precision) {
+  const Kept all = kept(kind);
+  const double element = bytes_per_element(precision.kv_cache);
+  return {Bytes(static_cast<double>(all.token) * element + static_cast<double>(all.token_bytes)),
+          Bytes(static_cast<double>(all.request) * element + static_cast<double>(all.request_bytes))};
+}
+
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
                          int stage) {
-  const Kept all = kept_by_rank(model, sharding, stage);
-  return Bytes(static_cast<double>(all.token) * bytes_per_element(precision.kv_cache) +
-               static_cast<double>(all.token_bytes));
+  return kept_by_rank(model, precision, sharding, stage).token;
 }
 
 Bytes kv_bytes_per_request(const Architecture& model, const Precision& precision, const Sharding& sharding,
                            int stage) {
-  const Kept all = kept_by_rank(model, sharding, stage);
-  return Bytes(static_cast<double>(all.request) * bytes_per_element(precision.kv_cache) +
-               static_cast<double>(all.request_bytes));
+  return kept_by_rank(model, precision, sharding, stage).request;
 }
 
 Flops flops_per_token(const Architecture& model, std::int64_t context) {

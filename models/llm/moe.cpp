@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "models/llm/stage.h"
 
 namespace weir {
@@ -58,14 +60,12 @@ Operator gathered(const char* name, const OperatorMaker& make, Collective how) {
           .rows = Rows::routed};
 }
 
-// In the experts' type where it is narrow: with a 32-bit scale to 128 elements of 8 bits (DeepEP), and those
-// of NVFP4 in its own width. Results come back in 16 bits.
+// In the experts' type where that has fewer than 16 bits. Results come back in the type of hidden states.
 Bytes sent_of_token(const OperatorMaker& make, bool back) {
   const DataType type = make.precision.expert_activations.value_or(make.precision.activations);
-  const bool narrow = !back && bytes_per_element(type) <= 1;
-  const double element = bytes_per_element(narrow ? type : make.precision.hidden());
-  const double scales = narrow && element == 1 ? 4. / 128 : 0;
-  return Bytes(static_cast<double>(width_of(make)) * (element + scales));
+  const double hidden = bytes_per_element(make.precision.hidden());
+  return Bytes(static_cast<double>(width_of(make)) *
+               (back ? hidden : std::min(hidden, bytes_per_activation(type))));
 }
 
 Operator sent(const OperatorMaker& make, bool back, ExchangeMethod method, Rows rows) {

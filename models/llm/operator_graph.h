@@ -186,9 +186,16 @@ Bytes weight_bytes(const Architecture& model, const Precision& precision, const 
                    int stage);
 // What mxfp4 experts of the rank's stage take more where a kernel library pads them.
 Bytes padding_bytes(const StageGraph& stage, const ExpertPadding& padding);
+// What a layer keeps of requests, of a model or a rank: of each token of the context, and once, however long
+// it is (states of linear attention, keys and values in sliding windows).
+struct KvBytes {
+  Bytes token, request;
+  bool operator==(const KvBytes&) const = default;
+};
+KvBytes kv_bytes(const AttentionKind& kind, const Precision& precision);
+// Of one rank's layers.
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
                          int stage);
-// And of a request, however long it is: states of linear attention, keys and values in sliding windows.
 Bytes kv_bytes_per_request(const Architecture& model, const Precision& precision, const Sharding& sharding,
                            int stage);
 

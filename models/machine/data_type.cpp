@@ -14,7 +14,7 @@ struct TypeEntry {
   double group;       // numbers to a scale; 0: scales are too few to count
   double scale_bits;  // of a group, also of one that is chosen; 0: none can be
 };
-// Scales: 32 bits to 128 x 128 weights (activations have as many to 128, 3 % that nobody counts); 8 bits to
+// Scales: 32 bits to 128 x 128 weights; 8 bits to
 // 16 numbers (NVFP4) and to 32 (MXFP4); where groups are chosen 16 bits to integers (AWQ, GPTQ,
 // compressed-tensors store fp16 or bf16) and 32 to fp8 (weight_scale_inv).
 constexpr std::array<TypeEntry, data_types> types = {{{DataType::fp32, "fp32", 32, 0, 0},
@@ -42,6 +42,11 @@ double bytes_per_element(const StoredType& type) {
 
 double bytes_per_element(DataType type) {
   return bytes_per_element(StoredType(type));
+}
+
+double bytes_per_activation(DataType type) {
+  const bool eight_bits = type == DataType::fp8 || type == DataType::fp8_block || type == DataType::int8;
+  return eight_bits ? 1 + 4. / 128 : bytes_per_element(type);
 }
 
 std::string to_string(DataType type) {

@@ -16,7 +16,11 @@ inline constexpr std::size_t data_types = 9;
 inline constexpr std::array<DataType, data_types> all_data_types = {
     DataType::fp32, DataType::bf16, DataType::fp16,  DataType::fp8,      DataType::int8,
     DataType::int4, DataType::fp4,  DataType::mxfp4, DataType::fp8_block};
-double bytes_per_element(DataType type);  // scales of blocks included
+double bytes_per_element(DataType type);  // of weights and caches; scales of blocks included
+// Of activations as kernels and links pass them on. Those of 8 bits have a 32-bit scale to 128 numbers
+// (DeepEP, deep_ep/buffer.py, low_latency_dispatch with use_fp8; SGLang and vLLM quantise a token by groups
+// of 128).
+double bytes_per_activation(DataType type);
 std::string to_string(DataType type);
 std::optional<DataType> data_type_named(std::string_view name);
 std::string data_type_names();  // of all, for messages

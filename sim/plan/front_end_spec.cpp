@@ -40,12 +40,12 @@ void read_front_end(Params& engine, ReplicaSpec& replica) {
                                             "wait for each other's prompts less often (vLLM's setting of "
                                             "this name); an idle replica begins at once."},
                                            {1, 10'000}, 1);
-  replica.two_batches =
-      engine.flag({"two_batch_overlap",
-                   "Each batch is cut in two of half as many tokens, whose operators are independent chains: "
-                   "the exchange of one "
-                   "goes under the kernels of the other (SGLang's --enable-two-batch-overlap)."},
-                  false);
+  replica.two_batches = engine.flag(
+      {"two_batch_overlap",
+       "Each batch is cut in two of half as many tokens, whose kernels take turns in the engine's "
+       "fixed order: the exchange of one goes under the kernels of the other (SGLang's "
+       "--enable-two-batch-overlap, vLLM's --enable-dbo)."},
+      false);
 }
 
 }  // namespace weir

@@ -116,16 +116,18 @@ class Placer {
         group_of(tensor_groups(place, spec.parallelism), *slot.node, s_.network, library);
     const std::shared_ptr<const Device>& any = slot.group->device;
     const std::shared_ptr<const Device> own = any->with_library(spec.engine.library);
-    return {.on = calibrated(own ? own : any, spec.calibration),
-            .kv_memories = kv_memories_of(any->spec()),
-            .links = tensor.links,
-            .levels = tensor.levels,
-            .collectives = tensor.collectives,
-            .stage = group_of(place, *slot.node, s_.network, library),
-            .partitioning = spec.partitioning,
-            .placement = spec.placement,
-            .prefetch = spec.prefetch,
-            .engine = spec.engine.on(spec.parallelism.tensor * spec.parallelism.pipeline)};
+    return {
+        .on = calibrated(own ? own : any, spec.calibration),
+        .kv_memories = kv_memories_of(any->spec()),
+        .links = tensor.links,
+        .levels = tensor.levels,
+        .collectives = tensor.collectives,
+        .stage = group_of(place, *slot.node, s_.network, library),
+        .partitioning = spec.partitioning,
+        .placement = spec.placement,
+        .prefetch = spec.prefetch,
+        .engine = spec.engine.on(spec.parallelism.tensor * spec.parallelism.pipeline),
+        .alternations = spec.two_batches ? std::optional(alternations_of(spec.engine.kind)) : std::nullopt};
   }
 
   bool join_host_memory(ReplicaPlan& replica, const NodeSpec& node, const std::string& pointer) {

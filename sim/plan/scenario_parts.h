@@ -33,6 +33,8 @@ FrontEndDefaults front_end_of(const std::string& engine);   // of a preset; engi
 PrefixIndex prefix_index_of(const std::string& engine);     // likewise
 bool limits_requests_by_memory(const std::string& engine);  // likewise
 
+Alternations alternations_of(const std::string& engine);  // of two batches; alternations.cpp
+
 // Of a rank that has these links to the others (activation_reserve.cpp).
 Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica, const LinkSpec& links);
 // Names the least devices that a replica which does not fit on its own would fit on, or ""

@@ -63,6 +63,7 @@ class Notes {
         (cut.expert == 1 || s_.model.most_experts() == 0))
       note(at + "/experts/distribution",
            "changes nothing: no ranks hold different experts (parallelism.expert)");
+    if (s_.collective_flows) of_flows(replica);
     of_kv_cache(spec, at + "/kv_cache");
     if (s_.workload.contents.shared()) of_shared_prefixes(spec, at);
     if (replica.neurons && !s_.workload.activity)
@@ -89,6 +90,32 @@ class Notes {
         note(at + "/engine",
              fmt::format("kernels that nobody measured under {} on this device ({}): {} stand in",
                          device.kernel_library, device.kernels, what));
+  }
+
+  // Messages of the plain algorithms know none of what an engine's collectives were measured to take.
+  void of_flows(const ReplicaPlan& replica) {
+    const Rank& rank = replica.rank;
+    const Sharding& cut = replica.spec.parallelism;
+    const std::string& library = replica.spec.engine.collectives;
+    const Bytes state(static_cast<double>(s_.model.hidden) * bytes_per_element(s_.precision.hidden()));
+    const auto tell = [&](Collective collective, const char* name, const LinkSpec& links,
+                          const std::optional<NodeLevels>& levels, int ranks) {
+      if (ranks == 1) return;
+      const auto time = [&](const std::string& of) {
+        const auto model =
+            levels ? make_collectives_by_level(links, of, *levels) : make_collectives(links, of);
+        return 1e6 * model->time(collective, 64 * state, ranks).value();
+      };
+      if (time(library) != time(""))
+        note("/collectives",
+             fmt::format("\"flows\" plays plain algorithms message by message, not the "
+                         "collectives that were measured of {}: {} of 64 tokens over {} ranks "
+                         "takes {:.3g} us alone, with \"closed_form\" {:.3g}",
+                         library, name, ranks, time(""), time(library)));
+    };
+    tell(Collective::all_reduce, "an all-reduce", rank.links, rank.levels, cut.tensor);
+    if (cut.attention_data > 1)
+      tell(Collective::all_gather, "an all-gather", rank.stage.links, rank.stage.levels, cut.ranks());
   }
 
   void analytic_layers(const ReplicaPlan& replica, const std::string& at) {

@@ -132,6 +132,15 @@ void Handovers::step_ends(std::size_t stage, const Iteration& iteration) {
   });
 }
 
+const std::vector<KvPart>& Handovers::parts(const Prompt& prompt) {
+  const ReplicaPlan &from = server(prompt.from).replica().plan(), &to = server(prompt.to).replica().plan();
+  const auto [known, added] = parts_.try_emplace({&from, &to});
+  if (added)
+    known->second =
+        kv_parts(scenario_.model, scenario_.precision, from.spec.parallelism, to.spec.parallelism);
+  return known->second;
+}
+
 // Tokens that the next replica found are not sent.
 std::int64_t Handovers::to_send_of_step(const Prompt& prompt, const Progress& at) {
   return std::max<std::int64_t>(0, at.computed + at.in_step - std::max(at.computed, prompt.there));
@@ -164,10 +173,9 @@ void Handovers::send(std::int32_t request, std::size_t stage, double tokens, Sec
   if (tokens < rounding) return;
   const bool first = prompt.stages[stage].sent == 0;
   prompt.stages[stage].sent += tokens;
-  Bytes kv = tokens * kv_bytes_per_token(scenario_.model, scenario_.precision, {}, 0);
-  if (first) kv += kv_bytes_per_request(scenario_.model, scenario_.precision, {}, 0);
-  std::vector<LinkFlow> flows = handover_flows(kv_devices(server(prompt.from), request), stage,
-                                               kv_devices(server(prompt.to), request), kv);
+  std::vector<LinkFlow> flows =
+      handover_flows(kv_devices(server(prompt.from), request), stage, kv_devices(server(prompt.to), request),
+                     parts(prompt), tokens, first);
   for (LinkFlow& flow : flows) flow.at_least = at_least;
   ++prompt.sending;
   couriers_.send(

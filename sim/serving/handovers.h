@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "models/llm/kv_parts.h"
 #include "sim/serving/platform/courier.h"
 #include "sim/serving/router.h"
 
@@ -57,6 +58,7 @@ class Handovers {
   void send(std::int32_t request, std::size_t stage, double tokens, Seconds start, Seconds at_least);
   void end_if_all_arrived(std::int32_t request);
   void draw(const Prompt& prompt);
+  const std::vector<KvPart>& parts(const Prompt& prompt);
   std::int64_t layers(const Prompt& prompt, std::size_t stage) const;
   Server& server(int number) const { return *servers_[static_cast<std::size_t>(number)]; }
 
@@ -67,6 +69,7 @@ class Handovers {
   Recorder& recorder_;
   std::map<std::int32_t, Prompt> prompts_;  // of which the KV cache is not yet where it goes
   std::map<std::pair<int, int>, std::int32_t> tracks_;
+  std::map<std::pair<const ReplicaPlan*, const ReplicaPlan*>, std::vector<KvPart>> parts_;
 };
 
 }  // namespace weir

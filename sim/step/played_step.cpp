@@ -21,13 +21,14 @@ Seconds mean(const std::vector<Seconds>& members) {
 
 }  // namespace
 
-PlayedStep::PlayedStep(const Rank& rank, const StageGraph& placed, int chains) : rank_(rank) {
+PlayedStep::PlayedStep(const Rank& rank, const StageGraph& placed, int chains, const Alternation* alternation)
+    : rank_(rank) {
   const DeviceSpec& device = rank.on->spec();
   if (device.units.size() > StepCost::most_units)
     throw std::invalid_argument(fmt::format("{} has {} units; a step counts {} at most", device.kind,
                                             device.units.size(), StepCost::most_units));
   const std::vector<StageGraph> alike(static_cast<std::size_t>(chains), placed);
-  StageStep step = stage_step(alike, device.units, device.resources(rank.links.bandwidth));
+  StageStep step = stage_step(alike, device.units, device.resources(rank.links.bandwidth), alternation);
   place(step, placed);
   prefetched_.emplace(rank, step, placed);
   graph_ = std::move(step.graph);

@@ -17,8 +17,9 @@ struct OperatorSpan {
 
 class PlayedStep {
  public:
-  // Throws std::invalid_argument where the timeline refuses the graph.
-  PlayedStep(const Rank& rank, const StageGraph& placed, int chains);
+  // Chains that alternate, or (null) go on whenever they can. Throws std::invalid_argument where the timeline
+  // refuses the graph.
+  PlayedStep(const Rank& rank, const StageGraph& placed, int chains, const Alternation* = nullptr);
 
   // Without the host's time; `causes`: what lines of steps are found by (PlayedCost) is worked out as well.
   PlayedCost cost(std::span<const BatchShape> chains, bool causes = false);

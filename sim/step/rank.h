@@ -14,6 +14,7 @@
 #include "policies/partitioning/partitioning.h"
 #include "policies/placement/placement.h"
 #include "policies/prefetch/prefetch.h"
+#include "sim/step/alternation.h"
 #include "sim/step/cost/engine_cost.h"
 
 namespace weir {
@@ -40,6 +41,7 @@ struct Rank {
   std::shared_ptr<const ChannelPlacementPolicy> placement;
   std::shared_ptr<const PrefetchPolicy> prefetch;
   EngineOverhead engine;
+  std::optional<Alternations> alternations = {};  // of two batches; none: they go on whenever they can
 
   const Memory& kv_memory() const { return on->spec().memories[static_cast<std::size_t>(kv_memories[0])]; }
   bool keeps_kv_in_host() const { return kv_memory().of_host; }

@@ -123,10 +123,23 @@ Ends add_operators(StepGraph& step, const StageGraph& stage, std::size_t part, s
   return ends;
 }
 
+// LayerTurns of all chains, one after the other. Prefetches have a unit of their own.
+void rank_operators(StepGraph& step, const OperatorGraph& part, const std::vector<int>& firsts,
+                    const Alternation& how) {
+  const LayerTurns turns = turns_of(part, how);
+  const int chains = static_cast<int>(firsts.size());
+  step.parts.back().ranks = chains * turns.all;
+  for (int c = 0; c < chains; ++c)
+    for (std::size_t v = 0; v < turns.of.size(); ++v)
+      if (!is_prefetch(part, v))
+        step.operators[static_cast<std::size_t>(firsts[static_cast<std::size_t>(c)]) + v].rank =
+            chains * (turns.of[v] + c * how.behind) + c;
+}
+
 }  // namespace
 
 StageStep stage_step(std::span<const StageGraph> chains, std::span<const Unit> units,
-                     std::span<const Resource> resources) {
+                     std::span<const Resource> resources, const Alternation* alternation) {
   check_ports(units, resources);
   StageStep step;
   step.chains.resize(chains.size());
@@ -149,6 +162,9 @@ StageStep stage_step(std::span<const StageGraph> chains, std::span<const Unit> u
       }
       if (!ends.last.empty()) before[c] = ends.last;
     }
+    std::vector<int> firsts;
+    for (const StageStep::Chain& chain : step.chains) firsts.push_back(chain.back());
+    if (alternation) rank_operators(step.graph, parts[part].operators, firsts, *alternation);
   }
   for (std::size_t c = 0; c < chains.size(); ++c) add_early(step.graph, chains[c], step.chains[c]);
   return step;

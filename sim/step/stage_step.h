@@ -10,6 +10,7 @@
 
 #include "models/llm/operator_graph.h"
 #include "models/machine/kernel_cost.h"
+#include "sim/step/alternation.h"
 #include "sim/step/timeline/timeline.h"
 
 namespace weir {
@@ -20,12 +21,13 @@ struct StageStep {
   std::vector<Chain> chains;
 };
 
-// Operators go to the unit with the index Operator::unit, or to one member of it, and draw from the resources
-// that it has a port to. A layer waits for all that ends the layer before, in its own chain. All chains have
-// the same parts, as often, and every unit runs the operators placed on it, or it throws
-// std::invalid_argument. Layers of a part in which an operator differs by layer are unlike.
+// Chains are free to go on whenever a unit is, or alternate on all of them. Operators go to the unit with the
+// index Operator::unit, or to one member of it, and draw from the resources that it has a port to. A layer
+// waits for all that ends the layer before, in its own chain. All chains have the same parts, as often, and
+// every unit runs the operators placed on it, or it throws std::invalid_argument. Layers of a part in which
+// an operator differs by layer are unlike.
 StageStep stage_step(std::span<const StageGraph> chains, std::span<const Unit> units,
-                     std::span<const Resource> resources);
+                     std::span<const Resource> resources, const Alternation* alternation = nullptr);
 
 // An operator moves its bytes evenly over its time, while its unit withholds what its ports say. That time is
 // its own with nothing beside it, so it never draws more than there is, even where a measured kernel is

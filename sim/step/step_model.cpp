@@ -124,9 +124,14 @@ PlayedStep& StepModel::whole(const StepWork& work) const {
 PlayedStep& StepModel::interleaved(const StepWork& work) const {
   if (collectives_elsewhere_)
     throw std::invalid_argument("collectives cannot be played as flows where sub-batches are interleaved");
-  const bool alone = differs_without_prompts() && work.whole.prefill_tokens == 0;
+  const std::optional<Alternations>& how = rank_.alternations;
+  const bool alone = work.whole.prefill_tokens == 0 && (differs_without_prompts() || how);
   std::unique_ptr<PlayedStep>& step = alone ? decodes_.interleaved : with_prompts_.interleaved;
-  if (!step) step = std::make_unique<PlayedStep>(rank_, alone ? of_decodes() : placed_, 2);
+  if (!step)
+    step = std::make_unique<PlayedStep>(rank_, alone ? of_decodes() : placed_, 2,
+                                        !how    ? nullptr
+                                        : alone ? &how->decodes
+                                                : &how->prompts);
   return *step;
 }
 

@@ -42,6 +42,18 @@ void check_note(const std::vector<std::string>& notes, const std::string& what) 
 
 }  // namespace
 
+TEST_CASE("without effect: collectives as flows are plain ones, whatever was measured of the engine's") {
+  Json s = one_h100();
+  s["cluster"] = json(
+      R"({"nodes": [{"devices": [{"kind": "h100_sxm", "count": 2}], "interconnect": "nvlink4_switch"}]})");
+  s["serving"]["replicas"][0] = json(R"({"parallelism": {"tensor": 2}, "engine": {"kind": "vllm_v1"}})");
+  CHECK(notes_of(s).empty());
+  s["collectives"] = "flows";
+  check_note(notes_of(s), "not the collectives that were measured of vllm");
+  s["serving"]["replicas"][0]["engine"]["kind"] = "ideal";
+  CHECK(notes_of(s).empty());
+}
+
 TEST_CASE("notes: a scenario's defaults give none, said or not") {
   CHECK(notes_of(one_h100()).empty());
   CHECK(notes_of(read_plan(one_h100(), "s.json").scenario.resolved).empty());

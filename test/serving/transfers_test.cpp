@@ -153,6 +153,41 @@ TEST_CASE("transfers: every byte of collectives and of KV caches crosses the lin
       }
 }
 
+// By hand, in bytes of 16-bit elements. Four layers of DeepSeek-R1 have 4 x 576 x 2 of a token on each rank;
+// of Qwen3.5 one has 2 heads of K and V of 256 elements (2,048 in all), of which a rank of two or four has
+// one, and three keep a state of 64 x 128 x 128 in 32 bits and of three tokens' 12,288 elements: 4,268,032
+// each.
+TEST_CASE("transfers: latents go to every rank, heads to those that keep them, states once a request",
+          "[engine]") {
+  struct Moved {
+    Json model;
+    double token, request;  // all ranks together
+  };
+  for (const int tensor : {1, 2, 4}) {
+    const Moved latents{{{"base", "deepseek-r1"}, {"num_hidden_layers", 4}}, tensor * 4608., 0};
+    const Moved hybrid{
+        {{"base", "qwen3.5-397b-a17b"},
+         {"num_hidden_layers", 4},
+         {"layer_types", {"linear_attention", "linear_attention", "linear_attention", "full_attention"}}},
+        tensor == 4 ? 4096. : 2048.,
+        3 * 4268032.};
+    for (const Moved& moved : {latents, hybrid})
+      for (const char* handover : {"whole", "layerwise"}) {
+        INFO(moved.model.dump() << " " << tensor << " " << handover);
+        Json scenario = apart(tensor, handover);
+        scenario["model"] = moved.model;
+        for (Json& replica : scenario["serving"]["replicas"]) replica["batching"]["max_batch_requests"] = 16;
+        const Outcome outcome = test::run(scenario);
+        REQUIRE(outcome.error == "");
+        double sum = 0;
+        for (const RequestRecord& r : outcome.requests)
+          if (r.request.output_tokens > 1)
+            sum += static_cast<double>(r.request.input_tokens) * moved.token + moved.request;
+        CHECK(outcome.sent == Approx(outcome.collectives + sum).epsilon(1e-9));
+      }
+  }
+}
+
 TEST_CASE("transfers: stages of a pipeline send their layers as whole hand-overs do, byte by byte",
           "[engine]") {
   const auto outcome = [](const char* handover) {

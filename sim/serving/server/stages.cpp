@@ -74,15 +74,6 @@ std::vector<std::pair<std::size_t, ClusterLink>> links_of(const Rank& rank) {
   return links;
 }
 
-std::vector<simgrid::s4u::Host*> hosts_of(const KvDevices& devices) {
-  std::vector<simgrid::s4u::Host*> hosts;
-  for (std::size_t s = 0; s < devices.stages.size(); ++s) {
-    const auto first = devices.stages[s].ranks.begin() + static_cast<std::ptrdiff_t>(devices.first(s));
-    hosts.insert(hosts.end(), first, first + static_cast<std::ptrdiff_t>(devices.in_stage(s)));
-  }
-  return hosts;
-}
-
 }  // namespace
 
 std::vector<Server::Stage> build_stages(const Scenario& scenario, const ReplicaPlan& replica,
@@ -130,16 +121,19 @@ KvDevices kv_devices(const Server& server, std::int32_t request) {
 }
 
 std::vector<LinkFlow> handover_flows(const KvDevices& from, std::size_t stage, const KvDevices& to,
-                                     Bytes kv) {
-  const std::vector<simgrid::s4u::Host*> sources = hosts_of(from), sinks = hosts_of(to);
-  // Layers and heads lie in the same order on both sides, so equal shares of them meet.
-  const std::size_t shares = std::max(sources.size(), sinks.size());
-  const Bytes share = kv / static_cast<double>(shares);
+                                     std::span<const KvPart> parts, double tokens, bool with_request) {
+  const auto host = [](const KvDevices& devices, int in_stage, int rank) {
+    const auto s = static_cast<std::size_t>(in_stage);
+    return devices.stages[s].ranks[devices.first(s) + static_cast<std::size_t>(rank)];
+  };
   std::vector<LinkFlow> flows;
-  const std::size_t ranks = from.in_stage(stage);
-  for (std::size_t i = 0; i < shares; ++i)
-    if (const std::size_t source = i * sources.size() / shares; source / ranks == stage)
-      flows.push_back({sources[source], sinks[i * sinks.size() / shares], share, Seconds(0)});
+  for (const KvPart& part : parts) {
+    if (static_cast<std::size_t>(part.from_stage) != stage) continue;
+    const Bytes bytes = tokens * part.token + (with_request ? part.request : Bytes(0));
+    if (bytes == Bytes(0)) continue;
+    flows.push_back({host(from, part.from_stage, part.from_rank), host(to, part.to_stage, part.to_rank),
+                     bytes, Seconds(0)});
+  }
   return flows;
 }
 

@@ -2,10 +2,12 @@
 // The pipeline stages of a replica where they stand in the cluster, and the flows that its KV takes: to the
 // replica that goes on with a request, or to host memory and back.
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/llm/kv_parts.h"
 #include "sim/serving/server/server.h"
 
 namespace weir {
@@ -27,8 +29,9 @@ struct KvDevices {
   std::size_t first(std::size_t stage) const { return rank * in_stage(stage); }
 };
 KvDevices kv_devices(const Server& server, std::int32_t request);
-// `kv`: of all stages; the flows are those from one of them.
-std::vector<LinkFlow> handover_flows(const KvDevices& from, std::size_t stage, const KvDevices& to, Bytes kv);
+// So many tokens' part of a cache, from one stage; `with_request`: what is kept once as well.
+std::vector<LinkFlow> handover_flows(const KvDevices& from, std::size_t stage, const KvDevices& to,
+                                     std::span<const KvPart> parts, double tokens, bool with_request);
 // The bytes that the operators of a step send over links of the cluster, for others to share these.
 std::vector<LinkFlow> step_flows(const Server::Stage& stage, const StepCost& cost);
 std::vector<LinkFlow> activation_flows(const Server::Stage& from, const Server::Stage& to,

@@ -24,7 +24,7 @@ void refuse_problems(const StepGraph& graph) {
 FlatGraph::FlatGraph(const StepGraph& graph) {
   refuse_problems(graph);
   for (const auto& unit : graph.units) {
-    units.push_back({members, unit.members, unit.amount, unit.disturbance, false});
+    units.push_back({members, unit.members, unit.amount, unit.disturbance, false, {}});
     disturbed |= unit.disturbance.resource >= 0;
     members += unit.members;
   }
@@ -48,6 +48,7 @@ void FlatGraph::add_part(const StepGraph& graph, int index) {
   part.layers = described.layers;
   part.unlike = described.unlike;
   part.yields = described.yields;
+  part.ranks = described.ranks;
   part.first_operator = part.anchor = size(operators);
   part.first_instance = instances;
   const auto first_time = size(times), first_rate = size(rates);
@@ -58,8 +59,11 @@ void FlatGraph::add_part(const StepGraph& graph, int index) {
                          .local = part.operators++,
                          .first_alternative = size(alternatives),
                          .alternatives = size(source.alternatives),
+                         .rank = source.rank,
                          .follows = source.follows});
     for (const auto& way : source.alternatives) add_alternative(way);
+    if (source.rank >= 0)
+      units[static_cast<std::size_t>(source.alternatives[0].unit)].ranked.push_back(size(operators) - 1);
   }
   if (part.unlike) {  // every layer starts with what was described
     part.time_stride = size(times) - first_time;

@@ -16,7 +16,8 @@ struct FlatGraph {
     int first_member = 0, members = 1;  // into lists over the members of all units
     double amount = 0;                  // > 0: a pool
     Disturbance disturbance;
-    bool turns = false;  // any operator of it
+    bool turns = false;       // any operator of it
+    std::vector<int> ranked;  // its operators, where they have ranks
   };
   struct Alternative {
     int unit = 0;
@@ -30,7 +31,8 @@ struct FlatGraph {
     int part = 0, local = 0;  // index in its part
     int first_alternative = 0, alternatives = 0;
     int first_next = 0, first_carry = 0, first_leave = 0,
-        end = 0;            // into successors: same layer, next, other parts
+        end = 0;  // into successors: same layer, next, other parts
+    int rank = -1;
     int follows = -1;       // operator whose choice it takes
     bool followed = false;  // by any
   };
@@ -41,6 +43,7 @@ struct FlatGraph {
     int time_stride = 0, rate_stride = 0;  // from layer to layer; 0 where layers are alike
     bool unlike = false;
     bool yields = false;
+    int ranks = 0;
     std::vector<int> staying;  // alternatives that do not turn, of units on which others do
     int anchor = 0;  // first operator that waits for none of its own layer: its readiness marks a new layer
     std::vector<std::int32_t> first_waits,

@@ -26,6 +26,7 @@ Timeline::Player::Player(const StepGraph& described, PlacementPolicy policy)
   for (const auto& unit : graph.units) words_ = std::max(words_, (unit.members + word - 1) / word);
   held_members_.resize(graph.units.size() * static_cast<std::size_t>(words_));
   if (graph.followed) chosen_.resize(waits_.size());
+  started_.resize(graph.operators.size());
   prepared_.resize(graph.alternatives.size() +
                    (graph.by_instance ? static_cast<std::size_t>(graph.instances) : 0));
   needs_.resize(prepared_.size() * static_cast<std::size_t>(words_));
@@ -82,7 +83,7 @@ void Timeline::Player::play(const EvaluateOptions& options) {
     start_waiting();
     if (speeds_stale_) update_speeds();
     if (begun_ >= 0) fold(begun_);
-    if (running_.empty()) break;
+    if (running_.empty()) return refuse_order();
     now_ = infinity;
     for (const Running& running : running_) now_ = std::min(now_, running.finish);
     finish_due();
@@ -107,6 +108,7 @@ void Timeline::Player::reset(const EvaluateOptions& options) {
     queue.changed = false;
   }
   std::ranges::fill(held_members_, 0);
+  std::ranges::fill(started_, 0);
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     const auto& part = graph.parts[p];
     PartState& state = parts_[p];

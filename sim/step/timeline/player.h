@@ -112,6 +112,11 @@ class Timeline::Player {
   void unit_changed(int unit);
   void start_waiting();
   void start_gangs(int unit);
+  void start_ranked(int unit);
+  int next_ranked(int unit);
+  std::int64_t rank_of(int op, std::int64_t layer) const;
+  bool takes_time(int op, std::int64_t layer) const;
+  void refuse_order() const;
   void start_in_pool(int unit);
   void grow_in_pool(int unit, double free);
   bool members_free(const Waiting& waiting) const;
@@ -165,8 +170,9 @@ class Timeline::Player {
   std::vector<Queue> queues_;
   std::vector<int> changed_;  // units that may start something
   std::vector<PartState> parts_;
-  std::vector<std::int32_t> waits_;  // of each instance: predecessors it waits for, or `done`
-  std::vector<std::int8_t> chosen_;  // of each instance that others follow; empty where none is
+  std::vector<std::int32_t> waits_;    // of each instance: predecessors it waits for, or `done`
+  std::vector<std::int8_t> chosen_;    // of each instance that others follow; empty where none is
+  std::vector<std::int64_t> started_;  // layers of each operator that has a rank
   int evaluation_ = 0;
   std::vector<Prepared> prepared_;
   // Sets of members, `words_` words each: of every unit what is held, of all that is prepared what it needs.

@@ -3,6 +3,7 @@
 #include <boost/dynamic_bitset.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace weir {
@@ -61,6 +62,7 @@ void check_draws(const StepGraph& graph, const StepGraph::Alternative& way, cons
 
 void check_operators(const StepGraph& graph, Problems& out) {
   int part = 0;
+  std::map<int, bool> ranked;  // by unit
   for (const auto& op : graph.operators) {
     const std::string who = "operator " + op.name;
     if (!has(graph.parts, op.part) || op.part < part) out.push_back(who + " is out of order of the parts");
@@ -75,6 +77,10 @@ void check_operators(const StepGraph& graph, Problems& out) {
       }
       const auto& unit = graph.units[static_cast<std::size_t>(way.unit)];
       unit.amount > 0 ? check_pool(unit, way, who, out) : check_serial(unit, way, who, out);
+      if (op.rank >= 0 && (unit.amount > 0 || op.alternatives.size() > 1))
+        out.push_back(who + " has a rank, and a choice or a pool");
+      if ((op.rank >= 0) != ranked.insert({way.unit, op.rank >= 0}).first->second)
+        out.push_back(who + " and others of unit " + unit.name + " differ in having a rank");
       check_draws(graph, way, who, out);
     }
   }

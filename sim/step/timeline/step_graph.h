@@ -13,6 +13,11 @@
 // member. Operators start in order of readiness, ties by part, layer, index; one may overtake another only if
 // it needs no member wanted by an operator waiting before it, so nothing starves.
 //
+// Ranked: operators of a serial unit that have ranks start in the order of these, whenever each became ready.
+// Ranks count on, from layer to layer and from part to part, by `ranks` of the part; ties by part, layer,
+// index. An operator that takes no time has no place in the order. Evaluating an order that the edges
+// contradict throws std::invalid_argument.
+//
 // Pool: an amount that operators share. One starts when `least` is free and takes up to `most`; strictly in
 // order of readiness. What is then left over goes to running operators in the order they started, up to their
 // `most`; nobody gives back before the end. A portion's time is with `most` in hand (work = time x most);
@@ -79,6 +84,7 @@ struct StepGraph {
     std::string name;
     int part = 0;
     std::vector<Alternative> alternatives;
+    int rank = -1;     // none; else all of its unit have one, and no choice
     int follows = -1;  // an operator with as many alternatives, from which an edge of its layer leads here
   };
   struct Part {
@@ -86,6 +92,7 @@ struct StepGraph {
     std::int64_t layers = 1;
     bool unlike = false;  // layers have times and rates of their own: run unfolded
     bool yields = false;
+    int ranks = 0;  // of a layer
   };
   struct Edge {
     int from = 0, to = 0;  // operators

@@ -51,6 +51,8 @@ void Timeline::Player::start_waiting() {
     queue.changed = false;
     if (graph.units[static_cast<std::size_t>(u)].amount > 0)
       start_in_pool(u);
+    else if (!graph.units[static_cast<std::size_t>(u)].ranked.empty())
+      start_ranked(u);
     else if (!queue.waiting.empty())
       start_gangs(u);
   }
@@ -91,6 +93,67 @@ void Timeline::Player::start_gangs(int u) {
   }
   queue.waiting.erase(queue.waiting.begin() + static_cast<std::ptrdiff_t>(kept),
                       queue.waiting.begin() + static_cast<std::ptrdiff_t>(next));
+}
+
+void Timeline::Player::start_ranked(int u) {
+  std::vector<Waiting>& waiting = queues_[static_cast<std::size_t>(u)].waiting;
+  std::ranges::fill(wanted_, 0);
+  while (!waiting.empty()) {
+    const int op = next_ranked(u);
+    const std::int64_t layer = started_[static_cast<std::size_t>(op)];
+    const auto next =
+        std::ranges::find_if(waiting, [&](const Waiting& one) { return one.op == op && one.layer == layer; });
+    if (next == waiting.end() || !members_free(*next)) return;
+    start(*next, 1);
+    waiting.erase(next);
+    ++started_[static_cast<std::size_t>(op)];
+  }
+}
+
+// Somebody waits, so that there is one.
+int Timeline::Player::next_ranked(int u) {
+  int next = -1;
+  std::int64_t lowest = 0;
+  for (const int op : graph.units[static_cast<std::size_t>(u)].ranked) {
+    std::int64_t& layer = started_[static_cast<std::size_t>(op)];
+    const auto part = static_cast<std::size_t>(graph.operators[static_cast<std::size_t>(op)].part);
+    while (layer < parts_[part].layers && !takes_time(op, layer)) ++layer;
+    if (layer >= parts_[part].layers) continue;  // folding takes some away
+    const std::int64_t rank = rank_of(op, layer);
+    const auto before = [&] {  // operators of a part come in order
+      const auto& other = graph.operators[static_cast<std::size_t>(next)];
+      return static_cast<std::size_t>(other.part) == part && layer < started_[static_cast<std::size_t>(next)];
+    };
+    if (next >= 0 && (rank > lowest || (rank == lowest && !before()))) continue;
+    next = op;
+    lowest = rank;
+  }
+  return next;
+}
+
+std::int64_t Timeline::Player::rank_of(int op, std::int64_t layer) const {
+  const auto& ranked = graph.operators[static_cast<std::size_t>(op)];
+  const auto of = [&](int part) { return std::int64_t{graph.parts[static_cast<std::size_t>(part)].ranks}; };
+  std::int64_t before = layer * of(ranked.part);
+  for (int part = 0; part < ranked.part; ++part)
+    before += parts_[static_cast<std::size_t>(part)].layers * of(part);
+  return before + ranked.rank;
+}
+
+bool Timeline::Player::takes_time(int op, std::int64_t layer) const {
+  const auto& ranked = graph.operators[static_cast<std::size_t>(op)];
+  const auto& way = graph.alternatives[static_cast<std::size_t>(ranked.first_alternative)];
+  const Seconds* times = graph.times_of(way, graph.parts[static_cast<std::size_t>(ranked.part)], layer);
+  return std::any_of(times, times + way.portions, [](Seconds time) { return time > Seconds(0); });
+}
+
+// Nothing runs, and whatever waits will for ever.
+void Timeline::Player::refuse_order() const {
+  for (const Queue& queue : queues_)
+    if (!queue.waiting.empty())
+      throw std::invalid_argument("step graph: the ranks of " +
+                                  graph.names[static_cast<std::size_t>(queue.waiting.front().op)] +
+                                  "'s unit have it wait for what waits for it");
 }
 
 double Timeline::Player::amount_free(int unit) const {
