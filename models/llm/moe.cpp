@@ -62,7 +62,7 @@ Operator gathered(const char* name, const OperatorMaker& make, Collective how) {
 
 // In the experts' type where that has fewer than 16 bits. Results come back in the type of hidden states.
 Bytes sent_of_token(const OperatorMaker& make, bool back) {
-  const DataType type = make.precision.expert_activations.value_or(make.precision.activations);
+  const DataType type = make.types_of(MatrixGroup::experts).activations;
   const double hidden = bytes_per_element(make.precision.hidden());
   return Bytes(static_cast<double>(width_of(make)) *
                (back ? hidden : std::min(hidden, bytes_per_activation(type))));

@@ -18,9 +18,9 @@
 namespace weir {
 namespace {
 
-void tell_without_measurement(const Plan& plan) {
-  const std::vector<std::string> lines = without_measurement(plan);
-  if (!lines.empty()) fmt::print("no measurement behind:\n");
+void tell_accuracy(const Plan& plan) {
+  const std::vector<std::string> lines = accuracy_lines(plan);
+  if (!lines.empty()) fmt::print("accuracy:\n");
   for (const std::string& line : lines) fmt::print("  {}\n", line);
 }
 
@@ -46,7 +46,7 @@ int check_training(const Plan& plan, const std::string& file) {
     for (const OperatorType type : step.candidates()) candidates.emplace_back(to_string(type));
     if (!candidates.empty()) fmt::print("  candidates: {}\n", fmt::join(candidates, ", "));
   }
-  tell_without_measurement(plan);
+  tell_accuracy(plan);
   std::fflush(stdout);
   fmt::print("{}\n", in_words(estimate_time(plan)));
   return exit_done;
@@ -63,7 +63,7 @@ int check_scenario(const Json& document, const std::string& file) {
   fmt::print("{}: ok ({}, {} replica{}, {} requests)\n", file, scenario.model.name, replicas,
              replicas == 1 ? "" : "s", scenario.workload.requests.size());
   for (const std::string& line : memory_in_words(plan)) fmt::print("memory of {}\n", line);
-  tell_without_measurement(plan);
+  tell_accuracy(plan);
   std::fflush(stdout);
   const TimeEstimate estimate = estimate_time(plan);
   fmt::print("{}\n", in_words(estimate));

@@ -105,7 +105,8 @@ Json run_scenario(const Json& scenario, const std::string& file) {
   answer["summary"] = std::move(summary);
   answer["latencies"] = latencies_of(run.result);
   answer["course"] = course_of(run.result);
-  answer["evidence"] = in_words(evidence_of(run.plan, 0));
+  answer["evidence"] = in_words(evidence_of(
+      run.plan, 0, load_of(run.plan, run.metrics.request_throughput * run.metrics.e2el_ms.mean / 1e3)));
   return answer;
 }
 

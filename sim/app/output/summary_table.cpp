@@ -207,10 +207,12 @@ void totals(Table& table, const FinishedRun& run) {
 }
 
 // How near the closest measured servers are, once for replicas of which the same is known.
-void accuracy(Table& table, const Plan& plan) {
+void accuracy(Table& table, const Plan& plan, const Metrics& m) {
+  // By Little's law.
+  const ServedLoad load = load_of(plan, m.request_throughput * m.e2el_ms.mean / 1e3);
   std::vector<std::string> told;
   for (std::size_t i = 0; i < plan.replicas.size(); ++i) {
-    const std::string words = in_words(evidence_of(plan, i));
+    const std::string words = in_words(evidence_of(plan, i, load));
     if (std::ranges::count(told, words) > 0) continue;
     table.row(told.empty() ? "Accuracy" : "", words);
     told.push_back(words);
@@ -234,7 +236,7 @@ std::string summary_table(const FinishedRun& run, bool styled, std::size_t width
   totals(table, run);
   const Bottleneck bottleneck = find_bottleneck(run.plan.scenario, run.result, run.metrics);
   table.row("Bound by", fmt::format("{}: {}", table.bold(bottleneck.by), bottleneck.reason));
-  accuracy(table, run.plan);
+  accuracy(table, run.plan, run.metrics);
   return table.text();
 }
 

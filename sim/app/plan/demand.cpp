@@ -114,6 +114,7 @@ Demand demand_of(const Workload& workload, std::int64_t percentile) {
     d.input_tokens += in;
     d.output_tokens += out;
     contexts += out * (in + out / 2);
+    d.longest = std::max(d.longest, request.input_tokens + request.output_tokens);
     prompts.push_back(request.input_tokens);
   }
   if (d.requests == 0) return d;
@@ -124,6 +125,7 @@ Demand demand_of(const Workload& workload, std::int64_t percentile) {
   if (!workload.closed_loop && !workload.sessions) d.span_s = last_s - first_s;
   d.shares_prefixes = workload.contents.shared();
   d.in_generation = workload.in_generation;
+  d.sessions = workload.sessions != nullptr;
   return d;
 }
 

@@ -15,7 +15,9 @@ struct Demand {
   double context = 0;                          // that a decode attends to, on the mean over output tokens
   // As many requests as may be late have prompts as long as this, or longer.
   std::int64_t long_prompt = 0;
+  std::int64_t longest = 0;      // input and output of one request
   std::optional<double> span_s;  // of arrivals; none where requests wait for others
+  bool sessions = false;         // requests wait for one another's answers
   bool shares_prefixes = false;  // prompts need not be computed whole
   bool in_generation = false;    // or not at all
 

@@ -62,11 +62,28 @@ RankedDeployment row_of(const PlanQuestion& question, const Deployment& deployme
   return row;
 }
 
+// In flight by Little's law.
+ServedLoad load_of(const Demand& demand, const RankedDeployment& row) {
+  ServedLoad load{.input_tokens = demand.input_tokens / static_cast<double>(demand.requests),
+                  .output_tokens = demand.mean_output(),
+                  .longest = static_cast<double>(demand.longest),
+                  .sessions = demand.sessions,
+                  .begins_alike = demand.shares_prefixes,
+                  .in_generation = demand.in_generation};
+  const std::optional<double> rate = number_in(row.point->summary, "request_throughput"),
+                              time = number_in(row.point->summary, "mean_e2el_ms");
+  double replicas = 0;
+  for (const ReplicaPool& pool : row.deployment->pools) replicas += static_cast<double>(pool.count);
+  if (rate && time) load.in_flight = *rate * *time / 1e3 / replicas;
+  return load;
+}
+
 void add_confidence(const PlanQuestion& question, RankedDeployment& row) {
   const Plan plan = read_plan(without_workload(question, row.deployment->precision, row.deployment->replicas),
                               question.file);
+  const ServedLoad load = load_of(question.demand, row);
   for (std::size_t i = 0; i < plan.replicas.size(); ++i) {
-    row.confidence.of_pools.push_back(evidence_of(plan, i));
+    row.confidence.of_pools.push_back(evidence_of(plan, i, load));
     if (const Calibration& own = plan.replicas[i].spec.calibration; own.given())
       row.confidence.calibration =
           fmt::format("a server with {} on {}{}", own.engine, own.device,
@@ -76,21 +93,13 @@ void add_confidence(const PlanQuestion& question, RankedDeployment& row) {
 
 }  // namespace
 
+const Evidence& Confidence::worst() const {
+  return *std::ranges::max_element(
+      of_pools, {}, [](const Evidence& e) { return std::pair(e.nearness, e.tpot_error_percent()); });
+}
+
 std::string Confidence::brief() const {
-  std::string text = calibration ? "calibrated, " : "";
-  const auto near = std::ranges::count_if(of_pools, [](const Evidence& e) { return e.nearest.has_value(); });
-  if (near == 0) return text + "none near";
-  double tpot = 0;
-  std::size_t differs = 0;
-  for (const Evidence& e : of_pools) {
-    if (e.nearest) tpot = std::max(tpot, e.nearest->tpot_error_percent);
-    differs = std::max(differs, e.differs.size());
-  }
-  return text + fmt::format("{} ({:.0f} %)",
-                            near < std::ssize(of_pools) ? "partly near"
-                            : differs == 0              ? "validated"
-                                                        : "near",
-                            tpot);
+  return (calibration ? "calibrated, " : "") + weir::brief(worst());
 }
 
 PlanOutcome outcome_of(const PlanQuestion& question, const Deployments& deployments,

@@ -13,6 +13,7 @@ struct Confidence {
   std::vector<Evidence> of_pools;          // by replica group
   std::optional<std::string> calibration;  // the server that engine.calibration is of
 
+  const Evidence& worst() const;
   std::string brief() const;  // for a column
 };
 

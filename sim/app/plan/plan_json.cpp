@@ -31,12 +31,11 @@ Json time_json(const std::optional<double>& ms, const std::optional<double>& all
 Json confidence_json(const Confidence& confidence) {
   Json nearest = Json::array();
   for (const Evidence& evidence : confidence.of_pools)
-    nearest.push_back(
-        {{"measured", evidence.nearest ? Json(evidence.nearest->words()) : Json()},
-         {"tpot_error_percent", evidence.nearest ? Json(evidence.nearest->tpot_error_percent) : Json()},
-         {"ttft_error_percent",
-          evidence.nearest ? json_or_null(evidence.nearest->ttft_error_percent) : Json()},
-         {"differs", evidence.differs}});
+    nearest.push_back({{"word", to_string(evidence.nearness)},
+                       {"measured", evidence.nearest.words()},
+                       {"tpot_error_percent", evidence.tpot_error_percent()},
+                       {"ttft_error_percent", json_or_null(evidence.ttft_error_percent())},
+                       {"differs", evidence.differs}});
   return {{"nearest", std::move(nearest)}, {"calibration", json_or_null(confidence.calibration)}};
 }
 

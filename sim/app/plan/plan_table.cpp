@@ -57,9 +57,17 @@ std::string reasons(const Deployments& deployments) {
   return text.empty() ? text : text + "\n";
 }
 
-std::string with_spare(const std::optional<double>& ms, const std::optional<double>& spare) {
+// With the error of such times where that is more than what is to spare, so that the bound is met or missed
+// by less than anyone knows. It is that of means: a percentile's is no smaller.
+std::string with_spare(const std::optional<double>& ms, const std::optional<double>& spare,
+                       const std::optional<double>& error_percent) {
   if (!ms) return "-";
-  return spare ? fmt::format("{} ({:+.0f} %)", shown_number(*ms, 4), 100 * *spare) : shown_number(*ms, 4);
+  if (!spare) return shown_number(*ms, 4);
+  // Of the bound, as the spare is.
+  const double error = error_percent.value_or(0) / 100;
+  const std::string bar =
+      std::abs(*spare) < error * (1 - *spare) ? fmt::format(" ±{}", shown_number(*ms * error, 2)) : "";
+  return fmt::format("{}{} ({:+.0f} %)", shown_number(*ms, 4), bar, 100 * *spare);
 }
 
 // The measurement nearest to each pool; a line for all where it is the same.
@@ -100,13 +108,14 @@ std::string plan_table(const PlanQuestion& question, const Deployments& deployme
   grid.add(titles);
   for (std::size_t i = 0; i < outcome.ranked.size(); ++i) {
     const RankedDeployment& row = outcome.ranked[i];
+    const Evidence& worst = row.confidence.worst();
     std::vector<std::string> cells = {std::to_string(i + 1), row.deployment->name,
                                       std::to_string(row.deployment->devices())};
     if (!counts_devices)
       cells.push_back(with_dollars(question.objective.metric, shown_number(row.objective, 4)));
-    cells.insert(cells.end(),
-                 {with_spare(row.ttft_ms, row.ttft_spare), with_spare(row.tpot_ms, row.tpot_spare),
-                  row.limited_by, row.confidence.brief()});
+    cells.insert(cells.end(), {with_spare(row.ttft_ms, row.ttft_spare, worst.ttft_error_percent()),
+                               with_spare(row.tpot_ms, row.tpot_spare, worst.tpot_error_percent()),
+                               row.limited_by, row.confidence.brief()});
     grid.add(std::move(cells));
   }
   if (!outcome.ranked.empty()) text += grid.text(width) + "\n";

@@ -39,7 +39,7 @@ std::string rows_table(const std::vector<ReproducedRow>& rows, std::size_t width
     add({r.id, r.metric, shown(r.paper), shown(r.simulated), bounds(r.accept_min, r.accept_max)},
         {shown(r.physical), accepted}, verdict(r));
     if (both && !beside && r.physical) grid.add({"", "nothing fitted", "", shown(r.physical), accepted, ""});
-    if (!r.note.empty() && !r.within()) grid.note(r.note);
+    if (!r.note.empty()) grid.note(r.note);
   }
   return grid.text(width);
 }

@@ -1,6 +1,9 @@
 #include "sim/studies/hermes/runs.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "models/llm/architecture.h"
 
 namespace weir::hermes {
 
@@ -54,14 +57,33 @@ Json host_of(const HermesRun& run) {
   return host;
 }
 
+double memory_gib(const std::string& gpu) {
+  return gpu == "t4" ? 16 : 24;
+}
+
+double memory_gb(const std::string& gpu) {
+  return memory_gib(gpu) * (1 << 30) / 1e9;
+}
+
+double two_layers_gb(const SparseModel& model) {
+  Reading reading(model.name);
+  const Architecture a = find_architecture(model.name, reading, "/model");
+  const std::int64_t embeddings = a.vocabulary * a.hidden * (a.tied_embeddings ? 1 : 2);
+  constexpr int layers = 2, bytes = 2;
+  return layers * bytes * static_cast<double>((a.parameters() - embeddings) / a.layer_count()) / 1e9;
+}
+
 Json partitioning(const HermesRun& run, const std::string& assumptions) {
   Json policy = {{"kind", run.system->partitioning}};
   policy.update(run.system->policy);
-  // Policies that fetch layers have buffers of two beside these (4 GB of OPT-66B): no more than the paper's
-  // 20 GB fits, in either set.
-  const bool fetches = policy["kind"] == "weights_in_host";
-  if (run.system->has_room_key)
-    policy["on_device_gb"] = gpu_room_gb(run.gpu, fetches ? "paper" : assumptions);
+  // As much for all, but that policies that fetch layers have buffers of two beside these: with OPT-66B's 4
+  // GB no more than 21 fits.
+  if (run.system->has_room_key) {
+    const double room = gpu_room_gb(run.gpu, assumptions);
+    const bool fetches = policy["kind"] == "weights_in_host";
+    policy["on_device_gb"] =
+        fetches ? std::min(room, std::floor(memory_gb(run.gpu) - two_layers_gb(model_of(run.model)))) : room;
+  }
   policy.update(run.policy);
   return policy;
 }
@@ -119,8 +141,7 @@ Json of_server(const ServerRun& run, const std::string& assumptions) {
 // 20 of 24 GB hold 80 % of OPT-13B and 15 % of OPT-66B, as Section V-B has it; 22 leave less than half of
 // that to all else. Another GPU keeps as much free.
 double gpu_room_gb(const std::string& gpu, const std::string& assumptions) {
-  const double memory = gpu == "t4" ? 16 : 24;
-  return memory - (assumptions == "physical" ? 2 : 4);
+  return memory_gib(gpu) - (assumptions == "physical" ? 2 : 4);
 }
 
 std::string name_of(const AnyRun& run) {

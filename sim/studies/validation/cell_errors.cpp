@@ -11,6 +11,7 @@
 namespace weir {
 namespace {
 
+// One that nobody knows, which fails where it is played, has none.
 bool has_experts(const std::string& model) {
   Reading reading(model);
   return find_architecture(model, reading, "/model").most_experts() > 0;
@@ -24,7 +25,45 @@ std::string number_format_of(const MeasuredServer& s) {
   return s.precision["weights"].get<std::string>();
 }
 
+const MeanError* error_of(const CellErrors& errors, const std::string& what, const std::string& group) {
+  const auto of = errors.find(what);
+  if (of == errors.end()) return nullptr;
+  const auto found = of->second.find(group);
+  return found == of->second.end() ? nullptr : &found->second;
+}
+
+std::optional<double> mean_of(const MeanError* error) {
+  return error ? std::optional(error->mean()) : std::nullopt;
+}
+
+std::string class_of(const MeasuredServer& s) {
+  return !s.pools.empty() ? "prompts apart" : has_experts(s.model) ? "experts" : "dense";
+}
+
+std::vector<MeasuredClass> classes_of(const std::vector<SimulatedServer>& servers, const CellErrors& errors) {
+  std::map<std::string, std::set<std::string>> groups;
+  for (const SimulatedServer& s : servers) groups[class_of(s.measured)].insert(s.measured.group());
+  std::vector<MeasuredClass> classes;
+  for (const auto& [name, of] : groups) {
+    MeanError tpot, ttft;
+    for (const std::string& group : of)
+      for (const auto& [what, sum] : {std::pair("tpot", &tpot), std::pair("ttft", &ttft)})
+        if (const MeanError* error = error_of(errors, what, group)) sum->add(*error);
+    if (tpot.count > 0)
+      classes.push_back({name, tpot.count, tpot.mean(), mean_of(ttft.count > 0 ? &ttft : nullptr)});
+  }
+  return classes;
+}
+
 }  // namespace
+
+void MeanError::add(const MeanError& other) {
+  absolute += other.absolute;
+  squares += other.squares;
+  signed_sum += other.signed_sum;
+  if (std::abs(other.worst) > std::abs(worst)) worst = other.worst;
+  count += other.count;
+}
 
 std::string MeanError::note(bool sample) const {
   std::string text = fmt::format("worst {:+.1f} %", worst);
@@ -34,38 +73,53 @@ std::string MeanError::note(bool sample) const {
          fmt::format("; a sample: standard error {:.1f} %", std::sqrt(std::max(0.0, variance) / count));
 }
 
-Json cells_of(const std::vector<MeasuredServer>& servers, const CellErrors& errors) {
+Json cells_of(const std::vector<SimulatedServer>& servers, const CellErrors& errors) {
   std::map<std::string, MeasuredCell> cells;
-  const auto error = [&](const char* what, const std::string& group) {
-    const auto& of = errors.at(what);
-    return of.contains(group) ? std::optional(of.at(group).mean()) : std::nullopt;
-  };
-  for (const MeasuredServer& s : servers)
-    if (const auto found = errors.at("tpot").find(s.group());
-        s.pools.empty() && found != errors.at("tpot").end())
-      cells[s.group()] = {.device = s.device,
-                          .engine = s.engine,
-                          .model = s.model,
-                          .weights = number_format_of(s),
-                          .tensor = s.tensor,
-                          .experts = has_experts(s.model),
-                          .points = found->second.count,
-                          .tpot_error_percent = found->second.mean(),
-                          .ttft_error_percent = error("ttft", s.group())};
+  for (const auto& [s, scenario, failure] : servers) {
+    const MeanError* tpot = error_of(errors, "tpot", s.group());
+    if (!s.pools.empty() || !tpot || !failure.empty()) continue;
+    const MeanError* ttft = error_of(errors, "ttft", s.group());
+    Json without_load = scenario;
+    without_load.erase("workload");
+    MeasuredCell& cell = cells
+                             .try_emplace(s.group(), MeasuredCell{.device = s.device,
+                                                                  .engine = s.engine,
+                                                                  .model = s.model,
+                                                                  .weights = number_format_of(s),
+                                                                  .tensor = s.tensor,
+                                                                  .experts = has_experts(s.model),
+                                                                  .points = tpot->count,
+                                                                  .tpot_error_percent = tpot->mean(),
+                                                                  .ttft_error_percent = mean_of(ttft),
+                                                                  .scenario = without_load})
+                             .first->second;
+    cell.add(without_load);
+    for (const double share : {s.load.shortest, 1.0}) {
+      cell.input_tokens.add(std::floor(share * static_cast<double>(s.input_tokens)));
+      cell.output_tokens.add(std::floor(share * static_cast<double>(s.output_tokens)));
+    }
+    cell.in_flight.add(static_cast<double>(s.concurrency));
+  }
   std::vector<MeasuredCell> all;
   for (const auto& [group, cell] : cells) all.push_back(cell);
-  return cells_json(all, "AIConfigurator, silicon_sample.csv; InferenceX (both Apache-2.0)");
+  return cells_json(all, classes_of(servers, errors),
+                    "AIConfigurator, silicon_sample.csv; InferenceX (both Apache-2.0)");
 }
 
-ReproducedRow mean_of_cells(const std::vector<MeasuredServer>& servers, const CellErrors& errors) {
+ReproducedRow mean_of_cells(const std::vector<SimulatedServer>& servers, const CellErrors& errors) {
   std::set<std::string> cells;
   double sum = 0;
-  for (const MeasuredServer& s : servers)
-    if (s.pools.empty() && cells.insert(s.group()).second) sum += errors.at("tpot").at(s.group()).mean();
+  bool failed = false;
+  for (const auto& [s, scenario, failure] : servers) {
+    if (!s.pools.empty()) continue;
+    failed = failed || !failure.empty();
+    if (const MeanError* error = error_of(errors, "tpot", s.group()); error && cells.insert(s.group()).second)
+      sum += error->mean();
+  }
   ReproducedRow row;
   row.id = "frontier_tpot_cells";
   row.metric = fmt::format("mean of the cells' mean |error| of mean TPOT, %, of {} cells", cells.size());
-  row.simulated = sum / static_cast<double>(cells.size());
+  if (!failed && !cells.empty()) row.simulated = sum / static_cast<double>(cells.size());
   return row;
 }
 

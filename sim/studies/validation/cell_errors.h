@@ -23,17 +23,24 @@ struct MeanError {
     if (std::abs(percent) > std::abs(worst)) worst = percent;
     ++count;
   }
+  void add(const MeanError& other);
   double mean() const { return absolute / count; }
   double bias() const { return signed_sum / count; }
   std::string note(bool sample) const;  // of a sample: with the standard error
+};
+
+struct SimulatedServer {
+  MeasuredServer measured;
+  Json scenario;
+  std::string failure;  // why it could not be played
 };
 
 using CellErrors = std::map<std::string, std::map<std::string, MeanError>>;  // by what is compared, by group
 
 // Cells of whole replicas, written with every measured row and copied to
 // sim/app/evidence/measured/cells.json.
-Json cells_of(const std::vector<MeasuredServer>& servers, const CellErrors& errors);
+Json cells_of(const std::vector<SimulatedServer>& servers, const CellErrors& errors);
 // The mean over the cells of whole replicas, each as much as any other.
-ReproducedRow mean_of_cells(const std::vector<MeasuredServer>& servers, const CellErrors& errors);
+ReproducedRow mean_of_cells(const std::vector<SimulatedServer>& servers, const CellErrors& errors);
 
 }  // namespace weir

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
 #include "sim/studies/case_runner.h"
 #include "sim/studies/validation/cell_errors.h"
@@ -155,15 +156,18 @@ void write_points(const std::filesystem::path& path, const std::vector<MeasuredS
   points.text("device,engine,model,weights,tensor,input_tokens,output_tokens,concurrency");
   for (const char* what : {"ttft_ms", "tpot_ms", "output_throughput"})
     points.print(",measured_{0},simulated_{0}", what);
-  points.text("\n");
+  points.text(",failure\n");
   for (std::size_t i = 0; i < servers.size(); ++i) {
     const MeasuredServer& s = servers[i];
     const CaseResult& r = results[i];
-    if (!r.error.empty()) continue;
-    points.print("{},{},{},{},{},{},{},{},{:.3f},{:.3f},{:.4f},{:.4f},{:.2f},{:.2f}\n", s.device, s.engine,
-                 s.model, s.weights, s.tensor, s.input_tokens, s.output_tokens, s.concurrency, s.ttft_ms,
-                 r.ttft_mean_ms, s.tpot_ms, r.tpot_mean_ms, throughput(s, s.ttft_ms, s.tpot_ms),
-                 throughput(s, r.ttft_mean_ms, r.tpot_mean_ms));
+    const auto simulated = [&](double value, int digits) {
+      return r.error.empty() ? fmt::format("{:.{}f}", value, digits) : "";
+    };
+    points.print("{},{},{},{},{},{},{},{},{:.3f},{},{:.4f},{},{:.2f},{},{}\n", csv_text(s.device),
+                 csv_text(s.engine), csv_text(s.model), csv_text(s.weights), s.tensor, s.input_tokens,
+                 s.output_tokens, s.concurrency, s.ttft_ms, simulated(r.ttft_mean_ms, 3), s.tpot_ms,
+                 simulated(r.tpot_mean_ms, 4), throughput(s, s.ttft_ms, s.tpot_ms),
+                 simulated(throughput(s, r.ttft_mean_ms, r.tpot_mean_ms), 2), csv_text(r.error));
   }
   points.close();
 }
@@ -191,9 +195,31 @@ std::optional<double> bound(const std::string& set, const std::string& what, con
 }
 
 struct Simulated {
-  std::vector<MeasuredServer> servers;
+  std::vector<SimulatedServer> servers;
   CellErrors errors;
 };
+
+// A cell with servers that could not be played: of the survivors alone its error would be another figure.
+void tell_failures(const std::string& set, const std::vector<SimulatedServer>& servers,
+                   const std::vector<std::vector<std::string>>& groups, std::vector<ReproducedRow>& rows) {
+  std::map<std::string, std::pair<int, std::string>> failed;
+  for (std::size_t i = 0; i < servers.size(); ++i)
+    if (!servers[i].failure.empty())
+      for (const std::string& group : groups[i]) {
+        auto& [count, why] = failed[group];
+        if (++count == 1) why = servers[i].failure;
+      }
+  for (const auto& [group, failures] : failed) {
+    ReproducedRow row;
+    row.id = fmt::format("{}_failed_{}", set, group);
+    row.metric = "servers that could not be played";
+    row.note = fmt::format("{} failed: {}", failures.first, failures.second);
+    for (ReproducedRow& other : rows)
+      for (const ServerFigure& what : server_figures)
+        if (other.id == fmt::format("{}_{}_{}", set, what.id, group)) other.simulated = {};
+    rows.push_back(row);
+  }
+}
 
 Simulated simulate(const ReproduceOptions& options, const std::string& set,
                    std::vector<MeasuredServer> servers, std::vector<ReproducedRow>& rows) {
@@ -205,15 +231,15 @@ Simulated simulate(const ReproduceOptions& options, const std::string& set,
   const std::vector<CaseResult> results = run_cases(cases, options);
   write_points(options.files / (set + ".csv"), servers, results);
   CellErrors errors;
-  std::string failures;
+  std::vector<SimulatedServer> all;
+  std::vector<std::vector<std::string>> groups_of;  // that each is in
   for (std::size_t i = 0; i < servers.size(); ++i) {
-    if (!results[i].error.empty()) {
-      failures += results[i].error + "; ";
-      continue;
-    }
+    all.push_back({servers[i], cases[i].scenario, results[i].error});
     std::vector<std::string> groups = {"all", servers[i].group()};
     if (set == "frontier") groups.emplace_back(servers[i].pools.empty() ? "aggregated" : "apart");
     if (options.reference && i % 2 == 1) groups.emplace_back("odd_rows");  // the even ones calibrate
+    groups_of.push_back(groups);
+    if (!results[i].error.empty()) continue;
     for (const ServerFigure& what : server_figures) {
       if (!what.judged(servers[i])) continue;
       const bool apart = servers[i].held_up && what.waits;
@@ -225,11 +251,9 @@ Simulated simulate(const ReproduceOptions& options, const std::string& set,
     for (const auto& [group, error] : errors[what.id]) {
       rows.push_back(row_of(set, what, group, error, !options.reference));
       if (options.reference) rows.back().accept_max = bound(set, what.id, group);
-      if (failures.empty()) continue;
-      rows.back().simulated = {};  // of the survivors alone it would be another figure
-      if (group == "all") rows.back().note += "; failed: " + failures;
     }
-  return {std::move(servers), std::move(errors)};
+  tell_failures(set, all, groups_of, rows);
+  return {std::move(all), std::move(errors)};
 }
 
 void add_missing_seats(const std::vector<MeasuredServer>& servers, std::vector<ReproducedRow>& rows) {

@@ -69,6 +69,7 @@ struct Points {
 
 void add_points(const Table& servers, const Pairs& what, Points& points, OutputFile& data) {
   for (std::size_t i = 0; i < servers.rows(); ++i) {
+    if (servers.text(i, fmt::format("simulated_{}", what.column)).empty()) continue;  // could not be played
     const double measured = servers.number(i, fmt::format("measured_{}", what.column)),
                  simulated = servers.number(i, fmt::format("simulated_{}", what.column));
     for (const double value : {measured, simulated}) {

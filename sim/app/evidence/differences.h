@@ -1,0 +1,35 @@
+#pragma once
+// What a replica of a scenario has otherwise than a measured server. For evidence.h.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/app/evidence/measured_cells.h"
+#include "sim/plan/plan.h"
+
+namespace weir {
+
+// What is asked of a replica.
+struct ServedLoad {
+  double input_tokens = 0, output_tokens = 0;  // of a request, means
+  double longest = 0;                          // input and output together
+  bool sessions = false, begins_alike = false, in_generation = false;
+  std::optional<double> in_flight = {};  // requests on the mean; none: not known before a run
+};
+// `in_flight`: of all replicas, where a run has told.
+ServedLoad load_of(const Plan& plan, std::optional<double> in_flight = {});
+
+struct Differences {
+  std::vector<std::string> model, device, layout;  // each may be the one thing that is otherwise
+  std::vector<std::string> launch;                 // keys at their defaults, where servers had others
+  std::vector<std::string> more;                   // that nobody measured
+  bool load_unknown = false;
+
+  std::vector<std::string> all() const;
+  int kinds() const;  // of the first four
+};
+
+Differences differences_from(const MeasuredCell& cell, const Plan& plan, std::size_t replica,
+                             const ServedLoad& load);
+
+}  // namespace weir
