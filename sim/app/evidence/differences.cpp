@@ -286,9 +286,18 @@ class Comparison {
            {cell_.input_tokens.least, cell_.input_tokens.most + cell_.output_tokens.most}, "tokens");
     found_.load_unknown = !load_.in_flight;
     if (load_.in_flight) within("load of", *load_.in_flight, cell_.in_flight, "requests in flight");
-    if (static_cast<double>(replica_.spec.batching->max_batch_requests()) <
-        (1 - slack) * cell_.in_flight.least)
-      found_.more.push_back(fmt::format("{} seats", replica_.spec.batching->max_batch_requests()));
+    if (const std::int64_t seats = replica_.spec.batching->max_batch_requests(); seats < fewest_seats())
+      found_.more.push_back(fmt::format("{} seats (measured: {} and more)", seats, fewest_seats()));
+  }
+
+  std::int64_t fewest_seats() const {
+    const std::string pointer = "/serving/replicas/0/batching/max_batch_requests";
+    std::int64_t fewest = server_.replicas.front().batching->max_batch_requests();
+    if (const auto varies = cell_.varies.find(pointer); varies != cell_.varies.end())
+      for (const Json& seats : varies->second)
+        if (seats.is_number()) fewest = std::min(fewest, seats.get<std::int64_t>());
+    // Servers with a seat for each of few clients tell of more seats too, and of no fewer.
+    return std::min(fewest, static_cast<std::int64_t>(cell_.in_flight.least));
   }
 
   // Means over a run that begins and ends empty are a little lower than what was asked for.
