@@ -61,6 +61,27 @@ TEST_CASE(
     CHECK(std::filesystem::file_size(out / file) > 0);
 }
 
+TEST_CASE("weir reproduce validation: a server that cannot be played is a row that says so, never the end") {
+  const ScratchDirectory scratch;
+  const auto folder = scratch.path() / "reference" / "serving";
+  std::filesystem::create_directories(folder);
+  write(
+      folder / "datacenter_gpus.csv",
+      "system,engine,engine_version,model,weights,tp,input_tokens,output_tokens,concurrency,ttft_ms,tpot_ms\n"
+      "h100_sxm,vllm,0.9,Qwen/Qwen3-32B,bf16,16,1024,128,8,165.1,11.8\n");
+  const auto out = scratch.path() / "out";
+  const Ended ended = run_weir({"reproduce", "validation", "--only", "servers", "--reference",
+                                (scratch.path() / "reference").string(), "--out", out.string()});
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  for (const Json& row : rows_in(out)) CHECK(row["simulated"].is_null());
+  CHECK_THAT(ended.out, Catch::Contains("servers_failed_h100_sxm_vllm") && Catch::Contains("16 devices"));
+  const Table servers = Table::read(out / "servers.csv");
+  REQUIRE(servers.rows() == 1);
+  CHECK(servers.text(0, "simulated_tpot_ms").empty());
+  CHECK_THAT(servers.text(0, "failure"), Catch::Contains("16 devices"));
+}
+
 TEST_CASE("weir reproduce --only: keeps the rows whose id begins with it, and says when none does") {
   const ScratchDirectory scratch;
   const auto out = scratch.path() / "v";

@@ -163,10 +163,10 @@ void write_points(const std::filesystem::path& path, const std::vector<MeasuredS
     const auto simulated = [&](double value, int digits) {
       return r.error.empty() ? fmt::format("{:.{}f}", value, digits) : "";
     };
-    points.print("{},{},{},{},{},{},{},{},{:.3f},{},{:.4f},{},{:.2f},{},{}\n", csv_text(s.device),
-                 csv_text(s.engine), csv_text(s.model), csv_text(s.weights), s.tensor, s.input_tokens,
-                 s.output_tokens, s.concurrency, s.ttft_ms, simulated(r.ttft_mean_ms, 3), s.tpot_ms,
-                 simulated(r.tpot_mean_ms, 4), throughput(s, s.ttft_ms, s.tpot_ms),
+    points.print("{},{},{},{},{},{},{},{},{:.3f},{},{:.4f},{},{:.2f},{},{}\n", s.device, s.engine, s.model,
+                 s.weights, s.tensor, s.input_tokens, s.output_tokens, s.concurrency, s.ttft_ms,
+                 simulated(r.ttft_mean_ms, 3), s.tpot_ms, simulated(r.tpot_mean_ms, 4),
+                 throughput(s, s.ttft_ms, s.tpot_ms),
                  simulated(throughput(s, r.ttft_mean_ms, r.tpot_mean_ms), 2), csv_text(r.error));
   }
   points.close();
