@@ -173,6 +173,7 @@ class Loop : public AllAtOnce {
                                               "request, half before the client sees "
                                               "a token; the next request leaves only then"},
                                              {0, 60'000}, 0)) {
+    refuse_max_in_flight(params);
     if (!restart_after_warmup_) return;
     if (warmup_requests() == 0)
       params.fail("restart_after_warmup", "needs warmup_requests: without one there is nothing to end");
@@ -217,12 +218,6 @@ class AsBenchmarked : public ArrivalProcess {
     if (!load.unknown.empty())
       throw ConfigError("", "kind", "\"benchmark\" needs the load of a benchmark, but " + load.unknown);
     const bool at_once = !std::isfinite(load.request_rate);
-    if (load.concurrency && !at_once)
-      throw ConfigError(
-          "", "kind",
-          fmt::format("the benchmark had a rate ({:.4g}/s) and a bound of {} in flight at once, "
-                      "which no kind of arrivals has: choose poisson or closed_loop",
-                      load.request_rate, *load.concurrency));
     if (at_once)
       come_at_once(workload);
     else if (!std::isfinite(load.burstiness))
@@ -231,7 +226,11 @@ class AsBenchmarked : public ArrivalProcess {
       come_by_poisson(workload, rng, load.request_rate);
     else
       come_by_gamma(workload, rng, load.request_rate, load.burstiness);
-    if (load.concurrency) workload.closed_loop = ClosedLoop{.concurrency = *load.concurrency};
+    const auto bound = max_in_flight() ? max_in_flight() : load.concurrency;
+    if (bound && at_once && !workload.sessions)
+      workload.closed_loop = ClosedLoop{.concurrency = *bound};
+    else
+      workload.max_in_flight = bound;
   }
 };
 
@@ -245,7 +244,18 @@ std::shared_ptr<const ArrivalProcess> make(Params& params) {
 ArrivalProcess::ArrivalProcess(Params& params)
     : warmup_requests_(
           params.integer({"warmup_requests", "the first so many by arrival are left out of every metric"},
-                         {0, 100'000'000}, 0)) {}
+                         {0, 100'000'000}, 0)),
+      // vLLM's benchmark takes a semaphore around the call that starts a request's clock
+      // (limited_request_func in vllm/benchmarks/serve.py), SGLang's and GuideLLM likewise.
+      max_in_flight_(params.integer_or_null(
+          {"max_in_flight",
+           "requests beyond so many that are not answered yet wait at the client; a request's times count "
+           "from when it is sent, as load generators' do (vLLM's --max-concurrency). null: no bound"},
+          {1, 10'000'000})) {}
+
+void ArrivalProcess::refuse_max_in_flight(Params& params) const {
+  if (max_in_flight_) params.fail("max_in_flight", "cannot stand beside concurrency, which is such a bound");
+}
 
 std::shared_ptr<const ArrivalProcess> make_warm_batch(Params& params);
 

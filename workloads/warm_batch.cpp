@@ -20,7 +20,9 @@ class WarmBatch final : public ArrivalProcess {
         steps_(params.integer({"steps", "tokens that each request of a batch decodes"}, {1, 100'000}, 1)),
         max_tokens_(params.integer_or_null(
             {"max_tokens", "what the server allows a request (vLLM's max_model_len): its output ends there"},
-            {2, 100'000'000})) {}
+            {2, 100'000'000})) {
+    refuse_max_in_flight(params);
+  }
 
   void schedule(Workload& workload, Rng& rng) const override {
     std::vector<double> weights;

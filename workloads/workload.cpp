@@ -56,6 +56,7 @@ Workload read_workload(Params params, std::uint64_t seed) {
     arrivals.fail(
         "kind", fmt::format("\"trace\" needs an arrival for each request, but {}", trace->missing_arrivals));
   workload.load = std::move(trace->load);
+  workload.max_in_flight = process->max_in_flight();
   Rng rng = random_stream(seed, "arrivals");
   reporting(arrivals, [&] { process->schedule(workload, rng); });
   if (workload.sessions) workload.traffic = {};  // of requests, which come when answers let them

@@ -35,6 +35,7 @@ struct Workload {
   std::vector<Request> requests;
   std::optional<ClosedLoop> closed_loop;
   std::shared_ptr<const Sessions> sessions;        // null: no request waits for another
+  std::optional<std::int64_t> max_in_flight;       // more wait at the client; none: no bound
   std::optional<std::int64_t> sessions_at_a_time;  // none: each comes at the arrival of its first request
   Contents contents;                               // which prompts begin alike
   BenchmarkLoad load;                              // under which a benchmark sent them

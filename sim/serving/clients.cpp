@@ -20,6 +20,12 @@ void Simulation::when(Seconds time, std::function<void()> what) {
 }
 
 void Simulation::send(std::int32_t request) {
+  const auto& bound = scenario_.workload.max_in_flight;
+  if (bound && in_flight_ >= *bound) {
+    recorder_.result().held_at_client = true;
+    return held_.push_back(request);
+  }
+  ++in_flight_;
   recorder_.sent(request, now());
   when(now() + recorder_.reply(), [this, request] { submit(request); });
 }
@@ -55,6 +61,18 @@ void Simulation::submit_next() {
   submitting_ = false;
 }
 
+// As in submit_next(), a loop.
+void Simulation::send_held() {
+  if (submitting_) return;
+  submitting_ = true;
+  while (!held_.empty() && in_flight_ < *scenario_.workload.max_in_flight) {
+    const std::int32_t request = held_.front();
+    held_.pop_front();
+    send(request);
+  }
+  submitting_ = false;
+}
+
 // The client has all of it then.
 void Simulation::answer(std::int32_t request, Seconds seen) {
   when(seen, [this, request] { finished(request); });
@@ -62,8 +80,10 @@ void Simulation::answer(std::int32_t request, Seconds seen) {
 
 void Simulation::finished(std::int32_t request) {
   ++done_;
+  --in_flight_;
   if (options_.answered && !options_.answered(recorder_.record(request))) return stop();
   if (scenario_.workload.closed_loop) submit_next();
+  if (!held_.empty()) send_held();
   if (sessions_) sessions_->ended(request);
   if (done_ == static_cast<std::int64_t>(positions_.size())) all_done_->release();
 }

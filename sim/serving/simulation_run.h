@@ -2,6 +2,7 @@
 // One run: its cluster, replicas and router, and the clients that ask them. Shared by simulation.cpp, which
 // builds and ends it, clients.cpp, tier_moves.cpp and standstill.cpp; used by nobody else.
 #include <chrono>
+#include <deque>
 #include <exception>
 #include <simgrid/s4u.hpp>
 
@@ -31,6 +32,7 @@ class Simulation {
   void submit(std::int32_t request);
   bool may_send() const;
   void submit_next();
+  void send_held();
   void answer(std::int32_t request, Seconds seen);
   void finished(std::int32_t request);
   void forget_answers_under_way();
@@ -69,6 +71,8 @@ class Simulation {
   Seconds over_{0};        // when the clients left
   std::int32_t next_ = 0;  // the next request to send
   std::int64_t owed_ = 0;  // closed loop: how many places are free
+  std::int64_t in_flight_ = 0;
+  std::deque<std::int32_t> held_;  // at the client, by max_in_flight
   bool submitting_ = false, have_left_ = false;
   std::optional<SessionClients> sessions_;  // where requests wait for others
   std::int64_t done_ = 0;

@@ -88,8 +88,10 @@ Bottleneck find_bottleneck(const Scenario& scenario, const RunResult& result, co
   // The system keeps up when requests hardly queue and the run does not go on long after the last of them
   // came.
   const Workload& workload = scenario.workload;
+  // Requests that a client's bound held back did not queue at a server.
+  const bool bounded = workload.max_in_flight && result.held_at_client;
   const bool keeps_up =
-      !workload.closed_loop && !workload.sessions_at_a_time && l.waiting < 0.1 && l.span > 0.5;
+      !workload.closed_loop && !bounded && !workload.sessions_at_a_time && l.waiting < 0.1 && l.span > 0.5;
   if (keeps_up)
     return {
         "arrivals",

@@ -197,7 +197,9 @@ void add_benchmark(Json& s, const Scenario& scenario, const Metrics& m) {
   s["num_prompts"] = m.requests;
   s["request_rate"] = vllm_rate(workload.traffic.request_rate);
   s["burstiness"] = vllm_rate(workload.traffic.burstiness);
-  s["max_concurrency"] = workload.closed_loop ? Json(workload.closed_loop->concurrency) : Json(nullptr);
+  s["max_concurrency"] = workload.closed_loop     ? Json(workload.closed_loop->concurrency)
+                         : workload.max_in_flight ? Json(*workload.max_in_flight)
+                                                  : Json(nullptr);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ void TimeBuckets::add(Seconds from, Seconds to, double integral) {
 }
 
 Recorder::Recorder(const Workload& workload, std::optional<Seconds> sample_period, bool spans)
-    : sent_on_answers_(workload.closed_loop || workload.sessions),
+    : sent_on_answers_(workload.closed_loop || workload.sessions || workload.max_in_flight),
       measured_(workload.requests.size(), 1),
       order_(workload.sessions ? workload.requests.size() : 0),
       reply_(workload.closed_loop ? workload.closed_loop->round_trip / 2 : Seconds(0)),

@@ -174,6 +174,7 @@ struct RunResult {
   // In the workload's order; `measured` of each says whether metrics have it, of a warm-up nothing. One that
   // is sent on answers, and never was, has an arrival < 0.
   std::vector<RequestRecord> requests;
+  bool held_at_client = false;  // a request, by max_in_flight
   std::int64_t warmup_requests = 0;
   std::shared_ptr<const Sessions> sessions = {};  // the workload's
   GapHistogram gaps;
