@@ -56,10 +56,23 @@ Source mooncake(Params& params) {
                                          "the log's ticks of 3 s, 0 keeps them as bursts"},
                                         {0, 3600}, 0);
   const std::int64_t block_tokens = read_block_tokens(params);
+  const auto counter = read_token_counter_or_null(params);
   return trace_file(
       params,
-      [block_tokens](auto text, auto& file) { return read_mooncake_blocks(text, file, block_tokens); },
+      [block_tokens, counter](auto text, auto& file) {
+        return read_mooncake_blocks(text, file, block_tokens, counter.get());
+      },
       spread_s);
+}
+
+Source openai_batch(Params& params) {
+  const auto counter = read_token_counter_or_null(params);
+  const auto output_tokens = params.integer_or_null(
+      {"output_tokens", "of every answer of a file of requests; null: what each allows (its max_tokens)"},
+      {1, max_tokens});
+  return trace_file(params, [counter, output_tokens](auto text, auto& file) {
+    return read_openai_batch(text, file, counter.get(), output_tokens);
+  });
 }
 
 // A load generator's record of its own run.
@@ -88,6 +101,11 @@ const Catalog<RequestSource>& request_sources() {
       {"longbench", "LongBench's questions on long contexts (texts)", texts<read_longbench>},
       {"azure", "Azure LLM inference traces of 2023 and 2024", lengths<read_azure>},
       {"mooncake", "Mooncake's traces; prompts begin alike as far as their hash ids are the same", mooncake},
+      {"bailian", "Qwen-Bailian's traces: Mooncake's fields in seconds, and blocks of 16 tokens",
+       lengths<read_bailian>},
+      {"servegen", "what ServeGen generates: timestamp, input_tokens, output_tokens", lengths<read_servegen>},
+      {"openai_batch", "OpenAI's batches: files of requests (texts), or of answers with their usage",
+       openai_batch},
       {"burstgpt", "BurstGPT v1 to v3, failed requests left out", lengths<read_burstgpt>},
       {"vidur", "num_prefill_tokens, num_decode_tokens, with or without arrived_at or arrived_at_s",
        lengths<read_vidur>},
@@ -104,6 +122,9 @@ const Catalog<RequestSource>& request_sources() {
        [](Params& p) { return benchmark(p, "aiperf"); }},
       {"guidellm", "a report of GuideLLM, benchmarks.json",
        [](Params& p) { return benchmark(p, "guidellm"); }},
+      {"inference_perf", "the requests of inference-perf, per_request_lifecycle_metrics.json",
+       [](Params& p) { return benchmark(p, "inference_perf"); }},
+      {"llmperf", "the individual responses of LLMPerf", [](Params& p) { return benchmark(p, "llmperf"); }},
       {"splitwise", "splitwise-sim's traces", lengths<read_splitwise>},
       {"fixed", "the same lengths for all", make_fixed},
       {"uniform", "lengths anywhere between two, all alike likely, as load generators draw them",

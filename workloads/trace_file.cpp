@@ -6,6 +6,7 @@
 
 #include "sim/core/rng.h"
 #include "workloads/requests.h"
+#include "workloads/traces/known_formats.h"
 
 namespace weir {
 namespace {
@@ -30,6 +31,9 @@ class TraceFile : public RequestSource {
  public:
   TraceFile(Params& params, TraceReader read, double tick_spread_s)
       : read_(std::move(read)), tick_spread_s_(tick_spread_s) {
+    const Json::json_pointer kind(params.pointer() + "/kind");
+    if (const Json& resolved = params.reading().resolved; resolved.contains(kind))
+      kind_ = resolved.at(kind).get<std::string>();
     path_ = params.path({"file", "the trace, relative to this file"}).value_or("");
     count_ = params.integer_or_null({"count", "the first so many; null: all"}, {1, max_tokens});
     start_s_ = params.number({"start_s", "what came before is left out, and this becomes time 0"},
@@ -41,7 +45,16 @@ class TraceFile : public RequestSource {
   bool named() const { return !path_.empty(); }
 
   Trace draw(std::uint64_t seed) const override {
-    Trace trace = read_trace(path_, read_);
+    Trace trace = read_trace(path_, [this](std::string_view text, const std::string& file) {
+      try {
+        return read_(text, file);
+      } catch (const WrongFields&) {
+        const KnownFormat* format = known_format(text);
+        if (!format || format->kind == kind_) throw;
+        throw ConfigError(file, "", what_it_is(*format));
+      }
+    });
+    note_of_unit(trace);
     if (tick_spread_s_ > 0) spread(trace, seed);
     if (start_s_ > 0 || duration_s_) cut(trace);
     if (count_ && *count_ > std::ssize(trace.requests))
@@ -57,6 +70,25 @@ class TraceFile : public RequestSource {
   }
 
  private:
+  // Requests so dense, or so far apart, are most often seconds read as milliseconds, or the reverse.
+  static void note_of_unit(Trace& trace) {
+    constexpr std::size_t few = 20;
+    constexpr double dense_per_s = 1000, gap_s = 100;
+    if (!trace.missing_arrivals.empty() || !trace.turns.empty() || trace.requests.size() < few) return;
+    const double span_s = (trace.requests.back().arrival - trace.requests.front().arrival).value();
+    const double count = static_cast<double>(trace.requests.size());
+    if (span_s > 0 && count > dense_per_s * span_s)
+      trace.notes.push_back(
+          fmt::format("{} requests come within {:.3g} ms: if the file's times are seconds and not "
+                      "milliseconds, \"rate_scale\": 0.001 of arrivals undoes that",
+                      trace.requests.size(), 1e3 * span_s));
+    if (span_s > count * gap_s)
+      trace.notes.push_back(
+          fmt::format("{} requests come within {:.4g} s: if the file's times are milliseconds and not "
+                      "seconds, \"rate_scale\": 1000 of arrivals undoes that",
+                      trace.requests.size(), span_s));
+  }
+
   void spread(Trace& trace, std::uint64_t seed) const {
     Rng rng = random_stream(seed, "tick spread");
     boost::random::uniform_real_distribution<double> delay(0, tick_spread_s_);
@@ -70,6 +102,8 @@ class TraceFile : public RequestSource {
     if (!trace.missing_arrivals.empty())
       throw ConfigError("", key, "cannot cut a trace without arrivals: " + trace.missing_arrivals);
     const std::size_t before = trace.requests.size();
+    std::int64_t tokens_before = 0;
+    for (const Request& request : trace.requests) tokens_before += request.input_tokens;
     const double end_s = start_s_ + duration_s_.value_or(max_arrival_s);
     const std::vector<std::int32_t> kept = coming_within(trace, Seconds(start_s_), Seconds(end_s));
     if (kept.empty())
@@ -77,11 +111,18 @@ class TraceFile : public RequestSource {
     rearrange(trace, kept);
     for (Request& request : trace.requests)  // those that wait for others have none
       request.arrival = std::max(Seconds(0), request.arrival - Seconds(start_s_));
-    trace.notes.push_back(fmt::format("start_s and duration_s keep {} of {} requests", kept.size(), before));
+    const auto tokens = [&] {
+      std::int64_t sum = 0;
+      for (const Request& request : trace.requests) sum += request.input_tokens;
+      return sum;
+    };
+    trace.notes.push_back(fmt::format("start_s and duration_s keep {} of {} requests, {} of {} prompt tokens",
+                                      kept.size(), before, tokens(), tokens_before));
   }
 
   TraceReader read_;
   double tick_spread_s_;
+  std::string kind_;
   std::filesystem::path path_;
   std::optional<std::int64_t> count_;
   double start_s_ = 0;

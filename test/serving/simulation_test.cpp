@@ -65,6 +65,38 @@ TEST_CASE("simulation: a closed loop never has more requests in flight than its 
   CHECK(most == 5);
 }
 
+TEST_CASE("simulation: beyond max_in_flight requests wait at the client, and their clocks with them",
+          "[engine]") {
+  // One replica, requests of a length, so dense that each waits: with a bound of 1 they come one after
+  // another, each with the time that it takes alone.
+  const Outcome alone = test::run(one_request(300, 20));
+  Json scenario = one_request(300, 20);
+  scenario["workload"]["requests"]["count"] = 6;
+  scenario["workload"]["arrivals"] = {{"kind", "constant"}, {"rate_per_s", 1e6}, {"max_in_flight", 1}};
+  const Outcome o = test::run(scenario);
+  REQUIRE(o.error == "");
+  REQUIRE(o.requests.size() == 6);
+  const auto taken = [](const RequestRecord& r) { return (r.finished - r.request.arrival).value(); };
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(taken(o.requests[i]) == Approx(taken(alone.requests[0])));
+    if (i > 0) CHECK(o.requests[i].request.arrival.value() == Approx(o.requests[i - 1].finished.value()));
+  }
+  // A bound that is never reached changes nothing.
+  scenario["workload"]["arrivals"] = {{"kind", "constant"}, {"rate_per_s", 50}};
+  const Outcome free = test::run(scenario);
+  scenario["workload"]["arrivals"]["max_in_flight"] = 6;
+  test::check_same(test::run(scenario), free);
+}
+
+TEST_CASE("simulation: a client's bound ends where all requests are rejected", "[engine]") {
+  Json scenario = one_request(1'000'000'000 / 16, 20);
+  scenario["workload"]["requests"]["count"] = 2000;
+  scenario["workload"]["arrivals"] = {{"kind", "all_at_once"}, {"max_in_flight", 1}};
+  const Outcome o = test::run(scenario);
+  CHECK(o.error == "");
+  for (const RequestRecord& r : o.requests) CHECK(r.status == RequestStatus::rejected);
+}
+
 TEST_CASE("simulation: one request alone takes its prefill and its decode steps, one after another",
           "[engine]") {
   Json scenario = one_request(100, 50);

@@ -33,7 +33,7 @@ TEST_CASE("workload: a trace as it is, cut by count, cut by time, sped up") {
   const auto cut = workload_of(file(trace, R"(, "start_s": 10, "duration_s": 20)"), as_traced);
   CHECK(inputs(cut) == Tokens{2, 3});  // 30 is the end and not in it
   CHECK(cut.requests[1].arrival == Seconds(10));
-  CHECK(cut.notes.back() == "start_s and duration_s keep 2 of 5 requests");
+  CHECK(cut.notes.back() == "start_s and duration_s keep 2 of 5 requests, 5 of 15 prompt tokens");
   CHECK(inputs(workload_of(file(trace, R"(, "start_s": 10.001, "duration_s": 20, "count": 1)"), as_traced)) ==
         Tokens{3});
   const auto fast = workload_of(file(trace), R"({"kind": "trace", "rate_scale": 4})");

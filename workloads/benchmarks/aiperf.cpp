@@ -4,6 +4,7 @@
 // with a record a request.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "workloads/benchmarks/result_fields.h"
@@ -34,7 +35,8 @@ void read_latency(const ResultFields& result, const char* theirs, const char* ou
                                                                      {"p99", "p99"}}};
   const double factor = milliseconds(*metric);
   for (const auto& [of_them, of_us] : statistics)
-    if (const auto value = metric->number(of_them))
+    if (const auto value =
+            std::string_view(of_us) == "std" ? metric->deviation(of_them) : metric->number(of_them))
       benchmark.metrics.emplace_back(fmt::format("{}_{}_ms", of_us, ours), factor * *value);
 }
 
@@ -128,14 +130,19 @@ void read_aiperf_record(const ResultFields& record, std::vector<BenchmarkResult>
     return;  // a warm-up is no part of its statistics either
   if (record.has("error")) {
     ++benchmark.failed;
+    benchmark.failed_input_tokens += static_cast<std::int64_t>(std::clamp<double>(
+        value_of(*metrics, "input_sequence_length").value_or(value_of(*metrics, "error_isl").value_or(0)), 0,
+        max_tokens));
     return;
   }
   BenchmarkedRequest request;
   for (const auto& [name, to] : {std::pair("input_sequence_length", &request.input_tokens),
                                  {"output_sequence_length", &request.output_tokens}}) {
     const auto value = value_of(*metrics, name);
-    if (!value || *value < 1 || *value > max_tokens) {
-      metrics->problem(name, "expected the tokens of the request, 1 or more, in value");
+    const bool answer = to == &request.output_tokens;
+    if (!value || *value < (answer ? 0 : 1) || *value > max_tokens) {
+      metrics->problem(name, answer ? "expected the tokens of the answer, in value"
+                                    : "expected the tokens of the prompt, 1 or more, in value");
       return;
     }
     *to = static_cast<std::int64_t>(*value);

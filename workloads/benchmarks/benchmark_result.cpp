@@ -6,6 +6,7 @@
 
 #include "sim/core/json/bounded_json.h"
 #include "workloads/benchmarks/result_fields.h"
+#include "workloads/traces/known_formats.h"
 
 namespace weir {
 namespace {
@@ -20,13 +21,18 @@ std::string as_json(std::string_view text) {
   out.reserve(text.size());
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!quoted && text.substr(i).starts_with("-Infinity")) {
+      out += "\"-inf\"";
+      i += std::string_view("-Infinity").size() - 1;
+      continue;
+    }
     if (!quoted && text.substr(i).starts_with("Infinity")) {
       out += "\"inf\"";
       i += std::string_view("Infinity").size() - 1;
       continue;
     }
     if (!quoted && text.substr(i).starts_with("NaN")) {
-      out += "null";
+      out += "\"NaN\"";
       i += std::string_view("NaN").size() - 1;
       continue;
     }
@@ -42,7 +48,7 @@ struct Document {
   std::string pointer;  // "", or "line 3" of JSON Lines
 };
 
-// The whole file is one object, or each of its lines is.
+// The whole file is one object or a list of them, or each of its lines is one.
 std::vector<Document> documents_of(std::string_view text, const std::string& file) {
   std::vector<Document> documents;
   std::vector<Problem> problems;
@@ -50,6 +56,12 @@ std::vector<Document> documents_of(std::string_view text, const std::string& fil
     try {
       json parsed = parse_bounded<json>(as_json(part));
       if (parsed.is_object()) return documents.push_back({std::move(parsed), pointer}), true;
+      if (parsed.is_array() && !parsed.empty() && pointer.empty() &&
+          std::ranges::all_of(parsed, [](const json& one) { return one.is_object(); })) {
+        for (std::size_t i = 0; i < parsed.size(); ++i)
+          documents.push_back({std::move(parsed[i]), fmt::format("/{}", i)});
+        return true;
+      }
       problems.push_back({pointer, "expected an object, got " + printable(part)});
     } catch (const TooDeep& e) {
       problems.push_back({pointer, e.what()});
@@ -74,7 +86,8 @@ std::vector<Document> documents_of(std::string_view text, const std::string& fil
 }
 
 std::string known_formats() {
-  return "expected what vLLM's or SGLang's serving benchmark, AIPerf, genai-perf or GuideLLM writes";
+  return "expected what vLLM's or SGLang's serving benchmark, AIPerf, genai-perf, GuideLLM, inference-perf, "
+         "LLMPerf or trtllm-bench writes";
 }
 
 std::string list_of(const std::vector<BenchmarkResult>& results) {
@@ -85,19 +98,53 @@ std::string list_of(const std::vector<BenchmarkResult>& results) {
     list += fmt::format("{}{}: ", i ? ", " : "", i);
     if (!load.unknown.empty())
       list += "?";
-    else if (load.concurrency)
-      list += fmt::format("{} in flight", *load.concurrency);
+    else if (std::isfinite(load.request_rate))
+      list += fmt::format("{:.4g}/s{}", load.request_rate,
+                          load.concurrency ? fmt::format(", at most {} in flight", *load.concurrency) : "");
     else
-      list += std::isfinite(load.request_rate) ? fmt::format("{:.4g}/s", load.request_rate) : "all at once";
+      list += load.concurrency ? fmt::format("{} in flight", *load.concurrency) : "all at once";
   }
   return list + (results.size() > most ? ", ..." : "");
 }
 
+// Nobody knows such a result; perhaps the file is another known one.
+std::string no_result(std::string_view text) {
+  const KnownFormat* format = known_format(text);
+  return format ? what_it_is(*format) + ", and no result of a benchmark: " + known_formats()
+                : "is no result of a benchmark: " + known_formats();
+}
+
+void note_unread(const Document& document, const std::set<std::string>& read, BenchmarkResult& benchmark) {
+  constexpr std::size_t most = 12;
+  std::vector<std::string> names = unread_latencies(document.object, document.pointer, read);
+  if (names.empty()) return;
+  const std::size_t more = names.size() > most ? names.size() - most : 0;
+  names.resize(names.size() - more);
+  for (std::string& name : names) name = shortened(name, 40);
+  benchmark.notes.push_back(fmt::format("not read of its times: {}{}", fmt::join(names, ", "),
+                                        more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
 }  // namespace
+
+std::int64_t BenchmarkResult::empty_answers() const {
+  return std::ranges::count(requests, 0, &BenchmarkedRequest::output_tokens);
+}
+
+bool BenchmarkResult::some_ttft_left_out() const {
+  const auto has = [](const BenchmarkedRequest& request) { return request.ttft_ms.has_value(); };
+  const auto count = std::ranges::count_if(requests, has);
+  return count > 0 && count < std::ssize(requests);
+}
 
 const std::vector<ResultFormat>& result_formats() {
   static const std::vector<ResultFormat> formats = {{is_guidellm_report, read_guidellm_report},
                                                     {is_aiperf_record, read_aiperf_record},
+                                                    {is_inference_perf_summary, read_inference_perf_summary},
+                                                    {is_inference_perf_request, read_inference_perf_request},
+                                                    {is_llmperf_summary, read_llmperf_summary},
+                                                    {is_llmperf_request, read_llmperf_request},
+                                                    {is_trtllm_report, read_trtllm_report},
                                                     {is_aiperf_summary, read_aiperf_summary},
                                                     {is_served_benchmark, read_served_benchmark}};
   return formats;
@@ -107,14 +154,23 @@ std::vector<BenchmarkResult> read_benchmarks(std::string_view text, const std::s
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::vector<BenchmarkResult> results;
   std::vector<Problem> problems;
+  std::size_t of_no_format = 0;
+  bool first = true;
   for (const Document& document : documents_of(text, file)) {
     const auto format = std::ranges::find_if(
         result_formats(), [&](const ResultFormat& one) { return one.is(document.object); });
-    if (format == result_formats().end())
-      problems.push_back({document.pointer, "is no result of a benchmark: " + known_formats()});
-    else
-      format->read(ResultFields(document.object, document.pointer, problems), results);
+    if (format == result_formats().end()) {
+      if (++of_no_format == 1) problems.push_back({document.pointer, no_result(text)});
+      continue;
+    }
+    std::set<std::string> read;
+    format->read(ResultFields(document.object, document.pointer, problems, first ? &read : nullptr), results);
+    if (first && !results.empty()) note_unread(document, read, results.back());
+    first = false;
   }
+  if (of_no_format > 1) problems.front().what += fmt::format("; {} such objects", of_no_format);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    check_plausible(results[i], results.size() > 1 ? fmt::format("result {}", i) : "", problems);
   if (problems.size() > listed_problems) {
     const std::size_t more = problems.size() - listed_problems;
     problems.resize(listed_problems);
@@ -141,17 +197,32 @@ Trace read_benchmark_trace(std::string_view text, const std::string& file, std::
   const std::vector<BenchmarkResult> results = read_benchmarks(text, file);
   const BenchmarkResult& benchmark = the_one(results, result, "`result`", file);
   if (benchmark.tool != tool)
-    throw ConfigError(file, "", fmt::format("is a result of {}, not of {}", benchmark.tool, tool));
+    throw ConfigError(file, "",
+                      fmt::format("is a result of {0}, not of {1}{2}", benchmark.tool, tool,
+                                  benchmark.no_requests.empty()
+                                      ? fmt::format(": requests of kind \"{}\" read it", benchmark.tool)
+                                      : ""));
   if (!benchmark.no_requests.empty()) throw ConfigError(file, "", benchmark.no_requests);
   TraceBuilder trace(file);
-  for (std::int64_t i = 0; i < benchmark.failed; ++i) trace.drop("that failed in the benchmark");
+  for (std::int64_t i = 0; i < benchmark.failed; ++i)
+    trace.drop("that failed in the benchmark", i == 0 ? benchmark.failed_input_tokens : 0);
   double first = max_arrival_s;
   for (const BenchmarkedRequest& request : benchmark.requests)
     first = std::min(first, request.sent_s.value_or(max_arrival_s));
   for (const BenchmarkedRequest& request : benchmark.requests) {
     if (!request.sent_s) trace.no_arrival(0, "the result does not say when each request was sent");
     const auto sent = request.sent_s ? std::optional(*request.sent_s - first) : std::nullopt;
-    trace.add(sent, request.input_tokens, request.output_tokens);
+    trace.add(sent, request.input_tokens, std::max<std::int64_t>(1, request.output_tokens));
+  }
+  for (const std::string& note : benchmark.notes) trace.note_once(note);
+  if (const std::int64_t empty = benchmark.empty_answers(); empty > 0) {
+    std::int64_t tokens = 0;
+    for (const BenchmarkedRequest& request : benchmark.requests)
+      tokens += request.output_tokens == 0 ? request.input_tokens : 0;
+    trace.note_once(
+        fmt::format("{} answers of 0 tokens did not fail: they are played as 1 token, behind their {} "
+                    "prompt tokens",
+                    empty, tokens));
   }
   Trace read = trace.finish();
   read.load = benchmark.load;

@@ -14,9 +14,9 @@
 namespace weir {
 
 struct BenchmarkedRequest {
-  std::int64_t input_tokens = 0, output_tokens = 0;
-  std::optional<double> sent_s;                     // on the generator's clock
-  std::optional<double> ttft_ms, tpot_ms, e2el_ms;  // as its client saw them
+  std::int64_t input_tokens = 0, output_tokens = 0;  // an answer may be empty
+  std::optional<double> sent_s;                      // on the generator's clock
+  std::optional<double> ttft_ms, tpot_ms, e2el_ms;   // as its client saw them
 };
 
 struct BenchmarkResult {
@@ -25,8 +25,14 @@ struct BenchmarkResult {
   std::vector<BenchmarkedRequest> requests;
   std::string no_requests;  // why their lengths are not known, and what would write them; "" if they are
   std::int64_t failed = 0;  // and are not among these
+  std::int64_t failed_input_tokens = 0;
+  std::vector<std::string> notes;  // what of it is not read, or left out
   BenchmarkLoad load;
   std::vector<std::pair<std::string, double>> metrics;  // by their names in summary.json; may be empty
+
+  std::int64_t empty_answers() const;
+  // A first token that never came is 0 ms to some generators; such requests have no TTFT here.
+  bool some_ttft_left_out() const;
 };
 
 // All results of a file, at least one. Any bytes whatever give them or a ConfigError.

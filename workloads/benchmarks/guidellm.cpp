@@ -20,7 +20,7 @@ void read_distribution(const ResultFields& metrics, const char* theirs, const ch
   constexpr std::array<std::array<const char*, 2>, 3> moments = {
       {{"mean", "mean"}, {"median", "median"}, {"std_dev", "std"}}};
   for (const auto& [of_them, of_us] : moments)
-    if (const auto value = of->number(of_them))
+    if (const auto value = std::string_view(of_us) == "std" ? of->deviation(of_them) : of->number(of_them))
       benchmark.metrics.emplace_back(fmt::format("{}_{}_ms", of_us, ours), factor * *value);
   const auto percentiles = of->object("percentiles");
   for (const char* name : {"p50", "p90", "p95", "p99"})
@@ -36,7 +36,8 @@ void read_mean(const ResultFields& metrics, const char* theirs, const char* ours
 }
 
 void read_strategy(const ResultFields& result, BenchmarkResult& benchmark) {
-  const auto config = result.object("config");
+  auto config = result.object("config");
+  if (!config || !config->has("strategy")) config = result.object("args");  // until 0.3
   const auto strategy = config ? config->object("strategy") : std::nullopt;
   const std::string type = strategy ? strategy->text("type_") : "";
   BenchmarkLoad& load = benchmark.load;
@@ -58,19 +59,30 @@ void read_strategy(const ResultFields& result, BenchmarkResult& benchmark) {
   }
 }
 
+// Newer reports have them below info/timings, older ones beside the tokens.
+void read_times(const ResultFields& one, BenchmarkedRequest& request) {
+  request.ttft_ms = one.number("time_to_first_token_ms");
+  if (request.output_tokens > 1) request.tpot_ms = one.number("inter_token_latency_ms");
+  if (const auto seconds = one.number("request_latency")) request.e2el_ms = 1e3 * *seconds;
+  const auto info = one.object("info");
+  const auto timings = info ? info->object("timings") : std::nullopt;
+  if (timings && !request.sent_s) request.sent_s = timings->number("request_start");
+}
+
 void read_successful(const ResultFields& result, std::optional<std::int64_t> all,
                      BenchmarkResult& benchmark) {
   const auto requests = result.object("requests");
   for (const ResultFields& one : requests ? requests->objects("successful") : std::vector<ResultFields>{}) {
     BenchmarkedRequest request;
     const auto input = tokens_of(one, "prompt_tokens"), output = tokens_of(one, "output_tokens");
-    if (!input || !output || *input < 1 || *output < 1) {
-      one.problem(input && *input > 0 ? "output_tokens" : "prompt_tokens", "expected 1 or more");
+    if (!input || !output || *input < 1) {
+      one.problem(input && *input > 0 ? "output_tokens" : "prompt_tokens", "expected the request's tokens");
       continue;
     }
     request.input_tokens = *input;
     request.output_tokens = *output;
-    request.sent_s = one.number("request_start_time");
+    request.sent_s = one.number(one.has("request_start_time") ? "request_start_time" : "start_time");
+    read_times(one, request);
     benchmark.requests.push_back(request);
   }
   const auto there = std::ssize(benchmark.requests);
@@ -104,7 +116,9 @@ void read_one(const ResultFields& result, std::vector<BenchmarkResult>& results)
 
 bool is_guidellm_report(const nlohmann::json& object) {
   const auto list = object.find("benchmarks");
-  return list != object.end() && list->is_array() && object.contains("metadata");
+  return list != object.end() && list->is_array() &&
+         (object.contains("metadata") ||
+          (!list->empty() && list->front().is_object() && list->front().contains("metrics")));
 }
 
 void read_guidellm_report(const ResultFields& report, std::vector<BenchmarkResult>& results) {

@@ -29,8 +29,9 @@ std::vector<Value> list_of(const nlohmann::json& list, const std::string& at, st
 }  // namespace
 
 const nlohmann::json* ResultFields::field(const char* name) const {
-  const auto at = object_->find(name);
-  return at == object_->end() || at->is_null() ? nullptr : &*at;
+  const auto found = object_->find(name);
+  if (read_ && found != object_->end()) read_->insert(at(name));
+  return found == object_->end() || found->is_null() ? nullptr : &*found;
 }
 
 bool ResultFields::has(const char* name) const {
@@ -47,6 +48,11 @@ std::optional<double> ResultFields::number(const char* name) const {
   if (value->is_number() && std::isfinite(value->get<double>())) return value->get<double>();
   problem(name, "expected a number, got " + printable(value->dump()));
   return {};
+}
+
+std::optional<double> ResultFields::deviation(const char* name) const {
+  const Json* value = field(name);
+  return value && *value == "NaN" ? std::nullopt : number(name);
 }
 
 std::optional<std::int64_t> ResultFields::count(const char* name) const {
@@ -69,7 +75,7 @@ std::string ResultFields::text(const char* name) const {
 std::optional<ResultFields> ResultFields::object(const char* name) const {
   const Json* value = field(name);
   if (!value) return {};
-  if (value->is_object()) return ResultFields(*value, at(name), *problems_);
+  if (value->is_object()) return ResultFields(*value, at(name), *problems_, read_);
   problem(name, "expected an object, got " + printable(value->dump()));
   return {};
 }
@@ -88,7 +94,7 @@ std::vector<ResultFields> ResultFields::objects(const char* name) const {
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string at_element = fmt::format("{}/{}", at(name), i);
     if (list[i].is_object())
-      all.emplace_back(list[i], at_element, *problems_);
+      all.emplace_back(list[i], at_element, *problems_, i == 0 ? read_ : nullptr);
     else
       problems_->push_back({at_element, "expected an object, got " + printable(list[i].dump())});
   }
@@ -115,6 +121,22 @@ std::vector<std::int64_t> ResultFields::token_counts(const char* name) const {
   return list_of<std::int64_t>(
       list(name), at(name), *problems_, "a whole number of tokens",
       [](double value) { return value >= 0 && value <= max_tokens && value == std::floor(value); });
+}
+
+void read_statistics(const ResultFields& of, std::span<const Statistic> statistics, const std::string& time,
+                     double factor, BenchmarkResult& benchmark) {
+  for (const auto& [theirs, ours] : statistics)
+    if (const auto value = std::string_view(ours) == "std" ? of.deviation(theirs) : of.number(theirs))
+      benchmark.metrics.emplace_back(fmt::format("{}_{}_ms", ours, time), factor * *value);
+}
+
+void set_times(BenchmarkedRequest& request, double sent_s, std::optional<double> first_s,
+               std::optional<double> end_s) {
+  request.sent_s = sent_s;
+  if (first_s) request.ttft_ms = 1e3 * (*first_s - sent_s);
+  if (end_s) request.e2el_ms = 1e3 * (*end_s - sent_s);
+  if (first_s && end_s && request.output_tokens > 1)
+    request.tpot_ms = 1e3 * (*end_s - *first_s) / static_cast<double>(request.output_tokens - 1);
 }
 
 std::optional<std::int64_t> tokens_of(const ResultFields& fields, const char* name) {

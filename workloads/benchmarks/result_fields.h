@@ -3,6 +3,8 @@
 // is a problem at its JSON pointer, and all of them are thrown together.
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,11 +16,14 @@ namespace weir {
 class ResultFields {
  public:
   using Json = nlohmann::json;
-  ResultFields(const Json& object, std::string pointer, std::vector<Problem>& problems)
-      : object_(&object), pointer_(std::move(pointer)), problems_(&problems) {}
+  // `read` gets the pointers of the fields that were asked for; null: nobody wants them.
+  ResultFields(const Json& object, std::string pointer, std::vector<Problem>& problems,
+               std::set<std::string>* read = nullptr)
+      : object_(&object), pointer_(std::move(pointer)), problems_(&problems), read_(read) {}
 
   bool has(const char* name) const;                           // and it is not null
   std::optional<double> number(const char* name) const;       // finite; none where it is absent
+  std::optional<double> deviation(const char* name) const;    // which is NaN, and none, of a single value
   std::optional<std::int64_t> count(const char* name) const;  // from 0
   std::string text(const char* name) const;                   // "" where it is absent
   std::optional<ResultFields> object(const char* name) const;
@@ -37,7 +42,28 @@ class ResultFields {
   const Json* object_;
   std::string pointer_;
   std::vector<Problem>* problems_;
+  std::set<std::string>* read_;
 };
+
+// Names of fields like latencies that are not among those that were read.
+std::vector<std::string> unread_latencies(const nlohmann::json& object, const std::string& pointer,
+                                          const std::set<std::string>& read);
+
+// A statistic of a summary by its name there and ours; `factor` makes milliseconds of it.
+struct Statistic {
+  const char *theirs, *ours;
+};
+void read_statistics(const ResultFields& of, std::span<const Statistic> statistics, const std::string& time,
+                     double factor, BenchmarkResult& benchmark);
+
+// Puts a request's times together from seconds on one clock; those that are not known are left out.
+void set_times(BenchmarkedRequest& request, double sent_s, std::optional<double> first_s,
+               std::optional<double> end_s);
+
+// Times that no server has: below 0, beyond an hour (of a whole request: a day), and totals that are no
+// number of their kind, are problems.
+void check_plausible(const BenchmarkResult& benchmark, const std::string& pointer,
+                     std::vector<Problem>& problems);
 
 // Tokens of a request; a problem where they are no number of tokens.
 std::optional<std::int64_t> tokens_of(const ResultFields& fields, const char* name);
@@ -55,6 +81,16 @@ bool is_aiperf_summary(const nlohmann::json& object);  // and genai-perf's (aipe
 void read_aiperf_summary(const ResultFields& result, std::vector<BenchmarkResult>& results);
 bool is_aiperf_record(const nlohmann::json& object);  // a request: all of a file are one result
 void read_aiperf_record(const ResultFields& record, std::vector<BenchmarkResult>& results);
+bool is_inference_perf_summary(const nlohmann::json& object);  // inference_perf.cpp
+void read_inference_perf_summary(const ResultFields& result, std::vector<BenchmarkResult>& results);
+bool is_inference_perf_request(const nlohmann::json& object);
+void read_inference_perf_request(const ResultFields& record, std::vector<BenchmarkResult>& results);
+bool is_llmperf_summary(const nlohmann::json& object);  // llmperf.cpp
+void read_llmperf_summary(const ResultFields& result, std::vector<BenchmarkResult>& results);
+bool is_llmperf_request(const nlohmann::json& object);
+void read_llmperf_request(const ResultFields& record, std::vector<BenchmarkResult>& results);
+bool is_trtllm_report(const nlohmann::json& object);  // trtllm_bench.cpp
+void read_trtllm_report(const ResultFields& report, std::vector<BenchmarkResult>& results);
 bool is_guidellm_report(const nlohmann::json& object);  // guidellm.cpp
 void read_guidellm_report(const ResultFields& report, std::vector<BenchmarkResult>& results);
 

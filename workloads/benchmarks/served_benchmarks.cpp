@@ -22,7 +22,8 @@ void read_latencies(const ResultFields& result, BenchmarkResult& benchmark) {
   for (const auto& [theirs, ours] : kinds)
     for (const char* statistic : {"mean", "median", "std", "p50", "p90", "p95", "p99"}) {
       const std::string name = fmt::format("{}_{}_ms", statistic, theirs);
-      if (const auto value = result.number(name.c_str()))
+      if (const auto value = std::string_view(statistic) == "std" ? result.deviation(name.c_str())
+                                                                  : result.number(name.c_str()))
         benchmark.metrics.emplace_back(fmt::format("{}_{}_ms", statistic, ours), *value);
     }
 }
@@ -80,8 +81,9 @@ void read_lengths(const ResultFields& result, BenchmarkResult& benchmark, const 
   if (result.has("ttfts") && !as_many("ttfts", ttft.size())) return;
   if (result.has("itls") && !as_many("itls", gaps.size())) return;
   for (std::size_t i = 0; i < input.size(); ++i) {
-    if (failed(result, i) || output[i] == 0) {
+    if (failed(result, i)) {
       ++benchmark.failed;
+      benchmark.failed_input_tokens += input[i];
       continue;
     }
     if (input[i] == 0) result.problem("input_lens", fmt::format("request {} has a prompt of 0 tokens", i));
@@ -89,8 +91,9 @@ void read_lengths(const ResultFields& result, BenchmarkResult& benchmark, const 
     request.input_tokens = input[i];
     request.output_tokens = output[i];
     if (!sent.empty()) request.sent_s = sent[i];
-    if (!ttft.empty()) request.ttft_ms = 1e3 * ttft[i];
-    if (!ttft.empty() && !gaps.empty()) read_gaps(request, gaps[i]);
+    // vLLM writes 0 where no token came.
+    if (!ttft.empty() && (output[i] > 0 || ttft[i] > 0)) request.ttft_ms = 1e3 * ttft[i];
+    if (request.ttft_ms && !gaps.empty()) read_gaps(request, gaps[i]);
     benchmark.requests.push_back(request);
   }
 }

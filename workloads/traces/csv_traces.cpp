@@ -128,9 +128,9 @@ class RowReader {
     if (fields.size() != header_.size())
       return trace_.problem(line, fmt::format("expected {} fields, got {}", header_.size(), fields.size()));
     if (columns_.failed_have_no_output && fields[*output_] == "0")
-      return trace_.drop(fmt::format("that failed ({} is 0)", header_[*output_]));
+      return trace_.drop(fmt::format("that failed ({} is 0)", header_[*output_]), tokens_in(fields[*input_]));
     if (columns_.failed_have_no_output && fields[*input_] == "0")
-      return trace_.drop(fmt::format("without a prompt ({} is 0)", header_[*input_]));
+      return trace_.drop(fmt::format("without a prompt ({} is 0)", header_[*input_]), 0);
     const auto input = trace_.tokens(line, name(input_), fields[*input_]);
     const auto output = trace_.tokens(line, name(output_), fields[*output_]);
     const auto arrival = when(line, fields);
@@ -143,8 +143,17 @@ class RowReader {
  private:
   std::string_view name(std::optional<std::size_t> column) const { return shown_[*column]; }
 
+  // Of a request that is left out, whatever stands there.
+  static std::int64_t tokens_in(std::string_view text) {
+    std::int64_t tokens = 0;
+    std::from_chars(text.data(), text.data() + text.size(), tokens);
+    return std::clamp<std::int64_t>(tokens, 0, max_tokens);
+  }
+
   void must_be_there(std::optional<std::size_t> found, const std::vector<std::string_view>& names) {
-    if (!found && !names.empty()) trace_.problem(1, missing("column", names.front(), header_));
+    if (found || names.empty()) return;
+    const std::string name(names.front());
+    trace_.problem_once(1, name, missing("column", name, header_));
   }
 
   void hint_at_separator() {
@@ -257,6 +266,12 @@ Trace read_azure(std::string_view text, const std::string& file) {
 // columns.
 Trace read_burstgpt(std::string_view text, const std::string& file) {
   return read_columns(text, file, {{"Timestamp"}, {"Request tokens"}, {"Response tokens"}, true});
+}
+
+// What generate_workload of alibaba/ServeGen writes, in seconds. The names are those of its Request; its
+// README does not list them.
+Trace read_servegen(std::string_view text, const std::string& file) {
+  return read_columns(text, file, {{"timestamp", "arrival_time"}, {"input_tokens"}, {"output_tokens"}});
 }
 
 // data/processed_traces of microsoft/vidur (lengths only), and what its own runs write.

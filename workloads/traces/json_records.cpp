@@ -30,13 +30,13 @@ void read_record(std::string_view text, std::size_t line, TraceBuilder& trace,
   try {
     const auto record = parse_bounded<json>(text);
     if (!record.is_object())
-      trace.problem(line, "expected an object, got " + printable(text));
+      trace.problem_once(line, "no object", "expected an object, got " + printable(text));
     else
       read(JsonRecord(record, line, trace));
   } catch (const TooDeep& e) {
     trace.problem(line, e.what());
   } catch (const json::exception& e) {
-    trace.problem(line, syntax_error(e));
+    trace.problem_once(line, "no JSON", syntax_error(e));
   }
 }
 
@@ -120,7 +120,7 @@ const nlohmann::json* JsonRecord::field(const char* name) const {
 void JsonRecord::lacks(const char* name, std::string_view hint) const {
   std::vector<std::string_view> found;
   for (const auto& [key, value] : object_.items()) found.push_back(key);
-  trace_.problem(line_, missing("field", name, found).append(hint));
+  trace_.problem_once(line_, name, missing("field", name, found).append(hint));
 }
 
 std::optional<std::int32_t> JsonRecord::priority(const char* name) const {
@@ -146,6 +146,18 @@ std::optional<std::string_view> JsonRecord::text(const char* name) const {
   if (!value) return {};
   if (value->is_string()) return value->get_ref<const std::string&>();
   trace_.problem(line_, fmt::format("{}: expected a text, got {}", name, value->type_name()));
+  return {};
+}
+
+const json* JsonRecord::value(const char* name) const {
+  return field(name);
+}
+
+std::optional<JsonRecord> JsonRecord::object(const char* name) const {
+  const json* value = field(name);
+  if (!value) return {};
+  if (value->is_object()) return JsonRecord(*value, line_, trace_);
+  trace_.problem(line_, fmt::format("{}: expected an object, got {}", name, value->type_name()));
   return {};
 }
 

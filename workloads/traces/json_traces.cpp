@@ -29,6 +29,21 @@ void add_ids(const JsonRecord& record, std::int64_t input_tokens, BlockIds& ids,
   if (!problem.empty()) trace.problem(record.line(), "hash_ids: " + problem);
 }
 
+// AIPerf's and genai-perf's traces of this form may have the prompt itself.
+std::optional<std::int64_t> mooncake_input(const JsonRecord& record, const TokenCounter* counter,
+                                           TraceBuilder& trace) {
+  if (record.has("input_length") || !record.has("text_input")) return record.tokens("input_length");
+  const auto words = record.text("text_input");
+  if (!words) return {};
+  if (!counter) {
+    trace.problem_once(record.line(), "text_input",
+                       "text_input: is a text, and the scenario has no \"tokens\" to count it by");
+    return {};
+  }
+  trace.note_once(counter->note());
+  return std::max<std::int64_t>(1, counter->count(*words));
+}
+
 // A session of an agent: each request waits for the answer before it and for a tool.
 void add_session(const JsonRecord& session, std::optional<double> arrival_s, TraceBuilder& trace) {
   const std::string name = session.has("session_id") ? std::string(session.text("session_id").value_or(""))
@@ -66,13 +81,39 @@ Trace read_mooncake(std::string_view text, const std::string& file) {
   return read_mooncake_blocks(text, file, mooncake_block_tokens);
 }
 
-Trace read_mooncake_blocks(std::string_view text, const std::string& file, std::int64_t block_tokens) {
+Trace read_mooncake_blocks(std::string_view text, const std::string& file, std::int64_t block_tokens,
+                           const TokenCounter* counter) {
   TraceBuilder trace(file);
   BlockIds ids(block_tokens);
   for_each_record(text, trace, [&](const JsonRecord& record) {
-    const auto input = record.tokens("input_length"), output = record.tokens("output_length");
-    add(trace, record.seconds("timestamp", 1e-3), input, output);
+    if (record.has("chat_id") && record.has("parent_chat_id"))
+      return trace.problem_once(
+          record.line(), "Bailian",
+          "chat_id, parent_chat_id: is a trace of Qwen-Bailian, whose times are seconds: "
+          "requests of kind \"bailian\" read it");
+    const auto input = mooncake_input(record, counter, trace), output = record.tokens("output_length");
+    std::optional<double> arrival_s;
+    if (record.has("timestamp"))
+      arrival_s = record.seconds("timestamp", 1e-3);
+    else
+      trace.no_arrival(record.line(), "no field \"timestamp\"");
+    add(trace, arrival_s, input, output);
     if (input && output) add_ids(record, *input, ids, trace);
+  });
+  return trace.finish();
+}
+
+// README.md of alibaba-edu/qwen-bailian-usagetraces-anon (commit 03a51e3): Mooncake's fields, but seconds and
+// blocks of 16 tokens.
+Trace read_bailian(std::string_view text, const std::string& file) {
+  TraceBuilder trace(file);
+  BlockIds ids(bailian_block_tokens);
+  for_each_record(text, trace, [&](const JsonRecord& record) {
+    const auto input = record.tokens("input_length"), output = record.tokens("output_length");
+    add(trace, record.seconds("timestamp", 1), input, output);
+    if (input && output) add_ids(record, *input, ids, trace);
+    if (record.has("parent_chat_id"))
+      trace.note_once("turns of a chat come at the trace's times: they do not wait for the answer before");
   });
   return trace.finish();
 }

@@ -36,13 +36,18 @@ Trace read_mapped(std::string_view text, const std::string& file, const ColumnMa
 Trace read_sessions(std::string_view text, const std::string& file);
 Trace read_azure(std::string_view text, const std::string& file);  // TIMESTAMP,ContextTokens,GeneratedTokens
 Trace read_burstgpt(std::string_view text, const std::string& file);   // v1 and v3
+Trace read_servegen(std::string_view text, const std::string& file);   // timestamp,input_tokens,output_tokens
 Trace read_vidur(std::string_view text, const std::string& file);      // num_prefill_tokens,num_decode_tokens
 Trace read_splitwise(std::string_view text, const std::string& file);  // prompt_size,token_size
 
 // Lengths in JSON Lines or in one JSON list (json_traces.cpp).
 inline constexpr std::int64_t mooncake_block_tokens = 512;
 Trace read_mooncake(std::string_view text, const std::string& file);
-Trace read_mooncake_blocks(std::string_view text, const std::string& file, std::int64_t block_tokens);
+// `counter` counts prompts that are given as text_input; null cannot.
+Trace read_mooncake_blocks(std::string_view text, const std::string& file, std::int64_t block_tokens,
+                           const TokenCounter* counter = nullptr);
+inline constexpr std::int64_t bailian_block_tokens = 16;
+Trace read_bailian(std::string_view text, const std::string& file);
 Trace read_llmservingsim(std::string_view text, const std::string& file);
 Trace read_distserve(std::string_view text, const std::string& file);
 
@@ -53,6 +58,10 @@ Trace read_alpaca(std::string_view text, const std::string& file, const TokenCou
 Trace read_openr1(std::string_view text, const std::string& file, const TokenCounter&);
 Trace read_dolphin_r1(std::string_view text, const std::string& file, const TokenCounter&);
 Trace read_longbench(std::string_view text, const std::string& file, const TokenCounter&);
+// Requests (custom_id, body) or their answers (custom_id, response) of OpenAI's batches (openai_batch.cpp).
+// `output_tokens` is of requests that do not limit their answer.
+Trace read_openai_batch(std::string_view text, const std::string& file, const TokenCounter*,
+                        std::optional<std::int64_t> output_tokens);
 // prompt,output_tokens as vLLM's custom data sets have it, or input_tokens for the text, which null cannot
 // count; arrival_s, priority or not. `output_tokens` is of lines that do not say.
 Trace read_jsonl(std::string_view text, const std::string& file, const TokenCounter*,

@@ -14,11 +14,11 @@ class TextTrace {
   std::int64_t count(std::optional<std::string_view> text) const { return text ? counter_.count(*text) : 0; }
 
   void add(std::int64_t input, std::int64_t output) {
-    if (input == 0 || output == 0) return trace_.drop("whose prompt or answer is empty");
+    if (input == 0 || output == 0) return trace_.drop("whose prompt or answer is empty", input);
     trace_.no_arrival(0, "texts come without arrivals");
     trace_.add({}, input, output);
   }
-  void drop(std::string_view why) { trace_.drop(why); }
+  void drop(std::string_view why, std::int64_t tokens) { trace_.drop(why, tokens); }
 
   template <class Read>
   Trace read(std::string_view text, Read read) {
@@ -45,7 +45,10 @@ Trace read_conversations(std::string_view text, const std::string& file, const T
                          bool history) {
   TextTrace trace(file, counter);
   return trace.read(text, [&](const JsonRecord& record) {
-    const char* turns = record.has("messages") && !record.has("conversations") ? "messages" : "conversations";
+    // LMSYS-Chat-1M and WildChat have `conversation`, OpenAI's fine-tuning files `messages`.
+    const char* turns = "conversations";
+    for (const char* name : {"messages", "conversation"})
+      if (record.has(name) && !record.has("conversations")) turns = name;
     std::int64_t prompt = 0, before = 0;  // tokens since the last answer; up to and with it
     bool asked = false;
     for (const JsonRecord& turn : record.objects(turns)) {
@@ -60,12 +63,12 @@ Trace read_conversations(std::string_view text, const std::string& file, const T
       if (asked || (history && before > 0))
         trace.add(history ? before + prompt : prompt, tokens);
       else
-        trace.drop("that answer nothing");
+        trace.drop("that answer nothing", 0);
       before += prompt + tokens;
       prompt = 0;
       asked = false;
     }
-    if (asked) trace.drop("that are never answered");
+    if (asked) trace.drop("that are never answered", history ? before + prompt : prompt);
   });
 }
 
@@ -146,7 +149,7 @@ Trace read_jsonl(std::string_view text, const std::string& file, const TokenCoun
     const auto priority = record.has("priority") ? record.priority("priority") : std::optional(0);
     const auto arrival_s = record.has("arrival_s") ? record.seconds("arrival_s", 1) : std::nullopt;
     if (!input || !output || !priority) return;
-    if (*input == 0) return trace.drop("whose prompt is empty");
+    if (*input == 0) return trace.drop("whose prompt is empty", 0);
     if (!arrival_s) trace.no_arrival(record.line(), "no field \"arrival_s\"");
     trace.add(arrival_s, *input, *output, *priority);
   });

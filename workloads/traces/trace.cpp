@@ -84,9 +84,22 @@ void LineProblems::add(std::size_t line, std::string what) {
   if (count_++ < listed_problems) listed_.push_back({at_line(line), std::move(what)});
 }
 
+void LineProblems::add_once(std::size_t line, const std::string& kind, std::string what) {
+  const auto [known, is_new] = repeated_.try_emplace(kind, Repeated{listed_.size(), 1});
+  if (!is_new) {
+    ++known->second.lines;
+    return;
+  }
+  add(line, std::move(what));
+}
+
 void LineProblems::finish(const std::string& file) {
+  for (const auto& [kind, repeated] : repeated_)
+    if (repeated.lines > 1 && repeated.listed < listed_.size())
+      listed_[repeated.listed].what += fmt::format("; {} such lines", repeated.lines);
   if (count_ > listed_problems)
     listed_.push_back({"", fmt::format("and {} more such lines", count_ - listed_problems)});
+  if (!repeated_.empty()) throw WrongFields(file, listed_);
   if (!listed_.empty()) throw ConfigError(file, listed_);
 }
 
@@ -151,13 +164,11 @@ void TraceBuilder::begins_with(Origin origin) {
   trace_.origins.back() = origin;
 }
 
-void TraceBuilder::drop(std::string_view why) {
-  const auto known =
-      std::find_if(dropped_.begin(), dropped_.end(), [&](const auto& d) { return d.first == why; });
-  if (known == dropped_.end())
-    dropped_.emplace_back(why, 1);
-  else
-    ++known->second;
+void TraceBuilder::drop(std::string_view why, std::int64_t input_tokens) {
+  auto known = std::ranges::find(dropped_, why, &Dropped::why);
+  if (known == dropped_.end()) known = dropped_.insert(known, {std::string(why)});
+  ++known->requests;
+  known->input_tokens += input_tokens;
 }
 
 void TraceBuilder::note_once(std::string note) {
@@ -172,13 +183,14 @@ void TraceBuilder::no_arrival(std::size_t line, std::string_view why) {
 
 Trace TraceBuilder::finish(bool from_first) {
   problems_.finish(file_);
-  for (const auto& [why, count] : dropped_)
-    trace_.notes.push_back(
-        fmt::format("dropped {} of {} requests {}", count, count + std::ssize(trace_.requests), why));
+  for (const auto& [why, count, tokens] : dropped_)
+    trace_.notes.push_back(fmt::format("dropped {} of {} requests {}{}", count,
+                                       count + std::ssize(trace_.requests), why,
+                                       tokens > 0 ? fmt::format(" ({} prompt tokens)", tokens) : ""));
   auto& requests = trace_.requests;
   if (requests.empty()) {
     std::string what = "holds no request";
-    for (const auto& [why, count] : dropped_) what += fmt::format("; {} were dropped {}", count, why);
+    for (const auto& [why, count, tokens] : dropped_) what += fmt::format("; {} were dropped {}", count, why);
     throw ConfigError(file_, "", what);
   }
   if (without_arrival_ > 1)

@@ -3,6 +3,7 @@
 // sorted. A reader hands every field over as it stands in the file; all that is wrong is collected by line
 // and thrown together by finish(), all that was left out is counted by reason and told in a note.
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,16 +34,29 @@ struct Trace {
   std::vector<std::string> notes;
 };
 
+// Its records lack what the format has: it may be a file of another one (known_formats.h).
+class WrongFields : public ConfigError {
+ public:
+  using ConfigError::ConfigError;
+};
+
 // What is wrong with the lines of a file; the first of it is listed, the rest counted.
 class LineProblems {
  public:
   void add(std::size_t line, std::string what);  // line 0: the whole file
+  // The same, of which a file of another kind has one a line: told once, and how many lines have it.
+  void add_once(std::size_t line, const std::string& kind, std::string what);
   bool any() const { return count_ > 0; }
-  void finish(const std::string& file);  // throws ConfigError if there is any
+  void finish(
+      const std::string& file);  // throws ConfigError if there is any, WrongFields if told by add_once()
 
  private:
   std::vector<Problem> listed_;
   std::size_t count_ = 0;
+  struct Repeated {
+    std::size_t listed, lines;
+  };
+  std::map<std::string, Repeated> repeated_;
 };
 
 // What is wrong with a file, as problems of the key that names it.
@@ -75,10 +89,14 @@ class TraceBuilder {
   void begins_with(Origin origin);  // the prompt of the last one
   // Whoever has turns has one for each request. They are not sorted then: whoever waits stands behind.
   Turns& turns() { return trace_.turns; }
-  void drop(std::string_view why);  // one request left out, e.g. "whose answer is empty"
+  // One request left out, e.g. "whose answer is empty", with so many tokens of prompt.
+  void drop(std::string_view why, std::int64_t input_tokens);
   void note_once(std::string note);
   void no_arrival(std::size_t line, std::string_view why);  // a request without one; the first reason is told
   void problem(std::size_t line, std::string what) { problems_.add(line, std::move(what)); }
+  void problem_once(std::size_t line, const std::string& kind, std::string what) {
+    problems_.add_once(line, kind, std::move(what));
+  }
 
   bool failed() const { return problems_.any(); }
   // `from_first`: the clock is a calendar's, and the first request becomes time 0. Throws ConfigError.
@@ -87,7 +105,11 @@ class TraceBuilder {
  private:
   std::string file_;
   Trace trace_;
-  std::vector<std::pair<std::string, std::int64_t>> dropped_;
+  struct Dropped {
+    std::string why;
+    std::int64_t requests = 0, input_tokens = 0;
+  };
+  std::vector<Dropped> dropped_;
   LineProblems problems_;
   std::int64_t without_arrival_ = 0;
 };

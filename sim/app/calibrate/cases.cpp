@@ -31,12 +31,13 @@ void observe_requests(CalibrationCase& one, const std::vector<BenchmarkedRequest
   for (std::size_t g = 0; g < groups; ++g) {
     Observation seen{what, false, g * requests.size() / groups, (g + 1) * requests.size() / groups};
     double sum = 0, count = 0;
-    for (std::size_t i = seen.first; i < seen.end; ++i)
-      if (const auto ms = time_of(requests[i], what)) {
-        sum += *ms;
-        ++count;
-      }
-    if (count == 0) continue;
+    for (std::size_t i = seen.first; i < seen.end; ++i) {
+      const auto ms = time_of(requests[i], what);
+      seen.timed.push_back(ms.has_value());
+      sum += ms.value_or(0);
+      count += ms.has_value();
+    }
+    if (count == 0 || sum == 0) continue;
     seen.ms = sum / count;
     seen.weight = count;
     one.observations.push_back(seen);
@@ -51,8 +52,12 @@ void observe(CalibrationCase& one, const BenchmarkResult& benchmark) {
     const auto has_time = [what = what](const BenchmarkedRequest& r) { return time_of(r, what).has_value(); };
     if (std::ranges::any_of(requests, has_time))
       observe_requests(one, requests, what);
-    else if (summary.contains(name) && summary[name].is_number() && summary[name] > 0)
-      one.observations.push_back({.what = what, .ms = summary[name]});
+    else if (summary.contains(name) && summary[name] > 0)
+      one.observations.push_back({what, true, 0, 0, summary[name], 1, {}});
+    const bool fitted = std::ranges::any_of(
+        one.observations, [what = what](const Observation& seen) { return seen.what == what; });
+    if (!fitted && (summary.contains(name) || std::ranges::any_of(requests, has_time)))
+      one.notes.push_back(fmt::format("{} is 0: no server answers in no time, so it is not fitted to", name));
   }
 }
 
@@ -63,15 +68,18 @@ std::string set_lengths(Json& requests, const Json& summary) {
   for (const char* name : {"completed", "total_input_tokens", "total_output_tokens"})
     if (!summary.contains(name)) return fmt::format("nor a {}, which would sum them up", name);
   const double n = summary["completed"];
+  if (!(n >= 1 && n <= static_cast<double>(max_tokens)))
+    return fmt::format("and its completed, {:g}, is no number of requests", n);
   requests["count"] = static_cast<std::int64_t>(n);
   if (requests["kind"] != "fixed") return "";
   for (const auto& [total, key] :
        {std::pair{"total_input_tokens", "input_tokens"}, {"total_output_tokens", "output_tokens"}}) {
     const double mean = summary[total].get<double>() / n;
-    if (!(n > 0) || mean != std::floor(mean))
+    if (mean < 1 || mean > static_cast<double>(max_tokens) || mean != std::floor(mean))
       return fmt::format(
-          "and its {} over completed ({:g}) is no whole number, as the scenario's fixed lengths are", total,
-          mean);
+          "and its {} over completed ({:g}) is no whole number of tokens, as the scenario's fixed lengths "
+          "are",
+          total, mean);
     requests[key] = static_cast<std::int64_t>(mean);
   }
   return "";
@@ -89,21 +97,29 @@ Json arrivals_of(const BenchmarkResult& benchmark, const Json& of_scenario, std:
     arrivals["concurrency"] = *load.concurrency;
     return arrivals;
   }
-  if (sent) return {{"kind", "trace"}};
+  if (sent) {
+    Json arrivals = {{"kind", "trace"}};
+    if (load.concurrency) arrivals["max_in_flight"] = *load.concurrency;
+    return arrivals;
+  }
   if (!load.unknown.empty()) wrong = "how requests were sent is not known: " + load.unknown;
   if (benchmark.no_requests.empty()) return {{"kind", "benchmark"}};
-  if (load.concurrency) wrong = "it had a rate and a bound in flight at once, which no kind of arrivals has";
   if (!std::isfinite(load.request_rate)) return {{"kind", "all_at_once"}};
-  if (!std::isfinite(load.burstiness)) return {{"kind", "constant"}, {"rate_per_s", load.request_rate}};
-  if (load.burstiness == 1) return {{"kind", "poisson"}, {"rate_per_s", load.request_rate}};
-  return {{"kind", "gamma"}, {"rate_per_s", load.request_rate}, {"cv", 1 / std::sqrt(load.burstiness)}};
+  Json arrivals = {{"kind", "poisson"}, {"rate_per_s", load.request_rate}};
+  if (!std::isfinite(load.burstiness))
+    arrivals["kind"] = "constant";
+  else if (load.burstiness != 1)
+    arrivals["kind"] = "gamma", arrivals["cv"] = 1 / std::sqrt(load.burstiness);
+  if (load.concurrency) arrivals["max_in_flight"] = *load.concurrency;
+  return arrivals;
 }
 
 CalibrationCase case_of(const std::string& file, std::size_t number, std::size_t of,
                         const BenchmarkResult& benchmark, const Document& scenario,
                         std::vector<Problem>& problems) {
   const std::string where = of > 1 ? fmt::format("{}, result {}", file, number) : file;
-  CalibrationCase one{where, benchmark.tool, scenario.file, scenario.json, {}};
+  CalibrationCase one{where, benchmark.tool, scenario.file, scenario.json, {}, {}};
+  one.notes = measured_notes(benchmark);
   observe(one, benchmark);
   if (one.observations.empty())
     problems.push_back({"", where + ": has neither a mean TPOT nor a mean TTFT, nor those of its requests"});
@@ -169,6 +185,7 @@ double simulated_ms(const Observation& observation, const RunResult& result, con
   if (observation.of_all) return (tpot ? metrics.tpot_ms : metrics.ttft_ms).mean;
   double sum = 0, count = 0;
   for (std::size_t i = observation.first; i < std::min(observation.end, result.requests.size()); ++i) {
+    if (!observation.timed[i - observation.first]) continue;
     const RequestRecord& record = result.requests[i];
     if (record.status != RequestStatus::completed || !is_measured(record)) continue;
     const std::optional<Seconds> time = tpot ? time_per_output_token(record) : time_to_first_token(record);

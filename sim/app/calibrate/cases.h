@@ -17,7 +17,8 @@ struct Observation {
   TimeOf what;
   bool of_all = true;
   std::size_t first = 0, end = 0;
-  double ms = 0, weight = 1;  // measured; its part of the case's whole
+  double ms = 0, weight = 1;     // measured; its part of the case's whole
+  std::vector<char> timed = {};  // which of [first, end) were measured
 };
 
 struct CalibrationCase {
@@ -26,6 +27,7 @@ struct CalibrationCase {
   std::string file;  // of the scenario, where its relative paths start
   Json scenario;     // of the server, under this load
   std::vector<Observation> observations;
+  std::vector<std::string> notes;  // what was measured and is left out
 
   double measured_ms(TimeOf what) const;  // over all; NaN where it was not measured
   const Json& load() const { return scenario["workload"]["arrivals"]; }

@@ -187,6 +187,8 @@ void tell_notes(const std::vector<Document>& scenarios, const std::vector<Calibr
   };
   if (std::ranges::any_of(scenarios, replaces))
     fmt::print(stderr, "note: /workload/requests: is not used where a measurement lists its requests\n");
+  for (const CalibrationCase& one : cases)
+    for (const std::string& note : one.notes) fmt::print(stderr, "note: {}: {}\n", one.name, note);
   tell(notes);
 }
 
@@ -275,8 +277,8 @@ std::function<int()> declare_calibrate(CLI::App& app) {
   const auto a = std::make_shared<CalibrateArguments>();
   app.add_option(
          "MEASURED.json", a->measured,
-         "results of vLLM's or SGLang's benchmark, AIPerf, genai-perf or GuideLLM of one server, at one "
-         "load or several")
+         "results of vLLM's or SGLang's benchmark, AIPerf, genai-perf, GuideLLM, inference-perf, LLMPerf or "
+         "trtllm-bench of one server, at one load or several")
       ->required();
   app.add_option("--scenario", a->scenarios,
                  "the server; loads and lengths are the measurements', where they say them; given once for "

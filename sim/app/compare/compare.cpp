@@ -56,6 +56,9 @@ int compare_results(const CompareArguments& a) {
         "expected two or more: directories of weir run or weir sweep, or files of load generators");
   std::vector<ResultSet> sets = read_sets(a);
   check_metrics(sets, a.metrics);
+  for (const ResultSet& set : sets)
+    for (const std::string& note : set.notes)
+      fmt::print(stderr, "note: {}: {}\n", set.directory.string(), note);
   const Comparison comparison = compare(std::move(sets));
   if (comparison.points.empty())
     throw ConfigError("weir compare", "",
@@ -75,10 +78,10 @@ int compare_results(const CompareArguments& a) {
 
 std::function<int()> declare_compare(CLI::App& app) {
   const auto a = std::make_shared<CompareArguments>();
-  app.add_option(
-         "DIR|MEASURED.json", a->results,
-         "results of weir run or weir sweep, or of vLLM's or SGLang's benchmark, AIPerf, genai-perf or "
-         "GuideLLM; two or more. Ratios are to the first, errors to what was measured")
+  app.add_option("DIR|MEASURED.json", a->results,
+                 "results of weir run or weir sweep, or of vLLM's or SGLang's benchmark, AIPerf, genai-perf, "
+                 "GuideLLM, inference-perf, LLMPerf or trtllm-bench; two or more. Ratios are to the first, "
+                 "errors to what was measured")
       ->required();
   app.add_option("--result", a->result,
                  "of a file that holds several results (a sweep of GuideLLM): this one, from 0")

@@ -66,7 +66,32 @@ Json measured_summary(const BenchmarkResult& benchmark) {
   if (benchmark.metrics.empty()) return sum_up(benchmark.requests);
   Json summary = Json::object();
   for (const auto& [name, value] : benchmark.metrics) summary[name] = value;
+  if (!benchmark.some_ttft_left_out()) return summary;
+  // The file's own statistics may count a first token that never came as one at 0 ms.
+  const Json counted = sum_up(benchmark.requests);
+  for (auto& [name, value] : summary.items())
+    if (name.ends_with("_ttft_ms") && counted.contains(name)) value = counted[name];
   return summary;
+}
+
+std::vector<std::string> measured_notes(const BenchmarkResult& benchmark) {
+  std::vector<std::string> notes = benchmark.notes;
+  if (benchmark.failed > 0)
+    notes.push_back(fmt::format("{} requests that failed are left out ({} prompt tokens)", benchmark.failed,
+                                benchmark.failed_input_tokens));
+  if (!benchmark.some_ttft_left_out()) return notes;
+  std::size_t untimed = 0;
+  std::int64_t tokens = 0;
+  for (const BenchmarkedRequest& request : benchmark.requests)
+    if (!request.ttft_ms) {
+      ++untimed;
+      tokens += request.input_tokens;
+    }
+  notes.push_back(fmt::format(
+      "TTFT is over the {} of {} requests whose first token came: {} others, of {} prompt tokens, have "
+      "none",
+      benchmark.requests.size() - untimed, benchmark.requests.size(), untimed, tokens));
+  return notes;
 }
 
 ResultSet read_measured(const std::filesystem::path& file, std::optional<std::int64_t> result) {
@@ -79,6 +104,7 @@ ResultSet read_measured(const std::filesystem::path& file, std::optional<std::in
   measured.points.emplace_back();
   measured.points.back().status = "done";
   measured.points.back().summary = measured_summary(benchmark);
+  measured.notes = measured_notes(benchmark);
   return measured;
 }
 

@@ -6,6 +6,7 @@
 #include "models/memory/memory_row.h"
 #include "sim/app/command_line.h"
 #include "sim/app/interruption.h"
+#include "sim/app/memory/dramsim3.h"
 #include "sim/app/memory/trace_csv.h"
 #include "sim/app/output/result_file.h"
 
@@ -87,7 +88,7 @@ void print_summary(const MemorySpec& memory, const ChannelRun& run) {
 }
 
 int memory(const MemoryArguments& a) {
-  const MemorySpec spec = read_memory(a.kind);
+  const MemorySpec spec = is_dramsim3(a.kind) ? read_dramsim3(a.kind) : read_memory(a.kind);
   if (a.out) rows_of(a).check();
   const std::vector<MemoryRequest> requests = read_memory_trace(a.trace, spec);
   const ChannelRun run = play(spec, requests, {.refresh = !a.no_refresh});
@@ -105,10 +106,13 @@ std::vector<std::string> memory_values(const std::string& argument, const std::v
 
 std::function<int()> declare_memory(CLI::App& app) {
   const auto a = std::make_shared<MemoryArguments>();
-  app.add_option("KIND", a->kind, "a memory of `weir list memories`, or the path of such a JSON file")
+  app.add_option("KIND", a->kind,
+                 "a memory of `weir list memories`, or the path of such a JSON file or of a DRAMsim3 .ini")
       ->required();
-  app.add_option("TRACE", a->trace,
-                 "CSV of one channel's requests: columns arrival (cycle), op (R or W), addr_hex")
+  app.add_option(
+         "TRACE", a->trace,
+         "CSV of one channel's requests: columns arrival (cycle), op (R or W), addr_hex; or a trace of "
+         "DRAMsim3 (address, READ or WRITE, cycle) or Ramulator (LD or ST and address, no cycles)")
       ->required()
       ->type_name("FILE");
   app.add_option("--out", a->out, "write the rows with accept, complete and data_end there, not to stdout")

@@ -12,7 +12,7 @@ namespace weir {
 namespace {
 
 constexpr Cycles last_arrival = 1'000'000'000'000;  // beyond, it is another unit
-constexpr std::size_t listed_problems = 100;
+constexpr std::size_t listed_problems = 10;
 constexpr std::string_view names[] = {"arrival", "op", "addr_hex"};
 
 template <class Number>
@@ -43,12 +43,16 @@ class Reader {
       split(text.substr(0, end));
       text.remove_prefix(std::min(end + 1, text.size()));
       if (fields_.size() == 1 && fields_[0].empty()) continue;
-      if (width_ == 0)
+      if (width_ == 0 && fields_.size() == 1) foreign_ = foreign_ || foreign_row(fields_[0], true);
+      if (foreign_)
+        foreign_row(fields_[0], false);
+      else if (width_ == 0)
         header();
       else
         row();
     }
-    if (width_ == 0) problem("expected a header with arrival, op and addr_hex, the file is empty");
+    if (width_ == 0 && !foreign_)
+      problem("expected a header with arrival, op and addr_hex, the file is empty");
     if (problems_.empty() && requests_.empty()) problem("expected at least one request below the header");
     if (count_ > problems_.size())
       problems_.push_back({"", fmt::format("{} problems more", count_ - problems_.size())});
@@ -68,6 +72,45 @@ class Reader {
       fields_.push_back(trimmed(line.substr(from, end - from)));
       from = end + 1;
     }
+  }
+
+  // A row of DRAMsim3's traces, `0x40 READ 12`, or of Ramulator's, which have no cycles and are offered as
+  // fast as the channel takes them: `LD 0x40`, `0x40 R`. `probe`: tells whether it is one, and no more.
+  bool foreign_row(std::string_view line, bool probe) {
+    std::vector<std::string_view> words;
+    for (std::size_t at = 0; (at = line.find_first_not_of(" \t", at)) != line.npos;) {
+      const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
+      words.push_back(line.substr(at, end - at));
+      at = end;
+    }
+    const auto is_write = [](std::string_view word) -> std::optional<bool> {
+      for (const std::string_view write : {"WRITE", "W", "ST", "P_MEM_WR", "BOFF"})
+        if (word == write) return true;
+      for (const std::string_view read : {"READ", "R", "LD", "P_MEM_RD"})
+        if (word == read) return false;
+      return {};
+    };
+    const bool op_first = words.size() == 2 && is_write(words[0]).has_value();
+    const auto op = words.size() == 2 || words.size() == 3 ? is_write(words[op_first ? 0 : 1]) : std::nullopt;
+    const std::string_view given = op ? words[op_first ? 1 : 0] : line;
+    std::string_view hex = given;
+    const bool prefixed = hex.starts_with("0x") || hex.starts_with("0X");
+    if (prefixed) hex.remove_prefix(2);
+    const auto address =
+        op ? number<std::uint64_t>(hex, prefixed || words.size() == 3 ? 16 : 10) : std::nullopt;
+    const auto cycle = words.size() == 3 ? number<Cycles>(words[2], 10) : std::optional<Cycles>(last_);
+    if (probe) return op && address && cycle;
+    if (!op || !address || *address >= capacity_)
+      problem(fmt::format(
+          "expected `ADDRESS READ CYCLE` as DRAMsim3 or `LD ADDRESS` as Ramulator has it, below the "
+          "channel's {:#x} bytes, got {}",
+          capacity_, printable(line)));
+    else if (!cycle || *cycle < last_ || *cycle > last_arrival)
+      problem(fmt::format("expected a cycle from {}, that of the row above, to {}, got {}", last_,
+                          last_arrival, printable(words[2])));
+    last_ = std::max(last_, cycle.value_or(0));
+    requests_.push_back({last_, address.value_or(0), op.value_or(false)});
+    return true;
   }
 
   void header() {
@@ -107,6 +150,7 @@ class Reader {
   std::string file_;
   std::uint64_t capacity_;
   std::size_t line_ = 0, width_ = 0, count_ = 0;
+  bool foreign_ = false;  // rows of DRAMsim3 or Ramulator, without a header
   std::array<std::size_t, std::size(names)> columns_{};
   std::vector<std::string_view> fields_;
   Cycles last_ = 0;

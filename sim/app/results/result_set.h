@@ -21,11 +21,12 @@ struct ResultSet {
   std::filesystem::path directory;
   std::string name;
   bool sweep = false;
-  std::vector<std::string> varied;  // pointers
-  std::vector<PointResult> points;  // by index; of a run: one
-  std::size_t missing = 0;          // points of a sweep that have not ended: it was interrupted, or runs
-  Json resolved = nullptr;          // the sweep file with its defaults; null of a run
-  bool measured = false;            // by a load generator, of a server (measured/measured.h)
+  std::vector<std::string> varied;      // pointers
+  std::vector<PointResult> points;      // by index; of a run: one
+  std::size_t missing = 0;              // points of a sweep that have not ended: it was interrupted, or runs
+  Json resolved = nullptr;              // the sweep file with its defaults; null of a run
+  std::vector<std::string> notes = {};  // of what was measured: what of it is left out
+  bool measured = false;                // by a load generator, of a server (measured/measured.h)
 };
 
 // "3 of 8 points have no result yet: ..."; "" if every point has one.

@@ -115,7 +115,8 @@ TEST_CASE("benchmarks: requests and load of a result are a workload") {
   REQUIRE(closed.closed_loop);
   CHECK(closed.closed_loop->concurrency == 2);
   CHECK(closed.requests.size() == 3);
-  CHECK(closed.notes == std::vector<std::string>{"dropped 1 of 4 requests that failed in the benchmark"});
+  CHECK(closed.notes ==
+        std::vector<std::string>{"dropped 1 of 4 requests that failed in the benchmark (50 prompt tokens)"});
   const Workload sent = workload_of(requests_of("vllm_bench", vllm), as_traced);
   CHECK_FALSE(sent.closed_loop);
   CHECK(sent.requests[2].arrival == Seconds(0.5));
@@ -206,8 +207,10 @@ TEST_CASE("benchmarks: what a file cannot say is told at its keys, never guessed
              Catch::Contains("profile_export.jsonl"));
   CHECK_THAT(problems_of(requests_of("aiperf", aiperf), as_benchmarked),
              Catch::Contains("/arrivals/kind") && Catch::Contains("profile_export_aiperf.json"));
-  CHECK_THAT(problems_of(requests_of("vllm_bench", both), as_benchmarked),
-             Catch::Contains("a rate (5/s) and a bound of 2 in flight"));
+  const Workload bounded = workload_of(requests_of("vllm_bench", both), as_benchmarked);
+  CHECK(bounded.traffic.request_rate == 5);
+  CHECK(bounded.max_in_flight == 2);
+  CHECK_FALSE(bounded.closed_loop);
   CHECK_THAT(problems_of(requests_of("vllm_bench", ramp), as_benchmarked), Catch::Contains("ramped up"));
   CHECK_THAT(
       problems_of(R"({"kind": "fixed", "count": 1, "input_tokens": 1, "output_tokens": 1})", as_benchmarked),
