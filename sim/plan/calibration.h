@@ -12,7 +12,7 @@
 namespace weir {
 
 struct Calibration {
-  std::string engine, device;  // that it was fitted on; "" of none
+  std::string engine, engine_version, device;  // that it was fitted on; "" of none
   std::optional<double> step_overhead_us, sequence_overhead_us, prompt_overhead_us, front_end_ms;
   KernelReach reach;  // of that device's kernels
 

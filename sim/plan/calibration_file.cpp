@@ -14,6 +14,7 @@ Calibration read_constants(Params params) {
   Calibration c;
   params.text({"format", "That it is one: weir-calibration-1."}, "weir-calibration-1");
   c.engine = params.text({"engine", "engine.kind of the server that it was fitted on; of no other."});
+  c.engine_version = params.text({"engine_version", "Its version; \"\" in files of before it was told."}, "");
   c.device = params.text({"device", "The server's devices, which memory and compute are of."});
   c.step_overhead_us =
       params.number_if_given({"step_overhead_us", "In the place of the preset's."}, overhead);

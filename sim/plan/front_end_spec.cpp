@@ -1,10 +1,11 @@
+#include "sim/plan/engine_catalog.h"
 #include "sim/plan/scenario_parts.h"
 
 namespace weir {
 
 void read_front_end(Params& engine, ReplicaSpec& replica) {
-  const FrontEndDefaults preset = front_end_of(replica.engine.kind);
-  const double preset_ms = replica.calibration.front_end_ms.value_or(preset.ms);
+  const EnginePreset& preset = engine_in_force(replica.engine).row->preset;
+  const double preset_ms = replica.calibration.front_end_ms.value_or(preset.front_end_ms);
   FrontEndSpec& front = replica.front_end;
   front.per_request = engine.quantity<Seconds>(
       {"front_end_ms",

@@ -23,15 +23,10 @@ void read_front_end(Params& engine, ReplicaSpec& replica);      // front_end_spe
 void read_engine_memory(Params& engine, ReplicaSpec& replica);  // engine_memory.cpp
 // Bytes of the sampler's peak, one of its rows' and one number's of the vocabulary; likewise.
 double bytes_per_logit(Sampler sampler, std::int64_t rows);
-// An engine's own limit of requests at once on a device, where it goes by memory; likewise.
+// Whether the engine that a scenario gives limits requests at once by a device's memory (engine_presets.cpp).
+bool limits_requests_by_memory(const Json* engine);
+// An engine's own limit of requests at once on a device, where it goes by memory (engine_memory.cpp).
 std::int64_t usual_batch_requests(const DeviceSpec& device);
-struct FrontEndDefaults {
-  double ms = 0;
-  int scheduled_ahead_steps = 0;
-};
-FrontEndDefaults front_end_of(const std::string& engine);   // of a preset; engine_presets.cpp
-PrefixIndex prefix_index_of(const std::string& engine);     // likewise
-bool limits_requests_by_memory(const std::string& engine);  // likewise
 
 Alternations alternations_of(const std::string& engine);  // of two batches; alternations.cpp
 

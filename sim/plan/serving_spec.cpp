@@ -2,6 +2,7 @@
 
 #include "policies/partitioning/partitioning.h"
 #include "policies/prefetch/prefetch.h"
+#include "sim/plan/engine_catalog.h"
 #include "sim/plan/scenario_parts.h"
 
 namespace weir {
@@ -144,12 +145,7 @@ void read_expert_sharing(Params& replica, ExpertSharing& sharing) {
 // set aside for every one (kept_by_requests), which the engine does not do.
 void set_usual_requests(const Params& replica, const ReplicaSpec& spec, const Scenario& s, Params& batching) {
   if (kv_bytes_per_request(s.model, s.precision, {}, 0) > Bytes(0)) return;
-  const Json* engine = replica.given("engine");
-  const Json* kind =
-      engine && engine->is_object() && engine->contains("kind") ? &engine->at("kind") : nullptr;
-  if (kind ? !kind->is_string() || !limits_requests_by_memory(kind->get<std::string>())
-           : !limits_requests_by_memory(""))
-    return;
+  if (!limits_requests_by_memory(replica.given("engine"))) return;
   std::optional<std::int64_t> least;
   for (const NodeSpec& node : s.nodes)
     for (const DeviceGroup& group : node.devices)
@@ -194,7 +190,8 @@ ReplicaSpec read_replica(Params params, const Scenario& s) {
   spec.engine = read_engine(engine, spec.calibration);
   read_engine_memory(engine, spec);
   read_front_end(engine, spec);
-  if (!spec.kv_cache.prefix_index) spec.kv_cache.prefix_index = prefix_index_of(spec.engine.kind);
+  if (!spec.kv_cache.prefix_index)
+    spec.kv_cache.prefix_index = engine_in_force(spec.engine).row->preset.prefix_index;
   engine.close();
   spec.max_model_len = params.integer_or_null(
       {"max_model_len", "Longest prompt and output together; longer requests are rejected."},

@@ -57,6 +57,7 @@ CalibratedServer server_of(const CalibrationCase& one) {
   server.device = replicas[0].rank.on->spec().kind;
   for (const ReplicaPlan& replica : replicas)
     if (replica.spec.engine.kind != server.replica.engine.kind ||
+        replica.spec.engine.version != server.replica.engine.version ||
         replica.rank.on->spec().kind != server.device) {
       problems.push_back({"/serving/replicas", "expected one engine on one kind of device"});
       break;
@@ -205,10 +206,12 @@ CalibratedServer one_server(const std::vector<CalibrationCase>& cases, std::vect
   const CalibratedServer first = server_of(cases[0]);
   for (const CalibrationCase& one : cases) {
     const CalibratedServer server = server_of(one);
-    if (server.device != first.device || server.replica.engine.kind != first.replica.engine.kind)
-      throw ConfigError(one.file, "/serving/replicas",
-                        fmt::format("expected {} on {}, as in {}: one server is calibrated",
-                                    first.replica.engine.kind, first.device, cases[0].file));
+    if (server.device != first.device || server.replica.engine.kind != first.replica.engine.kind ||
+        server.replica.engine.version != first.replica.engine.version)
+      throw ConfigError(
+          one.file, "/serving/replicas",
+          fmt::format("expected {} {} on {}, as in {}: one server is calibrated", first.replica.engine.kind,
+                      first.replica.engine.version, first.device, cases[0].file));
     if (built_as(one) != built_as(cases[0]))
       throw ConfigError(
           one.file, "",

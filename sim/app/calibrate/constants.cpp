@@ -31,7 +31,10 @@ const std::vector<ServerConstant>& server_constants() {
 
 Json calibration_json(const ReplicaSpec& replica, const std::string& device, const ConstantValues& values,
                       const std::vector<bool>& named) {
-  Json json = {{"format", calibration_format}, {"engine", replica.engine.kind}, {"device", device}};
+  Json json = {{"format", calibration_format},
+               {"engine", replica.engine.kind},
+               {"engine_version", replica.engine.version},
+               {"device", device}};
   for (std::size_t k = 0; k < values.size(); ++k)
     if (named[k]) json[server_constants()[k].key] = values[k];
   return json;

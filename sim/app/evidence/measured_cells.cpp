@@ -35,7 +35,7 @@ Measured read_measured() {
   for (Params& row : table.list({"cells", "One a model, GPU, engine, number format and layout."}, 1)) {
     MeasuredCell cell;
     cell.device = row.text({"device", "Kind."});
-    cell.engine = row.text({"engine", "Preset."});
+    cell.engine = row.text({"engine", "engine.kind of a scenario."});
     cell.model = row.text({"model", "Catalog name."});
     cell.weights = row.text({"weights", "Number format."});
     cell.tensor = static_cast<int>(row.integer({"tensor", "Tensor-parallel ranks."}, {1, 1024}));

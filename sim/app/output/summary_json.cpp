@@ -6,6 +6,9 @@
 #include "sim/app/output/writers.h"
 
 namespace weir {
+
+extern const char* const built_commit;  // made by cmake/commit.cmake
+
 namespace {
 
 void add(Json& summary, const std::string& name, const Distribution& d) {
@@ -202,6 +205,18 @@ void add_benchmark(Json& s, const Scenario& scenario, const Metrics& m) {
                                                   : Json(nullptr);
 }
 
+// One where all replicas run the same, otherwise a list.
+Json engines_json(const Plan& plan) {
+  Json engines = Json::array();
+  for (const ReplicaPlan& replica : plan.replicas) {
+    const EngineOverhead& engine = replica.spec.engine;
+    const Json one = {{"kind", engine.kind},
+                      {"version", engine.version.empty() ? Json(nullptr) : Json(engine.version)}};
+    if (std::ranges::find(engines, one) == engines.end()) engines.push_back(one);
+  }
+  return engines.size() == 1 ? engines[0] : engines;
+}
+
 }  // namespace
 
 Json headline(const Json& summary) {
@@ -215,6 +230,9 @@ Json summary_json(const FinishedRun& run) {
   const Metrics& m = run.metrics;
   Json s;
   s["name"] = run.plan.scenario.name;
+  s["version"] = WEIR_VERSION;
+  s["commit"] = built_commit;
+  s["engine"] = engines_json(run.plan);
   add_benchmark(s, run.plan.scenario, m);
   s["duration"] = m.duration.value();
   s["completed"] = m.completed;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "sim/app/evidence/evidence.h"
 #include "sim/app/output/bottleneck.h"
@@ -36,6 +37,17 @@ class Table {
   std::size_t width_;
   std::string text_;
 };
+
+void engines(Table& table, const Plan& plan) {
+  std::string names;
+  std::set<std::string> told;
+  for (const ReplicaPlan& replica : plan.replicas) {
+    const EngineOverhead& engine = replica.spec.engine;
+    const std::string name = engine.kind + (engine.version.empty() ? "" : " " + engine.version);
+    if (told.insert(name).second) names += (names.empty() ? "" : ", ") + name;
+  }
+  if (!names.empty()) table.row("Engine", names);
+}
 
 void requests(Table& table, const FinishedRun& run) {
   const Metrics& m = run.metrics;
@@ -228,6 +240,7 @@ std::string summary_table(const FinishedRun& run, bool styled, std::size_t width
   latencies(table, run.metrics);
   sessions(table, run.metrics.sessions);
   without_training(table, run);
+  engines(table, run.plan);
   devices(table, run);
   prefetches(table, run.result);
   neurons(table, run.result);

@@ -1,5 +1,7 @@
 #include "sim/step/cost/engine_cost.h"
 
+#include <cmath>
+
 namespace weir {
 namespace {
 
@@ -8,6 +10,18 @@ namespace {
 std::int64_t captured_rows(std::int64_t rows) {
   if (rows > 4) return (rows + 7) / 8 * 8;
   return rows == 3 ? 4 : rows;
+}
+
+double rounds(EngineOverhead::Messages messages, int devices) {
+  switch (messages) {
+    case EngineOverhead::Messages::once:
+      return 1;
+    case EngineOverhead::Messages::tree:
+      return std::ceil(std::log2(devices));
+    case EngineOverhead::Messages::each:
+      return devices - 1;
+  }
+  return 1;
 }
 
 }  // namespace
@@ -24,7 +38,7 @@ std::int64_t CudaGraphs::padding(const BatchShape& batch) const {
 EngineOverhead EngineOverhead::on(int devices) const {
   EngineOverhead engine = *this;
   if (devices > 1) {
-    engine.per_step += workers_per_step;
+    engine.per_step += rounds(messages, devices) * workers_per_step;
     engine.per_sequence += workers_per_sequence;
   }
   return engine;

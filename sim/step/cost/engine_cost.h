@@ -25,14 +25,20 @@ struct CudaGraphs {
 };
 
 struct EngineOverhead {
-  std::string kind;
+  // How the workers of a replica are told of a step: all at once, each by another in log2 rounds, or one
+  // after another.
+  enum class Messages { once, tree, each };
+
+  std::string kind, version = {};  // in force; no version of an engine that has none
   Seconds per_step;
   Seconds per_sequence;  // not paid on a profiled device, whose tables time the sampler
   Seconds per_prompt{};  // of a chunk of it, in the step that computes it
   // The host does what requests need while the step before runs: that is a floor of a step, not added to it.
   bool overlapped = false;
-  // Workers in processes of their own, which a replica of several devices has, cost this on top.
+  // Workers in processes of their own, which a replica of several devices has, cost this on top: a step for
+  // each round of messages.
   Seconds workers_per_step{}, workers_per_sequence{};
+  Messages messages = Messages::once;
   CudaGraphs graphs = {};
   // A step outside of graphs takes its host so long, during which the kernels run: the longer one counts.
   Seconds eager_step{}, launch{};  // a step, and each of its kernels

@@ -7,6 +7,7 @@
 
 #include "models/llm/architecture.h"
 #include "sim/app/evidence/measured_cells.h"
+#include "sim/plan/engine_catalog.h"
 
 namespace weir {
 namespace {
@@ -83,7 +84,7 @@ Json cells_of(const std::vector<SimulatedServer>& servers, const CellErrors& err
     without_load.erase("workload");
     MeasuredCell& cell = cells
                              .try_emplace(s.group(), MeasuredCell{.device = s.device,
-                                                                  .engine = s.engine,
+                                                                  .engine = find_engine(s.engine, std::nullopt)->family->kind,
                                                                   .model = s.model,
                                                                   .weights = number_format_of(s),
                                                                   .tensor = s.tensor,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/core/params.h"
+#include "sim/plan/engine_catalog.h"
 #include "sim/plan/scenario.h"
 #include "sim/studies/validation/closed_loops.h"
 #include "sim/studies/validation/measured.h"
@@ -29,6 +30,11 @@ struct FrontierRow {
 // InferenceX's client sends prompts of random tokens as text, which the server has to split again. ESTIMATE:
 // dense llama3.1-70b takes 4 to 9 us a token more under vLLM and TensorRT-LLM, whatever the GPUs are.
 constexpr double text_token_us = 4;
+
+// Rows of workers apart under TensorRT-LLM have the version of Dynamo, which starts it.
+bool has_version(const std::string& engine, const std::string& version) {
+  return !version.empty() && find_engine(engine, version).value().problem.empty();
+}
 
 // How a server was launched.
 struct Launch {
@@ -215,6 +221,8 @@ std::vector<MeasuredServer> frontier_servers(const std::filesystem::path& refere
     }
     Launch launch = *launch_of(row);
     if (row.inferencex()) launch.engine["front_end_us_per_token"] = text_token_us;
+    if (const std::string& version = row.text("engine_version"); has_version(row.text("engine"), version))
+      launch.engine["version"] = version;
     std::vector<MeasuredPool> pools = pools_of(row);
     const bool apart = !pools.empty();
     const int tensor = apart ? pools.back().tensor : static_cast<int>(row.number("tp"));

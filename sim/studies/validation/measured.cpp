@@ -29,12 +29,13 @@ std::string weir_name(const std::string& model) {
 // (extra_engine_args.1.0.0rc3.yaml.j2); vLLM's server on an H100 has 1,024 seats (vllm/engine/arg_utils.py).
 // The tokens of a step are not on record: there is room for one prompt beside decodes. The templates' 1,500
 // more would let prompts of 1,024 tokens run in pairs, which stay pairs to the end, and no server shows that.
-void load_as_generated(MeasuredServer& s) {
+void load_as_generated(MeasuredServer& s, const std::string& version) {
   if (s.device == "h200_sxm") {
     s.load = {.shortest = 0.8,
               .batching = "chunked_prefill",
               .max_batch_requests = s.concurrency,
               .max_batch_tokens = 8192};
+    s.engine_keys["version"] = "0.10.2";
     s.engine_keys["async_scheduling"] = true;  // benchmarks/70b_fp8_h200_slurm.sh
     return;
   }
@@ -42,6 +43,7 @@ void load_as_generated(MeasuredServer& s) {
             .batching = "chunked_prefill",
             .max_batch_requests = 1024,
             .max_batch_tokens = 128 + s.input_tokens};
+  s.engine_keys["version"] = version;
   if (s.engine != "trtllm") return;
   s.load.batching = "orca";
   load_as_trtllm_runs(s);
@@ -106,7 +108,7 @@ std::vector<MeasuredServer> reference_servers(const std::filesystem::path& refer
                        .ttft_ms = table.number(i, "ttft_ms"),
                        .tpot_ms = table.number(i, "tpot_ms"),
                        .source = "AIConfigurator silicon_sample.csv"});
-    load_as_generated(servers.back());
+    load_as_generated(servers.back(), table.text(i, "engine_version"));
   }
   seat_clients(servers);
   return servers;

@@ -21,7 +21,7 @@ Json deployment(int nodes, bool overlap, const Json& batching, const Json& workl
                         {"communication", "deepep"},
                         {"experts", {{"distribution", "power_law"}, {"redundant", 32}}},
                         {"batching", batching},
-                        {"engine", {{"kind", "sglang"}, {"two_batch_overlap", overlap}}}};
+                        {"engine", {{"kind", "sglang"}, {"version", "0.4"}, {"two_batch_overlap", overlap}}}};
   return {
       {"model", "deepseek-r1"},  // of the same architecture
       {"precision", {{"weights", "fp8_block"}, {"activations", "fp8_block"}, {"kv_cache", "bf16"}}},

@@ -16,7 +16,7 @@ constexpr int inputs = 512, outputs = 64;
 Json server() {
   return {{"model", "llama3.1-8b"},
           {"cluster", {{"nodes", Json::array({{{"devices", Json::array({{{"kind", "h100_sxm"}}})}}})}}},
-          {"serving", {{"replicas", Json::array({{{"engine", {{"kind", "vllm_v1"}}}}})}}}};
+          {"serving", {{"replicas", Json::array({{{"engine", {{"kind", "vllm"}, {"version", "0.12"}}}}})}}}};
 }
 
 Json loop(int clients, int requests) {
@@ -67,7 +67,8 @@ TEST_CASE("calibrate: host times of a server are found again, and a run with the
   INFO(ended.out << ended.err);
   REQUIRE(ended.code == 0);
   const Json found = read_json_file(out);
-  CHECK(found["engine"] == "vllm_v1");
+  CHECK(found["engine"] == "vllm");
+  CHECK(found["engine_version"] == "0.12");
   CHECK(found["device"] == "h100_sxm");
   CHECK(found["step_overhead_us"].get<double>() == Approx(3000).epsilon(0.15));
   CHECK(found["sequence_overhead_us"].get<double>() == Approx(60).epsilon(0.25));
@@ -90,7 +91,8 @@ TEST_CASE("calibrate: host times of a server are found again, and a run with the
 TEST_CASE("calibrate: what a device's kernels reach is found again beside a host of known times") {
   const ScratchDirectory scratch;
   Json given = server();
-  given["serving"]["replicas"][0]["engine"] = {{"kind", "vllm_v1"},
+  given["serving"]["replicas"][0]["engine"] = {{"kind", "vllm"},
+                                               {"version", "0.12"},
                                                {"step_overhead_us", 500},
                                                {"sequence_overhead_us", 20},
                                                {"prompt_overhead_us", 0}};
@@ -223,7 +225,7 @@ TEST_CASE("calibrate: scenarios of several servers, or of too few measurements, 
   const Ended several = run_weir({"calibrate", two, four, "--scenario", scenario, "--scenario",
                                   write(scratch / "other.json", other.dump()), "--out", out});
   CHECK(several.code == 2);
-  CHECK_THAT(several.err, Catch::Contains("other.json: /serving/replicas: expected vllm_v1 on h100_sxm"));
+  CHECK_THAT(several.err, Catch::Contains("other.json: /serving/replicas: expected vllm 0.12 on h100_sxm"));
   other = server();
   other["serving"]["replicas"][0]["engine"]["step_overhead_us"] = 700;
   CHECK(run_weir({"calibrate", two, four, "--scenario", scenario, "--scenario",

@@ -50,7 +50,7 @@ TEST_CASE("launch: vLLM, one replica on a node") {
         "    --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16 \\\n"
         "    --no-enable-prefix-caching --max-model-len 8192\n");
   CHECK(has_text(launch.script, "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 vllm serve \"$MODEL\""));
-  CHECK(has_text(launch.manifest, "image: vllm/vllm-openai:v0.12.0"));
+  CHECK(has_text(launch.manifest, "image: vllm/vllm-openai:v0.19.0"));
   CHECK(has_text(launch.manifest, "device_ids: [\"0\", \"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\"]"));
   CHECK_FALSE(has_text(launch.manifest, "front:"));
 }
@@ -93,6 +93,32 @@ TEST_CASE("launch: SGLang, prompts and generation apart over nodes, experts on a
   CHECK(has_text(launch.manifest, "kind: LeaderWorkerSet"));
   CHECK(has_text(launch.manifest, "size: 2"));
   CHECK(has_text(launch.manifest, "kind: Deployment"));
+}
+
+TEST_CASE(
+    "launch: asynchronous scheduling is said where the version does otherwise by itself, and its image "
+    "taken") {
+  const auto launched_with = [](const Json& engine) {
+    return launched(launched_scenario("llama3.1-8b", "h100_sxm", 1, 1, {{{"engine", engine}}}));
+  };
+  const auto words = [&](const char* kind, const char* version, bool ahead) -> std::string {
+    const Launch launch = launched_with({{"kind", kind}, {"version", version}, {"async_scheduling", ahead}});
+    for (const char* word : {"--no-async-scheduling", "--async-scheduling", "--disable-overlap-schedule"})
+      if (has_text(launch.commands, word)) return word;
+    return "";
+  };
+  CHECK(words("vllm", "0.10.2", false).empty());
+  CHECK(words("vllm", "0.10.2", true) == "--async-scheduling");
+  CHECK(words("vllm", "0.15", true).empty());
+  CHECK(words("vllm", "0.15", false) == "--no-async-scheduling");
+  CHECK(words("sglang", "0.5", true).empty());
+  CHECK(words("sglang", "0.5", false) == "--disable-overlap-schedule");
+  const auto image = [&](const char* kind, const char* version) {
+    return launched_with({{"kind", kind}, {"version", version}}).manifest;
+  };
+  CHECK(has_text(image("vllm", "0.10.2"), "image: vllm/vllm-openai:v0.10.2"));
+  CHECK(has_text(image("vllm", "0.15"), "image: vllm/vllm-openai:v0.15.0"));
+  CHECK(has_text(image("sglang", "0.5"), "image: lmsysorg/sglang:v0.5.6"));
 }
 
 TEST_CASE("launch: TensorRT-LLM, whose cache and attention are in its configuration file") {
@@ -219,6 +245,7 @@ TEST_CASE("launch: every row of the table says something of a setting that there
                                  "host_tier_gb",
                                  "tier",
                                  "async_scheduling",
+                                 "no_async_scheduling",
                                  "two_batch_overlap",
                                  "speculative_mtp",
                                  "speculative_eagle",
@@ -231,7 +258,7 @@ TEST_CASE("launch: every row of the table says something of a setting that there
   for (const LaunchEngine& engine : launch_engines()) {
     INFO(engine.name);
     CHECK_FALSE(engine.source.empty());
-    CHECK(engine.image.find(engine.version) != std::string::npos);
+    CHECK(engine.image.find("{version}") != std::string::npos);
     std::set<std::string> seen;
     for (const FlagRow& row : engine.flags) {
       INFO(row.setting);

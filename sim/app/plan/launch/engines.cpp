@@ -1,6 +1,7 @@
 #include "sim/app/plan/launch/engines.h"
 
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 
 #include "sim/core/embedded.h"
 
@@ -83,6 +84,12 @@ std::vector<LaunchEngine> read_launch_engines() {
   return engines;
 }
 
+// Tags of images have three numbers. Of two the release is meant whose flags were read, or the first.
+std::string tag_of(const std::string& version, const std::string& of_flags) {
+  if (std::ranges::count(version, '.') != 1) return version;
+  return of_flags.starts_with(version + ".") ? of_flags : version + ".0";
+}
+
 }  // namespace
 
 const FlagRow* LaunchEngine::row(const std::string& setting) const {
@@ -102,9 +109,12 @@ const std::vector<LaunchEngine>& launch_engines() {
   return table;
 }
 
-const LaunchEngine* launch_engine(const std::string& kind) {
+std::optional<LaunchEngine> launch_engine(const std::string& kind, const std::string& version) {
   const auto found = std::ranges::find(launch_engines(), kind, &LaunchEngine::kind);
-  return found == launch_engines().end() ? nullptr : &*found;
+  if (found == launch_engines().end()) return std::nullopt;
+  LaunchEngine engine = *found;
+  boost::replace_all(engine.image, "{version}", tag_of(version, engine.version));
+  return engine;
 }
 
 }  // namespace weir

@@ -24,7 +24,7 @@ struct FlagRow {
 };
 
 struct LaunchEngine {
-  std::string kind, name, version, source, image, config_flag;
+  std::string kind, name, version, source, image, config_flag;  // {version} in the image: its tag
   CommandWords command;
   struct SeveralNodes {  // of one replica
     CommandWords words;
@@ -45,6 +45,8 @@ struct LaunchEngine {
 };
 
 const std::vector<LaunchEngine>& launch_engines();
-const LaunchEngine* launch_engine(const std::string& kind);  // null: nothing that can be started
+// With the image of that version; its flags are those of LaunchEngine::version. Nothing: it cannot be
+// started.
+std::optional<LaunchEngine> launch_engine(const std::string& kind, const std::string& version);
 
 }  // namespace weir

@@ -117,7 +117,8 @@ StartedReplica started(const Plan& plan, std::size_t group, std::size_t number, 
   made.port = first_port + port;
   made.side_port = first_side_port + side_port;
   made.nodes = shares_of(plan.replicas[group].places[number]);
-  const LaunchEngine* engine = launch_engine(replica.at("engine").at("kind"));
+  const EngineOverhead& in_force = plan.replicas[group].spec.engine;
+  const std::optional<LaunchEngine> engine = launch_engine(in_force.kind, in_force.version);
   if (engine && engine->ranks_on_nodes)
     made.local_ranks = ranks_a_node(plan.replicas[group].spec.parallelism, made.nodes);
   if (engine)
@@ -150,7 +151,10 @@ StartedService service_of(const Plan& plan) {
   int port = 0, side_port = 0;  // each attention-data rank has a side port of its own, from the replica's on
   for (std::size_t group = 0; group < plan.replicas.size(); ++group) {
     const ReplicaPlan& replica = plan.replicas[group];
-    if (group == 0) service.engine_kind = replica.spec.engine.kind;
+    if (group == 0) {
+      service.engine_kind = replica.spec.engine.kind;
+      service.engine = launch_engine(service.engine_kind, replica.spec.engine.version);
+    }
     const int devices = replica.spec.parallelism.ranks() * replica.spec.parallelism.pipeline;
     StartedPool& pool = service.pools.emplace_back();
     for (std::size_t i = 0; i < replica.places.size(); ++i) {
@@ -163,7 +167,6 @@ StartedService service_of(const Plan& plan) {
                              replica.places.size() == 1 ? "" : "s", devices, replica.rank.on->spec().kind,
                              replica.places.size() == 1 ? "" : " each");
   }
-  service.engine = launch_engine(service.engine_kind);
   service.nodes = nodes.size();
   for (StartedPool& pool : service.pools)
     for (StartedReplica& replica : pool.replicas)

@@ -38,7 +38,7 @@ struct StartedPool {
 };
 
 struct StartedService {
-  const LaunchEngine* engine = nullptr;  // null: none that can be started
+  std::optional<LaunchEngine> engine = {};  // none: it cannot be started
   std::string name, engine_kind, model;
   std::vector<StartedPool> pools;
   std::size_t nodes = 1;

@@ -4,6 +4,8 @@
 
 #include <boost/algorithm/string/replace.hpp>
 
+#include "sim/plan/engine_catalog.h"
+
 namespace weir {
 namespace {
 
@@ -118,8 +120,17 @@ std::vector<Setting> settings_of(const Json& replica, const Json& precision, boo
   add_cache(list, replica.at("kv_cache"));
   list.add_given("max_model_len", replica.at("max_model_len"), "max_model_len");
   const Json& engine = replica.at("engine");
-  for (const char* key : {"async_scheduling", "two_batch_overlap"})
-    if (engine.value(key, false)) list.add(key, true, std::string("engine.") + key);
+  // What its version does by itself needs no word.
+  const KnownEngine known =
+      find_engine(engine.at("kind"), engine.at("version").is_null()
+                                         ? std::nullopt
+                                         : std::optional<std::string>(engine.at("version")))
+          .value();
+  if (const bool ahead = engine.at("async_scheduling"); ahead != known.row->preset.overlapped)
+    list.add(ahead ? "async_scheduling" : "no_async_scheduling", true,
+             fmt::format("engine.async_scheduling {}", ahead));
+  if (engine.value("two_batch_overlap", false))
+    list.add("two_batch_overlap", true, "engine.two_batch_overlap");
   if (const std::string sampler = engine.at("sampler"); sampler != "fused")
     list.add("sampler", sampler, "engine.sampler");
   add_drafts(list, replica.at("speculative"));

@@ -97,7 +97,8 @@ Json replay_scenario(const RecordedRun& run, const std::filesystem::path& sessio
        {{"kind", "chunked_prefill"}, {"max_batch_requests", run.lanes}, {"max_batch_tokens", 8192}}},
       {"kv_cache", cache},
       {"engine",
-       {{"kind", "vllm_v1"},
+       {{"kind", "vllm"},
+        {"async_scheduling", false},  // as when tier_of was fitted; the runs do not tell their version
         {"front_end_ms", front_end_ms},
         {"front_end_us_per_token", front_end_us_per_token}}}};
   const Json devices = Json::array({{{"kind", device}, {"count", 8}}});
