@@ -16,7 +16,8 @@ namespace {
 // 0.10.2, v0.6.3.post1, 1.2.0rc6.post3: two numbers at least, then what packages add.
 std::optional<VersionNumber> number_of(const std::string& version) {
   static const std::regex form(
-      R"(v?(\d{1,4})\.(\d{1,4})(\.\d{1,6}){0,2}([.-]?(a|b|rc|post|dev|pre)\d{0,9}){0,3})");
+      "v?(\\d{1,4})\\.(\\d{1,4})(\\.\\d{1,6}){0,2}"
+      "([.-]?(a|b|rc|post|dev|pre)\\d{0,9}){0,3}");
   std::smatch parts;
   if (version.size() > 40 || !std::regex_match(version, parts, form)) return std::nullopt;
   return VersionNumber{std::stoi(parts[1]), std::stoi(parts[2])};

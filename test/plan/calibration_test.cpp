@@ -20,7 +20,7 @@ Json with_engine(Json engine) {
 }
 
 Json calibration_of(const Json& constants) {
-  Json json = {{"engine", "vllm_v1"}, {"device", "h100_sxm"}};
+  Json json = {{"engine", "vllm"}, {"engine_version", "0.19"}, {"device", "h100_sxm"}};
   json.update(constants);
   return json;
 }
@@ -103,7 +103,7 @@ TEST_CASE("calibration: a file is read beside the scenario, and its mistakes are
 
 TEST_CASE("calibration: of another engine, or no calibration at all, is an error at its pointer") {
   CHECK_THAT(wrong_with({{"kind", "trtllm"}, {"calibration", calibration_of(Json::object())}}),
-             Catch::Contains("/engine/calibration: is of vllm_v1, and this engine is trtllm"));
+             Catch::Contains("/engine/calibration: is of vllm 0.19, and this engine is trtllm"));
   CHECK_THAT(wrong_with({{"calibration", 7}}), Catch::Contains("/engine/calibration: expected"));
   CHECK_THAT(wrong_with({{"calibration", "missing.json"}}), Catch::Contains("missing.json"));
 }

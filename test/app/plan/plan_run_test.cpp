@@ -61,7 +61,7 @@ TEST_CASE("plan: where nothing meets the SLO it says so, shows the nearest, and 
   question["slo"]["tpot_ms"] = 0.1;
   const Ended hopeless = run_plan_of(scratch, question, {"--devices", "1xh100_sxm"});
   CHECK(hopeless.code == 3);
-  CHECK(hopeless.out.find("such as TP1 on h100_sxm: a token takes 6.8") != std::string::npos);
+  CHECK(hopeless.out.find("such as TP1 on h100_sxm: a token takes 6.79") != std::string::npos);
 }
 
 TEST_CASE("plan: how sure it is of each pool is said where their nearest measurements differ") {
