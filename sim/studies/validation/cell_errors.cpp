@@ -82,18 +82,19 @@ Json cells_of(const std::vector<SimulatedServer>& servers, const CellErrors& err
     const MeanError* ttft = error_of(errors, "ttft", s.group());
     Json without_load = scenario;
     without_load.erase("workload");
-    MeasuredCell& cell = cells
-                             .try_emplace(s.group(), MeasuredCell{.device = s.device,
-                                                                  .engine = find_engine(s.engine, std::nullopt)->family->kind,
-                                                                  .model = s.model,
-                                                                  .weights = number_format_of(s),
-                                                                  .tensor = s.tensor,
-                                                                  .experts = has_experts(s.model),
-                                                                  .points = tpot->count,
-                                                                  .tpot_error_percent = tpot->mean(),
-                                                                  .ttft_error_percent = mean_of(ttft),
-                                                                  .scenario = without_load})
-                             .first->second;
+    MeasuredCell& cell =
+        cells
+            .try_emplace(s.group(), MeasuredCell{.device = s.device,
+                                                 .engine = find_engine(s.engine, std::nullopt)->family->kind,
+                                                 .model = s.model,
+                                                 .weights = number_format_of(s),
+                                                 .tensor = s.tensor,
+                                                 .experts = has_experts(s.model),
+                                                 .points = tpot->count,
+                                                 .tpot_error_percent = tpot->mean(),
+                                                 .ttft_error_percent = mean_of(ttft),
+                                                 .scenario = without_load})
+            .first->second;
     cell.add(without_load);
     for (const double share : {s.load.shortest, 1.0}) {
       cell.input_tokens.add(std::floor(share * static_cast<double>(s.input_tokens)));
