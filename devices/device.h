@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "models/energy/power.h"
-#include "models/machine/expert_padding.h"
+#include "models/machine/data_type.h"
 #include "models/machine/kernel_cost.h"
 #include "sim/core/catalog.h"
 

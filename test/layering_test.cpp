@@ -42,20 +42,22 @@ const std::map<std::string, std::set<std::string>> may_include = {
 // The same within sim/app, of its folders. What lies beside them (sim/app/*.h) is everyone's.
 const std::map<std::string, std::set<std::string>> app_may_include = {
     {"evidence", {}},
+    {"quoting", {}},
     {"output", {"evidence"}},
     {"results", {"output"}},
     {"ranking", {"output", "results"}},  // what wins, for the commands that search, print or draw it
-    {"sweep", {"output", "results", "ranking"}},
-    {"plan", {"output", "results", "ranking", "evidence", "sweep"}},
+    {"sweep", {"output", "results", "ranking", "shell"}},
+    {"plan", {"output", "results", "ranking", "evidence", "sweep", "quoting", "shell"}},
     {"measured", {"output", "results"}},
-    {"calibrate", {"output", "results", "measured"}},
+    {"calibrate", {"output", "results", "measured", "shell"}},
     {"compare", {"output", "results", "measured"}},
     {"plot", {"output", "results", "ranking"}},
     {"report", {"output", "results", "ranking"}},
-    {"explore", {"evidence", "output", "report", "sweep"}},  // its page is a report's, its loads a search's
-    {"memory", {"output"}},
+    {"explore",
+     {"evidence", "output", "report", "sweep", "shell"}},  // its page is a report's, its loads a search's
+    {"memory", {"output", "shell"}},
     {"shell", {}},
-    {"reproduce", {"output"}},
+    {"reproduce", {"output", "shell"}},
     {"mpi", {"sweep", "plan"}},
 };
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/llm/attention_kind.h"
-#include "models/llm/quantization.h"
+#include "models/llm/config/quantization.h"
 #include "sim/core/params.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/llm/hugging_face.h"
+#include "models/llm/config/hugging_face.h"
 #include "sim/core/catalog_row.h"
 
 namespace weir {

@@ -13,7 +13,7 @@
 
 #include "models/latency/expert_load.h"
 #include "models/llm/architecture.h"
-#include "models/machine/expert_padding.h"
+#include "models/machine/data_type.h"
 #include "models/machine/kernel.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "models/llm/quantization.h"
+#include "models/llm/config/quantization.h"
 
 namespace weir {
 namespace {

@@ -63,7 +63,8 @@ Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, co
 Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, const HybridAttention& a,
                              Vertex input) {
   const Vertex heads = append_attention_kind(graph, make, a.heads, input);
-  const Vertex states = append_attention_kind(graph, make, a.states, input);
+  // vLLM runs the two mixers of an input one after the other (models/falcon_h1.py).
+  const Vertex states = append_attention_kind(graph, make, a.states, heads);
   return append(graph, make.elementwise("mixer_sum", 3 * static_cast<double>(make.model.hidden)),
                 {heads, states});
 }

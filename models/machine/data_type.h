@@ -2,6 +2,7 @@
 // Types of numbers that machines calculate in and memories hold, and how matrices of them are stored.
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,5 +52,15 @@ bool quantised(const StoredType& type);         // below 16 bits
 // The type that engines multiply such a matrix in: formats of activations in their own, those of weights
 // alone in 16 bits.
 DataType multiplied_in(const StoredType& type);
+
+// Kernels may need matrices of experts whose sizes are multiples of their tiles: a library's loader then
+// fills them up, and the card holds more than the file has.
+struct ExpertPadding {                 // of mxfp4 experts; 1: as they are
+  std::int64_t hidden = 1, width = 1;  // of an expert, as a rank has it
+
+  std::int64_t padded_hidden(std::int64_t size) const { return (size + hidden - 1) / hidden * hidden; }
+  std::int64_t padded_width(std::int64_t size) const { return (size + width - 1) / width * width; }
+  bool operator==(const ExpertPadding&) const = default;
+};
 
 }  // namespace weir

@@ -17,7 +17,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "sim/core/out_of_memory.h"
+#include "sim/core/memory/out_of_memory.h"
 
 namespace weir {
 namespace {

@@ -12,13 +12,13 @@
 #include <iostream>
 #include <system_error>
 
-#include "sim/app/arguments.h"
 #include "sim/app/interruption.h"
+#include "sim/app/shell/arguments.h"
 #include "sim/app/shell/completion.h"
 #include "sim/app/shell/help.h"
 #include "sim/core/catalog.h"
 #include "sim/core/errors.h"
-#include "sim/core/out_of_memory.h"
+#include "sim/core/memory/out_of_memory.h"
 
 namespace weir {
 

@@ -68,7 +68,9 @@ std::int64_t Params::integer(Key key, Range<std::int64_t> range, std::optional<s
       v->is_number_integer() && !(v->is_number_unsigned() && v->get<std::uint64_t>() > INT64_MAX);
   if (!fits || !inside(v->get<std::int64_t>(), range)) {
     const bool beyond = v->is_number() && std::abs(v->get<double>()) >= 0x1p63;
-    expected(key.name, fmt::format("an integer{}{}", shown(range), beyond ? " of 64 bits, below 2^63" : ""),
+    expected(key.name,
+             fmt::format("an integer{}{}", shown(range),
+                         beyond && range.max == INT64_MAX ? " of 64 bits, below 2^63" : ""),
              *v);
     return harmless(range, fallback);
   }

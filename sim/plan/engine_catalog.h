@@ -25,6 +25,7 @@ struct EnginePreset {
   bool overlapped = false;
   bool pipelined_chunks = true;
   bool requests_by_memory = false;  // its limit of requests at once
+  bool operator==(const EnginePreset&) const = default;
   PrefixIndex prefix_index = PrefixIndex::blocks;
 };
 

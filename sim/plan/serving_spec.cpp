@@ -146,6 +146,7 @@ void read_expert_sharing(Params& replica, ExpertSharing& sharing) {
 void set_usual_requests(const Params& replica, const ReplicaSpec& spec, const Scenario& s, Params& batching) {
   if (kv_bytes_per_request(s.model, s.precision, {}, 0) > Bytes(0)) return;
   if (!limits_requests_by_memory(replica.given("engine"))) return;
+  if (replica.given("speculative")) return;  // a step needs room for every one's drafts
   std::optional<std::int64_t> least;
   for (const NodeSpec& node : s.nodes)
     for (const DeviceGroup& group : node.devices)

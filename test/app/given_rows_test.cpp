@@ -61,12 +61,12 @@ TEST_CASE("given rows: problems have their pointers into the scenario, and weir 
   Json& node = scenario["cluster"]["nodes"][0];
   node["devices"][0]["memory"] = {{"ccd_l_ckk", 4}, {"row_bytes", 100}};
   node["interconnect"] = {{"base", "nvlink9"}};
-  scenario["model"] = {{"base", "gpt3-7b"}, {"num_layers", 3}};
+  scenario["model"] = {{"base", "gpt3-7b"}, {"number_of_layers", 3}};
   const std::string problems = problems_of(scenario);
   CHECK_THAT(problems, Catch::Contains("/cluster/nodes/0/devices/0/memory/ccd_l_ckk: unknown key") &&
                            Catch::Contains("/cluster/nodes/0/devices/0/memory/row_bytes: expected a power") &&
                            Catch::Contains("/cluster/nodes/0/interconnect/base: no such interconnect") &&
-                           Catch::Contains("/model/num_layers: unknown key"));
+                           Catch::Contains("/model/number_of_layers: unknown key"));
   const std::string file = write(scratch / "bad.json", scenario.dump());
   CHECK(run_weir({"check", file}).code == 2);
   CHECK(run_weir({"run", file, "--out", (scratch / "out").string()}).code == 2);

@@ -48,14 +48,14 @@ TEST_CASE("availability: profiles are of all of an entry's devices, or of the on
 }
 
 TEST_CASE("availability: what is no profile is told at its entry") {
-  check_problem({{"speed_profile", {{1, -0.5}}}}, "/speed_profile/0", "a factor above 0");
-  check_problem({{"speed_profile", {{1, 0}}}}, "/speed_profile/0", "a factor above 0");
-  check_problem({{"speed_profile", {{-1, 0.5}}}}, "/speed_profile/0", "a time of 0 or later");
+  check_problem({{"speed_profile", {{1, -0.5}}}}, "/speed_profile/0", "a factor between 0.001 and 1000");
+  check_problem({{"speed_profile", {{1, 0}}}}, "/speed_profile/0", "a factor between 0.001 and 1000");
+  check_problem({{"speed_profile", {{-1, 0.5}}}}, "/speed_profile/0", "a time from 0");
   check_problem({{"speed_profile", {{2, 0.5}, {1, 1}}}}, "/speed_profile/1", "times that ascend");
   check_problem({{"speed_profile", {{2, 0.5}, {2, 1}}}}, "/speed_profile/1", "times that ascend");
   check_problem({{"speed_profile", "slow"}}, "/speed_profile", "expected a list");
-  check_problem({{"speed_profile", {{1, "slow"}}}}, "/speed_profile/0", "a factor above 0");
-  check_problem({{"speed_profile", {{1, 0.5, 2}}}}, "/speed_profile/0", "a factor above 0");
+  check_problem({{"speed_profile", {{1, "slow"}}}}, "/speed_profile/0", "a factor between 0.001 and 1000");
+  check_problem({{"speed_profile", {{1, 0.5, 2}}}}, "/speed_profile/0", "a factor between 0.001 and 1000");
   check_problem({{"state_profile", {{1, 0.5}}}}, "/state_profile/0", "0 or 1");
   check_problem({{"state_profile", {{1, 0}, {0, 1}}}}, "/state_profile/1", "times that ascend");
   check_problem({{"state_profile", {{1, 0}}}, {"index", 2}}, "/index", "one of the entry's 2 devices");

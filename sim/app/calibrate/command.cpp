@@ -8,13 +8,13 @@
 #include <limits>
 #include <thread>
 
-#include "sim/app/arguments.h"
 #include "sim/app/calibrate/report.h"
 #include "sim/app/child_process.h"
 #include "sim/app/command_line.h"
 #include "sim/app/interruption.h"
-#include "sim/app/output/result_file.h"
+#include "sim/app/output/place/result_file.h"
 #include "sim/app/play.h"
+#include "sim/app/shell/arguments.h"
 #include "sim/app/wrap.h"
 #include "sim/core/errors.h"
 #include "sim/serving/simulation.h"

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <set>
 
+#include "sim/plan/engine_catalog.h"
+
 namespace weir {
 namespace {
 
@@ -34,6 +36,7 @@ const Pointers of_no_time_of_replica = {"/count",
                                         "/device",
                                         "/parallelism",
                                         "/engine/kind",
+                                        "/engine/version",
                                         "/batching/max_batch_requests",
                                         "/max_model_len",  // refuses requests, no more
                                         "/engine/calibration"};
@@ -95,8 +98,11 @@ Json usual_of(const Json& typed, const Json& given) {
   Json& replica = usual["serving"]["replicas"][0];
   Json engine = {{"kind", given["kind"]}};
   if (given.contains("version") && !given["version"].is_null()) engine["version"] = given["version"];
-  replica = {{"parallelism", replica["parallelism"]}, {"engine", engine}};
-  return played(usual, "usual server").resolved;
+  replica = {
+      {"parallelism", replica["parallelism"]}, {"engine", engine}, {"kv_cache", {{"memory_fraction", 1}}}};
+  Json resolved = played(usual, "usual server").resolved;  // which need not fit within the usual fraction
+  resolved["serving"]["replicas"][0]["kv_cache"]["memory_fraction"] = KvCacheSpec().memory_fraction;
+  return resolved;
 }
 
 class Comparison {
@@ -241,7 +247,7 @@ class Comparison {
   // All of a replica's keys. Those that are its layout may be the one thing that is otherwise, one of them.
   void other_replica() {
     const std::string theirs = "/serving/replicas/0";
-    compare_engine(theirs + "/engine/kind");
+    const bool other_engine = compare_engine();
     for (const std::string& leaf :
          leaves_of(at(mine(), at_ + "/parallelism"), at(its(), theirs + "/parallelism"))) {
       const std::string key = leaf.substr(1);
@@ -251,7 +257,6 @@ class Comparison {
           .push_back(otherwise(key, value, at(its(), theirs + "/parallelism" + leaf)));
     }
     if (found_.layout.size() > 1) found_.more.emplace_back("more than one key of its layout");
-    const bool other_engine = at(mine(), at_ + "/engine/kind") != at(its(), theirs + "/engine/kind");
     for (const std::string& leaf : leaves_of(at(mine(), at_), at(its(), theirs)))
       if (!(other_engine && leaf.starts_with("/engine/")) && !starts(of_no_time_of_replica, leaf) &&
           !leaf.starts_with("/parallelism/"))
@@ -260,9 +265,20 @@ class Comparison {
       found_.more.push_back(fmt::format("routing {}", shown(at(mine(), "/serving/routing/kind"))));
   }
 
-  void compare_engine(const std::string& their_kind) {
-    if (const Json kind = at(mine(), at_ + "/engine/kind"); !same(kind, at(its(), their_kind)))
-      found_.more.push_back(otherwise("engine", kind, at(its(), their_kind)));
+  // Versions differ by what they cost; what a user may turn on or off is a key of its own.
+  bool compare_engine() {
+    const EngineOverhead &ours = replica_.spec.engine, &theirs = server_.replicas[0].engine;
+    const auto words = [](const EngineOverhead& engine) {
+      return engine.version.empty() ? engine.kind : engine.kind + " " + engine.version;
+    };
+    const auto costs = [](const EngineOverhead& engine) {
+      EnginePreset preset = engine_in_force(engine).row->preset;
+      preset.overlapped = preset.requests_by_memory = false;
+      return preset;
+    };
+    if (ours.kind == theirs.kind && costs(ours) == costs(theirs)) return false;
+    found_.more.push_back(fmt::format("engine {} (measured: {})", words(ours), words(theirs)));
+    return true;
   }
 
   // What else a scenario says: assumptions, training beside it, whatever keys come.

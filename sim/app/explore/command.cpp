@@ -7,12 +7,12 @@
 #include <CLI/CLI.hpp>
 #include <array>
 
-#include "sim/app/arguments.h"
 #include "sim/app/command_line.h"
 #include "sim/app/explore/runs.h"
 #include "sim/app/explore/server.h"
 #include "sim/app/explore/worker.h"
 #include "sim/app/interruption.h"
+#include "sim/app/shell/arguments.h"
 
 namespace weir {
 namespace {

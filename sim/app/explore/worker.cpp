@@ -19,7 +19,7 @@
 
 #include "sim/app/child_process.h"
 #include "sim/app/explore/packets.h"
-#include "sim/core/out_of_memory.h"
+#include "sim/core/memory/out_of_memory.h"
 
 namespace weir {
 namespace {

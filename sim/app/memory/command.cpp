@@ -8,7 +8,7 @@
 #include "sim/app/interruption.h"
 #include "sim/app/memory/dramsim3.h"
 #include "sim/app/memory/trace_csv.h"
-#include "sim/app/output/result_file.h"
+#include "sim/app/output/place/result_file.h"
 
 namespace weir {
 namespace {

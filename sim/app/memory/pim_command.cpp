@@ -8,9 +8,9 @@
 
 #include "models/memory/memory_row.h"
 #include "models/memory/pim/beside.h"
-#include "sim/app/arguments.h"
 #include "sim/app/command_line.h"
 #include "sim/app/progress_bar.h"
+#include "sim/app/shell/arguments.h"
 #include "sim/app/wrap.h"
 #include "sim/core/errors.h"
 

@@ -10,7 +10,7 @@
 #include "sim/app/mpi/ranks.h"
 #include "sim/app/mpi/time_limit.h"
 #include "sim/app/plan/plan_run.h"
-#include "sim/core/out_of_memory.h"
+#include "sim/core/memory/out_of_memory.h"
 
 namespace weir {
 namespace {

@@ -12,7 +12,7 @@
 #include <stdexcept>
 
 #include "sim/app/sweep/point_run.h"
-#include "sim/core/out_of_memory.h"
+#include "sim/core/memory/out_of_memory.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,5 @@
 #include "sim/app/plan/plan_run.h"
-#include "sim/app/arguments.h"
+#include "sim/app/shell/arguments.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "sim/app/report/page.h"
 
-#include "sim/app/output/result_file.h"
+#include "sim/app/output/place/result_file.h"
 #include "sim/app/report/embedded_page.h"
 
 namespace weir {

@@ -6,8 +6,8 @@
 
 #include "sim/app/command_line.h"
 #include "sim/app/interruption.h"
+#include "sim/app/output/place/result_file.h"
 #include "sim/app/output/result_directory.h"
-#include "sim/app/output/result_file.h"
 #include "sim/app/report/page.h"
 
 namespace weir {

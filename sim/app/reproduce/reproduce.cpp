@@ -1,5 +1,5 @@
 #include "sim/app/reproduce/reproduce.h"
-#include "sim/app/arguments.h"
+#include "sim/app/shell/arguments.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

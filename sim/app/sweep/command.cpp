@@ -3,8 +3,8 @@
 #include <future>
 #include <thread>
 
-#include "sim/app/arguments.h"
 #include "sim/app/command_line.h"
+#include "sim/app/shell/arguments.h"
 #include "sim/app/sweep/runner.h"
 
 namespace weir {

@@ -6,7 +6,7 @@
 #include <exception>
 #include <simgrid/s4u.hpp>
 
-#include "sim/core/out_of_memory.h"
+#include "sim/core/memory/out_of_memory.h"
 
 namespace weir {
 namespace sg4 = simgrid::s4u;

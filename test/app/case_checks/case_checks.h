@@ -18,7 +18,7 @@ struct CaseRun {
 };
 
 using CaseCheck = void (*)(const CaseRun&);
-// By the folder's name. One without a check yet (null) is only run: it must not end by a signal.
+// By the folder's name.
 struct NamedCase {
   const char* folder;
   CaseCheck check;
@@ -32,5 +32,17 @@ void check_dramsim3_ini_and_trace(const CaseRun& run);
 void check_guidellm_rate_and_bound(const CaseRun& run);
 void check_inference_perf_summary(const CaseRun& run);
 void check_vllm_bench_empty_answers(const CaseRun& run);
+
+// model_files.cpp
+void check_fp8_checkpoint_misfit(const CaseRun& run);
+void check_granite_is_llama(const CaseRun& run);
+void check_infinity_in_config(const CaseRun& run);
+void check_int4_group32_kimi(const CaseRun& run);
+void check_kv_tokens_h200(const CaseRun& run);
+void check_minimax_all_full_attn_type_list(const CaseRun& run);
+void check_num_routed_experts_alias_v3(const CaseRun& run);
+void check_qwen2_5_vl_flat(const CaseRun& run);
+void check_qwen3_windows_note(const CaseRun& run);
+void check_shared_indexer_glm52(const CaseRun& run);
 
 }  // namespace weir::test

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "models/llm/config_reader.h"
-#include "models/llm/hugging_face.h"
+#include "models/llm/config/config_reader.h"
+#include "models/llm/config/hugging_face.h"
 #include "sim/core/embedded.h"
 #include "test/models/llm/models.h"
 

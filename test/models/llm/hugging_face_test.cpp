@@ -1,4 +1,4 @@
-#include "models/llm/hugging_face.h"
+#include "models/llm/config/hugging_face.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
