@@ -83,7 +83,9 @@ inline Architecture random_model(std::mt19937& random) {
                     .convolution_bias = coin(),
                     .projection_bias = coin(),
                     .output_norm = coin()};
-  if (coin()) states.heads = states.groups = 0, states.step_rank = up_to(8), states.inner_norms = coin();
+  // Mamba adds step sizes up over the ranks: no model has that beside an MLP, either.
+  if (coin() && !m.parallel_block)
+    states.heads = states.groups = 0, states.step_rank = up_to(8), states.inner_norms = coin();
   const std::int64_t kind = up_to(9);  // mostly plain heads
   for (std::size_t i = 0; i < m.layers.size(); ++i) {
     HeadAttention local = heads;
