@@ -63,6 +63,7 @@ Json random_scenario(unsigned seed, bool one_stage) {
   replica["parallelism"] = {{"tensor", pick(random, {1, 2})},
                             {"pipeline", one_stage ? 1 : pick(random, {2, 4})}};
   replica["engine"] = {{"kind", pick<std::string>(random, {"vllm_v1", "vllm_v0", "ideal", "trtllm"})}};
+  if (replica["engine"]["kind"] == "vllm_v1") replica["engine"]["version"] = "0.13";
   replica["engine"].update(random_graphs(seed));
   s["serving"]["routing"] = {
       {"kind", pick<std::string>(random, {"round_robin", "least_outstanding", "join_shortest_queue"})}};
