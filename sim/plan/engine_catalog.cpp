@@ -53,6 +53,9 @@ void read_constants(Params& row, EnginePreset& p) {
       static_cast<int>(row.integer({"scheduled_ahead_steps", "Likewise."}, {0, 16}, p.scheduled_ahead_steps));
   p.overlapped = row.flag({"async_scheduling", "Likewise."}, p.overlapped);
   p.pipelined_chunks = row.flag({"pipelined_chunks", "Likewise."}, p.pipelined_chunks);
+  p.reserve_in_fraction = row.flag(
+      {"reserve_in_fraction", "Its fraction of memory holds activations, beside weights and KV cache."},
+      p.reserve_in_fraction);
   p.requests_by_memory =
       row.flag({"requests_by_memory", "Its limit of requests at once goes by a device's memory."},
                p.requests_by_memory);

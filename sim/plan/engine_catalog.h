@@ -25,6 +25,7 @@ struct EnginePreset {
   bool overlapped = false;
   bool pipelined_chunks = true;
   bool requests_by_memory = false;  // its limit of requests at once
+  bool reserve_in_fraction = true;  // memory_fraction holds activations too, not weights and cache alone
   bool operator==(const EnginePreset&) const = default;
   PrefixIndex prefix_index = PrefixIndex::blocks;
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "sim/plan/engine_catalog.h"
 #include "sim/plan/scenario_parts.h"
 
 namespace weir {
@@ -74,6 +75,17 @@ bool host_memory_serves(const Scenario& s, const ReplicaPlan& replica, const std
   return serves;
 }
 
+}  // namespace
+
+Bytes beside_weights(const ReplicaSpec& spec, Bytes memory, Bytes weights, Bytes reserve) {
+  const KvCacheSpec& cache = spec.kv_cache;
+  if (cache.free_memory_fraction) return *cache.free_memory_fraction * (memory - weights);
+  const bool within = engine_in_force(spec.engine).row->preset.reserve_in_fraction;
+  return cache.memory_fraction * memory - weights - (within ? reserve : Bytes(0));
+}
+
+namespace {
+
 RankMemory rank_memory(const Scenario& s, const ReplicaPlan& replica, int stage) {
   const ReplicaSpec& spec = replica.spec;
   RankMemory memory;
@@ -110,9 +122,7 @@ std::optional<Room> room_of(const Scenario& s, const ReplicaPlan& replica, std::
       return {};
     }
     const Bytes block = static_cast<double>(cache.block_tokens) * kv_bytes_per_token(s, spec, stage);
-    const Bytes beside = cache.blocks                 ? memory - weights
-                         : cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
-                                                      : cache.memory_fraction * memory - weights - reserve;
+    const Bytes beside = cache.blocks ? memory - weights : beside_weights(spec, memory, weights, reserve);
     const bool elsewhere = replica.rank.keeps_kv_elsewhere() && beside > Bytes(0);
     const Bytes states = kept_by_requests(s, spec, stage);
     const Bytes bytes =

@@ -32,6 +32,9 @@ Alternations alternations_of(const std::string& engine);  // of two batches; alt
 
 // Of a rank that has these links to the others (activation_reserve.cpp).
 Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica, const LinkSpec& links);
+// What a device's KV cache may take beside its weights, by the replica's memory_fraction or
+// free_memory_fraction (kv_room.cpp).
+Bytes beside_weights(const ReplicaSpec& replica, Bytes memory, Bytes weights, Bytes reserve);
 // Names the least devices that a replica which does not fit on its own would fit on, or ""
 // (smallest_fit.cpp).
 std::string smallest_layout_that_fits(const Scenario& scenario, const ReplicaPlan& replica);

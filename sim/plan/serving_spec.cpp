@@ -66,7 +66,9 @@ KvCacheSpec read_kv_cache(Params params) {
   KvCacheSpec cache;
   cache.block_tokens = params.integer({"block_tokens", "Tokens a block; vLLM's block_size."}, {1, 4096}, 16);
   cache.memory_fraction = params.number(
-      {"memory_fraction", "vLLM's gpu_memory_utilization: of device memory, for weights, reserve and cache."},
+      {"memory_fraction",
+       "vLLM's gpu_memory_utilization: of device memory, for weights, reserve and cache; under sglang its "
+       "mem_fraction_static, for weights and cache."},
       fraction, 0.9);
   cache.free_memory_fraction = params.number_or_null(
       {"free_memory_fraction", "TensorRT-LLM's: of what weights leave; instead of memory_fraction."},

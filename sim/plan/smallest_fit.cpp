@@ -24,13 +24,11 @@ ReplicaSpec cut_as(const ReplicaSpec& spec, int tensor, int pipeline) {
 bool fits(const Scenario& s, const ReplicaSpec& spec, const Rank& rank) {
   const Sharding& cut = spec.parallelism;
   if (!sharding_problems(s.model, cut).empty()) return false;
-  const KvCacheSpec& cache = spec.kv_cache;
   const Bytes memory = rank.on->spec().own().capacity, reserve = activation_reserve(s, spec, rank.links);
   for (int stage = 0; stage < cut.pipeline; ++stage) {
     const Bytes weights = weight_bytes(s.model, s.precision, cut, stage);
-    const Bytes left = cache.free_memory_fraction ? *cache.free_memory_fraction * (memory - weights)
-                                                  : cache.memory_fraction * memory - weights - reserve;
-    const Bytes block = static_cast<double>(cache.block_tokens) * kv_bytes_per_token(s, spec, stage);
+    const Bytes left = beside_weights(spec, memory, weights, reserve);
+    const Bytes block = static_cast<double>(spec.kv_cache.block_tokens) * kv_bytes_per_token(s, spec, stage);
     if (left < kept_by_requests(s, spec, stage) + block) return false;
   }
   return true;

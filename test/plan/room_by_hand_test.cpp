@@ -52,6 +52,19 @@ TEST_CASE("KV room: free_memory_fraction is a share of what the weights leave") 
   }
 }
 
+TEST_CASE("KV room: vLLM's fraction of memory holds activations as well, SGLang's weights and cache alone") {
+  const auto blocks = [](const char* engine) {
+    const ReplicaPlan plan =
+        planned_with({{"engine", {{"kind", engine}}}, {"kv_cache", {{"memory_fraction", 0.8}}}});
+    const double memory = 0.8 * plan.rank.on->spec().own().capacity.value() - 2 * 8030261248.;
+    return std::pair(static_cast<double>(plan.kv_blocks), std::floor(memory / llama_block));
+  };
+  const auto [sglang, by_hand] = blocks("sglang");
+  CHECK(sglang == by_hand);
+  const auto [vllm, without_reserve] = blocks("vllm");
+  CHECK(vllm < without_reserve - 100);  // of 2 MiB
+}
+
 TEST_CASE("KV room: two stages have blocks of half the layers, and the fuller one says how many") {
   const ReplicaPlan plan = planned_with(
       {{"parallelism", {{"pipeline", 2}}}, {"kv_cache", {{"free_memory_fraction", 0.9}}}}, "llama3.1-8b", 2);
