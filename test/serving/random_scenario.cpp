@@ -32,8 +32,9 @@ Json random_arrivals(Random& random) {
                Json{{"kind", "gamma"}, {"rate_per_s", 30}, {"cv", 3}}});
 }
 
-// Dice of its own keep what else a seed stands for. Times are off the grid of milliseconds that gaps of sessions
-// lie on: on it a request comes in the instant in which a step ends, and rounding decides which is first.
+// Dice of its own keep what else a seed stands for. Times are off the grid of milliseconds that gaps of
+// sessions lie on: on it a request comes in the instant in which a step ends, and rounding decides which is
+// first.
 Json random_graphs(unsigned seed) {
   Random random(seed + 1000);
   return {{"cuda_graphs", pick<std::string>(random, {"every_size", "padded", "off"})},

@@ -9,12 +9,11 @@
 #include <cmath>
 #include <set>
 
+#include "sim/app/evidence/leaves.h"
 #include "sim/plan/engine_catalog.h"
 
 namespace weir {
 namespace {
-
-using Pointers = std::set<std::string>;
 
 // Keys without a part in any time of a server.
 const Pointers of_no_time = {"/name",
@@ -48,41 +47,6 @@ const Pointers layout_keys = {"tensor", "pipeline", "expert"};
 // Keys of a device's entry that say which it is and how many there are.
 const Pointers not_of_speed = {"kind", "count"};
 
-bool starts(const Pointers& prefixes, const std::string& pointer) {
-  return std::ranges::any_of(prefixes, [&](const std::string& prefix) {
-    return pointer == prefix || pointer.starts_with(prefix + "/");
-  });
-}
-
-bool is_nothing(const Json& value) {
-  return value.is_null() || ((value.is_array() || value.is_object()) && value.empty());
-}
-
-// An int beside a float; nothing beside an absent key.
-bool same(const Json& a, const Json& b) {
-  return a == b || (is_nothing(a) && is_nothing(b));
-}
-
-std::string shown(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  return is_nothing(value) ? "none" : value.dump();
-}
-
-Json at(const Json& document, const std::string& pointer) {
-  return document.value(Json::json_pointer(pointer), Json());
-}
-
-// Of arrays and objects, so that an empty one is a leaf too.
-Pointers leaves_of(const Json& a, const Json& b) {
-  Pointers all;
-  for (const Json* one : {&a, &b})
-    if (one->is_object() || one->is_array()) {
-      const Json flat = one->flatten();
-      for (const auto& [pointer, value] : flat.items()) all.insert(pointer);
-    }
-  return all;
-}
-
 Scenario played(Json typed, const char* name) {
   typed["workload"] = {
       {"requests", {{"kind", "fixed"}, {"count", 1}, {"input_tokens", 1}, {"output_tokens", 1}}},
@@ -114,7 +78,7 @@ class Comparison {
         at_(fmt::format("/serving/replicas/{}", replica)),
         load_(load),
         server_(played(cell.scenario, "measured server")),
-        usual_(usual_of(cell.scenario, at(mine(), at_ + "/engine"))) {}
+        usual_(usual_of(cell.scenario, value_at(mine(), at_ + "/engine"))) {}
 
   Differences find() {
     other_model();
@@ -132,14 +96,14 @@ class Comparison {
 
   // Every value that servers of the cell had; the first's is a default where it says none.
   bool measured(const std::string& its_pointer, const Json& value) const {
-    const Json first = at(its(), its_pointer);
-    if (same(value, first)) return true;
+    const Json first = value_at(its(), its_pointer);
+    if (same_value(value, first)) return true;
     const auto varies = cell_.varies.find(its_pointer);
     if (varies == cell_.varies.end()) return false;
     double least = INFINITY, most = -INFINITY;
     for (const Json& typed : varies->second) {
-      const Json& one = typed.is_null() ? at(usual_, its_pointer) : typed;
-      if (same(value, one)) return true;
+      const Json& one = typed.is_null() ? value_at(usual_, its_pointer) : typed;
+      if (same_value(value, one)) return true;
       if (one.is_number())
         least = std::min(least, one.get<double>()), most = std::max(most, one.get<double>());
     }
@@ -147,17 +111,17 @@ class Comparison {
   }
 
   std::string otherwise(const std::string& name, const Json& value, const Json& measured) const {
-    return fmt::format("{} {} (measured: {})", name, shown(value), shown(measured));
+    return fmt::format("{} {} (measured: {})", name, shown_value(value), shown_value(measured));
   }
 
   // A key that differs; `pointer` is the scenario's own, `its_pointer` the server's, `name` what it is
   // called.
   void compare(const std::string& pointer, const std::string& its_pointer, const std::string& name) {
-    const Json value = at(mine(), pointer);
+    const Json value = value_at(mine(), pointer);
     if (measured(its_pointer, value)) return;
-    const bool left = same(value, at(usual_, its_pointer));
+    const bool left = same_value(value, value_at(usual_, its_pointer));
     if (left && of_launches_alone.contains("/" + name)) return;
-    (left ? found_.launch : found_.more).push_back(otherwise(name, value, at(its(), its_pointer)));
+    (left ? found_.launch : found_.more).push_back(otherwise(name, value, value_at(its(), its_pointer)));
   }
 
   void other_model() {
@@ -193,9 +157,9 @@ class Comparison {
       const std::string pointer = "/precision" + leaf;
       if (leaf == "/kv_cache")
         compare(pointer, pointer, "kv_cache type");
-      else if (!measured(pointer, at(mine(), pointer)))
-        found_.more.push_back(
-            otherwise("number format of " + leaf.substr(1), at(mine(), pointer), at(its(), pointer)));
+      else if (!measured(pointer, value_at(mine(), pointer)))
+        found_.more.push_back(otherwise("number format of " + leaf.substr(1), value_at(mine(), pointer),
+                                        value_at(its(), pointer)));
     }
   }
 
@@ -215,11 +179,11 @@ class Comparison {
       for (const Json& device : node.value("devices", Json::array()))
         if (device["kind"] == kind)
           for (const auto& [key, value] : device.items())
-            if (!not_of_speed.contains(key) && !same(value, theirs.value(key, Json())) &&
+            if (!not_of_speed.contains(key) && !same_value(value, theirs.value(key, Json())) &&
                 told.insert(key).second)
               found_.more.push_back(fmt::format("{} of {}", key, kind));
       for (const auto& [key, value] : node.items())
-        if (key != "count" && key != "devices" && !same(value, their_node.value(key, Json())) &&
+        if (key != "count" && key != "devices" && !same_value(value, their_node.value(key, Json())) &&
             (key != "interconnect" || ranks() > 1) && told.insert(key).second)
           found_.more.push_back(otherwise(key, value, their_node.value(key, Json())));
     }
@@ -249,20 +213,21 @@ class Comparison {
     const std::string theirs = "/serving/replicas/0";
     const bool other_engine = compare_engine();
     for (const std::string& leaf :
-         leaves_of(at(mine(), at_ + "/parallelism"), at(its(), theirs + "/parallelism"))) {
+         leaves_of(value_at(mine(), at_ + "/parallelism"), value_at(its(), theirs + "/parallelism"))) {
       const std::string key = leaf.substr(1);
-      const Json value = at(mine(), at_ + "/parallelism" + leaf);
+      const Json value = value_at(mine(), at_ + "/parallelism" + leaf);
       if (measured(theirs + "/parallelism" + leaf, value)) continue;
       (layout_keys.contains(key) ? found_.layout : found_.more)
-          .push_back(otherwise(key, value, at(its(), theirs + "/parallelism" + leaf)));
+          .push_back(otherwise(key, value, value_at(its(), theirs + "/parallelism" + leaf)));
     }
     if (found_.layout.size() > 1) found_.more.emplace_back("more than one key of its layout");
-    for (const std::string& leaf : leaves_of(at(mine(), at_), at(its(), theirs)))
-      if (!(other_engine && leaf.starts_with("/engine/")) && !starts(of_no_time_of_replica, leaf) &&
+    for (const std::string& leaf : leaves_of(value_at(mine(), at_), value_at(its(), theirs)))
+      if (!(other_engine && leaf.starts_with("/engine/")) && !under_any(of_no_time_of_replica, leaf) &&
           !leaf.starts_with("/parallelism/"))
         compare(at_ + leaf, theirs + leaf, leaf.substr(1));
     if (plan_.replicas.size() > 1 && mine()["serving"]["routing"] != usual_["serving"]["routing"])
-      found_.more.push_back(fmt::format("routing {}", shown(at(mine(), "/serving/routing/kind"))));
+      found_.more.push_back(
+          fmt::format("routing {}", shown_value(value_at(mine(), "/serving/routing/kind"))));
   }
 
   // Versions differ by what they cost; what a user may turn on or off is a key of its own.
@@ -285,10 +250,10 @@ class Comparison {
   void other_surroundings() {
     Json ours = mine(), theirs = its();
     for (const std::string& leaf : leaves_of(ours, theirs))
-      if (!starts(of_no_time, leaf) && !leaf.starts_with("/precision") &&
+      if (!under_any(of_no_time, leaf) && !leaf.starts_with("/precision") &&
           !leaf.starts_with("/serving/routing"))
-        if (const Json value = at(ours, leaf); !same(value, at(theirs, leaf)))
-          found_.more.push_back(otherwise(leaf.substr(1), value, at(theirs, leaf)));
+        if (const Json value = value_at(ours, leaf); !same_value(value, value_at(theirs, leaf)))
+          found_.more.push_back(otherwise(leaf.substr(1), value, value_at(theirs, leaf)));
   }
 
   void other_load() {
@@ -336,30 +301,6 @@ class Comparison {
 };
 
 }  // namespace
-
-ServedLoad load_of(const Plan& plan, std::optional<double> in_flight) {
-  const Workload& workload = plan.scenario.workload;
-  ServedLoad load{.sessions = workload.sessions != nullptr,
-                  .begins_alike = workload.contents.shared(),
-                  .in_generation = workload.in_generation,
-                  .in_flight = in_flight};
-  for (const Request& request : workload.requests) {
-    load.input_tokens += static_cast<double>(request.input_tokens);
-    load.output_tokens += static_cast<double>(request.output_tokens);
-    load.longest = std::max(load.longest, static_cast<double>(request.input_tokens + request.output_tokens));
-  }
-  const auto count = static_cast<double>(workload.requests.size());
-  load.input_tokens /= count;
-  load.output_tokens /= count;
-  if (workload.closed_loop)
-    load.in_flight = static_cast<double>(workload.closed_loop->concurrency);
-  else if (!in_flight && workload.traffic.request_rate && std::isinf(*workload.traffic.request_rate))
-    load.in_flight = count;
-  double replicas = 0;
-  for (const ReplicaSpec& spec : plan.scenario.replicas) replicas += spec.role == Role::both ? spec.count : 0;
-  if (load.in_flight) *load.in_flight /= std::max(replicas, 1.0);
-  return load;
-}
 
 std::vector<std::string> Differences::all() const {
   std::vector<std::string> all;

@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "test/models/llm/config_files.h"
 #include "test/models/llm/models.h"
+
+using namespace weir::test;
 
 namespace weir {
 namespace {
@@ -23,17 +26,6 @@ Json small_llama() {
       "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64, "intermediate_size": 8192,
       "vocab_size": 128256, "max_position_embeddings": 131072, "tie_word_embeddings": true})",
                     "config.json");
-}
-
-std::string problems_of(const Json& config) {
-  Reading reading("config.json");
-  read_architecture(config, reading, "test");
-  try {
-    reading.finish();
-  } catch (const ConfigError& e) {
-    return e.what();
-  }
-  return "";
 }
 
 // A folder that goes when the test ends.
@@ -125,9 +117,9 @@ TEST_CASE("config.json: the language model of a model that sees is read from tex
   CHECK(m.parameters() == 1235814400);
   CHECK(m.notes.size() == 1);
   file["text_config"]["hidden_size"] = -1;
-  CHECK(problems_of(file).find("/text_config/hidden_size: expected an integer") != std::string::npos);
+  CHECK(problems_of_config(file).find("/text_config/hidden_size: expected an integer") != std::string::npos);
   file["text_config"] = 7;
-  CHECK(problems_of(file).find("/text_config: expected an object") != std::string::npos);
+  CHECK(problems_of_config(file).find("/text_config: expected an object") != std::string::npos);
 }
 
 TEST_CASE("config.json: what is not modelled is said") {
@@ -153,7 +145,7 @@ TEST_CASE("config.json: every problem is listed with its pointer") {
   file["num_hidden_layers"] = 0;
   file["intermediate_size"] = 8192.5;
   file["tie_word_embeddings"] = 1;
-  const std::string listed = problems_of(file);
+  const std::string listed = problems_of_config(file);
   for (const char* line :
        {"/vocab_size: required, but missing", "/hidden_size: expected an integer",
         "/num_hidden_layers: expected an integer", "/intermediate_size: expected an integer",
@@ -166,15 +158,15 @@ TEST_CASE("config.json: every problem is listed with its pointer") {
 TEST_CASE("config.json: a model that cannot be simulated is refused with the reason") {
   auto refused = [](const char* key, const Json& value, const char* reason, Json file = small_llama()) {
     file[key] = value;
-    INFO(key << ": " << problems_of(file));
-    CHECK(problems_of(file).find(reason) != std::string::npos);
+    INFO(key << ": " << problems_of_config(file));
+    CHECK(problems_of_config(file).find(reason) != std::string::npos);
   };
   refused("model_type", "llama5", "/model_type: no such model_type (got \"llama5\"");
   refused("model_type", "llama5", "qwen3_moe");
   for (const char* near : {"lama", "llama5", "qwen4", "t5x"}) {  // a spelling says nothing of its layers
     Json file = small_llama();
     file["model_type"] = near;
-    CHECK(problems_of(file).find("did you mean") == std::string::npos);
+    CHECK(problems_of_config(file).find("did you mean") == std::string::npos);
   }
   refused("model_type", "t5", "/model_type: t5 is an encoder-decoder");
   refused("model_type", "bert", "/model_type: bert is an encoder,");
@@ -192,7 +184,7 @@ TEST_CASE("config.json: a model that cannot be simulated is refused with the rea
   Json opt = parse_json(R"({"model_type": "opt", "hidden_size": 768, "num_hidden_layers": 12, "ffn_dim": 3072,
       "num_attention_heads": 12, "vocab_size": 50272, "max_position_embeddings": 2048})",
                         "config.json");
-  CHECK(problems_of(opt).empty());
+  CHECK(problems_of_config(opt).empty());
   refused("word_embed_proj_dim", 512, "/word_embed_proj_dim: only hidden_size", opt);
   refused("do_layer_norm_before", false, "/do_layer_norm_before: only true", opt);
   Json moe = small_llama();
@@ -200,7 +192,7 @@ TEST_CASE("config.json: a model that cannot be simulated is refused with the rea
   moe["num_experts"] = 8;
   moe["num_experts_per_tok"] = 8;
   moe["moe_intermediate_size"] = 64;
-  CHECK(problems_of(moe).empty());
+  CHECK(problems_of_config(moe).empty());
   refused("num_experts_per_tok", 9, "/num_experts_per_tok: expected an integer >= 1 and <= 8", moe);
   refused("mlp_only_layers", Json::array({0, 16}),
           "/mlp_only_layers: expected a list of integers from 0 to 15", moe);
@@ -232,7 +224,7 @@ TEST_CASE("config.json: layers without experts between those that have them") {
 TEST_CASE("config.json: anything that is not an object is an error and no crash") {
   for (const char* text :
        {"[]", "7", "null", "\"llama\"", "{}", R"({"model_type": ["llama"]})", R"({"model_type": 1})"})
-    CHECK_FALSE(problems_of(parse_json(text, "config.json")).empty());
+    CHECK_FALSE(problems_of_config(parse_json(text, "config.json")).empty());
 }
 
 TEST_CASE("find_architecture: a path is a config.json or its folder, relative to the file that names it") {
