@@ -15,7 +15,9 @@ using namespace weir::test;
 namespace {
 
 std::map<std::string, Json> reproduced(const std::filesystem::path& out, const std::string& only) {
-  const Ended ended = run_weir({"reproduce", "preserve", "--figures", "--only", only, "--out", out.string()});
+  std::vector<std::string> words = {"reproduce", "preserve", "--figures", "--out", out.string()};
+  if (!only.empty()) words.insert(words.end(), {"--only", only});
+  const Ended ended = run_weir(words);
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   std::map<std::string, Json> rows;
