@@ -43,7 +43,7 @@ struct DeviceSpec {
   BytesPerSecond host_bandwidth;                 // PCIe, per direction
   PowerSpec power;
   double dollars_per_hour = 0;
-  double multiprocessors = 0;  // of a GPU
+  double multiprocessors = 0;  // 0: it is no GPU
   // Requests at once where an engine's defaults name this device; empty: they go by its memory.
   std::optional<std::int64_t> usual_batch_requests = {};
   std::vector<Unit> units;                    // a partitioning policy places operators on them

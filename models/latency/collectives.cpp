@@ -162,7 +162,7 @@ class MeasuredCollectives final : public CollectiveModel {
   std::shared_ptr<const CollectiveModel> plain_;
 };
 
-// What a library that knows the switch does where nobody measured it.
+// A library that knows the switch adds up in it wherever no measurement says otherwise.
 std::shared_ptr<const CollectiveModel> of_library(const LinkSpec& links) {
   if (links.in_network > BytesPerSecond(0)) return std::make_shared<InNetwork>(links);
   return plain(links);

@@ -26,7 +26,7 @@ struct MixtureOfExperts {
 
 // A layer's own part: layers of one model may differ in it.
 struct LayerKind {
-  std::int64_t intermediate = 0;  // of the dense MLP; 0 in a mixture of experts, or without an MLP
+  std::int64_t intermediate = 0;  // width of the dense MLP; 0 in a mixture of experts, or without an MLP
   MixtureOfExperts moe;
   AttentionKind attention = {};
   GroupSet wide = 0;  // groups of matrices that a quantised checkpoint leaves in 16 bits here
@@ -45,12 +45,12 @@ struct Architecture {
   bool mlp_bias = false, lm_head_bias = false;
   std::int64_t learned_positions = 0;  // rows of a learned position table
   bool embedding_norm = false;         // BLOOM: a norm between embedding and first layer
-  std::int64_t norm_vectors = 1;       // of one norm: scales (RMSNorm), with biases 2 (LayerNorm), OLMo 0
-  std::int64_t block_norms = 2;        // of the hidden state: 1 in some parallel blocks (Falcon-7B); 4 where
+  std::int64_t norm_vectors = 1;       // RMSNorm has scales; LayerNorm biases too, so 2; OLMo neither: 0
+  std::int64_t block_norms = 2;        // 1 in some parallel blocks (Falcon-7B), 2 in most; 4 where
                                        // what attention and MLP yield is normed too (Gemma 2)
   bool parallel_block = false;         // Falcon: attention and MLP side by side
   std::int64_t positions = 0;          // longest context the model was made for
-  std::optional<Quantization> quantization = {};  // of the checkpoint; none: 16 bits
+  std::optional<Quantization> quantization = {};  // none: the checkpoint has 16 bits
   std::vector<std::string> notes;  // what its config.json says and Weir does not model, for the user to read
 
   std::int64_t layer_count() const { return std::ssize(layers); }
@@ -63,7 +63,7 @@ struct Architecture {
   std::int64_t active_parameters() const;  // a token's, for a mixture of experts
   std::int64_t norm_elements() const { return hidden * norm_vectors; }  // scales and biases of one
   std::int64_t norms_of(const LayerKind& layer) const;
-  std::int64_t kv_elements_per_token() const;  // of all layers, one copy
+  std::int64_t kv_elements_per_token() const;  // summed over the layers, one copy
 };
 
 std::vector<std::string> architecture_names();

@@ -141,8 +141,8 @@ Kept keeps(const LinearAttention& a) {
   return {.request_bytes = 4 * a.state() + 2 * a.convolved() * std::max<std::int64_t>(0, a.convolution - 1)};
 }
 
-// What the convolution still has to see has 16 bits; the state has the model's, unless mamba_ssm_cache_dtype
-// says otherwise (vLLM, MambaStateDtypeCalculator: "auto").
+// The inputs in the convolution's window have 16 bits; the state has the model's, unless
+// mamba_ssm_cache_dtype says otherwise (vLLM, MambaStateDtypeCalculator: "auto").
 Kept keeps(const StateSpace& a) {
   return {.request_bytes = a.state_bytes * a.inner * a.state + 2 * a.convolved() * (a.convolution - 1)};
 }

@@ -35,8 +35,8 @@ struct LatentAttention {
   std::int64_t heads = 0;
   std::int64_t q_rank = 0;  // of the queries' own latent; 0: they are projected at once
   std::int64_t kv_rank = 0, rope_dim = 0;
-  std::int64_t nope_dim = 0, value_dim = 0;     // of a head, with rope_dim more of its key
-  std::int64_t index_heads = 0, index_dim = 0;  // of the indexer; 0: none
+  std::int64_t nope_dim = 0, value_dim = 0;     // each head's; its key has rope_dim more
+  std::int64_t index_heads = 0, index_dim = 0;  // 0: the layer has no indexer
   std::int64_t top_k = 0;                       // tokens attended to; 0: all
 
   std::int64_t latent() const { return kv_rank + rope_dim; }
@@ -72,7 +72,7 @@ struct StateSpace {
   std::int64_t step_rank = 0;    // Mamba: width through which the step sizes of channels are made
   std::int64_t gates = 1;        // as wide as inner, and projected with it
   std::int64_t convolution = 0;  // tokens that it sees
-  std::int32_t state_bytes = 2;  // of a number of the state
+  std::int32_t state_bytes = 2;  // a number of the state takes so many
   bool convolution_bias = false, projection_bias = false;
   bool output_norm = false;  // Mamba-2: of what leaves the channels
   bool inner_norms = false;  // Jamba: of step sizes and of what goes in and out of the state

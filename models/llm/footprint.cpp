@@ -89,7 +89,7 @@ Bytes weight_bytes(const Architecture& model, const Precision& precision, const 
   return build_stage(model, precision, sharding, stage).weights.all;
 }
 
-// Of an expert's three matrices; its biases are a thousandth of them.
+// An expert's biases are left out: they are a thousandth of its three matrices.
 Bytes padding_bytes(const StageGraph& stage, const ExpertPadding& padding) {
   double bytes = 0;
   for_each_operator(stage, [&](const Operator& op, double times) {

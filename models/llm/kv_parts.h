@@ -11,7 +11,7 @@ namespace weir {
 
 struct KvPart {
   int from_stage = 0, from_rank = 0, to_stage = 0, to_rank = 0;  // ranks: of the tensor group
-  Bytes token, request;                                          // of each token of the context, and once
+  Bytes token, request;  // sent for each token of the context, and once
 };
 
 // A rank gets its layers' heads from those that have them, and what one of these has whole (latents, a single

@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// Of what experts see of a token.
+// Experts of a latent mixture see a token in fewer numbers than the hidden state has.
 std::int64_t width_of(const OperatorMaker& make) {
   return make.layer.moe.latent > 0 ? make.layer.moe.latent : make.model.hidden;
 }

@@ -184,16 +184,16 @@ StageGraph build_stage(const Architecture& model, const Precision& precision, co
 // Bytes of one rank, with the scales that their types say (StoredType).
 Bytes weight_bytes(const Architecture& model, const Precision& precision, const Sharding& sharding,
                    int stage);
-// What mxfp4 experts of the rank's stage take more where a kernel library pads them.
+// The bytes that a kernel library's padding adds to the mxfp4 experts of the rank's stage.
 Bytes padding_bytes(const StageGraph& stage, const ExpertPadding& padding);
-// What a layer keeps of requests, of a model or a rank: of each token of the context, and once, however long
-// it is (states of linear attention, keys and values in sliding windows).
+// The bytes that a layer keeps, in a model or on a rank: for each token of a context, and for each request,
+// however long it is (states of linear attention, keys and values in sliding windows).
 struct KvBytes {
   Bytes token, request;
   bool operator==(const KvBytes&) const = default;
 };
 KvBytes kv_bytes(const AttentionKind& kind, const Precision& precision);
-// Of one rank's layers.
+// The sums over the layers of one rank.
 Bytes kv_bytes_per_token(const Architecture& model, const Precision& precision, const Sharding& sharding,
                          int stage);
 Bytes kv_bytes_per_request(const Architecture& model, const Precision& precision, const Sharding& sharding,

@@ -149,7 +149,7 @@ class Reader {
     made_.by_layer &= static_cast<GroupSet>(~only(group));
   }
 
-  // Of the types that this scenario says.
+  // Both keys hold for the types that this scenario says, not for the checkpoint's.
   void group_sizes() {
     const auto size = params_.integer_or_null({"group_size",
                                                "Weights to a 16-bit scale, of the int4 and int8 weights said "

@@ -35,7 +35,7 @@ struct Precision {
   DataType kv_cache = DataType::bf16;
   std::optional<DataType> between = {};  // hidden() where a scenario says it
   std::optional<StoredType> expert_weights = {};
-  std::optional<DataType> expert_activations = {};                    // of routed experts, where they differ
+  std::optional<DataType> expert_activations = {};                    // where routed experts differ
   std::array<std::optional<MatrixTypes>, matrix_groups> groups = {};  // others that differ
   GroupSet by_layer =
       0;  // as the checkpoint has them: some layers may leave them in 16 bits (LayerKind::wide)
@@ -43,7 +43,7 @@ struct Precision {
   // `checkpoint` is what the model's files say of themselves; null: 16 bits.
   static Precision from(Params& params, const Quantization* checkpoint = nullptr);
 
-  // Of a group in a layer whose checkpoint leaves `wide` groups in 16 bits.
+  // The types of `group` in a layer whose checkpoint leaves the groups in `wide` in 16 bits.
   MatrixTypes of(MatrixGroup group, GroupSet wide = 0) const;
   // The type between the GEMMs: of hidden states, residuals, attention's arithmetic, all-reduce payloads.
   // Unless said, never below 16 bits.

@@ -24,8 +24,8 @@ Vertex append_any_mlp(OperatorGraph& graph, const OperatorMaker& make, Vertex in
   return append_mlp(graph, make, MatrixGroup::mlp, make.layer.intermediate, make.model.gated_mlp, input);
 }
 
-// What a branch yields is added up over the tensor group, and normed by itself in blocks of four norms
-// (Gemma 2, GLM-4).
+// The tensor group adds up the output of a branch; blocks of four norms (Gemma 2, GLM-4) then norm it by
+// itself.
 Vertex append_end_of_branch(OperatorGraph& graph, const OperatorMaker& make, Vertex branch) {
   if (make.sharding.tensor > 1) branch = append(graph, make.all_reduce(), {branch});
   if (make.model.block_norms < 4) return branch;

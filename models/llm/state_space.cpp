@@ -52,7 +52,7 @@ Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, co
                              Vertex input) {
   const std::int64_t hidden = make.model.hidden;
   Vertex at = append(graph, make.gemm(MatrixGroup::attention, "ssm_in_proj", hidden, a.projected()), {input});
-  // What a request's convolution still has to see is read and written beside the token's own.
+  // A step reads and writes the earlier inputs in the convolution's window beside the token's own.
   const auto seen = static_cast<double>(a.convolved() * (1 + a.convolution - 1));
   at = append(graph, make.elementwise("ssm_convolution", 2 * seen), {at});
   if (a.step_rank > 0) at = append_selection(graph, make, a, at);

@@ -17,14 +17,14 @@ inline constexpr std::size_t data_types = 9;
 inline constexpr std::array<DataType, data_types> all_data_types = {
     DataType::fp32, DataType::bf16, DataType::fp16,  DataType::fp8,      DataType::int8,
     DataType::int4, DataType::fp4,  DataType::mxfp4, DataType::fp8_block};
-double bytes_per_element(DataType type);  // of weights and caches; scales of blocks included
-// Of activations as kernels and links pass them on. Those of 8 bits have a 32-bit scale to 128 numbers
+double bytes_per_element(DataType type);  // in weights and caches, with the scales of blocks
+// Kernels and links pass activations on with scales. Those of 8 bits have a 32-bit scale to 128 numbers
 // (DeepEP, deep_ep/buffer.py, low_latency_dispatch with use_fp8; SGLang and vLLM quantise a token by groups
 // of 128).
 double bytes_per_activation(DataType type);
 std::string to_string(DataType type);
 std::optional<DataType> data_type_named(std::string_view name);
-std::string data_type_names();  // of all, for messages
+std::string data_type_names();  // every name, for messages
 
 // bf16 and fp16: what PIM calculates in.
 inline bool sixteen_bits(DataType type) {
@@ -47,7 +47,7 @@ struct StoredType {
 };
 double bytes_per_element(const StoredType& type);
 std::string to_string(const StoredType& type);  // "int4 in groups of 128 with zero points"
-bool takes_groups(DataType type);               // of a size that is chosen
+bool takes_groups(DataType type);               // a scenario may choose their size
 bool quantised(const StoredType& type);         // below 16 bits
 // The type that engines multiply such a matrix in: formats of activations in their own, those of weights
 // alone in 16 bits.
@@ -55,8 +55,8 @@ DataType multiplied_in(const StoredType& type);
 
 // Kernels may need matrices of experts whose sizes are multiples of their tiles: a library's loader then
 // fills them up, and the card holds more than the file has.
-struct ExpertPadding {                 // of mxfp4 experts; 1: as they are
-  std::int64_t hidden = 1, width = 1;  // of an expert, as a rank has it
+struct ExpertPadding {
+  std::int64_t hidden = 1, width = 1;  // a rank's mxfp4 expert is padded to multiples of these
 
   std::int64_t padded_hidden(std::int64_t size) const { return (size + hidden - 1) / hidden * hidden; }
   std::int64_t padded_width(std::int64_t size) const { return (size + width - 1) / width * width; }

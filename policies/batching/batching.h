@@ -71,9 +71,9 @@ struct ServingView {
   // token takes as many more of the token budget, and KV room for them.
   std::int64_t drafts = 0;
   Prefixes* prefixes = nullptr;  // null: nothing is found
-  // Of a channel, or of all together: an admission leaves so many free, unless nothing runs.
+  // An admission leaves so many free, in its channel or in all together, unless nothing runs.
   std::int64_t watermark_blocks = 0;
-  // By a request's name, lower of whoever came earlier; empty: the names themselves are.
+  // By a request's name: a request that came earlier has a lower number. Empty: the names are in order.
   std::span<const std::int32_t> order = {};
   std::int32_t came(const SequenceView& s) const {
     return order.empty() ? s.request : order[static_cast<std::size_t>(s.request)];

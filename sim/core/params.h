@@ -45,10 +45,10 @@ inline constexpr Range<double> fraction{0, 1, true};
 // 1e15 no unit of ours means anything, and sums and products of what is read would leave a double.
 std::string missed(double value, Range<double> range);
 
-// One reading of one file; or, without a file, one description of what a file may hold (its JSON Schema).
-// What a text has instead of a path: nothing, or a NUL, at which the system would cut it. "" where it is one.
+// The reason why a text is no path: it is empty, or has a NUL, at which the system would cut it. "" where it
+// is one.
 std::string no_path(std::string_view text);
-
+// One reading of one file; or, without a file, one description of what a file may hold (its JSON Schema).
 class Reading {
  public:
   explicit Reading(std::string file) : file_(std::move(file)) {}
@@ -112,7 +112,7 @@ class Params {
   std::string text(Key key, std::optional<std::string> fallback = {});
   std::optional<std::string> required_text(Key key);  // nothing where it is none, which was said
   std::optional<std::string> text_or_null(Key key);   // default null
-  // Of a file or a folder, against the file's own directory; nothing where there is none, which was said.
+  // A file or a folder, against the file's own directory; none where the text is no path, which was said.
   std::optional<std::filesystem::path> path(Key key);
   std::optional<std::filesystem::path> path_or_null(Key key);  // default null
   std::string choice(Key key, const std::vector<std::string>& known,
@@ -164,9 +164,9 @@ class Params {
   bool has(const char* key) const;  // present and not null; declares nothing
   bool has_null(const char* key) const;
   const Json* given(const char* key) const;  // null: absent; declares nothing
-  // What follows from other keys takes the place of an integer's fallback.
+  // A value that follows from other keys takes the place of an integer's fallback.
   void usually(const char* key, std::int64_t value) { usual_[key] = value; }
-  // Keys that are present, not null, and that nobody has asked for.
+  // Keys that are present, not null, and that were never asked for.
   std::vector<std::string> unread() const;
   void fail(const std::string& key, const std::string& what);  // a Problem at key ("" is this object)
   void note(const std::string& key, const std::string& what);  // as of a Reading

@@ -1,4 +1,4 @@
-// What lies beside weights and KV cache when vLLM measures it: the peak of its profiling run, and what its
+// The memory beside weights and KV cache as vLLM measures it: the peak of its profiling run, and what its
 // libraries took meanwhile.
 #include <algorithm>
 #include <cmath>
@@ -70,8 +70,8 @@ Bytes sampled(const Scenario& s, const ReplicaSpec& spec) {
 // vLLM's determine_available_memory (vllm/v1/worker/gpu_worker.py) runs a full step and then the sampler for
 // as many requests as may be; the larger of both is the peak.
 Bytes activation_reserve(const Scenario& s, const ReplicaSpec& spec, const LinkSpec& links) {
-  // What CUDA and its libraries take meanwhile on one GPU: 0.02 to 0.12 GiB in logs of vLLM 0.6 to 0.11 on
-  // A100 and H100, their median (docs/models.md, Memory beside weights).
+  // CUDA and its libraries take 0.02 to 0.12 GiB meanwhile on one GPU, in logs of vLLM 0.6 to 0.11 on A100
+  // and H100; this is their median (docs/models.md, Memory beside weights).
   const Bytes libraries(0.07 * 1073741824);
   const bool together = spec.parallelism.ranks() * spec.parallelism.pipeline > 1;
   const Bytes buffers = together ? links.buffers : Bytes(0);

@@ -5,9 +5,9 @@ namespace weir {
 
 // SGLang: python/sglang/srt/batch_overlap/operations_strategy.py, _compute_moe_deepseek_blog_prefill and
 // _decode (their yields, tbo_delta_stages), played by execute_overlapped_operations (operations.py). vLLM,
-// and who has none of its own: two threads that yield as they send (vllm/v1/worker/ubatching.py,
-// docs/design/dbo.md; model_executor/layers/fused_moe/modular_kernel.py), where shared experts run behind the
-// sending of results.
+// and engines without an order of their own: two threads that yield as they send
+// (vllm/v1/worker/ubatching.py, docs/design/dbo.md; model_executor/layers/fused_moe/modular_kernel.py), where
+// shared experts run behind the sending of results.
 Alternations alternations_of(const std::string& engine) {
   using Shared = Alternation::Shared;
   const Alternation in_two{.shared = Shared::behind_combine};

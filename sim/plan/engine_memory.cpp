@@ -1,5 +1,5 @@
-// What an engine keeps of a device's memory beside weights, activations and KV cache, and how its sampler
-// works, which is what the activations' peak often is.
+// The memory that an engine takes beside weights, activations and KV cache, and how its sampler works, which
+// is what the activations' peak often is.
 #include "sim/plan/scenario_parts.h"
 
 namespace weir {

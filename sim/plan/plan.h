@@ -23,14 +23,14 @@ struct KvPools {
   int placed_channels() const { return static_cast<int>(of_channel.size()) - (spare_channel >= 0 ? 1 : 0); }
 };
 
-// What engines print when they start: of a rank of the stage that has the least room for KV caches.
+// The memory that engines print as they start: a rank's, in the stage with the least room for KV caches.
 struct RankMemory {
   Bytes weights{0};           // in the device's own memory
   Bytes activations{0};       // and what the engine's libraries take
   Bytes kept_by_requests{0};  // states and windows
   Bytes kv_per_token{0};
-  std::int64_t kv_tokens = 0;  // of whole blocks, of one attention-data rank
-  std::int64_t longest = 0;    // request that is allowed; 0: nobody says
+  std::int64_t kv_tokens = 0;  // one attention-data rank's, in whole blocks
+  std::int64_t longest = 0;    // the longest request that is allowed; 0: no limit is known
 
   Bytes kv_cache() const { return static_cast<double>(kv_tokens) * kv_per_token; }
   // Requests of the longest that fit at once.
@@ -51,8 +51,8 @@ struct ReplicaPlan {
   KvPools kv_pools;                  // that they are in
   RankMemory memory;
   std::int64_t swap_blocks = 0;               // as large, that the host's swap space holds
-  std::vector<std::int64_t> tier_chunks;      // of each KV tier
-  MhaParameters mha{};                        // of one rank's share of the model
+  std::vector<std::int64_t> tier_chunks;      // by KV tier
+  MhaParameters mha{};                        // one rank's share of the model
   std::shared_ptr<const NeuronPlan> neurons;  // null: it computes whole matrices
 };
 

@@ -108,7 +108,7 @@ enum class Sampler {
   sort    // logits are sorted first
 };
 
-// What an engine keeps of a device's memory beside weights, activations and KV cache.
+// The memory that an engine takes beside weights, activations and KV cache.
 struct EngineMemory {
   Sampler sampler = Sampler::fused;
   Bytes cuda_graphs{0};

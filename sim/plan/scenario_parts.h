@@ -1,6 +1,6 @@
 #pragma once
 // The reader of a scenario and the maker of its plan in parts, one a file: what read_plan (plan.cpp) calls,
-// and nobody else.
+// and no other file.
 #include <map>
 
 #include "sim/plan/plan.h"
@@ -13,7 +13,7 @@ Scenario read_scenario(Params params);                                          
 std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions);  // cluster_spec.cpp
 void read_availability(Params& device, DeviceGroup& group);                         // availability.cpp
 NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);       // cluster_spec.cpp
-// Of a scenario whose model and nodes are read (serving_spec.cpp).
+// The scenario's model and nodes are read already (serving_spec.cpp).
 std::vector<ReplicaSpec> read_replicas(Params& serving, const Scenario& scenario);
 std::vector<TrainingSpec> read_training(Params& params, Params::Presence presence);  // training_spec.cpp
 std::vector<KvTierSpec> read_kv_tiers(Params& kv_cache, std::int64_t block_tokens);  // kv_tiers.cpp
@@ -21,16 +21,16 @@ std::vector<KvTierSpec> read_kv_tiers(Params& kv_cache, std::int64_t block_token
 EngineOverhead read_engine(Params& engine, const Calibration& calibration = {});
 void read_front_end(Params& engine, ReplicaSpec& replica);      // front_end_spec.cpp
 void read_engine_memory(Params& engine, ReplicaSpec& replica);  // engine_memory.cpp
-// Bytes of the sampler's peak, one of its rows' and one number's of the vocabulary; likewise.
+// Bytes of the sampler's peak, one of its rows' and one number's of the vocabulary (engine_memory.cpp).
 double bytes_per_logit(Sampler sampler, std::int64_t rows);
 // Whether the engine that a scenario gives limits requests at once by a device's memory (engine_presets.cpp).
 bool limits_requests_by_memory(const Json* engine);
 // An engine's own limit of requests at once on a device, where it goes by memory (engine_memory.cpp).
 std::int64_t usual_batch_requests(const DeviceSpec& device);
 
-Alternations alternations_of(const std::string& engine);  // of two batches; alternations.cpp
+Alternations alternations_of(const std::string& engine);  // alternations.cpp
 
-// Of a rank that has these links to the others (activation_reserve.cpp).
+// The rank has these links to the others (activation_reserve.cpp).
 Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica, const LinkSpec& links);
 // What a device's KV cache may take beside its weights, by the replica's memory_fraction or
 // free_memory_fraction (kv_room.cpp).
@@ -38,7 +38,7 @@ Bytes beside_weights(const ReplicaSpec& replica, Bytes memory, Bytes weights, By
 // Names the least devices that a replica which does not fit on its own would fit on, or ""
 // (smallest_fit.cpp).
 std::string smallest_layout_that_fits(const Scenario& scenario, const ReplicaPlan& replica);
-// Of states and windows that requests keep, a device of the stage; for as many as may run at once
+// The states and windows that as many requests as may run at once keep on a device of the stage
 // (kv_room.cpp).
 Bytes kept_by_requests(const Scenario& scenario, const ReplicaSpec& replica, int stage);
 

@@ -15,7 +15,7 @@ Sends sends(const Operator& op) {
   return back ? Sends::back : Sends::out;
 }
 
-// Those that `from` leads to, or that lead to it.
+// Marks the operators that `from` leads to, or that lead to it.
 std::vector<bool> before_or_behind(const OperatorGraph& layer, std::size_t from) {
   std::vector<bool> before(boost::num_vertices(layer)), behind(before.size());
   before[from] = behind[from] = true;

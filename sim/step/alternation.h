@@ -20,7 +20,7 @@ struct Alternation {
 };
 
 struct Alternations {
-  Alternation prompts, decodes;  // of steps with prompts, and without
+  Alternation prompts, decodes;  // for steps with prompts, and for those without
 };
 
 // The turn of each operator in its layer, and how many a layer has; its last may be the next one's first.

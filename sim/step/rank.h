@@ -32,7 +32,7 @@ struct Rank {
     std::optional<NodeLevels> levels;
     std::shared_ptr<const CollectiveModel> collectives;
   };
-  Group stage;  // all of its stage's; nobody asks where these are its tensor group
+  Group stage;  // all of its stage's; not asked where these are its tensor group
   // The share of the device that matrices of prompts have beside an exchange in the other of two batches.
   double multiprocessors_left = 1;
   // By method; null: no operator of the rank's sends tokens that way.
@@ -41,7 +41,7 @@ struct Rank {
   std::shared_ptr<const ChannelPlacementPolicy> placement;
   std::shared_ptr<const PrefetchPolicy> prefetch;
   EngineOverhead engine;
-  std::optional<Alternations> alternations = {};  // of two batches; none: they go on whenever they can
+  std::optional<Alternations> alternations = {};  // none: two batches go on whenever they can
 
   const Memory& kv_memory() const { return on->spec().memories[static_cast<std::size_t>(kv_memories[0])]; }
   bool keeps_kv_in_host() const { return kv_memory().of_host; }

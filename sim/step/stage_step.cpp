@@ -128,7 +128,7 @@ void rank_operators(StepGraph& step, const OperatorGraph& part, const std::vecto
                     const Alternation& how) {
   const LayerTurns turns = turns_of(part, how);
   const int chains = static_cast<int>(firsts.size());
-  step.parts.back().ranks = chains * turns.all;
+  step.parts.back().ranks_per_layer = chains * turns.all;
   for (int c = 0; c < chains; ++c)
     for (std::size_t v = 0; v < turns.of.size(); ++v)
       if (!is_prefetch(part, v))

@@ -8,7 +8,7 @@ using namespace weir;
 
 namespace {
 
-// Of a measured server, as its cell was simulated, under the middle of its loads.
+// A measured server as its cell was simulated, under the middle of its loads.
 Json scenario_of(const MeasuredCell& cell) {
   const auto middle = [](const MeasuredRange& range) {
     return static_cast<std::int64_t>((range.least + range.most) / 2);

@@ -81,7 +81,7 @@ TEST_CASE("output: a full disk is an error that names the file, and leaves none"
   CHECK_FALSE(fs::exists(scratch / "requests.csv"));
 }
 
-TEST_CASE("output: what is written lies under a name that nobody can have made before") {
+TEST_CASE("output: what is written lies under a name that no other program can have made") {
   const ScratchDirectory scratch;
   write_file(scratch / "mine", "mine");
   fs::create_symlink(scratch / "mine", scratch / "page.html.partial");

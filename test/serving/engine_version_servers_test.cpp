@@ -41,7 +41,7 @@ double latency_s(const Server& s, int batch, int input, int output) {
   return outcome.end;
 }
 
-// Of the requests from `first` on.
+// Requests before `first` are left out.
 double mean_tpot_ms(const test::Outcome& outcome, std::size_t first) {
   REQUIRE(outcome.error.empty());
   double sum = 0;

@@ -27,7 +27,7 @@ std::string shown(const Json& row) {
                      row["physical_accept_max"].dump(), row["note"].get<std::string>());
 }
 
-// What a row outside was when its reason was written; no yes or no has moved by a tenth.
+// `known` has the value that the row had when its reason was written. One that is no number counts as moved.
 bool moved(const Json& row, const Json& known) {
   const char* column = known.contains("physical") ? "physical" : "simulated";
   const double was = known[column], margin = 0.1 * std::abs(was);

@@ -107,7 +107,7 @@ std::string list_of(const std::vector<BenchmarkResult>& results) {
   return list + (results.size() > most ? ", ..." : "");
 }
 
-// Nobody knows such a result; perhaps the file is another known one.
+// No reader knows such a result; perhaps the file is another known one.
 std::string no_result(std::string_view text) {
   const KnownFormat* format = known_format(text);
   return format ? what_it_is(*format) + ", and no result of a benchmark: " + known_formats()

@@ -1,4 +1,4 @@
-// What of a result cannot be, and what of it is not read.
+// Values of a result that cannot be, and latencies in it that are not read.
 #include <fmt/format.h>
 
 #include <algorithm>

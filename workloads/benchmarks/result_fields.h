@@ -16,7 +16,7 @@ namespace weir {
 class ResultFields {
  public:
   using Json = nlohmann::json;
-  // `read` gets the pointers of the fields that were asked for; null: nobody wants them.
+  // `read` gets the pointers of the fields that were asked for; null: they are not kept.
   ResultFields(const Json& object, std::string pointer, std::vector<Problem>& problems,
                std::set<std::string>* read = nullptr)
       : object_(&object), pointer_(std::move(pointer)), problems_(&problems), read_(read) {}

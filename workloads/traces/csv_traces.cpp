@@ -143,7 +143,7 @@ class RowReader {
  private:
   std::string_view name(std::optional<std::size_t> column) const { return shown_[*column]; }
 
-  // Of a request that is left out, whatever stands there.
+  // The request is left out, so that its field may hold anything.
   static std::int64_t tokens_in(std::string_view text) {
     std::int64_t tokens = 0;
     std::from_chars(text.data(), text.data() + text.size(), tokens);
@@ -268,7 +268,7 @@ Trace read_burstgpt(std::string_view text, const std::string& file) {
   return read_columns(text, file, {{"Timestamp"}, {"Request tokens"}, {"Response tokens"}, true});
 }
 
-// What generate_workload of alibaba/ServeGen writes, in seconds. The names are those of its Request; its
+// The output of generate_workload of alibaba/ServeGen, in seconds. The names are those of its Request; its
 // README does not list them.
 Trace read_servegen(std::string_view text, const std::string& file) {
   return read_columns(text, file, {{"timestamp", "arrival_time"}, {"input_tokens"}, {"output_tokens"}});

@@ -24,7 +24,7 @@ class JsonRecord {
   std::optional<std::string_view> text(const char* name) const;
   std::optional<std::int32_t> priority(const char* name) const;
   const nlohmann::json* list(const char* name) const;
-  const nlohmann::json* value(const char* name) const;  // of any type
+  const nlohmann::json* value(const char* name) const;  // whatever its type
   std::optional<JsonRecord> object(const char* name) const;
   std::vector<JsonRecord> objects(const char* name) const;
   void lacks(const char* name, std::string_view hint = "") const;  // a problem

@@ -30,8 +30,8 @@ struct Draft : Architecture {
   std::optional<AttentionKind> states = {};  // layers of mamba
   std::optional<AttentionKind> hybrid = {};  // layers of both at once
   std::vector<std::string> layer_types =
-      {};                          // where the file has no layer_types; none: all are full_attention
-  std::vector<bool> indexed = {};  // of latent attention: layers with an indexer of their own; none: all
+      {};                                // where the file has no layer_types; none: all are full_attention
+  std::vector<bool> has_indexer = {};    // by layer, where attention is latent; empty: all have one
   bool rotary_in_windows_alone = false;  // Llama 4: layers that attend to everything have no positions
   bool layers_attend = false;            // the family has given them their attention already
 };
@@ -55,13 +55,13 @@ class ConfigReader {
   std::string word(const char* key, const std::vector<std::string>& known, const std::string& fallback);
   bool text_given(const char* key);
   std::string text(const char* key, const std::string& fallback);
-  std::vector<std::string> words(const char* key);  // of a list or a text's letters; none without the key
-  std::vector<std::int64_t> numbers(const char* key, Range<std::int64_t> range);  // of a list, if given
+  std::vector<std::string> words(const char* key);  // a list, or a text's letters; empty without the key
+  std::vector<std::int64_t> numbers(const char* key, Range<std::int64_t> range);  // empty without the key
   std::optional<Params> object(const char* key);                                  // an object of the file's
   void fail(const char* key, const std::string& what);  // at the name that the file has for it
 
-  // What of the file is neither read nor known to be harmless: a problem where it tells of layers, else a
-  // name for a note.
+  // Keys of the file that are neither read nor known to be harmless, for a note. A key that tells of layers
+  // is reported as a problem instead.
   std::vector<std::string> unread();
   // Defaults of the class that were taken, as "key value".
   const std::vector<std::string>& taken() const { return taken_; }

@@ -10,7 +10,7 @@ namespace weir {
 namespace {
 
 // Experts are chosen in topk_group of n_group groups. Under an even router a batch hits as many experts with
-// groups as without: they matter to where a token's experts lie, and so to who sends what to whom.
+// groups as without: they decide where a token's experts lie, and so which rank sends what to which.
 void check_groups(ConfigReader& c, const MixtureOfExperts& moe) {
   const std::int64_t groups = c.size("n_group", moe.experts, 1);
   const std::int64_t chosen = c.size("topk_group", groups, 1);
@@ -60,7 +60,7 @@ void read_latent_attention(ConfigReader& c, Draft& m) {
     a.index_heads = c.size("index_n_heads", max_heads);
     a.index_dim = c.size("index_head_dim", max_head_dim);
     if (a.q_rank == 0) c.fail("q_lora_rank", "required where there is an index_topk: indexers query with it");
-    m.indexed = layers_with_indexers(c, m);
+    m.has_indexer = layers_with_indexers(c, m);
   }
   if (c.flag("attention_bias", false)) c.fail("attention_bias", "only false is modelled beside kv_lora_rank");
   m.latent = a;

@@ -14,7 +14,7 @@ namespace {
 // Objects of a larger model's file that hold its language model.
 constexpr const char* parts[] = {"text_config", "llm_config", "language_config", "language_model_config"};
 
-// What of such a file is not simulated.
+// Keys of encoders of images and sound, which are not simulated.
 constexpr const char* towers[] = {"vision_config",   "audio_config",  "visual",          "vision_tower",
                                   "vit_config",      "vlm_config",    "mm_vision_tower", "img_processor",
                                   "audio_processor", "embd_layer",    "aligner_config",  "projector_config",

@@ -46,7 +46,7 @@ bool uses_windows(ConfigReader& c) {
   return c.has("sliding_window") && c.flag("use_sliding_window", c.flag("windows_by_default", false));
 }
 
-// Of the layers, as the file names them, or as its family's code does.
+// The layers' types as the file names them, or as its family's code does.
 Types layer_types_of(ConfigReader& c, const Draft& m) {
   Types types = m.layer_types;
   const char* key = "layer_types";
@@ -99,7 +99,7 @@ class LayerTypes {
   AttentionKind everywhere(std::size_t layer) const {
     if (m_.latent) {
       LatentAttention latents = *m_.latent;
-      if (!m_.indexed.empty() && layer < m_.indexed.size() && !m_.indexed[layer])
+      if (!m_.has_indexer.empty() && layer < m_.has_indexer.size() && !m_.has_indexer[layer])
         latents.index_heads = latents.index_dim = 0;
       return latents;
     }

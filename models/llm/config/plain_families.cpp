@@ -79,7 +79,7 @@ void read_norms(ConfigReader& c, Draft& m) {
   m.heads.qk_norm = kind == "each_head" ? QkNorm::each_head : QkNorm::all_heads;
 }
 
-// What dense models and those with experts have alike.
+// Dense models and those with experts have these keys alike.
 void read_block(ConfigReader& c, Draft& m) {
   read_biases(c, m);
   read_norms(c, m);

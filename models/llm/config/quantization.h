@@ -1,5 +1,5 @@
 #pragma once
-// What a checkpoint says of its own number formats: quantization_config in its config.json, or
+// A checkpoint's own number formats, as they stand in quantization_config of its config.json, or in
 // hf_quant_config.json beside it. Read once with the model; a scenario's `precision` stands on it.
 #include <optional>
 #include <string>

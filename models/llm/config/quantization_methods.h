@@ -12,7 +12,7 @@ namespace weir {
 struct QuantizationRules {
   std::string method;
   bool read = false;   // whether the method is one that is read
-  bool wrong = false;  // of a method that is read, but with values that are not; that was said
+  bool wrong = false;  // the method is read, but a value of it is a problem, which was reported
   std::vector<std::string> ignored;
   std::vector<std::pair<std::vector<std::string>, MatrixTypes>> targets;
   bool experts_alone = false;  // vLLM's mxfp4 has no linear layers

@@ -1,5 +1,5 @@
 #pragma once
-// What a replica of a scenario has otherwise than a measured server. For evidence.h.
+// How a replica of a scenario differs from a measured server. For evidence.h.
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace weir {
 
-// What is asked of a replica.
+// The load on a replica.
 struct ServedLoad {
-  double input_tokens = 0, output_tokens = 0;  // of a request, means
+  double input_tokens = 0, output_tokens = 0;  // means over requests
   double longest = 0;                          // input and output together
   bool sessions = false, begins_alike = false, in_generation = false;
   std::optional<double> in_flight = {};  // requests on the mean; none: not known before a run
@@ -22,11 +22,11 @@ ServedLoad load_of(const Plan& plan, std::optional<double> in_flight = {});
 struct Differences {
   std::vector<std::string> model, device, layout;  // each may be the one thing that is otherwise
   std::vector<std::string> launch;                 // keys at their defaults, where servers had others
-  std::vector<std::string> more;                   // that nobody measured
+  std::vector<std::string> more;                   // no server was measured with these
   bool load_unknown = false;
 
   std::vector<std::string> all() const;
-  int kinds() const;  // of the first four
+  int kinds() const;  // how many of the first four are not empty
 };
 
 Differences differences_from(const MeasuredCell& cell, const Plan& plan, std::size_t replica,

@@ -21,18 +21,18 @@ struct MeasuredRange {
 
 struct MeasuredCell {
   std::string device, engine, model;  // as a scenario names them
-  std::string weights;                // likewise; "mxfp4 experts" where these alone are quantised
+  std::string weights;                // number_format(); "mxfp4 experts" where these alone are quantised
   int tensor = 1;
   bool experts = false;  // the model is a mixture of experts
   std::int64_t points = 0;
   double tpot_error_percent = 0;             // mean absolute, of means
-  std::optional<double> ttft_error_percent;  // likewise; none where TTFT cannot be judged
+  std::optional<double> ttft_error_percent;  // none where TTFT cannot be judged
   // As the first of its servers was simulated, without its workload. `varies` has every value of the keys
   // that others had otherwise, by pointer; null: its default.
   Json scenario = {};
   std::map<std::string, std::vector<Json>> varies = {};
-  MeasuredRange input_tokens = {}, output_tokens = {};  // of a request
-  MeasuredRange in_flight = {};                         // requests, of one replica
+  MeasuredRange input_tokens = {}, output_tokens = {};  // tokens of one request
+  MeasuredRange in_flight = {};                         // requests at one replica
 
   void add(const Json& scenario_of_server);
   std::string words() const;  // qwen3-32b fp8 on h100_sxm, trtllm, TP2

@@ -69,7 +69,7 @@ bool Connection::ready(short events, Clock::time_point deadline) const {
 }
 
 bool Connection::is_readable() const {
-  return taken_ < buffer_.size() || ready(POLLIN, began_ + patience);
+  return consumed_ < buffer_.size() || ready(POLLIN, began_ + patience);
 }
 
 // And there is somebody to read it.
@@ -81,17 +81,17 @@ bool Connection::is_writable() const {
 }
 
 ssize_t Connection::read(char* to, std::size_t most) {
-  if (taken_ == buffer_.size()) {
+  if (consumed_ == buffer_.size()) {
     if (!ready(POLLIN, began_ + patience)) return -1;
     buffer_.resize(buffered);
     const ssize_t count = ::recv(socket_, buffer_.data(), buffered, 0);
     buffer_.resize(static_cast<std::size_t>(std::max<ssize_t>(0, count)));
-    taken_ = 0;
+    consumed_ = 0;
     if (count <= 0) return count;
   }
-  const std::size_t count = std::min(most, buffer_.size() - taken_);
-  buffer_.copy(to, count, taken_);
-  taken_ += count;
+  const std::size_t count = std::min(most, buffer_.size() - consumed_);
+  buffer_.copy(to, count, consumed_);
+  consumed_ += count;
   return static_cast<ssize_t>(count);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A connection of the page's server, as httplib reads and writes one: whoever sends a request slowly, or
-// takes an answer slowly, does not keep others waiting, and none outlives the server.
+// A connection of the page's server, as httplib reads and writes one. A client that sends its request
+// or takes its answer slowly does not keep others waiting, and no connection outlives the server.
 #include <httplib.h>
 
 #include <atomic>
@@ -16,8 +16,8 @@ class Connection;
 // The connections that are open.
 class Connections {
  public:
-  // Of those that have not sent their request yet: where there is one more, the oldest is closed. They leave
-  // half of the server's threads to requests that are there.
+  // So many connections may still have to send their request; one more closes the oldest of them. Half of the
+  // server's threads are left for requests that have come.
   static constexpr std::size_t most_unread = 8;
 
   void close_all();  // those that come later, too
@@ -59,7 +59,7 @@ class Connection final : public httplib::Stream {
   const socket_t socket_;
   const Clock::time_point began_ = Clock::now();
   std::string buffer_;
-  std::size_t taken_ = 0;  // of the buffer
+  std::size_t consumed_ = 0;
   bool answering_ = false;
 };
 

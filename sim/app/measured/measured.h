@@ -9,7 +9,7 @@ namespace weir {
 // A load generator's own numbers, or where it wrote requests alone, these summed up as a run's are.
 Json measured_summary(const BenchmarkResult& benchmark);
 
-// What of it is not read or left out, in requests and tokens.
+// Notes on parts of a result that are not read or left out, in requests and tokens.
 std::vector<std::string> measured_notes(const BenchmarkResult& benchmark);
 
 // The one result of a file, or the given one of several. Throws ConfigError.

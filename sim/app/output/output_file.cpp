@@ -17,7 +17,8 @@ namespace weir {
 
 namespace {
 
-// A name that nobody can have made before, in the same folder: a long one is cut to what a folder takes.
+// The name is random, so that no other program can have made it before. A long one is cut to what a folder
+// takes.
 std::filesystem::path partial_beside(const std::filesystem::path& path) {
   constexpr std::size_t longest = 200;
   std::uint64_t number = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// A text file of a result directory, written through one big buffer as .NAME.NUMBER.partial, which nobody
-// else can have made or linked, and renamed by close(): a file under its final name is whole. Every failure
-// (no space, say) throws std::system_error with the file's name.
+// A text file of a result directory, written through one big buffer as .NAME.NUMBER.partial, which no
+// other program can have made or linked, and renamed by close(): a file under its final name is whole. Every
+// failure (no space, say) throws std::system_error with the file's name.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -37,7 +37,7 @@ std::string words_of_stop(const RunResult& result);
 // For the terminal; `styled` only if stdout is one.
 std::string summary_table(const FinishedRun& run, bool styled, std::size_t width = unbounded);
 
-// What a rank of each group of replicas has in its device's memory, a line each.
+// The contents of a rank's memory in each group of replicas, a line each.
 std::vector<std::string> memory_in_words(const Plan& plan);
 
 // "replica 0 stage 1" as part of a column's name: replica_0_stage_1

@@ -63,7 +63,7 @@ std::string with_spare(const std::optional<double>& ms, const std::optional<doub
                        const std::optional<double>& error_percent) {
   if (!ms) return "-";
   if (!spare) return shown_number(*ms, 4);
-  // Of the bound, as the spare is.
+  // error x (1 - spare) is a share of the bound, as the spare is.
   const double error = error_percent.value_or(0) / 100;
   const std::string bar =
       std::abs(*spare) < error * (1 - *spare) ? fmt::format(" ±{}", shown_number(*ms * error, 2)) : "";

@@ -8,7 +8,7 @@ namespace weir {
 
 struct CodePoint {
   char32_t value;
-  std::string_view bytes;  // of the text
+  std::string_view bytes;  // a view into the text
 };
 
 constexpr char32_t replacement_character = 0xFFFD;  // for a byte that is no UTF-8

@@ -16,8 +16,8 @@ std::string yaml_scalar(const std::string& text);
 // this text.
 std::string yaml_block(const std::string& text, std::size_t columns);
 
-// What may stand behind the # of a comment of either: what would end the line, or show it otherwise than it
-// is, is escaped.
+// The text made fit to stand behind the # of a comment of either: characters that would end the line, or
+// show it otherwise than it is, are escaped.
 std::string comment_text(const std::string& text);
 
 }  // namespace weir

@@ -25,7 +25,7 @@ struct ResultSet {
   std::vector<PointResult> points;      // by index; of a run: one
   std::size_t missing = 0;              // points of a sweep that have not ended: it was interrupted, or runs
   Json resolved = nullptr;              // the sweep file with its defaults; null of a run
-  std::vector<std::string> notes = {};  // of what was measured: what of it is left out
+  std::vector<std::string> notes = {};  // parts of a measured result that are left out
   bool measured = false;                // by a load generator, of a server (measured/measured.h)
 };
 

@@ -64,7 +64,7 @@ Facts facts(const Database& database) {
   return found;
 }
 
-// What a store says is told as its own: a damaged one is no internal error.
+// A damaged store is reported with its file's name: it is no internal error.
 Json stored_json(const Database& database, const std::string& text, const std::string& what) {
   try {
     return parse_bounded<Json>(text);

@@ -1,5 +1,5 @@
 #pragma once
-// What every command asks of its arguments, whatever they are for.
+// Checks of arguments that all commands share.
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>

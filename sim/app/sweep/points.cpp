@@ -208,7 +208,7 @@ class Expansion {
     for (const auto& [pointer, value] : points[0].varied) spec_.sweep.varied.push_back(pointer);
   }
 
-  // What every point replaces is read at none: where it is wrong, it is told.
+  // A value that every point replaces is read at none of them: where it is wrong, it is told here.
   void note_replaced() {
     if (reading_.failed() || spec_.sweep.points.empty()) return;
     ScenarioValidator trial(spec_.sweep.scenario_file.string());

@@ -19,8 +19,8 @@ struct BadDocument : std::runtime_error {
 class DocumentBuilder : public nlohmann::json_sax<nlohmann::ordered_json> {
  public:
   using Document = nlohmann::ordered_json;
-  // Of one object: who reads it looks them up one by one. The longest known is an index of 92,000 weights
-  // (DeepSeek-V3's model.safetensors.index.json).
+  // One object may have so many, as its readers look them up one by one. The longest known is an index of
+  // 92,000 weights (DeepSeek-V3's model.safetensors.index.json).
   static constexpr std::size_t most_keys = 250'000;
 
   explicit DocumentBuilder(Document& result) : result_(result) {}

@@ -43,11 +43,11 @@ void end_by_uncaught() noexcept {
     } catch (const std::bad_alloc&) {
       end_out_of_memory();
     } catch (const std::exception& error) {
-      say("weir: nobody caught: ");
+      say("weir: not caught: ");
       say(error.what());
       say("\n");
     } catch (...) {
-      say("weir: nobody caught what was thrown\n");
+      say("weir: not caught: something that is no std::exception\n");
     }
   std::abort();
 }

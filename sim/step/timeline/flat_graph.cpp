@@ -48,7 +48,7 @@ void FlatGraph::add_part(const StepGraph& graph, int index) {
   part.layers = described.layers;
   part.unlike = described.unlike;
   part.yields = described.yields;
-  part.ranks = described.ranks;
+  part.ranks_per_layer = described.ranks_per_layer;
   part.first_operator = part.anchor = size(operators);
   part.first_instance = instances;
   const auto first_time = size(times), first_rate = size(rates);
@@ -63,7 +63,8 @@ void FlatGraph::add_part(const StepGraph& graph, int index) {
                          .follows = source.follows});
     for (const auto& way : source.alternatives) add_alternative(way);
     if (source.rank >= 0)
-      units[static_cast<std::size_t>(source.alternatives[0].unit)].ranked.push_back(size(operators) - 1);
+      units[static_cast<std::size_t>(source.alternatives[0].unit)].ranked_operators.push_back(
+          size(operators) - 1);
   }
   if (part.unlike) {  // every layer starts with what was described
     part.time_stride = size(times) - first_time;

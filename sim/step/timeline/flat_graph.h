@@ -16,8 +16,8 @@ struct FlatGraph {
     int first_member = 0, members = 1;  // into lists over the members of all units
     double amount = 0;                  // > 0: a pool
     Disturbance disturbance;
-    bool turns = false;       // any operator of it
-    std::vector<int> ranked;  // its operators, where they have ranks
+    bool turns = false;  // any operator of it
+    std::vector<int> ranked_operators;
   };
   struct Alternative {
     int unit = 0;
@@ -43,7 +43,7 @@ struct FlatGraph {
     int time_stride = 0, rate_stride = 0;  // from layer to layer; 0 where layers are alike
     bool unlike = false;
     bool yields = false;
-    int ranks = 0;
+    int ranks_per_layer = 0;
     std::vector<int> staying;  // alternatives that do not turn, of units on which others do
     int anchor = 0;  // first operator that waits for none of its own layer: its readiness marks a new layer
     std::vector<std::int32_t> first_waits,

@@ -170,9 +170,9 @@ class Timeline::Player {
   std::vector<Queue> queues_;
   std::vector<int> changed_;  // units that may start something
   std::vector<PartState> parts_;
-  std::vector<std::int32_t> waits_;    // of each instance: predecessors it waits for, or `done`
-  std::vector<std::int8_t> chosen_;    // of each instance that others follow; empty where none is
-  std::vector<std::int64_t> started_;  // layers of each operator that has a rank
+  std::vector<std::int32_t> waits_;    // by instance: predecessors it waits for, or `done`
+  std::vector<std::int8_t> chosen_;    // by instance that others follow; empty where there is none
+  std::vector<std::int64_t> started_;  // layers, by operator that has a rank
   int evaluation_ = 0;
   std::vector<Prepared> prepared_;
   // Sets of members, `words_` words each: of every unit what is held, of all that is prepared what it needs.

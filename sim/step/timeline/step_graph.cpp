@@ -22,41 +22,41 @@ bool has(const std::vector<T>& list, int index) {
 
 using Problems = std::vector<std::string>;
 
-void check_serial(const StepGraph::Unit& unit, const StepGraph::Alternative& way, const std::string& who,
+void check_serial(const StepGraph::Unit& unit, const StepGraph::Alternative& way, const std::string& subject,
                   Problems& out) {
   std::vector<bool> named(static_cast<std::size_t>(unit.members), false);
-  if (way.portions.empty()) out.push_back(who + " names no member of unit " + unit.name);
+  if (way.portions.empty()) out.push_back(subject + " names no member of unit " + unit.name);
   for (const auto& portion : way.portions) {
     if (portion.member < 0 || portion.member >= unit.members) {
-      out.push_back(who + " wants member " + std::to_string(portion.member) + " of unit " + unit.name +
+      out.push_back(subject + " wants member " + std::to_string(portion.member) + " of unit " + unit.name +
                     ", which has " + std::to_string(unit.members));
     } else if (named[static_cast<std::size_t>(portion.member)]) {
-      out.push_back(who + " names member " + std::to_string(portion.member) + " twice");
+      out.push_back(subject + " names member " + std::to_string(portion.member) + " twice");
     } else {
       named[static_cast<std::size_t>(portion.member)] = true;
     }
   }
 }
 
-void check_pool(const StepGraph::Unit& unit, const StepGraph::Alternative& way, const std::string& who,
+void check_pool(const StepGraph::Unit& unit, const StepGraph::Alternative& way, const std::string& subject,
                 Problems& out) {
   if (way.portions.size() != 1 || way.portions[0].member != 0)
-    out.push_back(who + " must have one portion, of member 0, on pool " + unit.name);
-  if (way.turns) out.push_back(who + " cannot turn on pool " + unit.name);
+    out.push_back(subject + " must have one portion, of member 0, on pool " + unit.name);
+  if (way.turns) out.push_back(subject + " cannot turn on pool " + unit.name);
   if (!(way.least > 0 && way.least <= way.most))
-    out.push_back(who + " must take an amount with 0 < least <= most");
+    out.push_back(subject + " must take an amount with 0 < least <= most");
   if (!(way.most <= unit.amount))
-    out.push_back(who + " wants up to " + std::to_string(way.most) + " of pool " + unit.name +
+    out.push_back(subject + " wants up to " + std::to_string(way.most) + " of pool " + unit.name +
                   ", which has " + std::to_string(unit.amount));
 }
 
-void check_draws(const StepGraph& graph, const StepGraph::Alternative& way, const std::string& who,
+void check_draws(const StepGraph& graph, const StepGraph::Alternative& way, const std::string& subject,
                  Problems& out) {
   for (std::size_t i = 0; i < way.draws.size(); ++i) {
     if (!has(graph.resources, way.draws[i].resource))
-      out.push_back(who + " draws from a resource that does not exist");
+      out.push_back(subject + " draws from a resource that does not exist");
     for (std::size_t j = 0; j < i; ++j)
-      if (way.draws[i].resource == way.draws[j].resource) out.push_back(who + " names a resource twice");
+      if (way.draws[i].resource == way.draws[j].resource) out.push_back(subject + " names a resource twice");
   }
 }
 
@@ -64,24 +64,25 @@ void check_operators(const StepGraph& graph, Problems& out) {
   int part = 0;
   std::map<int, bool> ranked;  // by unit
   for (const auto& op : graph.operators) {
-    const std::string who = "operator " + op.name;
-    if (!has(graph.parts, op.part) || op.part < part) out.push_back(who + " is out of order of the parts");
+    const std::string subject = "operator " + op.name;
+    if (!has(graph.parts, op.part) || op.part < part)
+      out.push_back(subject + " is out of order of the parts");
     part = op.part;
-    if (op.alternatives.empty()) out.push_back(who + " has nowhere to run");
+    if (op.alternatives.empty()) out.push_back(subject + " has nowhere to run");
     // The player keeps the chosen one of every instance in a byte.
-    if (op.alternatives.size() > 100) out.push_back(who + " has more than 100 alternatives");
+    if (op.alternatives.size() > 100) out.push_back(subject + " has more than 100 alternatives");
     for (const auto& way : op.alternatives) {
       if (!has(graph.units, way.unit)) {
-        out.push_back(who + " wants a unit that does not exist");
+        out.push_back(subject + " wants a unit that does not exist");
         continue;
       }
       const auto& unit = graph.units[static_cast<std::size_t>(way.unit)];
-      unit.amount > 0 ? check_pool(unit, way, who, out) : check_serial(unit, way, who, out);
+      unit.amount > 0 ? check_pool(unit, way, subject, out) : check_serial(unit, way, subject, out);
       if (op.rank >= 0 && (unit.amount > 0 || op.alternatives.size() > 1))
-        out.push_back(who + " has a rank, and a choice or a pool");
+        out.push_back(subject + " has a rank, and a choice or a pool");
       if ((op.rank >= 0) != ranked.insert({way.unit, op.rank >= 0}).first->second)
-        out.push_back(who + " and others of unit " + unit.name + " differ in having a rank");
-      check_draws(graph, way, who, out);
+        out.push_back(subject + " and others of unit " + unit.name + " differ in having a rank");
+      check_draws(graph, way, subject, out);
     }
   }
 }

@@ -14,8 +14,8 @@
 // it needs no member wanted by an operator waiting before it, so nothing starves.
 //
 // Ranked: operators of a serial unit that have ranks start in the order of these, whenever each became ready.
-// Ranks count on, from layer to layer and from part to part, by `ranks` of the part; ties by part, layer,
-// index. An operator that takes no time has no place in the order. Evaluating an order that the edges
+// Ranks count on, from layer to layer and from part to part, by `ranks_per_layer` of the part; ties by part,
+// layer, index. An operator that takes no time has no place in the order. Evaluating an order that the edges
 // contradict throws std::invalid_argument.
 //
 // Pool: an amount that operators share. One starts when `least` is free and takes up to `most`; strictly in
@@ -92,7 +92,7 @@ struct StepGraph {
     std::int64_t layers = 1;
     bool unlike = false;  // layers have times and rates of their own: run unfolded
     bool yields = false;
-    int ranks = 0;  // of a layer
+    int ranks_per_layer = 0;
   };
   struct Edge {
     int from = 0, to = 0;  // operators
@@ -126,7 +126,7 @@ struct StepGraph {
   std::vector<std::string> problems() const;
   // True if only one operator can ever run at a time, whatever the times are: each two wait for one another
   // or for the same unit, nothing is left to choose, and a layer waits for all of the one before. Its step
-  // then takes the sum of its operators, and nobody needs to play it. Not every such graph is recognised.
+  // then takes the sum of its operators, and it need not be played. Not every such graph is recognised.
   bool serial() const;
 };
 

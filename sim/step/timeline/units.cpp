@@ -51,7 +51,7 @@ void Timeline::Player::start_waiting() {
     queue.changed = false;
     if (graph.units[static_cast<std::size_t>(u)].amount > 0)
       start_in_pool(u);
-    else if (!graph.units[static_cast<std::size_t>(u)].ranked.empty())
+    else if (!graph.units[static_cast<std::size_t>(u)].ranked_operators.empty())
       start_ranked(u);
     else if (!queue.waiting.empty())
       start_gangs(u);
@@ -114,7 +114,7 @@ void Timeline::Player::start_ranked(int u) {
 int Timeline::Player::next_ranked(int u) {
   int next = -1;
   std::int64_t lowest = 0;
-  for (const int op : graph.units[static_cast<std::size_t>(u)].ranked) {
+  for (const int op : graph.units[static_cast<std::size_t>(u)].ranked_operators) {
     std::int64_t& layer = started_[static_cast<std::size_t>(op)];
     const auto part = static_cast<std::size_t>(graph.operators[static_cast<std::size_t>(op)].part);
     while (layer < parts_[part].layers && !takes_time(op, layer)) ++layer;
@@ -133,7 +133,9 @@ int Timeline::Player::next_ranked(int u) {
 
 std::int64_t Timeline::Player::rank_of(int op, std::int64_t layer) const {
   const auto& ranked = graph.operators[static_cast<std::size_t>(op)];
-  const auto of = [&](int part) { return std::int64_t{graph.parts[static_cast<std::size_t>(part)].ranks}; };
+  const auto of = [&](int part) {
+    return std::int64_t{graph.parts[static_cast<std::size_t>(part)].ranks_per_layer};
+  };
   std::int64_t before = layer * of(ranked.part);
   for (int part = 0; part < ranked.part; ++part)
     before += parts_[static_cast<std::size_t>(part)].layers * of(part);

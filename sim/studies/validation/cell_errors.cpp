@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// One that nobody knows, which fails where it is played, has none.
+// A model that Weir does not know has none here; its server fails where it is played.
 bool has_experts(const std::string& model) {
   Reading reading(model);
   return find_architecture(model, reading, "/model").most_experts() > 0;

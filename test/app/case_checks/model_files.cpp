@@ -18,7 +18,7 @@ bool says(const CaseRun& run, const std::string& words) {
   return run.printed().find(words) != std::string::npos;
 }
 
-// Of all ranks together, which hold a few norms and routers each.
+// Norms and routers count once a rank, which `within` has to allow.
 void check_parameters(const CaseRun& run, double billions, double bytes, int ranks, double within) {
   const double weights = memory_of(run)["weights_bytes"].get<double>() * ranks;
   CHECK(weights / bytes / 1e9 == Approx(billions).epsilon(within));

@@ -1,4 +1,4 @@
-// Connections that send slowly, or not at all: they keep nobody from the page, and weir explore from no end.
+// Connections that send slowly, or not at all: neither the page nor the end of weir explore waits for them.
 #include <catch2/catch.hpp>
 
 #include <arpa/inet.h>
@@ -45,7 +45,7 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
 
 }  // namespace
 
-TEST_CASE("explore: slow connections keep nobody from the page, and do not keep it from ending") {
+TEST_CASE("explore: slow connections keep no client from the page, and do not keep it from ending") {
   for (const char* sent : {"", "GET / HTT", "GET / HTTP/1.1\r\nHost: a\r\n",
                            "POST /x/run HTTP/1.1\r\nContent-Length: 9\r\n\r\n"}) {
     ExploreProcess weir(shipped("quickstart.json"));

@@ -1,4 +1,4 @@
-// What a workload demands, by hand, and what a replica can do at best, against trying every batch.
+// A workload's demand, by hand, and the most that a replica can do, against trying every batch.
 #include "sim/app/plan/demand.h"
 
 #include <catch2/catch.hpp>

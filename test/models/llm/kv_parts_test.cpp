@@ -1,4 +1,4 @@
-// Who sends what of a request's cache to whom, worked by hand in bytes: latents, heads that are cut or
+// The part of a request's cache that goes from one rank to another, by hand in bytes: latents, heads cut or
 // replicated, windows, states of linear attention.
 #include "models/llm/kv_parts.h"
 
@@ -114,7 +114,7 @@ TEST_CASE("kv parts: each stage sends its own layers to the stages that have the
         std::map<Ends, double>{{{0, 0}, 2 * layer}, {{0, 1}, layer}, {{1, 1}, layer}, {{1, 2}, 2 * layer}});
 }
 
-// What a rank gets is what it keeps, which is what it also moves to and from the tiers behind it.
+// A rank gets what it keeps, which is what it also moves to and from the tiers behind it.
 TEST_CASE("kv parts: what each rank gets adds up to what it keeps, of any model cut in any two ways") {
   std::mt19937 random(7);
   for (const Architecture& m : catalog_and_random_models()) {

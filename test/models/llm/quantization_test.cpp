@@ -1,4 +1,4 @@
-// What a checkpoint says of its own number formats, against the published sizes of public ones.
+// A checkpoint's own number formats, against the published sizes of public ones.
 #include <catch2/catch.hpp>
 
 #include "test/models/llm/models.h"

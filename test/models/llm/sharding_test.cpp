@@ -17,7 +17,7 @@ std::int64_t extra_of_attention(const HeadAttention& a, std::int64_t hidden, con
   return (s.tensor - 1) * (norms + (a.o_bias ? hidden : 0)) + (kv_copies(a, s) - 1) * kv;
 }
 
-// Of 16 bits and more, what decodes take into queries and results are views of what makes keys and values.
+// In 16 bits and more, decodes use views of the matrices that make keys and values: no copies are held.
 std::int64_t extra_of_attention(const LatentAttention& a, std::int64_t hidden, const Sharding& s) {
   return (s.tensor - 1) * (replicated_matrices(a, hidden) + a.q_rank + a.kv_rank + 2 * a.index_dim);
 }

@@ -24,7 +24,7 @@ StepGraph two_batches(std::int64_t layers, int behind, bool ranked = true) {
   int last[2] = {-1, -1};
   for (const std::int64_t times : {std::int64_t{1}, layers, std::int64_t{1}}) {
     graph.add_part("part", times);
-    graph.parts.back().ranks = 2 * turns;
+    graph.parts.back().ranks_per_layer = 2 * turns;
     for (int batch = 0; batch < 2; ++batch) {
       int first = -1, before = -1;
       for (const Kernel& kernel : kernels) {

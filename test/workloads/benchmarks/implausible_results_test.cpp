@@ -1,4 +1,4 @@
-// What no server can have measured, what is left out of a result, and results of other generators.
+// Results that no server can have, parts of a result that are left out, and results of other generators.
 #include <catch2/catch.hpp>
 
 #include "sim/app/measured/measured.h"

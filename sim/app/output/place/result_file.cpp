@@ -65,7 +65,7 @@ void ResultFile::check_place() const {
     refuse_file(path, fmt::format("is {}; expected {}, or nothing there yet", other, kind));
   if (std::ranges::any_of(inputs, [&](const fs::path& input) { return is_input(path, input); }))
     refuse_file(path, "is what this command reads; choose another file");
-  if (fs::file_size(path, error) > 0 && !is_one(path))
+  if (fs::file_size(path, error) > 0 && !is_such_result(path))
     refuse_file(path, fmt::format("is not {}, and would be replaced; choose another file", kind));
 }
 

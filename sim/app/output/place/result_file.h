@@ -15,9 +15,9 @@ namespace weir {
 
 struct ResultFile {
   std::filesystem::path path;
-  std::string kind;                                          // "a page of weir report"
-  std::function<bool(const std::filesystem::path&)> is_one;  // of what stands there
-  std::vector<std::filesystem::path> inputs = {};            // of the command
+  std::string kind;  // "a page of weir report"
+  std::function<bool(const std::filesystem::path&)> is_such_result;
+  std::vector<std::filesystem::path> inputs = {};  // files that the command reads
 
   void check() const;                       // throws ConfigError, as do the others
   std::unique_ptr<PlaceLock> lock() const;  // keeps other weirs out: to be held from before results are read

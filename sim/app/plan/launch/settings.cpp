@@ -120,7 +120,7 @@ std::vector<Setting> settings_of(const Json& replica, const Json& precision, boo
   add_cache(list, replica.at("kv_cache"));
   list.add_given("max_model_len", replica.at("max_model_len"), "max_model_len");
   const Json& engine = replica.at("engine");
-  // What its version does by itself needs no word.
+  // Settings that are the version's own defaults are not written.
   const KnownEngine known =
       find_engine(engine.at("kind"), engine.at("version").is_null()
                                          ? std::nullopt
