@@ -32,8 +32,8 @@ Alternations alternations_of(const std::string& engine);  // alternations.cpp
 
 // The rank has these links to the others (activation_reserve.cpp).
 Bytes activation_reserve(const Scenario& scenario, const ReplicaSpec& replica, const LinkSpec& links);
-// What a device's KV cache may take beside its weights, by the replica's memory_fraction or
-// free_memory_fraction (kv_room.cpp).
+// The memory that the replica's memory_fraction or free_memory_fraction leaves to a device's KV cache beside
+// its weights (kv_room.cpp).
 Bytes beside_weights(const ReplicaSpec& replica, Bytes memory, Bytes weights, Bytes reserve);
 // Names the least devices that a replica which does not fit on its own would fit on, or ""
 // (smallest_fit.cpp).
