@@ -1,6 +1,6 @@
 #pragma once
-// Two JSON documents leaf by leaf, as differences.cpp compares scenarios. A leaf is a value without values in it; an
-// empty list or object is one too. Pointers are JSON pointers.
+// Two JSON documents leaf by leaf, as differences.cpp compares scenarios. A leaf is a value without values in
+// it; an empty list or object is one too. Pointers are JSON pointers.
 #include <set>
 #include <string>
 

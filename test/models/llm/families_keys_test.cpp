@@ -93,8 +93,8 @@ TEST_CASE("families: what is missing is one problem, without its consequences") 
 TEST_CASE("families: a null is none, and no default stands in for it") {
   Json config = {{"model_type", "mistral3"}, {"text_config", {{"model_type", "mistral"}}}};
   CHECK_THAT(notes_of_config(config), Catch::Contains("leaves out what is a default of MistralConfig: ") &&
-                                   Catch::Contains("hidden_size 4096") &&
-                                   Catch::Contains("sliding window of 4096"));
+                                          Catch::Contains("hidden_size 4096") &&
+                                          Catch::Contains("sliding window of 4096"));
   config["text_config"]["sliding_window"] = nullptr;
   CHECK(notes_of_config(config).find("sliding window") == std::string::npos);
   CHECK(problems_of_config({{"model_type", "mistral"}}).find("/hidden_size: required, but missing") !=
