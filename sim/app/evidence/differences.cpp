@@ -39,7 +39,7 @@ const Pointers of_no_time_of_replica = {"/count",
                                         "/batching/max_batch_requests",
                                         "/max_model_len",  // refuses requests, no more
                                         "/engine/calibration"};
-// Room and what a client's text costs: left at their defaults they are nobody's choice, and enough.
+// Room and what a client's text costs: left at their defaults they were not chosen, and are enough.
 const Pointers of_launches_alone = {"/batching/max_batch_tokens", "/kv_cache/memory_fraction",
                                     "/kv_cache/free_memory_fraction", "/engine/front_end_us_per_token",
                                     "/engine/front_end_tokens_per_s"};
@@ -54,8 +54,8 @@ Scenario played(Json typed, const char* name) {
   return read_plan(typed, name).scenario;
 }
 
-// The server with nothing but its hardware, model, formats and the replica's engine: what a key is where
-// nobody says it.
+// The server with nothing but its hardware, model, formats and the replica's engine: what a key is where no
+// value is given.
 Json usual_of(const Json& typed, const Json& given) {
   Json usual = typed;
   usual["precision"].erase("kv_cache");
