@@ -147,7 +147,7 @@ std::optional<std::string> Params::required_text(Key key) {
 }
 
 std::optional<std::string> Params::text_or_null(Key key) {
-  if (!describing() && has(key.name)) return text(key);
+  if (!describing() && has(key.name)) return required_text(key);
   null_by_default(key, {{"type", "string"}});
   return {};
 }

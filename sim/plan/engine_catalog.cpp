@@ -16,11 +16,16 @@ namespace {
 // 0.10.2, v0.6.3.post1, 1.2.0rc6.post3: two numbers at least, then what packages add.
 std::optional<VersionNumber> number_of(const std::string& version) {
   static const std::regex form(
-      "v?(\\d{1,4})\\.(\\d{1,4})(\\.\\d{1,6}){0,2}"
+      "v?(\\d{1,4})\\.(\\d{1,4})(\\.(\\d{1,6}))?(\\.\\d{1,6})?"
       "([.-]?(a|b|rc|post|dev|pre)\\d{0,9}){0,3}");
   std::smatch parts;
   if (version.size() > 40 || !std::regex_match(version, parts, form)) return std::nullopt;
-  return VersionNumber{std::stoi(parts[1]), std::stoi(parts[2])};
+  return VersionNumber{std::stoi(parts[1]), std::stoi(parts[2]), parts[4].matched ? std::stoi(parts[4]) : 0};
+}
+
+// "0.4" as a last version means all of 0.4.
+bool is_after(const VersionNumber& number, const VersionNumber& last) {
+  return std::array{number[0], number[1]} > std::array{last[0], last[1]};
 }
 
 VersionNumber sure_number_of(const std::string& version) {
@@ -59,6 +64,7 @@ void read_constants(Params& row, EnginePreset& p) {
   p.requests_by_memory =
       row.flag({"requests_by_memory", "Its limit of requests at once goes by a device's memory."},
                p.requests_by_memory);
+  p.sampler = row.text({"sampler", "As a scenario's engine has it."}, p.sampler);
 }
 
 EngineFamily read_family(const std::string& file, const Json& document) {
@@ -120,13 +126,13 @@ void choose_version(KnownEngine& engine, const EngineName& name, const std::stri
   const std::optional<VersionNumber> number = number_of(asked);
   const bool means_newest = name.last == family.newest;
   if (!number || *number < sure_number_of(name.first) ||
-      (!means_newest && *number > sure_number_of(name.last))) {
+      (!means_newest && is_after(*number, sure_number_of(name.last)))) {
     engine.problem = fmt::format(
         "expected a version as \"{}\" of {}, got \"{}\" (known: {})", name.last, name.name, asked,
         name.name == family.kind || means_newest ? family.ranges() : name.first + " to " + name.last);
     return;
   }
-  if (*number <= sure_number_of(family.newest)) {
+  if (!is_after(*number, sure_number_of(family.newest))) {
     engine.version = asked.starts_with('v') ? asked.substr(1) : asked;
     return;
   }
@@ -136,12 +142,21 @@ void choose_version(KnownEngine& engine, const EngineName& name, const std::stri
 
 }  // namespace
 
+bool EnginePreset::same_times(EnginePreset other) const {
+  other.requests_by_memory = requests_by_memory;
+  other.reserve_in_fraction = reserve_in_fraction;
+  other.sampler = sampler;
+  return *this == other;
+}
+
 std::string EngineFamily::ranges() const {
   std::string text;
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const bool last = i + 1 == versions.size();
-    const auto [major, minor] = last ? VersionNumber{} : versions[i + 1].from;
-    const std::string to = last ? newest : fmt::format("{}.{}", major, minor - 1);
+    const auto [major, minor, patch] = last ? VersionNumber{} : versions[i + 1].from;
+    const std::string to = last        ? newest
+                           : patch > 0 ? fmt::format("{}.{}.{}", major, minor, patch - 1)
+                                       : fmt::format("{}.{}", major, minor - 1);
     text += (i > 0 ? ", " : "") + versions[i].first + (to == versions[i].first ? "" : " to " + to);
   }
   return text;

@@ -1,9 +1,9 @@
 #pragma once
 // Serving engines and what changed in which of their versions: sim/plan/engines/*.json, embedded. The version
 // in force has the constants of every row up to its own.
+#include <array>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/plan/scenario.h"
@@ -26,11 +26,13 @@ struct EnginePreset {
   bool pipelined_chunks = true;
   bool requests_by_memory = false;  // its limit of requests at once
   bool reserve_in_fraction = true;  // memory_fraction holds activations too, not weights and cache alone
+  std::string sampler = "fused";
   bool operator==(const EnginePreset&) const = default;
+  bool same_times(EnginePreset other) const;  // and whatever else is no matter of memory
   PrefixIndex prefix_index = PrefixIndex::blocks;
 };
 
-using VersionNumber = std::pair<int, int>;  // later numbers change nothing here
+using VersionNumber = std::array<int, 3>;
 
 struct EngineVersions {
   VersionNumber from;

@@ -1,5 +1,6 @@
 // The memory that an engine takes beside weights, activations and KV cache, and how its sampler works, which
 // is what the activations' peak often is.
+#include "sim/plan/engine_catalog.h"
 #include "sim/plan/scenario_parts.h"
 
 namespace weir {
@@ -25,9 +26,9 @@ void read_engine_memory(Params& engine, ReplicaSpec& replica) {
   replica.memory.sampler =
       engine.choice({"sampler",
                      "How tokens are drawn, which sets the peak of activations: fused (FlashInfer's or "
-                     "Triton's kernels: vLLM to 0.11.0 where FlashInfer is installed, and from 0.16 on) or "
-                     "sort (PyTorch's, more than twice the memory: 0.11.1 to 0.15, and without FlashInfer)."},
-                    samplers, "fused");
+                     "Triton's kernels) or sort (PyTorch's, more than twice the memory: vLLM's from 0.11.1 to "
+                     "0.15, and before without FlashInfer). By default as the engine's version does."},
+                    samplers, engine_in_force(replica.engine).row->preset.sampler);
   replica.memory.cuda_graphs = engine.quantity<Bytes>(
       {"cuda_graph_memory_gib",
        "Device memory that CUDA graphs take from the KV cache: what vLLM 0.21 and later print as estimated. "

@@ -52,7 +52,7 @@ void check_calibrated(Params& params, const KnownEngine& engine, const Calibrati
     return again && again->problem.empty();
   };
   if (!of || !of->problem.empty() || of->family != engine.family || (named && !same_name()) ||
-      (version && of->row != engine.row))
+      (version && !of->row->preset.same_times(engine.row->preset)))
     params.fail("calibration", fmt::format("is of {}, and this engine is {}", words, here));
   else if (named && engine.row->preset.overlapped && !params.has("async_scheduling"))
     params.note("calibration",

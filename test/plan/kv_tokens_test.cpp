@@ -88,6 +88,30 @@ TEST_CASE("KV room: tokens are within 3 % of what vLLM's logs print") {
   }
 }
 
+TEST_CASE("KV room: tokens are drawn as the engine's version does by default") {
+  const auto drawn = [](const Json& engine) {
+    Json scenario = scenario_of(logs[4]);
+    Json& replica = scenario["serving"]["replicas"][0];
+    replica["engine"] = engine;
+    return plan_of(scenario).replicas[0].memory.activations.value();
+  };
+  const auto given = [&](const char* sampler) { return drawn({{"sampler", sampler}}); };
+  REQUIRE(given("sort") > given("fused"));
+  for (const auto& [version, sampler] : {std::pair{"0.8.5", "fused"},
+                                         {"0.11.0", "fused"},
+                                         {"0.11.1", "sort"},
+                                         {"0.12", "sort"},
+                                         {"0.14.1", "sort"},
+                                         {"0.15.2", "sort"},
+                                         {"0.16", "fused"},
+                                         {"0.19.1", "fused"}}) {
+    INFO(version);
+    CHECK(drawn({{"kind", "vllm"}, {"version", version}}) == given(sampler));
+    CHECK(drawn({{"kind", "vllm"}, {"version", version}, {"sampler", "fused"}}) == given("fused"));
+  }
+  CHECK(drawn({{"kind", "sglang"}}) == given("fused"));
+}
+
 TEST_CASE("KV room: hidden states are 16-bit whatever matrices multiply") {
   Json scenario = scenario_of(logs[7]);
   const Bytes quantised = plan_of(scenario).replicas[0].memory.activations;

@@ -1,4 +1,6 @@
 // Systems that compute active neurons alone are refused all at once, where it stands, in words.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -90,6 +92,11 @@ TEST_CASE("neurons: activity that nobody asks for, and neurons without any, are 
   };
   Json scenario = hermes_scenario({}, {}, {});
   CHECK_THAT(notes(scenario), !Catch::Contains("activity"));
+  for (const auto& [followed, error] : {std::pair{8, "0 to 4 %"}, {2, "8 to 16 %"}}) {
+    Json some = scenario;
+    some["serving"]["replicas"][0]["partitioning"]["followed_layers"] = followed;
+    CHECK_THAT(notes(some), Catch::Contains(fmt::format("{} of ", followed)) && Catch::Contains(error));
+  }
   Json without = scenario;
   without["workload"].erase("activity");
   CHECK_THAT(notes(without), Catch::Contains("every token activates every neuron"));

@@ -11,6 +11,7 @@
 #include "sim/studies/studies.h"
 #include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
+#include "test/reference_folder.h"
 
 namespace weir::test {
 namespace {
@@ -47,11 +48,12 @@ std::vector<std::string> news(const Json& rows, const Json& known_outside) {
   return all;
 }
 
-Json reproduced(const std::string& study, const std::filesystem::path& out, const Json& only) {
+Json reproduced(const std::string& study, const std::filesystem::path& out, const Json& only,
+                bool with_reference) {
   std::vector<std::string> arguments = {"reproduce", study, "--out", out.string()};
   for (const Json& id : only) arguments.insert(arguments.end(), {"--only", id.get<std::string>()});
   const HowToRun without_reference{.environment = {"WEIR_REFERENCE="}};
-  const Ended ended = run_weir(arguments, only.empty() ? HowToRun() : without_reference);
+  const Ended ended = run_weir(arguments, with_reference ? HowToRun() : without_reference);
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   return read_json_file(out / "reproduce.json");
@@ -60,7 +62,7 @@ Json reproduced(const std::string& study, const std::filesystem::path& out, cons
 void check_some(const std::string& study) {
   const ScratchDirectory scratch;
   const Json& ids = known()["on_every_test_run"][study];
-  const Json rows = reproduced(study, scratch.path() / study, ids);
+  const Json rows = reproduced(study, scratch.path() / study, ids, false);
   for (const Json& id : ids) {
     INFO(id);
     const auto row = std::ranges::find_if(rows, [&](const Json& r) { return r["id"] == id; });
@@ -89,6 +91,24 @@ TEST_CASE("reproduce: the rows of hermes that every test run checks are as known
 }
 TEST_CASE("reproduce: the rows of hetero_pim that every test run checks are as known") {
   check_some("hetero_pim");
+}
+
+// Errors of single cells are reported, not judged by a bound.
+TEST_CASE("reproduce: cells of large models and of prompts apart are as near to the measured servers as known") {
+  if (reference_folder().empty()) {
+    WARN("skipped: WEIR_REFERENCE names no folder of measurements");
+    return;
+  }
+  const Json& cells = known()["with_reference"];
+  Json ids = Json::array();
+  for (const auto& [id, known_error] : cells.items()) ids.push_back(id);
+  const ScratchDirectory scratch;
+  const Json rows = reproduced("validation", scratch.path() / "cells", ids, true);
+  CHECK(rows.size() == cells.size());
+  for (const Json& row : rows) {
+    INFO(shown(row));
+    CHECK_FALSE(moved(row, cells.at(row["id"].get<std::string>())));
+  }
 }
 
 TEST_CASE("reproduce: every study has rows that every test run checks, every row outside its reason") {
@@ -139,7 +159,7 @@ TEST_CASE("reproduce: every judged row of every study is within its bounds or kn
           "[.reproduce]") {
   for (const Study& study : studies()) {
     const auto began = std::chrono::steady_clock::now();
-    const Json rows = reproduced(study.name, "out/reproduce-" + study.name, Json::array());
+    const Json rows = reproduced(study.name, "out/reproduce-" + study.name, Json::array(), true);
     const auto judged = std::ranges::count_if(rows, [](const Json& r) { return !r["within"].is_null(); });
     const std::vector<std::string> all = news(rows, known()["known_outside"]);
     fmt::print(

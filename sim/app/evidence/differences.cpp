@@ -41,8 +41,8 @@ const Pointers of_no_time_of_replica = {"/count",
                                         "/engine/calibration"};
 // Room and what a client's text costs: left at their defaults they were not chosen, and are enough.
 const Pointers of_launches_alone = {"/batching/max_batch_tokens", "/kv_cache/memory_fraction",
-                                    "/kv_cache/free_memory_fraction", "/engine/front_end_us_per_token",
-                                    "/engine/front_end_tokens_per_s"};
+                                    "/kv_cache/free_memory_fraction", "/engine/sampler",
+                                    "/engine/front_end_us_per_token", "/engine/front_end_tokens_per_s"};
 const Pointers layout_keys = {"tensor", "pipeline", "expert"};
 // Keys of a device's entry that say which it is and how many there are.
 const Pointers not_of_speed = {"kind", "count"};
@@ -153,14 +153,8 @@ class Comparison {
 
   // That of the KV cache is on no record of dense servers; it counts as any key.
   void other_format() {
-    for (const std::string& leaf : leaves_of(mine()["precision"], its()["precision"])) {
-      const std::string pointer = "/precision" + leaf;
-      if (leaf == "/kv_cache")
-        compare(pointer, pointer, "kv_cache type");
-      else if (!measured(pointer, value_at(mine(), pointer)))
-        found_.more.push_back(otherwise("number format of " + leaf.substr(1), value_at(mine(), pointer),
-                                        value_at(its(), pointer)));
-    }
+    for (std::string& format : other_formats(plan_.scenario, server_)) found_.more.push_back(std::move(format));
+    compare("/precision/kv_cache", "/precision/kv_cache", "kv_cache type");
   }
 
   void other_device() {
@@ -238,10 +232,10 @@ class Comparison {
     };
     const auto costs = [](const EngineOverhead& engine) {
       EnginePreset preset = engine_in_force(engine).row->preset;
-      preset.overlapped = preset.requests_by_memory = false;
+      preset.overlapped = false;
       return preset;
     };
-    if (ours.kind == theirs.kind && costs(ours) == costs(theirs)) return false;
+    if (ours.kind == theirs.kind && costs(ours).same_times(costs(theirs))) return false;
     found_.more.push_back(fmt::format("engine {} (measured: {})", words(ours), words(theirs)));
     return true;
   }

@@ -19,6 +19,9 @@ struct ServedLoad {
 // `in_flight`: of all replicas, where a run has told.
 ServedLoad load_of(const Plan& plan, std::optional<double> in_flight = {});
 
+// "number format of attention, mlp fp8 (measured: bf16)".
+std::vector<std::string> other_formats(const Scenario& ours, const Scenario& theirs);
+
 struct Differences {
   std::vector<std::string> model, device, layout;  // each may be the one thing that is otherwise
   std::vector<std::string> launch;                 // keys at their defaults, where servers had others

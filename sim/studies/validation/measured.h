@@ -54,6 +54,7 @@ struct MeasuredServer {
 
 // AIConfigurator's runs of TensorRT-LLM: of dense models and of experts alike.
 void load_as_trtllm_runs(MeasuredServer& server);
+Json server_scenario(const MeasuredServer& server);
 
 Json shipped_table(const std::string& stem);  // measured/STEM.json
 std::vector<MeasuredServer> shipped_servers();

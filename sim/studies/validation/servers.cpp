@@ -44,93 +44,7 @@ constexpr ServerFigure server_figures[] = {
      [](const MeasuredServer& s) { return s.judges_throughput; }, true},
 };
 
-Json server_workload(const MeasuredServer& s) {
-  const auto lengths = [&](std::int64_t longest) -> Json {
-    return {{"min", static_cast<std::int64_t>(s.load.shortest * static_cast<double>(longest))},
-            {"max", longest}};
-  };
-  const std::int64_t warmup = s.load.warmup_rounds * s.concurrency;
-  return {{"requests",
-           {{"kind", "uniform"},
-            {"count", warmup + s.load.requests(s.concurrency)},
-            {"input", lengths(s.input_tokens)},
-            {"output", lengths(s.output_tokens)}}},
-          {"arrivals",
-           {{"kind", "closed_loop"},
-            {"concurrency", s.concurrency},
-            {"warmup_requests", warmup},
-            {"restart_after_warmup", warmup > 0}}}};
-}
-
-// The KV cache of dense servers is not recorded. In the rows of 8-bit weights of the highest concurrency all
-// requests were in flight together, by their TTFT, which takes 8 bits: 32 of 9,216 tokens of llama3.1-70b
-// beside its weights on an H200, or 128 of 4,608 of qwen3-32b on two H100.
-Json precision_of(const MeasuredServer& s) {
-  if (!s.precision.is_null()) return s.precision;
-  const std::string number = s.number();
-  return {{"weights", number}, {"activations", number}, {"kv_cache", number == "bf16" ? "bf16" : "fp8"}};
-}
-
-Json kv_cache_of(const MeasuredServer& s) {
-  if (!s.kv_cache.is_null()) return s.kv_cache;
-  // TensorRT-LLM's default kv_cache_free_gpu_memory_fraction.
-  return s.engine == "trtllm" ? Json{{"free_memory_fraction", 0.9}} : Json::object();
-}
-
-// TensorRT-LLM's all-to-all over NVLink is for GPUs of one domain of many nodes (MNNVL); elsewhere its
-// attention-data ranks gather, as those of vLLM and SGLang do unless they are told otherwise.
-std::string communication_of(const MeasuredServer& s, const MeasuredPool& pool) {
-  const bool whole_experts = pool.expert == pool.tensor * pool.attention_data && pool.attention_data > 1;
-  return s.engine == "trtllm" && s.device.starts_with("gb") && whole_experts ? "nvlink_all_to_all"
-                                                                             : "all_gather";
-}
-
-Json replica_of(const MeasuredServer& s, const MeasuredPool& pool) {
-  Json engine = s.engine_keys;
-  engine["kind"] = s.engine;
-  Json replica = {{"parallelism",
-                   {{"tensor", pool.tensor},
-                    {"pipeline", pool.pipeline},
-                    {"expert", pool.expert},
-                    {"attention_data", pool.attention_data}}},
-                  {"communication", communication_of(s, pool)},
-                  {"batching",
-                   {{"kind", s.load.batching},
-                    {"max_batch_requests", s.load.max_batch_requests},
-                    {"max_batch_tokens", s.load.max_batch_tokens}}},
-                  {"kv_cache", kv_cache_of(s)},
-                  {"engine", engine}};
-  if (!pool.role.empty()) replica.update({{"role", pool.role}, {"count", pool.workers}});
-  return replica;
-}
-
-// A worker a node, or all of them in one domain of 72 GPUs.
-Json nodes_of(const MeasuredServer& s) {
-  int nodes = s.pools.empty() ? 1 : 0;
-  for (const MeasuredPool& pool : s.pools)
-    nodes += pool.workers * ((pool.tensor * pool.attention_data * pool.pipeline + 7) / 8);
-  const bool rack = s.device == "gb200";
-  const Json devices = Json::array({{{"kind", s.device}, {"count", rack ? 72 : 8}}});
-  return Json::array({{{"count", rack ? 1 : nodes}, {"devices", devices}, {"interconnect", s.interconnect}}});
-}
-
-Json server_scenario(const MeasuredServer& s) {
-  Json replicas = Json::array();
-  for (const MeasuredPool& pool : s.pools) replicas.push_back(replica_of(s, pool));
-  if (replicas.empty())
-    replicas.push_back(replica_of(s, {.role = "",
-                                      .tensor = s.tensor,
-                                      .expert = s.expert,
-                                      .attention_data = s.attention_data,
-                                      .pipeline = s.pipeline}));
-  return {{"model", s.model},
-          {"precision", precision_of(s)},
-          {"cluster", {{"nodes", nodes_of(s)}}},
-          {"serving", {{"replicas", replicas}}},
-          {"workload", server_workload(s)}};
-}
-
-// The simulated scenarios, a line a server, for whoever wants one of them again or fits what engines cost
+// The simulated scenarios, a line a server: to play one of them again, and to fit what engines cost
 // (docs/calibration/engine_hosts.py).
 void write_scenarios(const std::filesystem::path& path, const std::vector<MeasuredServer>& servers,
                      const std::vector<Case>& cases) {
@@ -221,38 +135,71 @@ void tell_failures(const std::string& set, const std::vector<SimulatedServer>& s
   }
 }
 
+// A server, and what its errors are means of.
+struct GroupedServer {
+  MeasuredServer measured;
+  std::vector<std::string> groups;
+
+  std::vector<std::string> groups_of(const ServerFigure& what) const {
+    return measured.held_up && what.waits ? std::vector<std::string>{"held_up"} : groups;
+  }
+};
+
+std::vector<GroupedServer> grouped(const std::string& set, const std::vector<MeasuredServer>& servers,
+                                   bool calibrated) {
+  std::vector<GroupedServer> all;
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    all.push_back({servers[i], {"all", servers[i].group()}});
+    if (set == "frontier") all.back().groups.emplace_back(servers[i].pools.empty() ? "aggregated" : "apart");
+    if (calibrated && i % 2 == 1) all.back().groups.emplace_back("odd_rows");  // the even ones calibrate
+  }
+  return all;
+}
+
+// Some row that is asked for has the server in it.
+bool is_asked(const ReproduceOptions& options, const std::string& set, const GroupedServer& server) {
+  const auto wanted = [&](const std::string& what, const std::vector<std::string>& groups) {
+    return std::ranges::any_of(
+        groups, [&](const std::string& group) { return options.wants(set + "_" + what + "_" + group); });
+  };
+  return wanted("failed", server.groups) || options.wants(set + "_tpot_cells") ||
+         std::ranges::any_of(server_figures, [&](const ServerFigure& what) {
+           return what.judged(server.measured) && wanted(what.id, server.groups_of(what));
+         });
+}
+
 Simulated simulate(const ReproduceOptions& options, const std::string& set,
-                   std::vector<MeasuredServer> servers, std::vector<ReproducedRow>& rows) {
+                   const std::vector<MeasuredServer>& measured, std::vector<ReproducedRow>& rows) {
+  std::vector<GroupedServer> of = grouped(set, measured, options.reference.has_value());
+  std::erase_if(of, [&](const GroupedServer& server) { return !is_asked(options, set, server); });
+  std::vector<MeasuredServer> servers;
+  std::vector<std::vector<std::string>> groups;
   std::vector<Case> cases;
-  for (const MeasuredServer& s : servers)
+  for (const GroupedServer& server : of) {
+    const MeasuredServer& s = servers.emplace_back(server.measured);
+    groups.push_back(server.groups);
     cases.push_back({fmt::format("{} {}+{} x{}", s.group(), s.input_tokens, s.output_tokens, s.concurrency),
                      server_scenario(s)});
+  }
   write_scenarios(options.files / (set + ".jsonl"), servers, cases);
   const std::vector<CaseResult> results = run_cases(cases, options);
   write_points(options.files / (set + ".csv"), servers, results);
   CellErrors errors;
   std::vector<SimulatedServer> all;
-  std::vector<std::vector<std::string>> groups_of;  // that each is in
   for (std::size_t i = 0; i < servers.size(); ++i) {
     all.push_back({servers[i], cases[i].scenario, results[i].error});
-    std::vector<std::string> groups = {"all", servers[i].group()};
-    if (set == "frontier") groups.emplace_back(servers[i].pools.empty() ? "aggregated" : "apart");
-    if (options.reference && i % 2 == 1) groups.emplace_back("odd_rows");  // the even ones calibrate
-    groups_of.push_back(groups);
     if (!results[i].error.empty()) continue;
-    for (const ServerFigure& what : server_figures) {
-      if (!what.judged(servers[i])) continue;
-      const bool apart = servers[i].held_up && what.waits;
-      for (const std::string& group : apart ? std::vector<std::string>{"held_up"} : groups)
-        errors[what.id][group].add(what.simulated(servers[i], results[i]), what.measured(servers[i]));
-    }
+    for (const ServerFigure& what : server_figures)
+      if (what.judged(servers[i]))
+        for (const std::string& group : of[i].groups_of(what))
+          errors[what.id][group].add(what.simulated(servers[i], results[i]), what.measured(servers[i]));
   }
   for (const ServerFigure& what : server_figures)
     for (const auto& [group, error] : errors[what.id]) {
       rows.push_back(row_of(set, what, group, error, !options.reference));
       if (options.reference) rows.back().accept_max = bound(set, what.id, group);
     }
-  tell_failures(set, all, groups_of, rows);
+  tell_failures(set, all, groups, rows);
   return {std::move(all), std::move(errors)};
 }
 
@@ -274,7 +221,7 @@ void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& ro
       options.reference ? reference_servers(*options.reference) : shipped_servers();
   mark_held_up(dense);
   if (options.reference) add_missing_seats(dense, rows);
-  Simulated all = simulate(options, "servers", std::move(dense), rows);
+  Simulated all = simulate(options, "servers", dense, rows);
   if (options.reference) {
     std::map<std::string, int> left_out;
     Simulated more = simulate(options, "frontier", frontier_servers(*options.reference, left_out), rows);
@@ -290,7 +237,8 @@ void add_servers(const ReproduceOptions& options, std::vector<ReproducedRow>& ro
     all.servers.insert(all.servers.end(), more.servers.begin(), more.servers.end());
     for (auto& [what, groups] : more.errors) all.errors[what].merge(groups);
   }
-  write_file(options.files / "cells.json", cells_of(all.servers, all.errors).dump(2) + "\n");
+  if (options.only.empty())  // else some cells lack servers
+    write_file(options.files / "cells.json", cells_of(all.servers, all.errors).dump(2) + "\n");
 }
 
 }  // namespace weir
