@@ -94,7 +94,7 @@ TEST_CASE("reproduce: the rows of hetero_pim that every test run checks are as k
 }
 
 // Errors of single cells are reported, not judged by a bound.
-TEST_CASE("reproduce: cells of large models and of prompts apart are as near to the measured servers as known") {
+TEST_CASE("reproduce: cells of large models and of prompts apart are as near to measured servers as known") {
   if (reference_folder().empty()) {
     WARN("skipped: WEIR_REFERENCE names no folder of measurements");
     return;
