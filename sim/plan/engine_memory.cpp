@@ -23,12 +23,12 @@ double bytes_per_logit(Sampler sampler, std::int64_t rows) {
 }
 
 void read_engine_memory(Params& engine, ReplicaSpec& replica) {
-  replica.memory.sampler =
-      engine.choice({"sampler",
-                     "How tokens are drawn, which sets the peak of activations: fused (FlashInfer's or "
-                     "Triton's kernels) or sort (PyTorch's, more than twice the memory: vLLM's from 0.11.1 to "
-                     "0.15, and before without FlashInfer). By default as the engine's version does."},
-                    samplers, engine_in_force(replica.engine).row->preset.sampler);
+  replica.memory.sampler = engine.choice(
+      {"sampler",
+       "How tokens are drawn, which sets the peak of activations: fused (FlashInfer's or "
+       "Triton's kernels) or sort (PyTorch's, more than twice the memory: vLLM's from 0.11.1 to "
+       "0.15, and before without FlashInfer). By default as the engine's version does."},
+      samplers, engine_in_force(replica.engine).row->preset.sampler);
   replica.memory.cuda_graphs = engine.quantity<Bytes>(
       {"cuda_graph_memory_gib",
        "Device memory that CUDA graphs take from the KV cache: what vLLM 0.21 and later print as estimated. "

@@ -40,7 +40,7 @@ const Pointers of_no_time_of_replica = {"/count",
                                         "/max_model_len",  // refuses requests, no more
                                         "/engine/calibration"};
 // Room and what a client's text costs: left at their defaults they were not chosen, and are enough.
-const Pointers of_launches_alone = {"/batching/max_batch_tokens", "/kv_cache/memory_fraction",
+const Pointers of_launches_alone = {"/batching/max_batch_tokens",     "/kv_cache/memory_fraction",
                                     "/kv_cache/free_memory_fraction", "/engine/sampler",
                                     "/engine/front_end_us_per_token", "/engine/front_end_tokens_per_s"};
 const Pointers layout_keys = {"tensor", "pipeline", "expert"};
@@ -153,7 +153,8 @@ class Comparison {
 
   // That of the KV cache is on no record of dense servers; it counts as any key.
   void other_format() {
-    for (std::string& format : other_formats(plan_.scenario, server_)) found_.more.push_back(std::move(format));
+    for (std::string& format : other_formats(plan_.scenario, server_))
+      found_.more.push_back(std::move(format));
     compare("/precision/kv_cache", "/precision/kv_cache", "kv_cache type");
   }
 
