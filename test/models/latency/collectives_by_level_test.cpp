@@ -113,3 +113,22 @@ TEST_CASE("collectives by level: 16 KB over two H100 nodes takes tens of microse
   CHECK(time > Seconds(26e-6));
   CHECK(time < Seconds(75e-6));
 }
+
+// 1 GB over four nodes of eight, 50 GB/s and 11 us between nodes, 400 GB/s and 2 us within: a ring of n takes
+// n - 1 rounds of an n-th. Between nodes each device has an eighth of what all of its node have alike.
+TEST_CASE("collectives by level: times and bytes of each kind by hand") {
+  const double between = 3 * (1e9 / 8 / 4 / 50e9 + 11e-6), within = 7 * (1e9 / 8 / 400e9 + 2e-6);
+  const double whole_between = 3 * (1e9 / 4 / 50e9 + 11e-6);
+  const double sent_between = 3. / 4 * 1e9 / 8, sent_within = 7. / 8 * 1e9;
+  const auto model = make_collectives_by_level(inside, "", levels(4, 8));
+  const auto check = [&](Collective op, double seconds, double sent) {
+    CAPTURE(static_cast<int>(op));
+    CHECK(model->time(op, Bytes(1e9), 32).value() == Approx(seconds));
+    CHECK(model->sent(op, Bytes(1e9), 32).value() == Approx(sent));
+  };
+  check(Collective::all_gather, between + within, sent_between + sent_within);
+  check(Collective::reduce_scatter, between + within, sent_between + sent_within);
+  check(Collective::all_reduce, 2 * (between + within), 2 * (sent_between + sent_within));
+  check(Collective::all_to_all, whole_between + within, 8 * sent_between + sent_within);
+  check(Collective::send_receive, 1e9 / 50e9 + 11e-6, 1e9);
+}
