@@ -5,10 +5,6 @@
 namespace weir {
 namespace {
 
-std::int64_t qkv_width(const HeadAttention& a) {
-  return ((a.output_gate ? 2 : 1) * a.query_heads + 2 * a.kv_heads) * a.head_dim;
-}
-
 std::int64_t norm_parameters(const HeadAttention& a) {
   switch (a.qk_norm) {
     case QkNorm::each_head:
@@ -21,7 +17,7 @@ std::int64_t norm_parameters(const HeadAttention& a) {
 }
 
 std::int64_t matrices(const HeadAttention& a, std::int64_t hidden) {
-  return hidden * (qkv_width(a) + a.query_heads * a.head_dim);
+  return hidden * (a.projected() + a.queries());
 }
 
 std::int64_t matrices(const LatentAttention& a, std::int64_t hidden) {
@@ -54,7 +50,7 @@ std::int64_t matrices(const NoAttention&, std::int64_t) {
 }
 
 std::int64_t beside_matrices(const HeadAttention& a, std::int64_t hidden) {
-  return (a.qkv_bias ? qkv_width(a) : 0) + (a.o_bias ? hidden : 0) + norm_parameters(a) +
+  return (a.qkv_bias ? a.projected() : 0) + (a.o_bias ? hidden : 0) + norm_parameters(a) +
          (a.sinks ? a.query_heads : 0);
 }
 

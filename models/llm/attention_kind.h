@@ -13,6 +13,13 @@ enum class QkNorm {
   all_heads   // MiniMax: one over all heads, so that tensor-parallel ranks add up squares
 };
 
+// Numbers that weigh what attention yields, projected beside Q.
+enum class OutputGate {
+  none,
+  each_head,    // Step 3.5: one number a head
+  each_element  // Qwen3.5: as wide as Q
+};
+
 // Heads that have keys and values, or share them in groups.
 struct HeadAttention {
   std::int64_t query_heads = 0;
@@ -21,9 +28,20 @@ struct HeadAttention {
   std::int64_t rotary_dim = 0;  // of head_dim; 0: learned positions (OPT, GPT), ALiBi or none
   bool qkv_bias = false, o_bias = false;
   QkNorm qk_norm = QkNorm::none;
-  std::int64_t window = 0;   // attends to the last so many tokens, itself among them; 0: to all
-  bool sinks = false;        // gpt-oss: a learned score a head beside those of tokens
-  bool output_gate = false;  // Qwen3.5: what is as wide as Q weighs the output; both are one projection
+  std::int64_t window = 0;  // attends to the last so many tokens, itself among them; 0: to all
+  bool sinks = false;       // gpt-oss: a learned score a head beside those of tokens
+  OutputGate output_gate = OutputGate::none;
+  bool one_key_and_value = false;  // Gemma 4: one projection makes both, the cache has each
+
+  std::int64_t queries() const { return query_heads * head_dim; }
+  std::int64_t gate() const {
+    return output_gate == OutputGate::none
+               ? 0
+               : query_heads * (output_gate == OutputGate::each_head ? 1 : head_dim);
+  }
+  std::int64_t projected() const {  // Q, its gate, K and V
+    return queries() + gate() + (one_key_and_value ? 1 : 2) * kv_heads * head_dim;
+  }
   bool operator==(const HeadAttention&) const = default;
 };
 

@@ -31,10 +31,8 @@ Vertex append_qk_norm(OperatorGraph& graph, const OperatorMaker& make, const Hea
 Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, const HeadAttention& a,
                              Vertex input) {
   const std::int64_t hidden = make.model.hidden;
-  const std::int64_t both = a.query_heads + a.kv_heads, gate = a.output_gate ? a.query_heads : 0;
-  Vertex at = append(
-      graph, make.gemm(MatrixGroup::attention, "qkv_proj", hidden, (both + a.kv_heads + gate) * a.head_dim),
-      {input});
+  const std::int64_t both = a.query_heads + a.kv_heads;
+  Vertex at = append(graph, make.gemm(MatrixGroup::attention, "qkv_proj", hidden, a.projected()), {input});
   at = append_qk_norm(graph, make, a, static_cast<double>(both * a.head_dim), at);
   if (a.rotary_dim > 0)
     at = append(graph, make.elementwise("rotary_emb", 2. * static_cast<double>(both * a.rotary_dim)), {at});
@@ -47,9 +45,10 @@ Vertex append_attention_kind(OperatorGraph& graph, const OperatorMaker& make, co
                                    .kv_cache = make.precision.kv_cache,
                                    .window = a.window}},
               {at});
-  if (gate > 0)
-    at = append(graph, make.elementwise("output_gate", 3. * static_cast<double>(gate * a.head_dim)), {at});
-  return append(graph, make.gemm(MatrixGroup::attention, "o_proj", a.query_heads * a.head_dim, hidden), {at});
+  if (a.gate() > 0)
+    at =
+        append(graph, make.elementwise("output_gate", static_cast<double>(2 * a.queries() + a.gate())), {at});
+  return append(graph, make.gemm(MatrixGroup::attention, "o_proj", a.queries(), hidden), {at});
 }
 
 Vertex append_attention(OperatorGraph& graph, const OperatorMaker& make, Vertex input) {

@@ -268,8 +268,9 @@ Trace read_burstgpt(std::string_view text, const std::string& file) {
   return read_columns(text, file, {{"Timestamp"}, {"Request tokens"}, {"Response tokens"}, true});
 }
 
-// The output of generate_workload of alibaba/ServeGen, in seconds. The names are those of its Request; its
-// README does not list them.
+// The output of generate_workload of alibaba/ServeGen, in seconds: the fields of a Request
+// (servegen/construct.py: timestamp, and data with input_tokens and output_tokens), which it leaves to its
+// user to write.
 Trace read_servegen(std::string_view text, const std::string& file) {
   return read_columns(text, file, {{"timestamp", "arrival_time"}, {"input_tokens"}, {"output_tokens"}});
 }

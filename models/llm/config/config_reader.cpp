@@ -142,6 +142,17 @@ std::vector<std::int64_t> ConfigReader::numbers(const char* key, Range<std::int6
   return all;
 }
 
+std::vector<bool> ConfigReader::flags(const char* key) {
+  const auto found = find(key);
+  if (!found || !found->value->is_array()) return {};
+  std::vector<bool> all;
+  for (const Json& flag : *found->value)
+    if (flag == Json(true) || flag == Json(1) || flag == Json(false) || flag == Json(0))
+      all.push_back(flag == Json(true) || flag == Json(1));
+  if (all.size() != found->value->size()) found->in->fail(found->name, "expected a list of true and false");
+  return all;
+}
+
 std::optional<Params> ConfigReader::object(const char* key) {
   const auto found = find(key);
   if (!found) return {};
@@ -168,6 +179,7 @@ std::vector<std::string> ConfigReader::unread() {
     for (const std::string& key : place->unread()) {
       if (is_harmless(family_, key)) continue;
       const Json* value = place->value({key.c_str(), ""}, {});
+      if (value->is_structured() && value->empty()) continue;
       if (!tells_of_layers(key))
         names.push_back(key);
       else if (!says_nothing(*value))

@@ -24,6 +24,8 @@ constexpr std::int64_t max_intermediate = 1 << 20, max_vocabulary = 1 << 24,
 // their type (layer_types.cpp) says otherwise.
 struct Draft : Architecture {
   HeadAttention heads;
+  HeadAttention heads_in_windows = {};         // of layers of sliding_attention; without heads: as the others
+  std::vector<std::int64_t> query_heads = {};  // by layer, where the file lists them
   std::optional<LatentAttention> latent = {};
   // Kinds, not structs: GCC 12.2 at -O3 drops the end of a struct that it copies into the variant of a layer.
   std::optional<AttentionKind> linear = {};  // layers of linear_attention
@@ -57,7 +59,8 @@ class ConfigReader {
   std::string text(const char* key, const std::string& fallback);
   std::vector<std::string> words(const char* key);  // a list, or a text's letters; empty without the key
   std::vector<std::int64_t> numbers(const char* key, Range<std::int64_t> range);  // empty without the key
-  std::optional<Params> object(const char* key);                                  // an object of the file's
+  std::vector<bool> flags(const char* key);  // a list of true and false or 1 and 0; empty where it is none
+  std::optional<Params> object(const char* key);        // an object of the file's
   void fail(const char* key, const std::string& what);  // at the name that the file has for it
 
   // Keys of the file that are neither read nor known to be harmless, for a note. A key that tells of layers
@@ -91,6 +94,7 @@ void read_sizes(ConfigReader& c, Draft& m);
 void read_positions(ConfigReader& c, Draft& m);
 void read_biases(ConfigReader& c, Draft& m);
 void read_rotary(ConfigReader& c, Draft& m);
+double rotary_share(ConfigReader& c);
 MixtureOfExperts read_experts(ConfigReader& c, const Draft& m);
 // In those layers that the file's keys say; the others have a dense MLP.
 void give_layers_their_mlp(ConfigReader& c, Draft& m, const MixtureOfExperts& moe);
@@ -112,11 +116,15 @@ void phi3small(ConfigReader& c, Draft& m);
 void deci(ConfigReader& c, Draft& m);
 
 void deepseek(ConfigReader& c, Draft& m);
+void gemma4(ConfigReader& c, Draft& m);
 void gpt_oss(ConfigReader& c, Draft& m);
+void laguna(ConfigReader& c, Draft& m);
 void llama4(ConfigReader& c, Draft& m);
 void minimax_m2(ConfigReader& c, Draft& m);
 void qwen3_5(ConfigReader& c, Draft& m);
+void step3p5(ConfigReader& c, Draft& m);
 
+void bailing_moe_linear(ConfigReader& c, Draft& m);
 void bamba(ConfigReader& c, Draft& m);
 void falcon_h1(ConfigReader& c, Draft& m);
 void jamba(ConfigReader& c, Draft& m);
@@ -126,6 +134,7 @@ void mamba(ConfigReader& c, Draft& m);
 void mamba2(ConfigReader& c, Draft& m);
 void minimax_01(ConfigReader& c, Draft& m);
 void nemotron_h(ConfigReader& c, Draft& m);
+void olmo_hybrid(ConfigReader& c, Draft& m);
 
 // Gives each layer its attention.
 void give_layers_their_attention(ConfigReader& c, Draft& m);

@@ -107,7 +107,9 @@ bool may_differ(const std::string& key) {
 }
 
 bool is_harmless(const Family& family, const std::string& key) {
-  return std::ranges::find(family.harmless, key) != family.harmless.end() || listed("harmless", key);
+  return std::ranges::any_of(family.harmless,
+                             [&](const std::string& pattern) { return matches(pattern, key); }) ||
+         listed("harmless", key);
 }
 
 bool tells_of_layers(const std::string& key) {

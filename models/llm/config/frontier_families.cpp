@@ -62,7 +62,8 @@ void read_latent_attention(ConfigReader& c, Draft& m) {
     if (a.q_rank == 0) c.fail("q_lora_rank", "required where there is an index_topk: indexers query with it");
     m.has_indexer = layers_with_indexers(c, m);
   }
-  if (c.flag("attention_bias", false)) c.fail("attention_bias", "only false is modelled beside kv_lora_rank");
+  for (const char* bias : {"attention_bias", "mlp_bias"})
+    if (c.flag(bias, false)) c.fail(bias, "only false is modelled beside kv_lora_rank");
   m.latent = a;
 }
 
@@ -159,7 +160,7 @@ void qwen3_5(ConfigReader& c, Draft& m) {
   if (c.text("mamba_ssm_dtype", "float32") != "float32")
     c.fail("mamba_ssm_dtype", "only float32 is modelled: states of 32 bits");
   m.heads.qk_norm = QkNorm::each_head;
-  m.heads.output_gate = c.flag("attn_output_gate", true);
+  if (c.flag("attn_output_gate", true)) m.heads.output_gate = OutputGate::each_element;
   m.linear = LinearAttention{.key_heads = c.size("linear_num_key_heads", max_heads),
                              .value_heads = c.size("linear_num_value_heads", max_heads),
                              .key_dim = c.size("linear_key_head_dim", max_head_dim),

@@ -26,6 +26,35 @@ struct File {
   std::string part;  // its key
 };
 
+// What the class of a model that no row knows is for: the end of a word of its architectures.
+std::string purpose_of(const File& file) {
+  static const std::map<std::string, const char*> purposes = {
+      {"ForMaskedLM", "fills in masked words"},     {"ForMaskedImageModeling", "fills in images"},
+      {"ForSequenceClassification", "sorts texts"}, {"ForTokenClassification", "sorts words"},
+      {"ForQuestionAnswering", "finds answers"},    {"ForMultipleChoice", "sorts texts"},
+      {"ImageClassification", "sorts images"},      {"ForAudioClassification", "sorts sounds"},
+      {"ForObjectDetection", "finds objects"},      {"ForSemanticSegmentation", "sorts pixels"}};
+  const Json* classes =
+      file.outermost.has("architectures") ? file.outermost.value({"architectures", ""}, {}) : nullptr;
+  if (!classes || !classes->is_array()) return "";
+  for (const Json& name : *classes)
+    for (const auto& [end, purpose] : purposes)
+      if (name.is_string() && name.get_ref<const std::string&>().ends_with(end))
+        return fmt::format("its class, {}, {}, and generates no tokens: Weir simulates decoders alone",
+                           shortened(name.get_ref<const std::string&>(), 60), purpose);
+  return "";
+}
+
+std::string why_unknown(const File& file, const std::string& wanted) {
+  const std::string purpose = purpose_of(file);
+  if (!purpose.empty())
+    return fmt::format("no such model_type (got \"{}\"): {}", shortened(wanted, 60), purpose);
+  return fmt::format(
+      "no such model_type (got \"{}\", known: {}); a file of a model with the layers of one of these can be "
+      "given its model_type",
+      shortened(wanted, 60), fmt::join(family_names(), ", "));
+}
+
 const Family* family_of(const File& file) {
   const bool of_the_whole = !file.part.empty() && !file.text.has("model_type");
   Params& where = of_the_whole ? file.outermost : file.text;
@@ -39,10 +68,7 @@ const Family* family_of(const File& file) {
   const Family* family = family_named(wanted);
   if (family && family->refused.empty()) return family;
   where.fail("model_type",
-             family ? fmt::format("{} {}", wanted, family->refused)
-                    : fmt::format("no such model_type (got \"{}\", known: {}); a file of a model with the "
-                                  "layers of one of these can be given its model_type",
-                                  shortened(wanted, 60), fmt::join(family_names(), ", ")));
+             family ? fmt::format("{} {}", wanted, family->refused) : why_unknown(file, wanted));
   return nullptr;
 }
 
@@ -79,6 +105,19 @@ bool tied(ConfigReader& c, Params& outermost, bool part) {
   return c.flag(key, true);  // PretrainedConfig's
 }
 
+// Latents have no KV heads, and head sizes of their own.
+void check_heads(ConfigReader& c, const Draft& m) {
+  if (!c.has("head_dim") && m.hidden % m.heads.query_heads != 0)
+    c.fail("num_attention_heads",
+           fmt::format("{} heads do not divide a hidden_size of {}, and there is no head_dim",
+                       m.heads.query_heads, m.hidden));
+  if (m.layers_attend) return;
+  for (const LayerKind& layer : m.layers)
+    if (const HeadCounts heads = heads_of(layer.attention); heads.kv > 0 && heads.query % heads.kv != 0)
+      return c.fail("num_key_value_heads",
+                    fmt::format("{} KV heads do not divide {} attention heads", heads.kv, heads.query));
+}
+
 void read_family(const File& file, const Family& family, Draft& m, bool strict) {
   const bool part = !file.part.empty();
   ConfigReader c(file.text, family, part);
@@ -87,9 +126,7 @@ void read_family(const File& file, const Family& family, Draft& m, bool strict) 
   m.tied_embeddings = tied(c, file.outermost, part);
   m.embedding_norm = c.flag("embedding_norm", false);
   give_layers_their_attention(c, m);
-  if (!m.latent && m.heads.kv_heads > 0 && m.heads.query_heads % m.heads.kv_heads != 0)
-    c.fail("num_key_value_heads", fmt::format("{} KV heads do not divide {} attention heads",
-                                              m.heads.kv_heads, m.heads.query_heads));
+  if (!m.latent) check_heads(c, m);
   if (!family.note.empty()) m.notes.push_back(family.note);
   if (!c.taken().empty())
     m.notes.push_back(fmt::format("{} leaves out what is a default of {}: {}", file.part, family.class_name,
@@ -113,16 +150,19 @@ void read_file(const File& file, Draft& m, bool strict) {
 }  // namespace
 
 ReadFamily reader_named(const std::string& name) {
-  static const std::map<std::string, ReadFamily> readers = {{"bamba", bamba},
+  static const std::map<std::string, ReadFamily> readers = {{"bailing_moe_linear", bailing_moe_linear},
+                                                            {"bamba", bamba},
                                                             {"deci", deci},
                                                             {"deepseek", deepseek},
                                                             {"dense", dense},
                                                             {"experts", experts},
                                                             {"falcon", falcon},
                                                             {"falcon_h1", falcon_h1},
+                                                            {"gemma4", gemma4},
                                                             {"gpt_oss", gpt_oss},
                                                             {"jamba", jamba},
                                                             {"kimi_linear", kimi_linear},
+                                                            {"laguna", laguna},
                                                             {"lfm2", lfm2},
                                                             {"llama4", llama4},
                                                             {"mamba", mamba},
@@ -130,9 +170,11 @@ ReadFamily reader_named(const std::string& name) {
                                                             {"minimax_01", minimax_01},
                                                             {"minimax_m2", minimax_m2},
                                                             {"nemotron_h", nemotron_h},
+                                                            {"olmo_hybrid", olmo_hybrid},
                                                             {"opt", opt},
                                                             {"phi3small", phi3small},
-                                                            {"qwen3_5", qwen3_5}};
+                                                            {"qwen3_5", qwen3_5},
+                                                            {"step3p5", step3p5}};
   const auto found = readers.find(name);
   return found == readers.end() ? nullptr : found->second;
 }

@@ -53,6 +53,16 @@ StateSpace read_mamba2(ConfigReader& c, const Draft& m) {
   return s;
 }
 
+// MiniMax-01's attention without softmax: every head has keys of its own.
+LinearAttention lightning(const Draft& m) {
+  return {.key_heads = m.heads.query_heads,
+          .value_heads = m.heads.query_heads,
+          .key_dim = m.heads.head_dim,
+          .value_dim = m.heads.head_dim,
+          .convolution = 0,
+          .rates = 0};
+}
+
 std::vector<std::string> all(const char* type, const Draft& m) {
   return std::vector<std::string>(m.layers.size(), type);
 }
@@ -163,14 +173,35 @@ void kimi_linear(ConfigReader& c, Draft& m) {
 
 void minimax_01(ConfigReader& c, Draft& m) {
   experts(c, m);
-  m.linear = LinearAttention{.key_heads = m.heads.query_heads,
-                             .value_heads = m.heads.query_heads,
-                             .key_dim = m.heads.head_dim,
-                             .value_dim = m.heads.head_dim,
-                             .convolution = 0,
-                             .rates = 0};
+  m.linear = lightning(m);
   for (const std::int64_t type : c.numbers("attn_type_list", {0, 1}))
     m.layer_types.emplace_back(type == 1 ? "full_attention" : "linear_attention");
+}
+
+// Ring-linear: the last layer of every group attends to everything, and so do those behind the last whole
+// group.
+void bailing_moe_linear(ConfigReader& c, Draft& m) {
+  experts(c, m);
+  m.linear = lightning(m);
+  const std::int64_t group = c.size("layer_group_size", max_layers);
+  m.layer_types = every(group, "full_attention", "linear_attention", m.layer_count());
+  for (std::size_t i = m.layers.size() - m.layers.size() % static_cast<std::size_t>(group);
+       i < m.layers.size(); ++i)
+    m.layer_types[i] = "full_attention";
+}
+
+// OlmoHybridConfig: its delta nets have as many heads as attention, unless the file says otherwise.
+void olmo_hybrid(ConfigReader& c, Draft& m) {
+  dense(c, m);
+  const std::int64_t keys = c.size("linear_num_key_heads", max_heads, m.heads.query_heads);
+  const std::int64_t dim =
+      c.size("linear_key_head_dim", max_head_dim, std::max<std::int64_t>(1, 3 * m.hidden / (4 * keys)));
+  m.linear = LinearAttention{.key_heads = keys,
+                             .value_heads = c.size("linear_num_value_heads", max_heads, m.heads.query_heads),
+                             .key_dim = dim,
+                             .value_dim = c.size("linear_value_head_dim", max_head_dim, 2 * dim),
+                             .convolution = c.size("linear_conv_kernel_dim", max_head_dim, 4)};
+  m.layer_types = every(4, "full_attention", "linear_attention", m.layer_count());
 }
 
 // Lfm2Config: the width of an MLP is two thirds of what is given, rounded up to a multiple.

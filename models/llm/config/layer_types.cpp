@@ -61,6 +61,9 @@ Types layer_types_of(ConfigReader& c, const Draft& m) {
     const std::int64_t first = c.count("max_window_layers", max_layers, 0);
     types = types_behind(c.flag("windows_behind", false) ? first : 0, m);
   }
+  // Layers that predict further tokens may be listed behind the others (Step 3.7).
+  const std::int64_t drafts = c.count("num_nextn_predict_layers", max_layers, 0);
+  if (std::ssize(types) == m.layer_count() + drafts) types.resize(m.layers.size());
   if (types.empty() || std::ssize(types) == m.layer_count()) return types;
   c.fail(key, fmt::format("expected a word for each of the {} layers", m.layer_count()));
   return {};
@@ -72,8 +75,9 @@ class LayerTypes {
 
   AttentionKind of(std::size_t layer, const std::string& type) {
     if (type == "full_attention" || type == "attention") return everywhere(layer);
-    if (type == "sliding_attention") return in_window("sliding_window");
-    if (type == "chunked_attention") return in_window("attention_chunk_size");
+    if (type == "deepseek_sparse_attention" && m_.latent && m_.latent->top_k > 0) return everywhere(layer);
+    if (type == "sliding_attention") return in_window(layer, "sliding_window");
+    if (type == "chunked_attention") return in_window(layer, "attention_chunk_size");
     if (type == "linear_attention" && m_.linear) return *m_.linear;
     if ((type == "mamba" || type == "mamba2" || type == "conv") && m_.states) return *m_.states;
     if (type == "hybrid" && m_.hybrid) return *m_.hybrid;
@@ -103,15 +107,21 @@ class LayerTypes {
         latents.index_heads = latents.index_dim = 0;
       return latents;
     }
-    HeadAttention heads = m_.heads;
+    HeadAttention heads = of_layer(m_.heads, layer);
     if (m_.rotary_in_windows_alone) heads.rotary_dim = 0, heads.qk_norm = QkNorm::none;
     return heads;
   }
 
-  AttentionKind in_window(const char* key) {
+  HeadAttention of_layer(HeadAttention heads, std::size_t layer) const {
+    if (layer < m_.query_heads.size()) heads.query_heads = m_.query_heads[layer];
+    return heads;
+  }
+
+  AttentionKind in_window(std::size_t layer, const char* key) {
     if (m_.latent)
       c_.fail("layer_types", "latent attention (kv_lora_rank) in windows is a layer that Weir does not know");
-    HeadAttention heads = m_.heads;
+    HeadAttention heads =
+        of_layer(m_.heads_in_windows.query_heads > 0 ? m_.heads_in_windows : m_.heads, layer);
     const std::int64_t window = c_.size(key, max_positions);
     if (window < m_.positions) heads.window = window;
     return heads;

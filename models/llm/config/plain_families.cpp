@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -16,15 +17,6 @@ std::int64_t kv_heads(ConfigReader& c, std::int64_t query_heads) {
   if (c.has("num_key_value_heads")) return c.size("num_key_value_heads", max_heads);
   if (c.flag("multi_query", false)) return 1;
   return query_heads / c.size("query_heads_per_kv_head", query_heads, 1);
-}
-
-// Inside a block of the file, such as rope_parameters, or beside it.
-double rotary_share(ConfigReader& c) {
-  const char* key = "partial_rotary_factor";
-  if (!c.in_file(key))
-    if (std::optional<Params> rope = c.object("rope_parameters"); rope && rope->has(key))
-      return rope->number({key, ""}, fraction);
-  return c.share(key, 1);
 }
 
 // Layers that the file lists as dense ones.
@@ -42,21 +34,56 @@ void take_out_dense(ConfigReader& c, std::vector<bool>& sparse) {
   for (std::size_t i = 0; i < types.size(); ++i) sparse[i] = types[i] == "sparse";
 }
 
+// K-EXAONE says of each layer whether it has experts, and so do MiMo-V2 and MiniMax-M3 by another key.
+std::vector<bool> experts_of_each_layer(ConfigReader& c, const Draft& m) {
+  for (const char* key : {"is_moe_layer", "moe_layer_freq"}) {
+    std::vector<bool> layers = c.flags(key);
+    if (layers.empty()) continue;
+    if (std::ssize(layers) == m.layer_count()) return layers;
+    c.fail(key, fmt::format("expected a number for each of the {} layers", m.layer_count()));
+    return std::vector<bool>(m.layers.size(), true);
+  }
+  return {};
+}
+
+// Step 3.5 lists those with experts in a text: "3,4,5".
+std::optional<std::set<std::int64_t>> listed_layers(ConfigReader& c) {
+  const char* key = "moe_layers_enum";
+  if (!c.text_given(key)) return {};
+  std::set<std::int64_t> layers;
+  const std::string text = c.text(key, "");
+  for (const char *at = text.data(), *end = at + text.size();;) {
+    std::int64_t layer = -1;
+    const auto [rest, error] = std::from_chars(at, end, layer);
+    if (error != std::errc() || layer < 0 || (rest != end && *rest != ',')) {
+      c.fail(key, "expected numbers of layers, separated by commas");
+      return layers;
+    }
+    layers.insert(layer);
+    if (rest == end) return layers;
+    at = rest + 1;
+  }
+}
+
 // first_k_dense_replace and moe_layer_freq are DeepSeek's, decoder_sparse_step and mlp_only_layers Qwen's
 // (Qwen2MoeDecoderLayer), moe_layer_end_index ERNIE's, expert_layer_period and _offset Jamba's; what a file
 // leaves out leaves no layer out.
 std::vector<bool> layers_with_experts(ConfigReader& c, const Draft& m) {
   const std::int64_t first = c.count("first_k_dense_replace", m.layer_count(), 0);
   const std::int64_t last = c.count("moe_layer_end_index", max_layers, max_layers);
-  const std::int64_t step = c.size("moe_layer_freq", max_layers, 1);
+  const std::vector<bool> every = experts_of_each_layer(c, m);
+  const std::int64_t step = every.empty() ? c.size("moe_layer_freq", max_layers, 1) : 1;
   const std::int64_t sparse_step = c.size("decoder_sparse_step", max_layers, 1);
   const std::int64_t period = c.size("expert_layer_period", max_layers, 1);
   const std::int64_t offset = c.count("expert_layer_offset", max_layers, 0);
   const std::set<std::int64_t> dense = dense_layers(c, m);
+  const std::optional<std::set<std::int64_t>> listed = listed_layers(c);
   std::vector<bool> sparse;
   for (std::int64_t i = 0; i < m.layer_count(); ++i)
     sparse.push_back(i >= first && i <= last && i % step == 0 && (i + 1) % sparse_step == 0 &&
-                     i % period == offset % period && !dense.contains(i));
+                     i % period == offset % period && !dense.contains(i) &&
+                     (every.empty() || every[static_cast<std::size_t>(i)]) &&
+                     (!listed || listed->contains(i)));
   take_out_dense(c, sparse);
   return sparse;
 }
@@ -83,15 +110,37 @@ void read_norms(ConfigReader& c, Draft& m) {
 void read_block(ConfigReader& c, Draft& m) {
   read_biases(c, m);
   read_norms(c, m);
-  m.heads.output_gate = c.flag("output_gate", false);
+  const std::string gate = c.word("output_gate", {"each_head", "each_element"}, "");
+  if (!gate.empty())
+    m.heads.output_gate = gate == "each_head" ? OutputGate::each_head : OutputGate::each_element;
   read_positions(c, m);
   read_rotary(c, m);
 }
 
 }  // namespace
 
+// Inside a block of the file, such as rope_parameters, or beside it.
+double rotary_share(ConfigReader& c) {
+  const char* key = "partial_rotary_factor";
+  if (!c.in_file(key))
+    if (std::optional<Params> rope = c.object("rope_parameters"); rope && rope->has(key))
+      return rope->number({key, ""}, fraction);
+  return c.share(key, 1);
+}
+
+namespace {
+
+// Nemotron 3 Ultra's file lists its layers, and does not count them.
+std::size_t layers_of(ConfigReader& c) {
+  const char* listed = "hybrid_override_pattern";
+  if (!c.has("num_hidden_layers") && c.has(listed)) return std::max<std::size_t>(1, c.words(listed).size());
+  return static_cast<std::size_t>(c.size("num_hidden_layers", max_layers));
+}
+
+}  // namespace
+
 void read_sizes(ConfigReader& c, Draft& m) {
-  m.layers.resize(static_cast<std::size_t>(c.size("num_hidden_layers", max_layers)));
+  m.layers.resize(layers_of(c));
   m.hidden = c.size("hidden_size", max_width);
   m.heads.query_heads = c.size("num_attention_heads", max_heads);
   m.heads.kv_heads = kv_heads(c, m.heads.query_heads);
@@ -99,10 +148,6 @@ void read_sizes(ConfigReader& c, Draft& m) {
       c.size("head_dim", max_head_dim, std::max<std::int64_t>(1, m.hidden / m.heads.query_heads));
   m.vocabulary = c.size("vocab_size", max_vocabulary);
   m.gated_mlp = c.flag("gated_mlp", true);
-  if (!c.has("head_dim") && m.hidden % m.heads.query_heads != 0)
-    c.fail("num_attention_heads",
-           fmt::format("{} heads do not divide a hidden_size of {}, and there is no head_dim",
-                       m.heads.query_heads, m.hidden));
 }
 
 void read_positions(ConfigReader& c, Draft& m) {

@@ -179,7 +179,12 @@ void config_groups(Params& p, QuantizationRules& rules) {
 }
 
 void eight_bit_cache(Params& p, QuantizationRules& rules) {
-  if (!p.has("kv_cache_scheme")) return;
+  const char* key = "kv_cache_scheme";
+  if (!p.has(key)) return;
+  if (p.value({key, ""}, {})->is_string()) {  // of modelopt 0.31
+    if (p.text({key, ""}) == "FP8") rules.kv_cache = DataType::fp8;
+    return;
+  }
   const Scheme scheme = read_scheme(p.object({"kv_cache_scheme", ""}));
   if (scheme.bits == 8) rules.kv_cache = scheme.type == "int" ? DataType::int8 : DataType::fp8;
 }
@@ -202,6 +207,9 @@ const std::vector<Algorithm>& algorithms() {  // of modelopt
       {"FP8_PB_WO", {DataType::fp8_block, DataType::fp8_block}},
       {"NVFP4", {DataType::fp4, DataType::fp4}},
       {"NVFP4_AWQ", {DataType::fp4, DataType::fp4}},
+      {"W4A16_NVFP4", {DataType::fp4, DataType::bf16}},
+      // An 8-bit scale to 32 weights: as many bytes as a 32-bit one to 128.
+      {"MXFP8", {StoredType(DataType::fp8, 128, false), DataType::fp8_block}},
       {"W4A16_AWQ", {StoredType(DataType::int4, 128, false), DataType::bf16}},
       {"W4A8_AWQ", {StoredType(DataType::int4, 128, false), DataType::fp8}},
       {"W4A16_MXFP4", {DataType::mxfp4, DataType::bf16}},
@@ -225,8 +233,8 @@ std::optional<MatrixTypes> types_of_algorithm(Params& p, const std::string& name
     return types;
   }
   known.emplace_back("MIXED_PRECISION");
-  p.fail("quant_algo", no_such("quant_algo", name, known));
   rules.wrong = true;
+  if (rules.unknown.insert(name).second) p.fail("quant_algo", no_such("quant_algo", name, known));
   return {};
 }
 

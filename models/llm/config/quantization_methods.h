@@ -1,5 +1,6 @@
 #pragma once
 // The methods of a quantization_config, each read into the same rules; used by quantization.cpp alone.
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ struct QuantizationRules {
   bool head = false;           // the LM head is quantised as linear layers are
   std::optional<DataType> kv_cache = {};
   std::vector<std::string> notes = {};
+  std::set<std::string> unknown = {};  // algorithms that were reported, each once
 };
 
 QuantizationRules read_quantization_rules(Params& config);

@@ -113,11 +113,12 @@ class Layer {
 
   void attention(const HeadAttention& a) {
     const std::int64_t hidden = model_.hidden, kv = a.kv_heads * a.head_dim;
-    const std::int64_t queries = a.query_heads * a.head_dim;
-    in_attention(hidden, (a.output_gate ? 2 : 1) * queries, {"q_proj", "qkv_proj"});
+    const bool own_gate = a.output_gate == OutputGate::each_head;
+    in_attention(hidden, a.queries() + (own_gate ? 0 : a.gate()), {"q_proj", "qkv_proj"});
+    if (own_gate) in_attention(hidden, a.gate(), {"g_proj"});
     in_attention(hidden, kv, {"k_proj", "qkv_proj"});
-    in_attention(hidden, kv, {"v_proj", "qkv_proj"});
-    in_attention(queries, hidden, {"o_proj", "out_proj", "dense"});
+    if (!a.one_key_and_value) in_attention(hidden, kv, {"v_proj", "qkv_proj"});
+    in_attention(a.queries(), hidden, {"o_proj", "out_proj", "dense"});
   }
 
   void attention(const LatentAttention& a) {
@@ -134,6 +135,10 @@ class Layer {
   }
 
   void attention(const LinearAttention& a) {
+    if (a.gate_rank > 0) {  // Kimi calls it by attention's name
+      in_attention(model_.hidden, a.convolved(), {"q_proj", "k_proj", "v_proj"});
+      return in_attention(a.values(), model_.hidden, {"o_proj"});
+    }
     add(MatrixGroup::attention, model_.hidden, a.convolved() + a.values(), {"linear_attn."},
         {"in_proj_qkvz", "in_proj_qkv", "in_proj_z"});
     add(MatrixGroup::attention, a.values(), model_.hidden, {"linear_attn."}, {"out_proj"});
@@ -179,8 +184,8 @@ class Layer {
 
 // Parts of a checkpoint that have no quantised matrix here: what sees and hears, what drafts, routers, norms.
 bool needs_no_meaning(const std::string& text) {
-  static constexpr std::array<std::string_view, 16> words = {
-      "vis",  "projector", "audio",   "mtp", "eh_proj", "eagle",   "norm",    "router",
+  static constexpr std::array<std::string_view, 17> words = {
+      "vis",  "projector", "audio",   "mtp", "eh_proj", "eagle",   "norm",    "router",     "correction",
       "gate", "embed",     "lm_head", "wte", "conv1d",  "in_proj", "indexer", "shared_head"};
   return std::ranges::any_of(words,
                              [&](std::string_view word) { return text.find(word) != std::string::npos; });
@@ -258,7 +263,7 @@ bool ModuleNames::means(Pattern& pattern, const std::string& name) {
   if (known != pattern.known.end()) return known->second;
   bool matches = false;
   if (pattern.kind == Pattern::Kind::wildcard)
-    matches = matches_wildcard(pattern.text, name);
+    matches = matches_wildcard(pattern.text, name) || matches_wildcard(pattern.text + ".*", name);
   else if (pattern.expression)  // Python's re.match: from the beginning, not up to the end
     matches = std::regex_search(name, *pattern.expression, std::regex_constants::match_continuous);
   return pattern.known[key] = matches;

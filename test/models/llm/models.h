@@ -50,7 +50,8 @@ inline Architecture random_model(std::mt19937& random) {
   m.lm_head_bias = coin();
   heads.qk_norm = coin() ? QkNorm::each_head : QkNorm::none;
   if (heads.qk_norm != QkNorm::none && coin()) heads.qk_norm = QkNorm::all_heads;
-  heads.output_gate = coin();
+  heads.output_gate = coin() ? OutputGate::none : coin() ? OutputGate::each_head : OutputGate::each_element;
+  heads.one_key_and_value = coin();
   heads.sinks = coin();
   if (coin())
     heads.rotary_dim = heads.head_dim;

@@ -190,6 +190,46 @@ TEST_CASE("quantization: modules that are none of the model's are noted by name"
   CHECK_THROWS_AS(checkpoint("llama3.1-8b", {{"quant_method", "gptq"}, {"bits", 3}}), ConfigError);
 }
 
+// nvidia/Qwen3.6-27B-NVFP4 and MiniMax-M3-NVFP4 have a thousand modules with an algorithm each.
+TEST_CASE("quantization: modelopt's newer algorithms, and one that is unknown is told once") {
+  Json layers = Json::object();
+  for (int i = 0; i < 32; ++i) {
+    const std::string layer = "model.layers." + std::to_string(i) + ".";
+    for (const char* name : {"gate_proj", "up_proj", "down_proj"})
+      layers[layer + "mlp." + name] = {{"quant_algo", "W4A16_NVFP4"}, {"group_size", 16}};
+    for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"})
+      layers[layer + "self_attn." + name] = {{"quant_algo", "MXFP8"}};
+  }
+  Json config = {
+      {"quant_method", "modelopt"}, {"quant_algo", "MIXED_PRECISION"}, {"quantized_layers", layers}};
+  const Precision p = precision_of(checkpoint("llama3.1-8b", config));
+  CHECK(p.of(MatrixGroup::mlp) == MatrixTypes{DataType::fp4, DataType::bf16});
+  CHECK(bytes_per_element(p.of(MatrixGroup::mlp).weights) == 0.5625);
+  CHECK(bytes_per_element(p.of(MatrixGroup::attention).weights) == 1 + 1. / 32);
+  for (auto& [name, layer] : config["quantized_layers"].items()) layer["quant_algo"] = "W3A3";
+  try {
+    checkpoint("llama3.1-8b", config);
+    FAIL("it was read");
+  } catch (const ConfigError& e) {
+    CHECK(std::ranges::count(std::string(e.what()), '\n') == 0);
+    CHECK_THAT(e.what(), Catch::Contains("no such quant_algo (got \"W3A3\""));
+  }
+}
+
+// Model Optimizer 0.31 writes the cache's scheme as a word (nvidia's Qwen3-32B FP8); later ones an object.
+TEST_CASE("quantization: the scheme of a KV cache is an object or a word") {
+  Json config = {{"quant_method", "modelopt"}, {"quant_algo", "FP8"}, {"kv_cache_scheme", "FP8"}};
+  CHECK(precision_of(checkpoint("qwen3-32b", config)).kv_cache == DataType::fp8);
+  config["kv_cache_scheme"] = {{"dynamic", false}, {"num_bits", 8}, {"type", "float"}};
+  CHECK(precision_of(checkpoint("qwen3-32b", config)).kv_cache == DataType::fp8);
+}
+
+TEST_CASE("quantization: a wildcard that ends at a module means the matrices in it") {
+  const Architecture m = checkpoint("gpt-oss-20b", mxfp4);  // model.layers.*.self_attn
+  CHECK_FALSE(has_note(m, "none of its matrices"));
+  CHECK(precision_of(m).of(MatrixGroup::attention) == MatrixTypes{});
+}
+
 // vLLM's W_UK and W_UV are views of kv_b_proj where that has 16 bits, and copies where it has fewer.
 TEST_CASE("footprint: matrices that latents are absorbed with are held once in 16 bits, else beside") {
   const Architecture m = catalog_model("deepseek-r1");

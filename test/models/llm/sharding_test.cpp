@@ -12,7 +12,8 @@ constexpr Precision all_fp32{DataType::fp32, DataType::fp32, DataType::fp32};
 std::int64_t extra_of_attention(const HeadAttention& a, std::int64_t hidden, const Sharding& s) {
   const bool all_heads = a.qk_norm == QkNorm::all_heads;
   const std::int64_t kv =
-      a.kv_heads * a.head_dim * (2 * (hidden + (a.qkv_bias ? 1 : 0)) + (all_heads ? 1 : 0));
+      a.kv_heads * a.head_dim *
+      ((a.one_key_and_value ? 1 : 2) * (hidden + (a.qkv_bias ? 1 : 0)) + (all_heads ? 1 : 0));
   const std::int64_t norms = a.qk_norm == QkNorm::each_head ? 2 * a.head_dim : 0;
   return (s.tensor - 1) * (norms + (a.o_bias ? hidden : 0)) + (kv_copies(a, s) - 1) * kv;
 }

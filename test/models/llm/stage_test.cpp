@@ -18,7 +18,8 @@ TEST_CASE("stage: the GEMMs of all ranks and stages are the model's flops, plus 
         repeated += (s.tensor - 1) * (router + replicated_matrices(attention, m.hidden));
         const auto* hybrid = std::get_if<HybridAttention>(&attention);
         if (const auto* heads = hybrid ? &hybrid->heads : std::get_if<HeadAttention>(&attention))
-          repeated += (kv_copies(*heads, s) - 1) * 2 * heads->kv_heads * heads->head_dim * m.hidden;
+          repeated += (kv_copies(*heads, s) - 1) * (heads->one_key_and_value ? 1 : 2) * heads->kv_heads *
+                      heads->head_dim * m.hidden;
       }
       INFO(m.name << ", " << to_string(s));
       CHECK(flops ==
