@@ -49,6 +49,7 @@ struct Architecture {
   std::int64_t block_norms = 2;        // 1 in some parallel blocks (Falcon-7B), 2 in most; 4 where
                                        // what attention and MLP yield is normed too (Gemma 2)
   bool parallel_block = false;         // Falcon: attention and MLP side by side
+  bool mlp_beside_experts = false;     // Gemma 4: a layer's own MLP is what is a shared expert here
   std::int64_t positions = 0;          // longest context the model was made for
   std::optional<Quantization> quantization = {};  // none: the checkpoint has 16 bits
   std::vector<std::string> notes;  // what its config.json says and Weir does not model, for the user to read

@@ -89,10 +89,10 @@ class Layer {
 
   std::vector<NamedMatrix> take() {
     std::visit([&](const auto& a) { attention(a); }, kind_.attention);
-    if (kind_.moe.experts == 0)
-      mlp(MatrixGroup::mlp, kind_.intermediate, {"mlp.", "feed_forward.", "mixer."});
-    else
+    if (kind_.moe.experts > 0)
       experts(kind_.moe);
+    else if (kind_.has_mlp())
+      mlp(MatrixGroup::mlp, kind_.intermediate, {"mlp.", "feed_forward.", "mixer."});
     return std::move(matrices_);
   }
 
@@ -108,7 +108,7 @@ class Layer {
   }
 
   void in_attention(std::int64_t in, std::int64_t out, Words children) {
-    add(MatrixGroup::attention, in, out, {"self_attn."}, children);
+    add(MatrixGroup::attention, in, out, {"self_attn.", "mixer."}, children);
   }
 
   void attention(const HeadAttention& a) {
@@ -158,22 +158,30 @@ class Layer {
   void attention(const NoAttention&) {}
 
   void mlp(MatrixGroup group, std::int64_t width, Words parents) {
-    if (model_.gated_mlp || group != MatrixGroup::mlp)
-      add(group, model_.hidden, width, parents, {"gate_proj", "gate_up_proj", "w1"});
+    if (model_.gated_mlp) add(group, model_.hidden, width, parents, {"gate_proj", "gate_up_proj", "w1"});
     add(group, model_.hidden, width, parents, {"up_proj", "gate_up_proj", "w3", "fc1"});
     add(group, width, model_.hidden, parents, {"down_proj", "w2", "fc2"});
   }
 
   void experts(const MixtureOfExperts& moe) {
+    const bool beside = model_.mlp_beside_experts;
+    beside ? routed(moe, {"experts."})
+           : routed(moe,
+                    {"mlp.experts.", "block_sparse_moe.experts.", "feed_forward.experts.", "mixer.experts."});
+    if (moe.shared_intermediate == 0) return;
+    const MatrixGroup group = MatrixGroup::shared_expert;
+    beside ? mlp(group, moe.shared_intermediate, {"mlp."})
+           : mlp(group, moe.shared_intermediate,
+                 {"mlp.shared_experts.", "mlp.shared_expert.", "feed_forward.shared_expert.",
+                  "block_sparse_moe.shared_experts.", "mixer.shared_experts."});
+  }
+
+  void routed(const MixtureOfExperts& moe, Words parents) {
     const std::int64_t all = moe.experts * moe.intermediate;
-    const Words parents = {"mlp.experts.", "block_sparse_moe.experts.", "feed_forward.experts."};
-    add(MatrixGroup::experts, model_.hidden, all, parents, {"0.gate_proj", "0.w1", "gate_up_proj"});
+    if (model_.gated_mlp)
+      add(MatrixGroup::experts, model_.hidden, all, parents, {"0.gate_proj", "0.w1", "gate_up_proj"});
     add(MatrixGroup::experts, model_.hidden, all, parents, {"0.up_proj", "0.w3", "gate_up_proj"});
     add(MatrixGroup::experts, all, model_.hidden, parents, {"0.down_proj", "0.w2", "down_proj"});
-    if (moe.shared_intermediate > 0)
-      mlp(MatrixGroup::shared_expert, moe.shared_intermediate,
-          {"mlp.shared_experts.", "mlp.shared_expert.", "feed_forward.shared_expert.",
-           "block_sparse_moe.shared_experts."});
   }
 
   const Architecture& model_;

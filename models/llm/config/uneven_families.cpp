@@ -39,7 +39,8 @@ void read_rotary_of_layers(ConfigReader& c, Draft& m) {
 // A dense MLP beside the experts, which its row takes for a shared expert. One projection makes keys and
 // values of layers that attend to everything where attention_k_eq_v is true.
 void gemma4(ConfigReader& c, Draft& m) {
-  c.flag("enable_moe_block", false) ? experts(c, m) : dense(c, m);
+  m.mlp_beside_experts = c.flag("enable_moe_block", false);
+  m.mlp_beside_experts ? experts(c, m) : dense(c, m);
   for (const char* unused : {"num_experts", "num_experts_per_tok", "moe_intermediate_size"}) c.has(unused);
   m.heads_in_windows = m.heads;
   m.heads_in_windows.rotary_dim = rotary_dim(m.heads, rotary_share_of(c, "sliding_attention", 1));

@@ -1,6 +1,7 @@
 // A checkpoint's own number formats, against the published sizes of public ones.
 #include <catch2/catch.hpp>
 
+#include "test/models/llm/config_files.h"
 #include "test/models/llm/models.h"
 
 namespace weir {
@@ -222,6 +223,82 @@ TEST_CASE("quantization: the scheme of a KV cache is an object or a word") {
   CHECK(precision_of(checkpoint("qwen3-32b", config)).kv_cache == DataType::fp8);
   config["kv_cache_scheme"] = {{"dynamic", false}, {"num_bits", 8}, {"type", "float"}};
   CHECK(precision_of(checkpoint("qwen3-32b", config)).kv_cache == DataType::fp8);
+}
+
+// nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4, hf_quant_config.json: whatever a layer is, it is its mixer.
+TEST_CASE("quantization: Nemotron's mixers, and Gemma 4's MLPs beside experts, go by their own names") {
+  Json nemotron = {{"model_type", "nemotron_h"},
+                   {"hidden_size", 2688},
+                   {"num_attention_heads", 32},
+                   {"num_key_value_heads", 2},
+                   {"head_dim", 128},
+                   {"vocab_size", 131072},
+                   {"mamba_num_heads", 64},
+                   {"mamba_head_dim", 64},
+                   {"ssm_state_size", 128},
+                   {"n_groups", 8},
+                   {"conv_kernel", 4},
+                   {"max_position_embeddings", 262144}};
+  nemotron.update({{"hybrid_override_pattern", "MEM*EM"},
+                   {"n_routed_experts", 16},
+                   {"num_experts_per_tok", 2},
+                   {"n_shared_experts", 1},
+                   {"moe_intermediate_size", 1856},
+                   {"moe_shared_expert_intermediate_size", 3712}});
+  nemotron["quantization_config"] = {
+      {"quant_method", "modelopt"},
+      {"quant_algo", "NVFP4"},
+      {"exclude_modules",
+       {"backbone.layers.3.mixer.q_proj", "backbone.layers.3.mixer.k_proj", "backbone.layers.3.mixer.v_proj",
+        "backbone.layers.3.mixer.o_proj", "backbone.layers.2.mixer.in_proj",
+        "backbone.layers.2.mixer.out_proj", "backbone.layers.2.mixer.conv1d",
+        "backbone.layers.1.mixer.shared_experts.up_proj", "backbone.layers.1.mixer.shared_experts.down_proj",
+        "lm_head"}}};
+  Architecture m = test::read_config(nemotron);
+  CHECK_FALSE(has_note(m, "none of its matrices"));
+  Precision p = precision_of(m);
+  CHECK(p.of(MatrixGroup::experts).weights == DataType::fp4);
+  std::string wide;
+  for (const LayerKind& layer : m.layers) {
+    const bool attention = (layer.wide & only(MatrixGroup::attention)) != 0;
+    const bool shared = (layer.wide & only(MatrixGroup::shared_expert)) != 0;
+    wide += attention ? 'a' : shared ? 's' : '-';
+  }
+  CHECK(wide == "-saa--");
+
+  Json gemma = {{"model_type", "gemma4_text"},  {"hidden_size", 2816},   {"num_hidden_layers", 6},
+                {"num_attention_heads", 16},    {"head_dim", 256},       {"num_key_value_heads", 8},
+                {"intermediate_size", 2112},    {"vocab_size", 262144},  {"max_position_embeddings", 262144},
+                {"enable_moe_block", true},     {"num_experts", 128},    {"top_k_experts", 8},
+                {"moe_intermediate_size", 704}, {"sliding_window", 1024}};
+  gemma["hidden_size_per_layer_input"] = 0;
+  Json names = Json::array({"lm_head"});
+  for (int i = 0; i < 6; ++i)
+    for (const char* module : {".mlp*", ".router*", ".self_attn*"})
+      names.push_back("model.language_model.layers." + std::to_string(i) + module);
+  gemma["quantization_config"] = {
+      {"quant_method", "modelopt"}, {"quant_algo", "NVFP4"}, {"exclude_modules", names}};
+  m = test::read_config(gemma);
+  p = precision_of(m);
+  CHECK(p.of(MatrixGroup::experts).weights == DataType::fp4);
+  CHECK(p.of(MatrixGroup::shared_expert) == MatrixTypes{});
+  CHECK(p.of(MatrixGroup::attention) == MatrixTypes{});
+  CHECK_FALSE(has_note(m, "none of its matrices"));
+}
+
+// moonshotai's Kimi-K3, config.json: its linear attention goes by attention's name.
+TEST_CASE("quantization: Kimi's linear attention is left alone with its self_attn") {
+  Json config = test::deepseek_config();
+  config.update({{"model_type", "kimi_linear"}, {"num_hidden_layers", 4}, {"hidden_size", 2304}});
+  config["linear_attn_config"] = {{"full_attn_layers", {4}},
+                                  {"kda_layers", {1, 2, 3}},
+                                  {"head_dim", 128},
+                                  {"num_heads", 32},
+                                  {"short_conv_kernel_size", 4}};
+  config["quantization_config"] = kimi_thinking;
+  const Architecture m = test::read_config(config);
+  CHECK(precision_of(m).of(MatrixGroup::attention) == MatrixTypes{});
+  CHECK(precision_of(m).of(MatrixGroup::experts).weights == StoredType(DataType::int4, 32, false));
 }
 
 TEST_CASE("quantization: a wildcard that ends at a module means the matrices in it") {
