@@ -36,6 +36,9 @@ const Json fp8_blocks = {{"quant_method", "fp8"},
                          {"activation_scheme", "dynamic"},
                          {"weight_block_size", {128, 128}}};
 const Json awq = {{"quant_method", "awq"}, {"bits", 4}, {"group_size", 128}, {"zero_point", true}};
+Json gptq(int bits) {
+  return {{"quant_method", "gptq"}, {"bits", bits}, {"group_size", 128}, {"sym", true}, {"desc_act", true}};
+}
 const Json mxfp4 = {
     {"quant_method", "mxfp4"},
     {"modules_to_not_convert",
@@ -69,6 +72,11 @@ TEST_CASE("quantization: weights of public checkpoints are within 1 % of what is
   const std::vector<Row> rows = {
       // hugging-quants/Meta-Llama-3.1-70B-Instruct-AWQ-INT4: total_size of its index.
       {"llama3.1-70b", awq, 39767785472.},
+      // hugging-quants/Meta-Llama-3.1-70B-Instruct-GPTQ-INT4: nine files, of 4.89, six of 4.9, 3.36 and 2.1
+      // GB.
+      {"llama3.1-70b", gptq(4), 39.75e9},
+      // alpindale/Meta-Llama-3.1-70B-Instruct-GPTQ-INT8: eight files, as its folder lists them.
+      {"llama3.1-70b", gptq(8), 74.28e9},
       // hugging-quants/Meta-Llama-3.1-8B-Instruct-AWQ-INT4: two files of 4.68 and 1.05 GB.
       {"llama3.1-8b", awq, 5.73e9},
       // gpt-oss model card (arXiv 2508.10925), table 1: checkpoint size.
@@ -76,7 +84,8 @@ TEST_CASE("quantization: weights of public checkpoints are within 1 % of what is
       {"gpt-oss-20b", mxfp4, 12.8 * gib},
       // moonshotai/Kimi-K2-Instruct: 1.03 TB of files.
       {"kimi-k2.5", fp8_blocks, 1.03e12},
-      // moonshotai/Kimi-K2-Thinking: 594 GB of files.
+      // moonshotai/Kimi-K2-Thinking: 594 GB of files, from memory; about 600 by kvcache-ai/ktransformers'
+      // guide.
       {"kimi-k2.5", kimi_thinking, 594e9},
   };
   for (const auto& [name, config, published] : rows) {
