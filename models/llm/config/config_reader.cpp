@@ -142,15 +142,21 @@ std::vector<std::int64_t> ConfigReader::numbers(const char* key, Range<std::int6
   return all;
 }
 
+bool ConfigReader::list_given(const char* key) {
+  const auto found = find(key);
+  return found && found->value->is_array();
+}
+
 std::vector<bool> ConfigReader::flags(const char* key) {
   const auto found = find(key);
-  if (!found || !found->value->is_array()) return {};
+  if (!found) return {};
   std::vector<bool> all;
   for (const Json& flag : *found->value)
     if (flag == Json(true) || flag == Json(1) || flag == Json(false) || flag == Json(0))
       all.push_back(flag == Json(true) || flag == Json(1));
-  if (all.size() != found->value->size()) found->in->fail(found->name, "expected a list of true and false");
-  return all;
+  if (all.size() == found->value->size()) return all;
+  found->in->fail(found->name, "expected a list of true and false");
+  return {};
 }
 
 std::optional<Params> ConfigReader::object(const char* key) {

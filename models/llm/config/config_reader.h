@@ -1,8 +1,8 @@
 #pragma once
 // The reader that families of config.json share: shared by families.cpp, hugging_face.cpp,
-// plain_families.cpp, frontier_families.cpp, hybrid_families.cpp and layer_types.cpp, used by nothing else.
-// It finds a key by any of its names, and takes what a family's row (families/*.json) says where the file
-// says nothing.
+// plain_families.cpp, expert_layers.cpp, uneven_families.cpp, frontier_families.cpp, hybrid_families.cpp and
+// layer_types.cpp, used by nothing else. It finds a key by any of its names, and takes what a family's row
+// (families/*.json) says where the file says nothing.
 #include <list>
 #include <optional>
 #include <set>
@@ -59,6 +59,7 @@ class ConfigReader {
   std::string text(const char* key, const std::string& fallback);
   std::vector<std::string> words(const char* key);  // a list, or a text's letters; empty without the key
   std::vector<std::int64_t> numbers(const char* key, Range<std::int64_t> range);  // empty without the key
+  bool list_given(const char* key);
   std::vector<bool> flags(const char* key);  // a list of true and false or 1 and 0; empty where it is none
   std::optional<Params> object(const char* key);        // an object of the file's
   void fail(const char* key, const std::string& what);  // at the name that the file has for it
@@ -96,6 +97,7 @@ void read_biases(ConfigReader& c, Draft& m);
 void read_rotary(ConfigReader& c, Draft& m);
 double rotary_share(ConfigReader& c);
 MixtureOfExperts read_experts(ConfigReader& c, const Draft& m);
+std::vector<bool> layers_with_experts(ConfigReader& c, const Draft& m);
 // In those layers that the file's keys say; the others have a dense MLP.
 void give_layers_their_mlp(ConfigReader& c, Draft& m, const MixtureOfExperts& moe);
 void note_draft_layers(ConfigReader& c, Draft& m, const char* key);

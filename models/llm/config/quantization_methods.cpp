@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/llm/config/quantization.h"
 
 namespace weir {
@@ -181,12 +183,11 @@ void config_groups(Params& p, QuantizationRules& rules) {
 void eight_bit_cache(Params& p, QuantizationRules& rules) {
   const char* key = "kv_cache_scheme";
   if (!p.has(key)) return;
-  if (p.value({key, ""}, {})->is_string()) {  // of modelopt 0.31
-    if (p.text({key, ""}) == "FP8") rules.kv_cache = DataType::fp8;
-    return;
+  if (*p.value({key, ""}, {}) == Json("FP8")) {  // a word of modelopt 0.31
+    rules.kv_cache = DataType::fp8;
+  } else if (const Scheme scheme = read_scheme(p.object({key, ""})); scheme.bits == 8) {
+    rules.kv_cache = scheme.type == "int" ? DataType::int8 : DataType::fp8;
   }
-  const Scheme scheme = read_scheme(p.object({"kv_cache_scheme", ""}));
-  if (scheme.bits == 8) rules.kv_cache = scheme.type == "int" ? DataType::int8 : DataType::fp8;
 }
 
 void compressed_tensors(Params& p, QuantizationRules& rules) {
@@ -208,8 +209,7 @@ const std::vector<Algorithm>& algorithms() {  // of modelopt
       {"NVFP4", {DataType::fp4, DataType::fp4}},
       {"NVFP4_AWQ", {DataType::fp4, DataType::fp4}},
       {"W4A16_NVFP4", {DataType::fp4, DataType::bf16}},
-      // An 8-bit scale to 32 weights: as many bytes as a 32-bit one to 128.
-      {"MXFP8", {StoredType(DataType::fp8, 128, false), DataType::fp8_block}},
+      {"MXFP8", {StoredType(DataType::fp8, 128, false), DataType::fp8_block}},  // 1/32 B as 8 bits to 32
       {"W4A16_AWQ", {StoredType(DataType::int4, 128, false), DataType::bf16}},
       {"W4A8_AWQ", {StoredType(DataType::int4, 128, false), DataType::fp8}},
       {"W4A16_MXFP4", {DataType::mxfp4, DataType::bf16}},
@@ -221,18 +221,15 @@ const std::vector<Algorithm>& algorithms() {  // of modelopt
 }
 
 std::optional<MatrixTypes> types_of_algorithm(Params& p, const std::string& name, QuantizationRules& rules) {
-  std::vector<std::string> known;
-  for (const Algorithm& a : algorithms()) {
-    if (name != a.name) {
-      known.emplace_back(a.name);
-      continue;
-    }
-    MatrixTypes types = a.types;
+  const auto found = std::ranges::find(algorithms(), name, &Algorithm::name);
+  if (found != algorithms().end()) {
+    MatrixTypes types = found->types;
     if (takes_groups(types.weights.number) && types.weights.group > 0)
       types.weights.group = group_size(p, types.weights.group);
     return types;
   }
-  known.emplace_back("MIXED_PRECISION");
+  std::vector<std::string> known = {"MIXED_PRECISION"};
+  for (const Algorithm& a : algorithms()) known.emplace_back(a.name);
   rules.wrong = true;
   if (rules.unknown.insert(name).second) p.fail("quant_algo", no_such("quant_algo", name, known));
   return {};
