@@ -66,7 +66,7 @@ TEST_CASE("attention windows: decodes cost the same however long their contexts 
   }
 }
 
-TEST_CASE("attention windows: a prompt's arithmetic is that of every query with its window") {
+TEST_CASE("attention windows: a prompt's arithmetic and bytes are those of every query with its window") {
   for (const std::int64_t window : {1, 7, 128, 5000})
     for (const std::int64_t tokens : {1, 6, 100, 1000})
       for (const std::int64_t context : {0, 3, 127, 128, 4000}) {
@@ -82,6 +82,8 @@ TEST_CASE("attention windows: a prompt's arithmetic is that of every query with 
           const KernelCost whole =
               attention_cost(window_efficiency(grid), machine, machine_l2, heads_in(0), one_prompt(chunk));
           CHECK(cost.flops.value() == Approx(pairs * s.flops_per_pair()));
+          // Its own keys and values, and those of the window before it: 4 heads of 64, twice, in 16 bits.
+          CHECK(cost.moved[own_memory].value() == (tokens + std::min(window, context)) * 4 * 64 * 2 * 2.);
           CHECK(cost.time <= whole.time);
           CHECK(cost.time >= cost.flops / machine.peak);
         }
