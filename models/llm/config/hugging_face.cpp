@@ -87,8 +87,7 @@ void note_towers(const File& file, Draft& m) {
 
 void note_unread(std::vector<std::string> keys, const char* of, Draft& m) {
   std::ranges::sort(keys);
-  const auto [begin, end] = std::ranges::unique(keys);
-  keys.erase(begin, end);
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   constexpr std::size_t most = 40;
   const std::size_t more = keys.size() > most ? keys.size() - most : 0;
   keys.resize(keys.size() - more);

@@ -129,7 +129,6 @@ class Reader {
       return problem(fmt::format("expected {} columns as in the header, got {}", width_, fields_.size()));
     const std::string_view arrival = fields_[columns_[0]], op = fields_[columns_[1]];
     std::string_view hex = fields_[columns_[2]];
-    MemoryRequest request;
     const auto cycle = number<Cycles>(arrival, 10);
     if (!cycle || *cycle < 0 || *cycle > last_arrival)
       problem(
