@@ -55,8 +55,7 @@ void read_generator(const ResultFields& result, BenchmarkResult& benchmark) {
     generator = analyzer->object("stimulus");
   BenchmarkLoad& load = benchmark.load;
   const bool has_rate = generator && generator->has("request_rate");
-  if (generator && generator->has("concurrency")) load.concurrency = generator->count("concurrency");
-  if (load.concurrency && *load.concurrency < 1) generator->problem("concurrency", "expected 1 or more");
+  if (generator) load.concurrency = concurrency_of(*generator, "concurrency");
   load.unknown =
       load.concurrency || has_rate ? "" : "its input_config says neither a concurrency nor a request_rate";
   if (!has_rate) return;

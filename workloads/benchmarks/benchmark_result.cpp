@@ -13,7 +13,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t listed_problems = 10;  // of one file; more of the same do not help
+// Of one file; more of the same do not help.
+[[noreturn]] void refuse(const std::string& file, std::vector<Problem> problems) {
+  constexpr std::size_t listed = 10;
+  if (problems.size() > listed) {
+    const std::size_t more = problems.size() - listed;
+    problems.resize(listed);
+    problems.push_back({"", fmt::format("and {} more such problems", more)});
+  }
+  throw ConfigError(file, std::move(problems));
+}
 
 // Python writes Infinity and NaN, which JSON has not: SGLang's request_rate is one where all come at once.
 std::string as_json(std::string_view text) {
@@ -81,7 +90,7 @@ std::vector<Document> documents_of(std::string_view text, const std::string& fil
     if (!parse(part, fmt::format("line {}", line + 1)) && documents.empty())
       throw ConfigError(file, of_all);  // no JSON Lines either
   }
-  if (!problems.empty() || documents.empty()) throw ConfigError(file, problems.empty() ? of_all : problems);
+  if (!problems.empty() || documents.empty()) refuse(file, problems.empty() ? of_all : problems);
   return documents;
 }
 
@@ -171,12 +180,7 @@ std::vector<BenchmarkResult> read_benchmarks(std::string_view text, const std::s
   if (of_no_format > 1) problems.front().what += fmt::format("; {} such objects", of_no_format);
   for (std::size_t i = 0; i < results.size(); ++i)
     check_plausible(results[i], results.size() > 1 ? fmt::format("result {}", i) : "", problems);
-  if (problems.size() > listed_problems) {
-    const std::size_t more = problems.size() - listed_problems;
-    problems.resize(listed_problems);
-    problems.push_back({"", fmt::format("and {} more such problems", more)});
-  }
-  if (!problems.empty()) throw ConfigError(file, problems);
+  if (!problems.empty()) refuse(file, std::move(problems));
   if (results.empty()) throw ConfigError(file, "", "holds no result: " + known_formats());
   return results;
 }

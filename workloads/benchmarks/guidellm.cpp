@@ -45,15 +45,15 @@ void read_strategy(const ResultFields& result, BenchmarkResult& benchmark) {
   if (type == "synchronous") {
     load.concurrency = 1;
   } else if (type == "concurrent") {
-    load.concurrency = strategy->count("streams");
-    if (!load.concurrency || *load.concurrency < 1) strategy->problem("streams", "expected 1 or more");
+    load.concurrency = concurrency_of(*strategy, "streams");
+    if (!strategy->has("streams")) strategy->problem("streams", "expected 1 or more");
   } else if (type == "throughput") {
-    if (strategy->has("max_concurrency")) load.concurrency = strategy->count("max_concurrency");
+    load.concurrency = concurrency_of(*strategy, "max_concurrency");
   } else if (type == "constant" || type == "poisson") {
     if (type == "constant") load.burstiness = std::numeric_limits<double>::infinity();
     load.request_rate = strategy->number("rate").value_or(0);
     if (!(load.request_rate > 0)) strategy->problem("rate", "expected more than 0");
-    if (strategy->has("max_concurrency")) load.concurrency = strategy->count("max_concurrency");
+    load.concurrency = concurrency_of(*strategy, "max_concurrency");
   } else {
     load.unknown = type.empty() ? "its config has no strategy" : "its strategy is " + printable(type);
   }

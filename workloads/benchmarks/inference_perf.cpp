@@ -21,10 +21,8 @@ void read_load(const ResultFields& result, BenchmarkResult& benchmark) {
       "its summary does not say how requests at its rate were spaced (load.type in its config.yaml)";
   const auto load = result.object("load_summary");
   if (!load || !load->has("concurrency")) return;
-  benchmark.load.concurrency = load->count("concurrency");
+  benchmark.load.concurrency = concurrency_of(*load, "concurrency");
   benchmark.load.unknown = "";
-  if (benchmark.load.concurrency && *benchmark.load.concurrency < 1)
-    load->problem("concurrency", "expected 1 or more");
 }
 
 // The mean over so many requests.

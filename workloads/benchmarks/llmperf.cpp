@@ -31,7 +31,7 @@ void read_llmperf_summary(const ResultFields& result, std::vector<BenchmarkResul
   benchmark.no_requests =
       "it has no length of each request: LLMPerf writes these to the file of individual responses beside it";
   if (result.has("num_concurrent_requests"))
-    benchmark.load = {.concurrency = result.count("num_concurrent_requests"), .unknown = ""};
+    benchmark.load = {.concurrency = concurrency_of(result, "num_concurrent_requests"), .unknown = ""};
   else
     benchmark.load.unknown = "it has no num_concurrent_requests";
   const auto completed = result.number("results_num_completed_requests");

@@ -146,4 +146,10 @@ std::optional<std::int64_t> tokens_of(const ResultFields& fields, const char* na
   return {};
 }
 
+std::optional<std::int64_t> concurrency_of(const ResultFields& fields, const char* name) {
+  const std::optional<std::int64_t> concurrency = fields.count(name);
+  if (concurrency == 0) fields.problem(name, "expected 1 or more");
+  return concurrency;
+}
+
 }  // namespace weir

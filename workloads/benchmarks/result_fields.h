@@ -67,6 +67,8 @@ void check_plausible(const BenchmarkResult& benchmark, const std::string& pointe
 
 // Tokens of a request; a problem where they are no number of tokens.
 std::optional<std::int64_t> tokens_of(const ResultFields& fields, const char* name);
+// Requests in flight, from 1; none where it is absent.
+std::optional<std::int64_t> concurrency_of(const ResultFields& fields, const char* name);
 
 // One function for each format: whether an object is such a result, and what it says.
 struct ResultFormat {

@@ -39,8 +39,7 @@ void read_traffic(const ResultFields& result, BenchmarkResult& benchmark) {
   load.burstiness = result.number("burstiness").value_or(1);
   if (!(load.request_rate > 0)) result.problem("request_rate", "expected more than 0");
   if (!(load.burstiness > 0)) result.problem("burstiness", "expected more than 0");
-  if (result.has("max_concurrency")) load.concurrency = result.count("max_concurrency");
-  if (load.concurrency && *load.concurrency < 1) result.problem("max_concurrency", "expected 1 or more");
+  load.concurrency = concurrency_of(result, "max_concurrency");
 }
 
 // A request that failed has an error, and no tokens.

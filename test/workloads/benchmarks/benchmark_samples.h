@@ -76,4 +76,37 @@ inline constexpr const char* guidellm_report = R"({"metadata": {"version": 2, "g
    "metrics": {"request_totals": {"successful": 3}},
    "requests": {"successful": [{"request_start_time": 1.0, "prompt_tokens": 5, "output_tokens": 4}]}}]})";
 
+// summary_lifecycle_metrics.json of kubernetes-sigs/inference-perf, commit 010d12f
+// (inference_perf/reportgen/base.py).
+inline constexpr const char* inference_perf_summary = R"({"load_summary": {"count": 50, "concurrency": 8},
+  "failures": {"count": 1}, "successes": {"count": 49, "prompt_len": {"mean": 1000.0}, "output_len": {"mean": 190.0},
+    "throughput": {"requests_per_sec": 9.9, "output_tokens_per_sec": 1890.0, "total_tokens_per_sec": 11790.0},
+    "latency": {"request_latency": {"mean": 2.08, "median": 1.9, "p90": 2.5, "p99": 3.3},
+      "time_to_first_token": {"mean": 0.1, "median": 0.09}, "time_per_output_token": {"mean": 0.0105},
+      "inter_token_latency": {"mean": 0.0105}}}})";
+
+// per_request_lifecycle_metrics.json of the same: a request, and one that failed.
+inline constexpr const char* inference_perf_requests =
+    R"([{"start_time": 5.0, "end_time": 6.2, "request": "", "error": null,
+    "info": {"input_tokens": 30, "output_tokens": 3, "output_token_times": [5.5, 5.75, 6.0]}},
+    {"start_time": 5.5, "end_time": 6.0, "error": {"error_type": "x"}, "info": {"input_tokens": 7}}])";
+
+// token_benchmark_ray.py of ray-project/llmperf, commit 036ff0a: its summary, and a response.
+inline constexpr const char* llmperf_summary = R"({"model": "m", "num_concurrent_requests": 4,
+  "results_num_completed_requests": 30, "results_number_errors": 1, "results_num_completed_requests_per_min": 60.0,
+  "results_mean_output_throughput_token_per_s": 150.0, "results_ttft_s_mean": 0.5, "results_ttft_s_stddev": 0.1,
+  "results_ttft_s_quantiles_p50": 0.4, "results_ttft_s_quantiles_p99": 0.9,
+  "results_end_to_end_latency_s_mean": 2.0, "results_end_to_end_latency_s_quantiles_p50": 1.9})";
+inline constexpr const char* llmperf_responses =
+    R"([{"error_code": null, "inter_token_latency_s": 0.4, "ttft_s": 0.5,
+    "end_to_end_latency_s": 1.3, "number_input_tokens": 20, "number_output_tokens": 5}])";
+
+// tensorrt_llm/bench/dataclasses/reporting.py of NVIDIA/TensorRT-LLM, commit 0249976.
+inline constexpr const char* trtllm_report = R"({"engine": {"model": "m"}, "world_info": {"tp_size": 1},
+    "request_info": {"num_requests": 10, "avg_input_length": 100, "avg_output_length": 20},
+    "performance": {"total_latency_ms": 5000, "request_throughput_req_s": 2,
+      "request_latency_percentiles_ms": {"average": 900, "p99": 1000}},
+    "streaming_metrics": {"avg_ttft_ms": 40, "avg_tpot_ms": 9,
+      "ttft_percentiles": {"average": 40, "p50": 39, "minimum": 1}}})";
+
 }  // namespace weir::test

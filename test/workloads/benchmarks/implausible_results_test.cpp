@@ -1,5 +1,6 @@
 // Results that no server can have, parts of a result that are left out, and results of other generators.
 #include <catch2/catch.hpp>
+#include <tuple>
 
 #include "sim/app/measured/measured.h"
 #include "test/workloads/benchmarks/benchmark_samples.h"
@@ -61,33 +62,46 @@ TEST_CASE("benchmarks: times of a result that are not read are named") {
   CHECK(read_benchmarks(vllm_bench_result, "r")[0].notes.empty());
 }
 
+TEST_CASE("benchmarks: no generator keeps 0 requests in flight") {
+  for (const auto& [text, from, to] :
+       {std::tuple(vllm_bench_result, R"("max_concurrency": 2)", R"("max_concurrency": 0)"),
+        {aiperf_summary, R"("concurrency": 8)", R"("concurrency": 0)"},
+        {guidellm_report, R"("streams": 4)", R"("streams": 0)"},
+        {guidellm_report, R"("type_": "constant",)", R"("type_": "constant", "max_concurrency": 0,)"},
+        {guidellm_report, R"("type_": "concurrent",)", R"("type_": "throughput", "max_concurrency": 0,)"},
+        {inference_perf_summary, R"("concurrency": 8)", R"("concurrency": 0)"},
+        {llmperf_summary, R"("num_concurrent_requests": 4)", R"("num_concurrent_requests": 0)"}}) {
+    INFO(to);
+    CHECK(error_of(read_benchmarks, text) == "");
+    CHECK_THAT(error_of(read_benchmarks, with(text, from, to)), Catch::Contains("expected 1 or more"));
+  }
+}
+
 TEST_CASE("benchmarks: requests of inference-perf, LLMPerf's, and a report of trtllm-bench") {
-  const auto perf = read_benchmarks(R"([{"start_time": 5.0, "end_time": 6.2, "request": "", "error": null,
-    "info": {"input_tokens": 30, "output_tokens": 3, "output_token_times": [5.5, 5.75, 6.0]}},
-    {"start_time": 5.5, "end_time": 6.0, "error": {"error_type": "x"}, "info": {"input_tokens": 7}}])",
-                                    "r");
+  const auto perf = read_benchmarks(inference_perf_requests, "r");
   REQUIRE(perf[0].requests.size() == 1);
   CHECK(perf[0].requests[0].ttft_ms == Approx(500));
   CHECK(perf[0].requests[0].tpot_ms == Approx(250));
   CHECK(perf[0].failed_input_tokens == 7);
-  const auto llmperf = read_benchmarks(R"([{"error_code": null, "inter_token_latency_s": 0.4, "ttft_s": 0.5,
-    "end_to_end_latency_s": 1.3, "number_input_tokens": 20, "number_output_tokens": 5}])",
-                                       "r");
+  const auto llmperf = read_benchmarks(llmperf_responses, "r");
   CHECK(llmperf[0].tool == "llmperf");
   CHECK(llmperf[0].requests[0].tpot_ms == Approx(200));
-  const auto trt = read_benchmarks(R"({"engine": {"model": "m"}, "world_info": {"tp_size": 1},
-    "request_info": {"num_requests": 10, "avg_input_length": 100, "avg_output_length": 20},
-    "performance": {"total_latency_ms": 5000, "request_throughput_req_s": 2,
-      "request_latency_percentiles_ms": {"average": 900, "p99": 1000}},
-    "streaming_metrics": {"avg_ttft_ms": 40, "avg_tpot_ms": 9,
-      "ttft_percentiles": {"average": 40, "p50": 39, "minimum": 1}}})",
-                                   "r");
+  const auto trt = read_benchmarks(trtllm_report, "r");
   const Json summary = measured_summary(trt[0]);
   CHECK(summary["mean_ttft_ms"] == 40);
   CHECK(summary["mean_tpot_ms"] == 9);
   CHECK(summary["mean_e2el_ms"] == 900);
   CHECK(summary["duration"] == 5);
   CHECK(summary["total_input_tokens"] == 1000);
+}
+
+TEST_CASE("benchmarks: of many broken lines ten are listed, and the others counted") {
+  std::string text = sglang_bench_results;
+  for (int i = 0; i < 1000; ++i) text += "}\n";
+  const std::string told = error_of(read_benchmarks, text);
+  CHECK_THAT(told,
+             Catch::Contains("line 12: is not valid JSON") && Catch::Contains("and 990 more such problems"));
+  CHECK(told.size() < 1000);
 }
 
 TEST_CASE("benchmarks: a file of another kind is one error, however many lines it has") {
