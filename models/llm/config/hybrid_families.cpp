@@ -123,6 +123,10 @@ void nemotron_h(ConfigReader& c, Draft& m) {
   if (c.in_file("num_hidden_layers") && std::ssize(m.layer_types) != m.layer_count())
     c.fail("hybrid_override_pattern", fmt::format("expected a letter for each of the {} layers, got {}",
                                                   m.layer_count(), m.layer_types.size()));
+  if (std::ssize(m.layer_types) > max_layers) {
+    c.fail("hybrid_override_pattern", fmt::format("expected at most {} layers", max_layers));
+    m.layer_types.resize(max_layers);
+  }
   m.layers.resize(std::max<std::size_t>(1, m.layer_types.size()));
   const auto has = [&](const char* letter, const char* word) {
     return std::ranges::any_of(m.layer_types,

@@ -211,7 +211,11 @@ void read_deci_layer(Params& block, const Draft& m, LayerKind& layer) {
   if (replaced(attention)) {
     layer.attention = NoAttention();
   } else {
-    heads.kv_heads = heads.query_heads / attention.integer({"n_heads_in_group", ""}, {1, heads.query_heads});
+    const std::int64_t group = attention.integer({"n_heads_in_group", ""}, {1, heads.query_heads});
+    if (heads.query_heads % group != 0)
+      attention.fail("n_heads_in_group",
+                     fmt::format("groups of {} do not divide {} attention heads", group, heads.query_heads));
+    heads.kv_heads = heads.query_heads / group;
     layer.attention = heads;
   }
   if (!replaced(mlp)) layer.intermediate = deci_width(mlp.number({"ffn_mult", ""}, {0.01, 64}), m.hidden);
@@ -241,6 +245,7 @@ void deci(ConfigReader& c, Draft& m) {
   for (std::size_t i = 0; i < std::min(blocks.size(), m.layers.size()); ++i)
     read_deci_layer(blocks[i], m, m.layers[i]);
   std::erase_if(m.layers, [](const LayerKind& layer) { return !layer.has_attention() && !layer.has_mlp(); });
+  if (m.layers.empty()) c.fail("block_configs", "no layer of it has attention or an MLP");
 }
 
 }  // namespace weir

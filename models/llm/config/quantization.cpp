@@ -41,6 +41,8 @@ class Applied {
     return made;
   }
 
+  bool too_much() const { return ignored_.too_much() || targets_.too_much(); }
+
   // "experts int4 in groups of 32 (0.5625 B), attention bf16"
   std::string words(const Precision& made) const {
     std::map<std::string, std::vector<const char*>> by_type;
@@ -188,6 +190,10 @@ void read_quantization(Params& config, const char* key, Architecture& model) {
   if (rules.wrong || model.layers.empty()) return;
   Applied applied(rules, model);
   made.types = applied.types();
+  if (applied.too_much())
+    return config.fail(key,
+                       "its wildcards and regular expressions would take minutes to compare with the names "
+                       "of the model's matrices");
   model.notes.push_back(fmt::format("its {} ({}) is read: {}{}", key, made.method, applied.words(*made.types),
                                     rules.kv_cache ? "; KV cache " + to_string(*rules.kv_cache) : ""));
 }

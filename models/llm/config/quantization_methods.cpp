@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/llm/config/quantization.h"
 
@@ -86,18 +87,20 @@ void gptq(Params& p, QuantizationRules& rules) {
   }
 }
 
+// Of so many rows and columns. Wrong ones are problems told.
+StoredType fp8_in_blocks(Params& p, const char* key) {
+  constexpr double most = 1 << 15;
+  const std::vector<double> sides = p.numbers({key, ""}, 2, {1, most});
+  const bool whole = std::ranges::all_of(sides, [](double side) { return side == std::floor(side); });
+  if (sides.size() == 2 && whole && sides[0] * sides[1] != 128 * 128)
+    return {DataType::fp8, static_cast<int>(sides[0] * sides[1]), false};
+  if (sides.size() != 2 || !whole) p.fail(key, "expected two whole numbers");
+  return DataType::fp8_block;
+}
+
 MatrixTypes blocks(Params& p) {
   if (!p.has("weight_block_size")) return {DataType::fp8, DataType::fp8};
-  const std::vector<double> size = p.numbers({"weight_block_size", ""}, 2, {1, 65536});
-  if (size.size() != 2) {
-    p.fail("weight_block_size", "expected two numbers");
-    return {};
-  }
-  const double weights = size[0] * size[1];
-  const StoredType stored = weights == 128 * 128
-                                ? StoredType(DataType::fp8_block)
-                                : StoredType(DataType::fp8, static_cast<int>(std::min(weights, 1e9)), false);
-  return {stored, DataType::fp8_block};
+  return {fp8_in_blocks(p, "weight_block_size"), DataType::fp8_block};
 }
 
 void fp8(Params& p, QuantizationRules& rules) {
@@ -117,7 +120,7 @@ struct Scheme {
   std::string type, strategy;
   int group = 0;
   bool symmetric = true;
-  double block = 0;  // weights of one
+  StoredType block = DataType::fp8_block;  // of a strategy of blocks
 };
 
 Scheme read_scheme(Params p) {
@@ -127,10 +130,7 @@ Scheme read_scheme(Params p) {
   s.strategy = p.has("strategy") ? p.text({"strategy", ""}) : "";
   s.group = group_size(p, 0);
   s.symmetric = flag(p, "symmetric", true);
-  if (p.has("block_structure") && s.strategy == "block") {
-    const std::vector<double> sides = p.numbers({"block_structure", ""}, 2, {1, 65536});
-    if (sides.size() == 2) s.block = sides[0] * sides[1];
-  }
+  if (p.has("block_structure") && s.strategy == "block") s.block = fp8_in_blocks(p, "block_structure");
   p.close_ignoring_rest();
   return s;
 }
@@ -138,8 +138,7 @@ Scheme read_scheme(Params p) {
 std::optional<StoredType> stored_by(const Scheme& s) {
   if (s.type == "float" && s.bits == 4) return s.group == 32 ? DataType::mxfp4 : DataType::fp4;
   if (s.type == "float" && s.bits == 8) {
-    if (s.strategy == "block" && (s.block == 0 || s.block == 128 * 128)) return DataType::fp8_block;
-    if (s.strategy == "block") return StoredType(DataType::fp8, static_cast<int>(s.block), false);
+    if (s.strategy == "block") return s.block;
     return s.group > 0 ? StoredType(DataType::fp8, s.group, false) : StoredType(DataType::fp8);
   }
   const auto type = s.type == "int" ? integer_type(s.bits) : std::nullopt;

@@ -11,6 +11,7 @@ namespace weir {
 namespace {
 
 constexpr std::int64_t max_layer = 1 << 20;
+constexpr std::size_t longest_expression = 4096;
 
 bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
@@ -37,8 +38,7 @@ bool matches_wildcard(std::string_view pattern, std::string_view text) {
 // libstdc++'s polynomial executor, as a pattern of a file must not take for ever; it refuses back-references.
 // Null: it cannot be read, and means nothing.
 std::shared_ptr<const std::regex> compiled(const std::string& expression) {
-  constexpr std::size_t most = 4096;
-  if (expression.size() > most) return nullptr;
+  if (expression.size() > longest_expression) return nullptr;
   try {
     auto syntax = std::regex::ECMAScript;
 #ifdef __GLIBCXX__
@@ -48,6 +48,21 @@ std::shared_ptr<const std::regex> compiled(const std::string& expression) {
   } catch (const std::regex_error&) {
     return nullptr;
   }
+}
+
+// How long an expression is once its counts are written out, as std::regex does: a{30} is thirty a.
+double written_out(const std::string& expression) {
+  if (expression.size() > longest_expression) return 0;
+  double length = static_cast<double>(expression.size());
+  for (std::size_t at = 0; (at = expression.find('{', at)) != std::string::npos; ++at) {
+    double most = 1, count = 0;
+    for (std::size_t i = at + 1; i < expression.size() && expression[i] != '}'; ++i) {
+      count = is_digit(expression[i]) ? 10 * count + (expression[i] - '0') : 0;
+      most = std::max(most, count);
+    }
+    length *= most;
+  }
+  return length;
 }
 
 // The layer that a name is of; -1: of none.
@@ -215,8 +230,12 @@ void ModuleNames::add(const std::string& pattern, int number) {
   static const std::string expression = "re:";
   const auto with = [&](Pattern::Kind kind, std::string text) {
     const bool digits = std::ranges::any_of(text, is_digit) || text.find("\\d") != std::string::npos;
-    const auto regex = kind == Pattern::Kind::expression ? compiled(text) : nullptr;
-    patterns_.push_back({kind, std::move(text), number, digits, regex});
+    constexpr double of_compiling = 100;  // as matching a name of so many characters
+    const bool regular = kind == Pattern::Kind::expression;
+    const double length = regular ? written_out(text) : static_cast<double>(text.size());
+    if (regular) work_ += of_compiling * length;
+    const auto regex = regular && !too_much() ? compiled(text) : nullptr;
+    patterns_.push_back({kind, std::move(text), number, digits, length, regex});
   };
   if (pattern == "Linear")
     with(Pattern::Kind::linear, pattern);
@@ -266,8 +285,10 @@ int ModuleNames::literal(const std::string& name) {
 
 bool ModuleNames::means(Pattern& pattern, const std::string& name) {
   if (pattern.kind == Pattern::Kind::linear) return true;
+  if (too_much()) return false;
   const std::string key = pattern.by_digits ? name : without_layer(name);
   const auto known = pattern.known.find(key);
+  work_ += static_cast<double>(name.size()) * (known == pattern.known.end() ? pattern.length : 1);
   if (known != pattern.known.end()) return known->second;
   bool matches = false;
   if (pattern.kind == Pattern::Kind::wildcard)

@@ -31,6 +31,8 @@ class ModuleNames {
   // Patterns that have meant no matrix and are not of parts that are not simulated (vision, drafts, layers
   // behind the last) nor of those that are never quantised (routers, norms).
   std::vector<std::string> without_meaning(std::int64_t layers) const;
+  // Wildcards and expressions would take minutes: none has a meaning any more.
+  bool too_much() const { return work_ > most_work; }
 
  private:
   struct Pattern {
@@ -38,17 +40,22 @@ class ModuleNames {
     std::string text;
     int number;
     bool by_digits;  // what it means may follow the number of a layer
+    double length;   // with its counts written out
     std::shared_ptr<const std::regex> expression;
     bool used = false;
     std::unordered_map<std::string, bool> known =
         {};  // by name, layer numbers left out where they do not matter
   };
+  // In characters of a pattern times those of a name: a second or two. ESTIMATE: 300 wildcards of 20
+  // characters, of which some published checkpoints come near, are 7e8 over 61 layers.
+  static constexpr double most_work = 2e9;
   bool means(Pattern& pattern, const std::string& name);
   int literal(const std::string& name);
 
   std::unordered_map<std::string, std::pair<int, bool>> literals_;  // number, used
   std::vector<std::string> literals_in_order_;
   std::vector<Pattern> patterns_;
+  double work_ = 0;
 };
 
 }  // namespace weir

@@ -209,6 +209,11 @@ TEST_CASE("families: layers that a search took apart have what is left of them")
   CHECK(m.layers[1].intermediate == 3584);   // 3549 rounded up to 256s
   CHECK_FALSE((m.layers[1].has_attention() || m.layers[2].has_mlp()));
   CHECK(kept_bytes_per_token(m) == 4096 + 2048);
+  config["block_configs"] = Json::array({none, none, none, none});
+  CHECK_THAT(problems_of_config(config), Catch::Contains("no layer of it has attention or an MLP"));
+  config["block_configs"] = Json::array({all, mlp, heads, none});
+  config["block_configs"][0]["attention"]["n_heads_in_group"] = 3;
+  CHECK_THAT(problems_of_config(config), Catch::Contains("groups of 3 do not divide 32 attention heads"));
 
   Json older = llama_config();
   older.update(
@@ -217,6 +222,14 @@ TEST_CASE("families: layers that a search took apart have what is left of them")
   CHECK(kept_bytes_per_token(read_config(older)) == (4 + 2 + 1) * 2 * 128 * 2);
   older["num_key_value_heads_per_layer"] = {4, 2, 3};
   CHECK_THAT(problems_of_config(older), Catch::Contains("3 KV heads do not divide 32"));
+}
+
+TEST_CASE("families: a pattern of more layers than any model has is a problem, and is read no further") {
+  Json config = llama_config();
+  config.update({{"model_type", "nemotron_h"},
+                 {"hybrid_override_pattern", std::string(1'000'000, '*')},
+                 {"quantization_config", {{"quant_method", "fp8"}}}});
+  CHECK_THAT(problems_of_config(config), Catch::Contains("expected at most 4096 layers"));
 }
 
 TEST_CASE(

@@ -316,6 +316,36 @@ TEST_CASE("quantization: a wildcard that ends at a module means the matrices in 
   CHECK(precision_of(m).of(MatrixGroup::attention) == MatrixTypes{});
 }
 
+TEST_CASE("quantization: patterns that would take minutes are a problem") {
+  for (const char* slow : {"re:(((.?){20}){20}){20}\\d", "*?*?*?*?*?*?*?*?*1"}) {
+    Json names = Json::array();
+    for (int i = 0; i < 2000; ++i) names.push_back(slow + std::to_string(i));
+    INFO(slow);
+    Json config = fp8_blocks;
+    config["modules_to_not_convert"] = names;
+    CHECK_THROWS_WITH(checkpoint("llama3.1-8b", config), Catch::Contains("would take minutes"));
+  }
+}
+
+TEST_CASE("quantization: blocks have two whole sides, whichever method has them") {
+  const auto blocks = [](const char* method, const Json& sides) {
+    Json config = {{"quant_method", method}, {"weight_block_size", sides}};
+    const Json weights = {
+        {"num_bits", 8}, {"type", "float"}, {"strategy", "block"}, {"block_structure", sides}};
+    config["config_groups"]["group_0"]["weights"] = weights;
+    return precision_of(checkpoint("llama3.1-8b", config)).of(MatrixGroup::mlp).weights;
+  };
+  for (const char* method : {"fp8", "compressed-tensors"}) {
+    INFO(method);
+    CHECK(blocks(method, {128, 128}) == DataType::fp8_block);
+    CHECK(blocks(method, {64, 32}) == StoredType(DataType::fp8, 2048, false));
+    CHECK(blocks(method, {32768, 32768}) == StoredType(DataType::fp8, 1 << 30, false));
+    for (const Json& wrong : {Json::array({65536, 65536}), Json::array({1.5, 128}), Json::array({128}),
+                              Json::array({1, 128, 128}), Json::array({0, 128})})
+      CHECK_THROWS_AS(blocks(method, wrong), ConfigError);
+  }
+}
+
 // vLLM's W_UK and W_UV are views of kv_b_proj where that has 16 bits, and copies where it has fewer.
 TEST_CASE("footprint: matrices that latents are absorbed with are held once in 16 bits, else beside") {
   const Architecture m = catalog_model("deepseek-r1");
