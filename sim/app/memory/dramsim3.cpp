@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "models/memory/memory_row.h"
@@ -47,16 +48,21 @@ class Configuration {
     only("channels", 1, 1, "one channel: weir memory plays one at a time");
     only("AL", 0, 0, "no additive latency");
     word("queue_structure", "PER_BANK");
-    const double width = number("device_width"), burst = number("BL"), bus = number("bus_width");
-    const double groups = number("bankgroups"), banks = number("banks_per_group"), rows = number("rows");
+    const double width = size("device_width"), burst = size("BL"), bus = size("bus_width");
+    const double groups = size("bankgroups"), banks = size("banks_per_group"), rows = size("rows");
+    const double columns = size("columns"), channel_bytes = (1 << 20) * size("channel_size");
     if (!problems_.empty()) finish();
-    const double devices = bus / width, row_bytes = number("columns") * width / 8 * devices;
+    const double devices = bus / width, row_bytes = columns * width / 8 * devices;
     const double rank_bytes = row_bytes * rows * groups * banks;
+    if (!is_whole(devices)) wrong("device_width", "expected a divisor of bus_width");
+    if (!is_whole(channel_bytes / rank_bytes))
+      wrong("channel_size",
+            fmt::format("expected a multiple of the {:g} MB of a rank", rank_bytes / (1 << 20)));
     Json row = {{"name", std::filesystem::path(file_).stem().string()},
                 {"title", protocol + ", a configuration of DRAMsim3"},
                 {"clock_ns", number("tCK")}};
     const auto put = [&](const char* key, double value) { row[key] = static_cast<std::int64_t>(value); };
-    put("ranks", number("channel_size") * (1 << 20) / rank_bytes);
+    put("ranks", channel_bytes / rank_bytes);
     put("bank_groups", groups);
     put("banks_per_group", banks);
     put("rows", rows);
@@ -80,14 +86,14 @@ class Configuration {
                                       {"rtp_ck", "tRTP"},
                                       {"refi_ck", "tREFI"},
                                       {"rfc_ck", "tRFC"}})
-      put(key, number(theirs));
-    put("rcd_rd_ck", ini_.contains("tRCDRD") ? number("tRCDRD") : number("tRCD"));
-    put("rcd_wr_ck", ini_.contains("tRCDWR") ? number("tRCDWR") : number("tRCD"));
-    put("rtrs_ck", ini_.contains("tRTRS") ? number("tRTRS") : 2);  // its default
-    put("ppd_ck", ini_.contains("tPPD") ? number("tPPD") : 0);
-    put("bank_queue_entries", number("cmd_queue_size"));
-    put("read_queue_entries", number("trans_queue_size"));
-    put("write_queue_entries", number("trans_queue_size"));
+      put(key, whole(theirs));
+    put("rcd_rd_ck", whole(ini_.contains("tRCDRD") ? "tRCDRD" : "tRCD"));
+    put("rcd_wr_ck", whole(ini_.contains("tRCDWR") ? "tRCDWR" : "tRCD"));
+    put("rtrs_ck", ini_.contains("tRTRS") ? whole("tRTRS") : 2);  // its default
+    put("ppd_ck", ini_.contains("tPPD") ? whole("tPPD") : 0);
+    put("bank_queue_entries", whole("cmd_queue_size"));
+    put("read_queue_entries", whole("trans_queue_size"));
+    put("write_queue_entries", whole("trans_queue_size"));
     put("row_hit_cap", 4);  // command_queue.cc, and so many writes in controller.cc
     put("drain_above", 8);
     row["two_commands_a_cycle"] = hbm && text("hbm_dual_cmd", "True") != "False";
@@ -128,12 +134,20 @@ class Configuration {
     return at == ini_.end() ? otherwise : at->second;
   }
 
-  double number(const char* key) {
+  static bool is_whole(double value) { return value == std::floor(value); }
+
+  double number(const char* key) { return number_from(0, key, false); }
+  double whole(const char* key) { return number_from(0, key, true); }
+  double size(const char* key) { return number_from(1, key, true); }
+  double number_from(double least, const char* key, bool whole) {
     const std::string text = this->text(key, "");
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= 1e9) return value;
-    if (reported_.insert(key).second) wrong(key, "expected a number from 0 to 1e9");
+    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= 1e9 &&
+        (!whole || is_whole(value)))
+      return value;
+    if (reported_.insert(key).second)
+      wrong(key, fmt::format("expected a {}number from {} to 1e9", whole ? "whole " : "", least));
     return 1;
   }
 
