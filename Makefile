@@ -115,7 +115,7 @@ sanitize: | setup
 	cmake --build --preset sanitize --parallel $(JOBS)
 	ctest --preset sanitize --parallel $(JOBS)
 
-# Each fuzz target for a few seconds; needs clang++.
+# Each fuzz target for a few seconds; needs clang++, which nothing else here compiles with, .ci/run neither: for changes of readers.
 fuzz: | setup
 	cmake --preset fuzz
 	cmake --build --preset fuzz

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/plan/plan.h"
+#include "test/fuzz/json_edits.h"
 
 using namespace weir;
 
@@ -80,27 +81,6 @@ const std::vector<Json> values = {nullptr,
                                   Json::object(),
                                   Json::array({Json::object()})};
 
-// Puts a value at the place that `where` picks, walking down from the top, or takes it out.
-void edit(Json& document, std::uint8_t where, std::uint8_t what) {
-  Json* place = &document;
-  std::size_t choice = where;
-  while (place->is_structured() && !place->empty()) {
-    auto below = place->begin();
-    std::advance(below, choice % place->size());
-    choice = choice / place->size() + (where >> 3);
-    Json& child = *below;
-    if (child.is_structured() && !child.empty() && what % 7 != 0) {
-      place = &child;
-      continue;
-    }
-    if (what >= 250)
-      place->erase(below);
-    else
-      child = values[what % values.size()];
-    return;
-  }
-}
-
 // A long workload is no mistake, only slow to draw.
 void shorten(Json& document) {
   for (const char* key : {"/workload/requests/count"}) {
@@ -118,7 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size > 0 && (data[0] == '{' || data[0] == '[' || data[0] == ' '))
       document = parse_json(std::string(data, data + size), "fuzz.json");
     else
-      for (std::size_t i = 0; i + 1 < size; i += 2) edit(document, data[i], data[i + 1]);
+      test::edit(document, {data, size}, values);
     shorten(document);
     read_plan(document, "fuzz.json");
   } catch (const ConfigError& e) {

@@ -24,6 +24,7 @@ const std::vector<Target> targets = {
     {"arrival_s,input_tokens,output_tokens\n1,2,3\n", read_csv},
     {"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n", read_azure},
     {"Timestamp,Request tokens,Response tokens\n5,472,18\n", read_burstgpt},
+    {"timestamp,input_tokens,output_tokens\n1,2,3\n", read_servegen},
     {"arrived_at,num_prefill_tokens,num_decode_tokens\n1,2,3\n", read_vidur},
     {"arrival_timestamp,prompt_size,token_size\n1,2,3\n", read_splitwise},
     {"session_id,turn,start_s,after,gap_s,input_tokens,output_tokens,shares_with,shared_tokens,measured\n"
@@ -53,6 +54,12 @@ const std::vector<Target> targets = {
     {R"({"timestamp": 1, "input_length": 2, "output_length": 3, "hash_ids": [0]})"
      "\n",
      read_mooncake},
+    {R"({"timestamp": 1, "text_input": "abcdefg", "output_length": 3, "hash_ids": [0, 1]})"
+     "\n",
+     [](auto text, auto& file) { return read_mooncake_blocks(text, file, 4, &counter); }},
+    {R"({"chat_id": 1, "parent_chat_id": -1, "timestamp": 1, "input_length": 20, "output_length": 3, "hash_ids": [0, 1]})"
+     "\n",
+     read_bailian},
     {R"({"arrival_time_ns": 1, "sub_requests": [{"input_toks": 2, "output_toks": 3, "tool_duration_ns": 4}]})"
      "\n",
      read_llmservingsim},
@@ -75,6 +82,14 @@ const std::vector<Target> targets = {
      [](auto text, auto& file) {
        return read_jsonl(text, file, text.size() % 3 == 0 ? nullptr : &counter,
                          text.size() % 2 == 0 ? std::optional<std::int64_t>(5) : std::nullopt);
+     }},
+    {R"({"custom_id": "a", "body": {"messages": [{"content": "b"}, {"content": [{"text": "c"}]}], "max_tokens": 3}})"
+     "\n"
+     R"({"custom_id": "d", "response": {"body": {"usage": {"prompt_tokens": 4, "completion_tokens": 5}}}})"
+     "\n",
+     [](auto text, auto& file) {
+       return read_openai_batch(text, file, text.size() % 3 == 0 ? nullptr : &counter,
+                                text.size() % 2 == 0 ? std::optional<std::int64_t>(5) : std::nullopt);
      }},
     {R"([{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]},)",
      [](auto text, auto& file) { return read_conversations(text, file, counter, text.size() % 2 == 0); }},
