@@ -3,6 +3,7 @@
 
 #include "sim/core/embedded.h"
 #include "sim/studies/validation/kernels.h"
+#include "test/devices/priced.h"
 
 namespace weir {
 extern const EmbeddedFiles device_catalog;
@@ -43,6 +44,23 @@ TEST_CASE("device overrides: each number can be given, is used and is recorded, 
   const Json row = device_json("h100_sxm");
   for (const auto& [key, value] : row.items())
     if (value.is_number()) CHECK_NOTHROW(catalog_device("h100_sxm", {{key, value}}));
+}
+
+TEST_CASE("device overrides: matrices in 8 bits and in 16 have a sustained share of the peak each") {
+  const auto compute = [](DataType type, const Json& given) {
+    const auto gpu = catalog_device("mi300x", given);
+    Operator op;
+    op.kernel = Gemm{.in = 8192, .out = 8192, .weights = type, .activations = type};
+    op.rows = Rows::tokens;
+    BatchShape batch;
+    batch.decodes = batch.sequences = 8192;
+    return priced(*gpu, placed_on(*gpu, op), batch).compute.value();
+  };
+  const Json half = {{"sustained_compute", 0.35}}, half_8bit = {{"sustained_compute_8bit", 0.375}};
+  CHECK(compute(DataType::bf16, half) == Approx(2 * compute(DataType::bf16, Json::object())));  // 0.7 in the catalog
+  CHECK(compute(DataType::bf16, half_8bit) == compute(DataType::bf16, Json::object()));
+  CHECK(compute(DataType::fp8, half) == compute(DataType::fp8, Json::object()));
+  CHECK(compute(DataType::fp8, half_8bit) == Approx(2 * compute(DataType::fp8, Json::object())));  // 0.75
 }
 
 TEST_CASE(

@@ -208,6 +208,24 @@ TEST_CASE("transfers: stages of a pipeline send their layers as whole hand-overs
   CHECK(sooner > 0);
 }
 
+// llama3.1-8b in bf16: hidden state and residual of 4,096 each, a share of them from each tensor rank.
+TEST_CASE("transfers: a token crosses each border of a pipeline once, by hand", "[engine]") {
+  for (const int tensor : {1, 2, 4})
+    for (const int stages : {2, 4}) {
+      CAPTURE(tensor, stages);
+      Json scenario = apart(tensor, "whole");
+      scenario["cluster"]["nodes"][0]["devices"][0]["count"] = tensor * stages;
+      scenario["serving"]["replicas"] = {{{"engine", {{"kind", "ideal"}}},
+                                          {"parallelism", {{"tensor", tensor}, {"pipeline", stages}}}}};
+      scenario["workload"]["requests"] = {
+          {"kind", "fixed"}, {"count", 5}, {"input_tokens", 700}, {"output_tokens", 30}};
+      const Outcome outcome = test::run(scenario);
+      REQUIRE(outcome.error == "");
+      const double tokens = 5 * (700 + 30 - 1), borders = stages - 1;
+      CHECK(outcome.sent - outcome.collectives == Approx(tokens * borders * 2 * 4096 * 2));
+    }
+}
+
 // Flows come after the kernels of a step, not between them, so that they meet other transfers.
 TEST_CASE("transfers: requests end about when they do with collectives as flows, message by message",
           "[engine]") {

@@ -83,7 +83,8 @@ TEST_CASE("attention windows: a prompt's arithmetic and bytes are those of every
               attention_cost(window_efficiency(grid), machine, machine_l2, heads_in(0), one_prompt(chunk));
           CHECK(cost.flops.value() == Approx(pairs * s.flops_per_pair()));
           // Its own keys and values, and those of the window before it: 4 heads of 64, twice, in 16 bits.
-          CHECK(cost.moved[own_memory].value() == (tokens + std::min(window, context)) * 4 * 64 * 2 * 2.);
+          CHECK(cost.moved[own_memory].value() ==
+                static_cast<double>(tokens + std::min(window, context)) * 4 * 64 * 2 * 2);
           CHECK(cost.time <= whole.time);
           CHECK(cost.time >= cost.flops / machine.peak);
         }
