@@ -194,6 +194,7 @@ TEST_CASE("benchmarks: what a file cannot say is told at its keys, never guessed
   const TemporaryFile vllm(vllm_bench_result), sglang(sglang_bench_results), aiperf(aiperf_records),
       summary(aiperf_summary), plain(changed(vllm_bench_result, R"("input_lens")", R"("other_lens")")),
       both(changed(vllm_bench_result, R"("request_rate": "inf")", R"("request_rate": 5)")),
+      detailed(vllm_bench_result),
       ramp(changed(vllm_bench_result, R"("burstiness": 1.0)", R"("ramp_up_strategy": "linear")"));
   CHECK_THAT(problems_of(requests_of("vllm_bench", plain), as_benchmarked),
              Catch::Contains("--save-detailed"));
@@ -211,6 +212,10 @@ TEST_CASE("benchmarks: what a file cannot say is told at its keys, never guessed
   CHECK(bounded.traffic.request_rate == 5);
   CHECK(bounded.max_in_flight == 2);
   CHECK_FALSE(bounded.closed_loop);
+  // A bound that the scenario says stands in for the result's, at a rate and in a closed loop.
+  const std::string own_bound = R"({"kind": "benchmark", "max_in_flight": 3})";
+  CHECK(workload_of(requests_of("vllm_bench", both), own_bound).max_in_flight == 3);
+  CHECK(workload_of(requests_of("vllm_bench", detailed), own_bound).closed_loop->concurrency == 3);
   CHECK_THAT(problems_of(requests_of("vllm_bench", ramp), as_benchmarked), Catch::Contains("ramped up"));
   CHECK_THAT(
       problems_of(R"({"kind": "fixed", "count": 1, "input_tokens": 1, "output_tokens": 1})", as_benchmarked),
