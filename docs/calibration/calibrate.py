@@ -140,7 +140,7 @@ def judge_recorded(weir, reference, device, folder):
         rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(table)]
     scenario = {"model": "llama3.1-8b", "cluster": {"nodes": [{"devices": [{"kind": device, "count": 1}]}]},
                 "serving": {"replicas": [{"batching": {"kind": "chunked_prefill", "max_batch_requests": seats, "max_batch_tokens": 2048},
-                                          "kv_cache": {"block_tokens": 16, **cache}, "engine": {"kind": "vllm_v1"}, "max_model_len": 32768}]}}
+                                          "kv_cache": {"block_tokens": 16, **cache}, "engine": {"kind": "vllm", "version": "0.19"}, "max_model_len": 32768}]}}
 
     def result(rows):
         return vllm_result([int(r["input_tokens"]) for r in rows], [int(r["output_tokens"]) for r in rows], request_rate=10.0,

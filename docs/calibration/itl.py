@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Inter-token latency of vLLM servers on H100 (energy/vllm_power.csv) beside their simulation (see README.md, "Servers").
 
-    WEIR_REFERENCE=DIR python3 docs/calibration/itl.py build/weir ['{"kind": "vllm_v1", ...}']
+    WEIR_REFERENCE=DIR python3 docs/calibration/itl.py build/weir ['{"kind": "vllm", ...}']
     WEIR_REFERENCE=DIR python3 docs/calibration/itl.py --write >> servers.jsonl
 
 Dense rows judge the preset, to which none of them is fitted. With --write, the mixtures of experts on several GPUs, which nothing judges, are printed
@@ -74,10 +74,10 @@ def write():
     for row in rows_of(EXPERTS):
         if int(row["num_gpus"]) > 1:
             print(json.dumps({"group": "ITL of " + group_of(row), "engine": "vllm_v1", "model": row["model"], "ttft_ms": None,
-                              "tpot_ms": float(row["median_itl_ms"]), "metric": "median_itl_ms", "scenario": scenario(row, {"kind": "vllm_v1"})}))
+                              "tpot_ms": float(row["median_itl_ms"]), "metric": "median_itl_ms", "scenario": scenario(row, {"kind": "vllm", "version": "0.11.1"})}))
 
 
-def judge(weir, engine='{"kind": "vllm_v1"}'):
+def judge(weir, engine='{"kind": "vllm", "version": "0.11.1"}'):
     rows = list(rows_of(DENSE))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         simulated = list(pool.map(lambda row: latency(weir, row, json.loads(engine)), rows))

@@ -58,6 +58,7 @@ def scenario(row, gpu, prices):
         "cluster": {"nodes": [{"devices": [dict({"kind": gpu, "count": 8}, **prices)],
                                "interconnect": "nvlink5_switch" if gpu == "b200_sxm" else "nvlink4_switch"}]},
         "serving": {"replicas": [{"parallelism": {"tensor": ranks, "expert": int(row["expert_parallel"])},
+                                  "engine": {"kind": "vllm", "version": "0.11.1"},  # github.com/ml-energy/benchmark
                                   "batching": {"kind": "chunked_prefill", "max_batch_tokens": 8192,
                                                "max_batch_requests": int(row["max_num_seqs"])}}]},
         "workload": {"requests": {"kind": "fixed", "count": LOOPS * concurrency, "input_tokens": PROMPT[row["task"]],

@@ -66,6 +66,9 @@ std::vector<PoweredServer> reference_power(const std::filesystem::path& referenc
   return servers;
 }
 
+// The image that the benchmark's README starts (github.com/ml-energy/benchmark).
+constexpr const char* vllm_of_powered = "0.11.1";
+
 Case steady_case(const PoweredServer& s) {
   constexpr std::int64_t loops = 10;  // requests for each in flight
   const Json devices = Json::array({{{"kind", s.device}, {"count", s.tensor}}});
@@ -75,6 +78,7 @@ Case steady_case(const PoweredServer& s) {
            {"cluster", {{"nodes", Json::array({{{"devices", devices}, {"interconnect", interconnect}}})}}},
            {"serving",
             {{"replicas", Json::array({{{"parallelism", {{"tensor", s.tensor}, {"expert", s.expert}}},
+                                        {"engine", {{"kind", "vllm"}, {"version", vllm_of_powered}}},
                                         {"batching",
                                          {{"kind", "chunked_prefill"},
                                           {"max_batch_requests", s.most_requests},
