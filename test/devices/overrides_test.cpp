@@ -57,7 +57,8 @@ TEST_CASE("device overrides: matrices in 8 bits and in 16 have a sustained share
     return priced(*gpu, placed_on(*gpu, op), batch).compute.value();
   };
   const Json half = {{"sustained_compute", 0.35}}, half_8bit = {{"sustained_compute_8bit", 0.375}};
-  CHECK(compute(DataType::bf16, half) == Approx(2 * compute(DataType::bf16, Json::object())));  // 0.7 in the catalog
+  CHECK(compute(DataType::bf16, half) ==
+        Approx(2 * compute(DataType::bf16, Json::object())));  // 0.7 in the catalog
   CHECK(compute(DataType::bf16, half_8bit) == compute(DataType::bf16, Json::object()));
   CHECK(compute(DataType::fp8, half) == compute(DataType::fp8, Json::object()));
   CHECK(compute(DataType::fp8, half_8bit) == Approx(2 * compute(DataType::fp8, Json::object())));  // 0.75

@@ -40,6 +40,26 @@ TEST_CASE("groups over nodes: as many devices in each go by level, over a rail a
   CHECK(rank.levels->network.latency.value() == Approx(2 * (3e-6 + pcie_latency.value())));
 }
 
+// NICs are dealt out to a node's devices in order: of eight devices each pair has one of four.
+TEST_CASE("groups over nodes: devices that send at once share their node's NICs") {
+  for (const auto& [tensor, nics, share] : {std::tuple{16, 16, 2.},
+                                            {16, 8, 1.},
+                                            {16, 4, 1. / 2},
+                                            {16, 2, 1. / 4},
+                                            {16, 1, 1. / 8},
+                                            {8, 4, 1.},
+                                            {8, 2, 1. / 2},
+                                            {4, 1, 1. / 2}}) {
+    CAPTURE(tensor, nics);
+    Json scenario = over_nodes({tensor / 2}, {tensor});
+    scenario["cluster"]["nodes"][0]["count"] = 2;
+    scenario["cluster"]["network"]["links_per_node"] = nics;
+    const Plan plan = read_plan(scenario, "test.json");
+    REQUIRE(plan.replicas[0].rank.levels);
+    CHECK(plan.replicas[0].rank.levels->network.bandwidth.value() == Approx(share * 25e9));
+  }
+}
+
 TEST_CASE("groups over nodes: an uneven one is a ring over the network, which no library has measured") {
   Json scenario = over_nodes({3}, {4});
   scenario["cluster"]["nodes"][0]["count"] = 2;

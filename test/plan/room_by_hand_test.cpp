@@ -65,14 +65,39 @@ TEST_CASE("KV room: vLLM's fraction of memory holds activations as well, SGLang'
   CHECK(vllm < without_reserve - 100);  // of 2 MiB
 }
 
-TEST_CASE("KV room: two stages have blocks of half the layers, and the fuller one says how many") {
-  const ReplicaPlan plan = planned_with(
-      {{"parallelism", {{"pipeline", 2}}}, {"kv_cache", {{"free_memory_fraction", 0.9}}}}, "llama3.1-8b", 2);
-  const double memory = plan.rank.on->spec().own().capacity.value();
-  double least = 1e18;
-  for (const StageGraph& stage : plan.stages)
-    least = std::min(least, std::floor(0.9 * (memory - stage.weights.all.value()) / (llama_block / 2)));
-  CHECK(static_cast<double>(plan.kv_blocks) == least);
+// A layer has 4,096 x (4,096 + 2 x 1,024 + 4,096 + 3 x 14,336) weights and two norms; the embedding is in the
+// first stage, the LM head and the last norm in the last one, 128,256 x 4,096 each.
+TEST_CASE("KV room: stages have blocks of their layers, and the one with the least room says how many") {
+  const double layer = 4096. * (4096 + 2 * 1024 + 4096 + 3 * 14336) + 2 * 4096, table = 128256. * 4096;
+  for (const std::vector<int>& layers :
+       {std::vector{16, 16}, {11, 11, 10}, {8, 8, 8, 8}, {6, 6, 7, 7, 6}, {5, 5, 5, 6, 6, 5}}) {
+    const std::size_t stages = layers.size();
+    const ReplicaPlan plan =
+        planned_with({{"parallelism", {{"pipeline", stages}}}, {"kv_cache", {{"free_memory_fraction", 0.9}}}},
+                     "llama3.1-8b", static_cast<int>(stages));
+    const double memory = plan.rank.on->spec().own().capacity.value();
+    double least = 1e18;
+    for (std::size_t i = 0; i < stages; ++i) {
+      const double others = i == 0 ? table : i + 1 == stages ? table + 4096 : 0;
+      const double left = 0.9 * (memory - 2 * (layers[i] * layer + others));
+      least = std::min(least, std::floor(left / (llama_block * layers[i] / 32)));
+    }
+    CAPTURE(stages);
+    CHECK(static_cast<double>(plan.kv_blocks) == least);
+  }
+}
+
+// NVLink's buffers are NCCL's (interconnects' buffers_gib), of whatever ranks send to each other.
+TEST_CASE("KV room: link buffers are set aside of several devices, by tensor and by pipeline alike") {
+  const auto reserve = [](int tensor, int pipeline) {
+    return planned_with({{"parallelism", {{"tensor", tensor}, {"pipeline", pipeline}}},
+                         {"batching", {{"kind", "chunked_prefill"}, {"max_batch_tokens", 64}}}},
+                        "llama3.1-8b", tensor * pipeline);
+  };
+  const double buffers = find_interconnect("nvlink4_switch").buffers.value();
+  REQUIRE(buffers > 1e9);
+  CHECK((reserve(1, 2).memory.activations - reserve(1, 1).memory.activations).value() == Approx(buffers));
+  CHECK((reserve(2, 2).memory.activations - reserve(2, 1).memory.activations).value() == Approx(0).margin(1));
 }
 
 TEST_CASE(

@@ -215,8 +215,8 @@ TEST_CASE("transfers: a token crosses each border of a pipeline once, by hand", 
       CAPTURE(tensor, stages);
       Json scenario = apart(tensor, "whole");
       scenario["cluster"]["nodes"][0]["devices"][0]["count"] = tensor * stages;
-      scenario["serving"]["replicas"] = {{{"engine", {{"kind", "ideal"}}},
-                                          {"parallelism", {{"tensor", tensor}, {"pipeline", stages}}}}};
+      scenario["serving"]["replicas"] = {
+          {{"engine", {{"kind", "ideal"}}}, {"parallelism", {{"tensor", tensor}, {"pipeline", stages}}}}};
       scenario["workload"]["requests"] = {
           {"kind", "fixed"}, {"count", 5}, {"input_tokens", 700}, {"output_tokens", 30}};
       const Outcome outcome = test::run(scenario);

@@ -43,9 +43,9 @@ TEST_CASE("plan: the fewest replicas are those that the load takes by the bounds
       for (const std::int64_t tensor : {1, 2, 4, 8}) {
         Json one = evenly(input, output, rate, percentile);
         one.erase("plan");
-        one["cluster"] = {{"nodes",
-                           {{{"devices", {{{"kind", "h100_sxm"}, {"count", 8}}}},
-                             {"interconnect", "nvlink4_switch"}}}}};
+        one["cluster"] = {
+            {"nodes",
+             {{{"devices", {{{"kind", "h100_sxm"}, {"count", 8}}}}, {"interconnect", "nvlink4_switch"}}}}};
         one["serving"]["replicas"] = {{{"parallelism", {{"tensor", tensor}}}}};
         const auto bounds = bounds_of(read_plan(one, "one.json").replicas[0], question.demand, question.slo);
         REQUIRE(bounds);
