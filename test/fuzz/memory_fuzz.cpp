@@ -18,7 +18,7 @@ using namespace weir;
 
 namespace {
 
-// Of two equal keys the last one counts: what follows changes the beginning.
+// The last of two equal keys counts: what follows changes the beginning.
 const std::string configuration =
     "[dram_structure]\nprotocol = DDR4\nbankgroups = 2\nbanks_per_group = 4\nrows = 65536\ncolumns = 1024\n"
     "device_width = 16\nBL = 8\n[timing]\ntCK = 0.63\nCL = 22\nCWL = 16\ntRCD = 22\ntRP = 22\ntRAS = 51\n"

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of one file; more of the same do not help.
+// Problems told of one file; more of the same do not help.
 [[noreturn]] void refuse(const std::string& file, std::vector<Problem> problems) {
   constexpr std::size_t listed = 10;
   if (problems.size() > listed) {

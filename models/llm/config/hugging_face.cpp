@@ -26,7 +26,7 @@ struct File {
   std::string part;  // its key
 };
 
-// What the class of a model that no row knows is for: the end of a word of its architectures.
+// A class that makes no text says so by how a word of `architectures` ends; for a model that no row knows.
 std::string purpose_of(const File& file) {
   static const std::map<std::string, const char*> purposes = {
       {"ForMaskedLM", "fills in masked words"},     {"ForMaskedImageModeling", "fills in images"},

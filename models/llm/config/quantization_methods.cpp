@@ -87,7 +87,7 @@ void gptq(Params& p, QuantizationRules& rules) {
   }
 }
 
-// Of so many rows and columns. Wrong ones are problems told.
+// `key` has the rows and columns of a block; wrong ones are problems.
 StoredType fp8_in_blocks(Params& p, const char* key) {
   constexpr double most = 1 << 15;
   const std::vector<double> sides = p.numbers({key, ""}, 2, {1, most});

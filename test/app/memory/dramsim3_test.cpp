@@ -9,7 +9,7 @@
 namespace weir::test {
 namespace {
 
-// Of two equal keys the last one counts.
+// The last of two equal keys counts.
 std::string complaint_of(const ScratchDirectory& scratch, const std::string& changed) {
   const std::string whole = contents(WEIR_SOURCE_DIR "/test/app/cases/dramsim3_ini_and_trace/ddr4.ini");
   try {

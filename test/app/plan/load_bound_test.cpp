@@ -23,7 +23,7 @@ Json evenly(int input, int output, double rate_per_s, int percentile) {
 }  // namespace
 
 // Prompts have the span of arrivals and one TTFT more; answers have as many TPOTs more as they have tokens.
-// Of all tokens as large a share has to be in time as the percentile says.
+// The percentile is the share of all tokens that has to be in time.
 TEST_CASE("plan: the fewest replicas are those that the load takes by the bounds of one") {
   std::size_t bitten = 0;
   for (const auto& [input, output, rate] : {std::tuple{3000, 4, 60.}, {50, 400, 120.}, {800, 100, 90.}})
