@@ -28,9 +28,24 @@ std::filesystem::path partial_beside(const std::filesystem::path& path) {
          fmt::format(".{}.{:016x}.partial", path.filename().string().substr(0, longest), number);
 }
 
+// A file without a name, of which a kill leaves nothing; -1: the file system has none, or no way to name it.
+int unnamed_beside(const std::filesystem::path& path) {
+  if (::access("/proc/self/fd", X_OK) != 0) return -1;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  return ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+}
+
+bool give_name(int descriptor, const std::filesystem::path& name) {
+  const std::string unnamed = fmt::format("/proc/self/fd/{}", descriptor);
+  return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), partial_(partial_beside(path_)) {
+  descriptor_ = unnamed_beside(path_);
+  if (descriptor_ >= 0) return;
+  named_ = true;
   descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail();
 }
@@ -38,7 +53,7 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), par
 OutputFile::~OutputFile() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(partial_.c_str());
+  if (named_) ::unlink(partial_.c_str());
 }
 
 void OutputFile::fail() const {
@@ -60,6 +75,8 @@ void OutputFile::flush() {
 
 void OutputFile::close() {
   flush();
+  if (!named_ && !give_name(descriptor_, partial_)) fail();
+  named_ = true;
   const int descriptor = std::exchange(descriptor_, -1);
   if (::close(descriptor) == 0 && ::rename(partial_.c_str(), path_.c_str()) == 0) return;
   const int why = errno;

@@ -1,6 +1,7 @@
 #pragma once
-// A text file of a result directory, written through one big buffer as .NAME.NUMBER.partial, which no
-// other program can have made or linked, and renamed by close(): a file under its final name is whole. Every
+// A text file of a result directory, written through one big buffer without a name (O_TMPFILE), so that a
+// kill leaves nothing; where the file system has no such files, as .NAME.NUMBER.partial, which no other
+// program can have made or linked. close() gives it its name: a file under its final name is whole. Every
 // failure (no space, say) throws std::system_error with the file's name.
 #include <fmt/format.h>
 
@@ -41,6 +42,7 @@ class OutputFile {
   [[noreturn]] void fail() const;
 
   std::filesystem::path path_, partial_;
+  bool named_ = false;  // partial_ is there
   int descriptor_;
   fmt::memory_buffer buffer_;
 };
