@@ -244,8 +244,8 @@ class Placer {
     if (!replica.neurons || replica.neurons->counts.layers == replica.neurons->layers) return;
     const std::int64_t followed = replica.neurons->counts.layers;
     reading_.note(fmt::format(
-        "{}/partitioning/followed_layers: {} of {} layers stand for all; with {} layers of OPT-66B and "
-        "LLaMA2-70B mean TPOT was off by {} % (docs/activity.md)",
+        "{}/partitioning/followed_layers: {} of {} layers stand for all; with {} layers mean TPOT of shipped "
+        "scenarios was off by {} % (docs/activity.md)",
         pointer, followed, replica.neurons->layers, followed >= 8 ? "eight" : "two",
         followed >= 8 ? "0 to 4" : "8 to 16"));
   }
