@@ -47,4 +47,12 @@ inline Json deepseek_config() {
                     "config.json");
 }
 
+// Sizes of Nemotron 3 Nano, without its layers.
+inline Json nemotron_config() {
+  return parse_json(R"({"model_type": "nemotron_h", "hidden_size": 2688, "num_attention_heads": 32,
+      "num_key_value_heads": 2, "head_dim": 128, "vocab_size": 131072, "mamba_num_heads": 64, "mamba_head_dim": 64,
+      "ssm_state_size": 128, "n_groups": 8, "conv_kernel": 4, "max_position_embeddings": 262144})",
+                    "config.json");
+}
+
 }  // namespace weir::test

@@ -236,18 +236,7 @@ TEST_CASE("quantization: the scheme of a KV cache is an object or a word") {
 
 // nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4, hf_quant_config.json: whatever a layer is, it is its mixer.
 TEST_CASE("quantization: Nemotron's mixers, and Gemma 4's MLPs beside experts, go by their own names") {
-  Json nemotron = {{"model_type", "nemotron_h"},
-                   {"hidden_size", 2688},
-                   {"num_attention_heads", 32},
-                   {"num_key_value_heads", 2},
-                   {"head_dim", 128},
-                   {"vocab_size", 131072},
-                   {"mamba_num_heads", 64},
-                   {"mamba_head_dim", 64},
-                   {"ssm_state_size", 128},
-                   {"n_groups", 8},
-                   {"conv_kernel", 4},
-                   {"max_position_embeddings", 262144}};
+  Json nemotron = nemotron_config();
   nemotron.update({{"hybrid_override_pattern", "MEM*EM"},
                    {"n_routed_experts", 16},
                    {"num_experts_per_tok", 2},

@@ -271,19 +271,8 @@ TEST_CASE("uneven: files of families that are read, with keys that they have and
 }
 
 TEST_CASE("uneven: Nemotron 3 lists its layers and need not count them") {
-  Json config = {{"model_type", "nemotron_h"},
-                 {"hidden_size", 2688},
-                 {"num_attention_heads", 32},
-                 {"num_key_value_heads", 2},
-                 {"head_dim", 128},
-                 {"vocab_size", 131072},
-                 {"mamba_num_heads", 64},
-                 {"mamba_head_dim", 64},
-                 {"ssm_state_size", 128},
-                 {"n_groups", 8},
-                 {"conv_kernel", 4},
-                 {"intermediate_size", 1856},
-                 {"max_position_embeddings", 262144}};
+  Json config = nemotron_config();
+  config["intermediate_size"] = 1856;
   config["layers_block_type"] = {"mamba", "mlp", "attention", "mlp"};
   config.update({{"time_step_min", 0.001}, {"time_step_max", 0.1}, {"time_step_rank", 256}});
   const Architecture m = read_config(config);
