@@ -102,6 +102,11 @@ TEST_CASE("NPUs: decodes read K and V once a KV head, a prefill of one head is i
   const auto one = catalog_device("npu_only", {{"systolic_arrays", 1}});
   const double tiles = 64 * 8 * 2 * (1000. / 128 + 0.5);
   CHECK(priced(*one, attention_operator(8, 8), decodes).compute.value() == Approx(tiles * 128 / 1e9));
+  // A request's KV heads spread over the arrays: of 12 on 8 arrays the busiest has 2.
+  for (const auto& [requests, heads, most] : {std::array{1, 12, 2}, {1, 8, 1}, {3, 4, 2}, {1, 1, 1}}) {
+    const KernelCost spread = priced(*npu, attention_operator(heads, heads), decode_batch(requests, 1000));
+    CHECK(spread.compute.value() == Approx(most * 2 * (1000. / 128 + 0.5) * 128 / 1e9));
+  }
 
   const PrefillChunk chunk{255,
                            128};  // 255 tokens attend to 128 before them and 128 of their own, on average

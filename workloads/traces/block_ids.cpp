@@ -43,7 +43,9 @@ Origin BlockIds::add(std::int64_t input_tokens, std::span<const std::int64_t> id
     if (fresh) continue;
     const std::int64_t tokens = static_cast<std::int64_t>(i + 1) * block_tokens_;
     const std::int32_t of = known->second.request;
-    origin = {of, std::min({tokens, input_tokens, inputs_[static_cast<std::size_t>(of)]})};
+    const std::int64_t has = inputs_[static_cast<std::size_t>(of)];
+    origin = {of, std::min({tokens, input_tokens, has})};
+    if (has < std::min(tokens, input_tokens)) known->second.request = request;  // it has more of the block
   }
   return origin;
 }

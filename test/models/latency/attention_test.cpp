@@ -52,9 +52,10 @@ AttentionShape random_shape(Random& random) {
   return {.query_heads = kv * group, .kv_heads = kv, .head_dim = 128, .kv_bytes = random() % 2 ? 2. : 1.};
 }
 
-BatchShape decodes(std::int64_t n, std::int64_t sum, std::int64_t longest) {
+BatchShape decodes(std::int64_t n, std::int64_t sum, std::int64_t longest, std::int64_t rows = 1) {
   BatchShape batch;
   batch.decodes = n;
+  batch.decode_rows = rows;
   batch.decode_context_sum = sum;
   batch.decode_context_max = longest;
   return batch;
@@ -70,7 +71,8 @@ BatchShape random_decodes(Random& random) {
   const std::int64_t n = whole(random, 1, 512);
   const std::int64_t mean = whole(random, 1, 20000),
                      longest = n == 1 ? mean : mean + whole(random, 1, 4 * mean);
-  return decodes(n, n * mean - (n > 1 ? random() % static_cast<unsigned>(n) : 0), longest);
+  return decodes(n, n * mean - (n > 1 ? random() % static_cast<unsigned>(n) : 0), longest,
+                 random() % 2 ? 1 : whole(random, 2, 16));
 }
 
 void require_same(const KernelCost& a, const KernelCost& b) {
@@ -114,7 +116,7 @@ TEST_CASE("decode attention: affine until its steps are done, as step by step") 
     for (const std::int64_t step : {std::int64_t{0}, std::int64_t{1}, last / 2, last}) {
       if (step > last) continue;
       const BatchShape then = decodes(batch.decodes, batch.decode_context_sum + step * batch.decodes,
-                                      batch.decode_context_max + step);
+                                      batch.decode_context_max + step, batch.decode_rows);
       require_same(after(affine, step), attention_cost(e, roof, l2, s, then));
     }
   }
@@ -153,8 +155,8 @@ TEST_CASE("decode attention: more context and less bandwidth are never faster") 
       return attention_cost(e, on, l2, s, batch).time;
     };
     const BatchShape batch = random_decodes(random);
-    const BatchShape longer =
-        decodes(batch.decodes, batch.decode_context_sum + batch.decodes, batch.decode_context_max + 1);
+    const BatchShape longer = decodes(batch.decodes, batch.decode_context_sum + batch.decodes,
+                                      batch.decode_context_max + 1, batch.decode_rows);
     REQUIRE(time(roof, longer) >= time(roof, batch));
     REQUIRE(time(slower_memory(), batch) >= time(roof, batch));
   }
@@ -173,6 +175,22 @@ TEST_CASE("decode attention: unequal contexts lie between their mean and their l
     REQUIRE(equal <= unequal);
     REQUIRE(unequal <= all_longest);
   }
+}
+
+TEST_CASE("decode attention: drafts' rows cost their arithmetic, and read keys once") {
+  AttentionEfficiency e;
+  e.prefill.context = 0.5;
+  const AttentionShape s{.query_heads = 128, .kv_heads = 1, .head_dim = 576, .kv_bytes = 2};
+  const auto cost = [&](std::int64_t rows) {
+    return attention_cost(e, roof, l2, s, decodes(4, 4 * 16000, 16000, rows));
+  };
+  // A row and a key are 128 heads x 576 elements x 4 flops: multiply and add, with the key and the value.
+  for (const std::int64_t rows : {1, 2, 8}) {
+    const double flops = static_cast<double>(rows) * 64000 * 128 * 576 * 4;
+    CHECK(cost(rows).flops.value() == Approx(flops));
+    CHECK(cost(rows).moved[own_memory].value() == Approx(cost(1).moved[own_memory].value()));
+  }
+  CHECK(cost(8).time.value() == Approx(8. * 64000 * 128 * 576 * 4 / (0.5 * 5e14)));
 }
 
 TEST_CASE("prefill attention: a chunk's flops are those of every query with every key it sees") {
