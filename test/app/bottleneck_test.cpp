@@ -7,16 +7,17 @@ using namespace weir;
 
 namespace {
 
-// Ten requests, one a second from 0 on, each waiting and then served for the given times; one replica, one
-// device.
+// Ten requests, one a second from 0 on, each waiting and then served for the given times; one device a
+// replica.
 struct Case {
   double wait = 0, service = 1;
   double compute = 0, memory = 0, links = 0, host = 0;  // seconds of step time
-  double kv_limited = 0;                                // seconds
+  double kv_limited = 0;                                // seconds, of all replicas together
+  std::vector<int> replicas = {1};                      // counts of the scenario's entries
 
   Bottleneck bottleneck(bool closed_loop = false) const {
     Scenario scenario;
-    scenario.replicas.resize(1);
+    for (const int count : replicas) scenario.replicas.emplace_back().count = count;
     if (closed_loop) scenario.workload.closed_loop = ClosedLoop{4};
     RunResult result;
     for (int i = 0; i < 10; ++i) {
@@ -63,6 +64,12 @@ TEST_CASE("bottleneck: requests that wait for KV blocks most of the time are bou
   const double duration = 9 + 9 + 1;
   CHECK(Case{.wait = 9, .memory = 10, .kv_limited = 0.49 * duration}.bottleneck().by == "memory");
   CHECK(Case{.wait = 9, .memory = 10, .kv_limited = 0.51 * duration}.bottleneck().by == "KV capacity");
+  const std::vector<int> five = {2, 3};
+  CHECK(Case{.wait = 9, .memory = 10, .kv_limited = 2.45 * duration, .replicas = five}.bottleneck().by ==
+        "memory");
+  CHECK_THAT(
+      (Case{.wait = 9, .memory = 10, .kv_limited = 3 * duration, .replicas = five}.bottleneck().reason),
+      Catch::StartsWith("requests waited for blocks 60 % of the run"));
 }
 
 TEST_CASE("bottleneck: only waiting for KV blocks counts as that, not for a static batch to end") {

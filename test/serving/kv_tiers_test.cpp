@@ -78,6 +78,37 @@ TEST_CASE("KV tiers: a load takes its bytes over the bandwidth, behind the laten
   CHECK(test::run(none).loaded == 0);
 }
 
+TEST_CASE(
+    "KV tiers: however a replica is laid out, a request's keys and values cross the links of its own ranks") {
+  const TemporaryFile file(turns);
+  const auto run = [&](const char* model, const Json& parallelism) {
+    Json s = two_turns(file, Json::array({a_tier("shared", 100, 20)}));
+    s["model"] = model;
+    s["cluster"]["nodes"][0]["devices"][0]["kind"] = "h200_sxm";
+    s["precision"] = {{"weights", "int4"}};
+    s["serving"]["replicas"][0]["parallelism"] = parallelism;
+    return test::run(s);
+  };
+  const Json layouts = {{{"tensor", 4}},
+                        {{"pipeline", 2}, {"tensor", 2}},
+                        {{"attention_data", 4}, {"expert", 4}},
+                        {{"attention_data", 2}, {"tensor", 2}, {"expert", 4}},
+                        {{"pipeline", 2}, {"attention_data", 2}, {"expert", 2}}};
+  for (const Json& layout : layouts) {
+    INFO(layout);
+    const double token = 98304;  // qwen3-30b-a3b: 2 x 48 layers x 4 KV heads x 128 x 2 bytes
+    const Outcome o = run("qwen3-30b-a3b", layout);
+    REQUIRE(o.error == "");
+    CHECK(o.loaded == 4096);
+    CHECK(o.from_host == Approx(4096 * token));
+    CHECK(o.to_host == Approx(5888 * token));  // whole chunks of 256 of both prompts' 6,000 tokens
+  }
+  // Every tensor rank of a stage has all latents: 61 layers of 576 elements in bf16.
+  const Outcome latents = run("deepseek-r1", {{"attention_data", 2}, {"tensor", 2}, {"expert", 4}});
+  REQUIRE(latents.error == "");
+  CHECK(latents.from_host == Approx(4096 * 2 * 61 * 576 * 2.));
+}
+
 TEST_CASE("KV tiers: a request that comes before the prompt is stored finds nothing, and one after it all") {
   const double bytes = 4096 * kv_of_a_token, gb_per_s = 0.5, stores = bytes / (gb_per_s * 1e9);
   for (const auto& [gap, loaded] : {std::pair{stores - 0.1, 0}, std::pair{stores + 0.1, 4096}}) {

@@ -10,13 +10,13 @@
 namespace weir::test {
 namespace {
 
-constexpr std::size_t numbers = 23;
+constexpr std::size_t numbers = 25;
 
 std::string simulate_to_bytes(Plan plan, const std::function<void(Plan&)>& change) {
   change(plan);
   const RunResult r = simulate(plan, {});
   double energy = 0, busy = 0, flops = 0, memory = 0, sampled = 0, last = 0, most_carried = 0;
-  double sent = 0, collectives = 0, loaded = 0;
+  double sent = 0, collectives = 0, loaded = 0, to_host = 0, from_host = 0;
   PrefetchBytes prefetch;
   for (const DeviceUsage& d : r.devices) {
     energy += d.energy.value();
@@ -29,6 +29,8 @@ std::string simulate_to_bytes(Plan plan, const std::function<void(Plan&)>& chang
   for (const LinkUsage& link : r.links) {
     most_carried = std::max(most_carried, link.carried.value());
     if (link.name.ends_with(".out")) sent += link.carried.value();
+    if (link.name.ends_with(".pcie_out")) to_host += link.carried.value();
+    if (link.name.ends_with(".pcie_in")) from_host += link.carried.value();
   }
   for (const auto& [request, tokens] : r.tier_tokens)
     for (const std::int64_t of_tier : tokens) loaded += static_cast<double>(of_tier);
@@ -58,7 +60,9 @@ std::string simulate_to_bytes(Plan plan, const std::function<void(Plan&)>& chang
                                   prefetch.left.value(),
                                   static_cast<double>(r.drafts.decodes),
                                   static_cast<double>(r.drafts.accepted),
-                                  loaded};
+                                  loaded,
+                                  to_host,
+                                  from_host};
   std::string bytes(reinterpret_cast<const char*>(values), sizeof values);
   bytes.append(reinterpret_cast<const char*>(r.requests.data()), r.requests.size() * sizeof(RequestRecord));
   return bytes;
@@ -86,10 +90,11 @@ Outcome run(const Json& scenario, const std::function<void(Plan&)>& change) {
         o.requests.resize((result.output.size() - sizeof v) / sizeof(RequestRecord));
         std::memcpy(o.requests.data(), result.output.data() + sizeof v, result.output.size() - sizeof v);
         double* const into[numbers] = {
-            &o.iterations,     &o.preemptions,  &o.gap_count, &o.gap_mean,    &o.gap_p99,     &o.end,
-            &o.energy,         &o.busy,         &o.flops,     &o.memory,      &o.peak_blocks, &o.total_blocks,
-            &o.sampled_tokens, &o.most_carried, &o.sent,      &o.collectives, &o.fetched,     &o.used,
-            &o.evicted,        &o.left,         &o.decodes,   &o.accepted,    &o.loaded};
+            &o.iterations,  &o.preemptions,  &o.gap_count,      &o.gap_mean,     &o.gap_p99,
+            &o.end,         &o.energy,       &o.busy,           &o.flops,        &o.memory,
+            &o.peak_blocks, &o.total_blocks, &o.sampled_tokens, &o.most_carried, &o.sent,
+            &o.collectives, &o.fetched,      &o.used,           &o.evicted,      &o.left,
+            &o.decodes,     &o.accepted,     &o.loaded,         &o.to_host,      &o.from_host};
         for (std::size_t i = 0; i < numbers; ++i) *into[i] = v[i];
         return true;
       });

@@ -19,7 +19,8 @@ struct Outcome {  // what laws speak about, small enough to pass through a pipe
   double fetched = 0, used = 0, evicted = 0, left = 0;  // bytes of prefetches
   double decodes = 0, accepted = 0;                     // that verified drafts; of these
   double loaded = 0;                                    // tokens of prompts, from tiers
-  std::string error;                                    // what was thrown, if anything
+  double to_host = 0, from_host = 0;  // bytes, over all devices' links to their node's memory
+  std::string error;                  // what was thrown, if anything
 };
 
 // Reads it and simulates it in a child; `change` stands for what no scenario can say yet.

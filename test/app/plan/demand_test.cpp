@@ -16,7 +16,8 @@ Workload of(std::vector<Request> requests) {
   return workload;
 }
 
-ReplicaPlan replica_cut(const Json& parallelism, const std::string& model = "llama3.1-8b") {
+ReplicaPlan replica_cut(const Json& parallelism, const std::string& model = "llama3.1-8b",
+                        std::int64_t drafts = 0) {
   Json s = test::small_scenario();
   s["model"] = model;
   s["cluster"]["nodes"] = {
@@ -24,6 +25,9 @@ ReplicaPlan replica_cut(const Json& parallelism, const std::string& model = "lla
   s["serving"]["replicas"] = {
       {{"parallelism", parallelism},
        {"batching", {{"kind", "chunked_prefill"}, {"max_batch_tokens", 512}, {"max_batch_requests", 60}}}}};
+  if (drafts > 0)
+    s["serving"]["replicas"][0]["speculative"] = {
+        {"kind", "eagle"}, {"tokens", drafts}, {"acceptance_length", 1.5}};
   return read_plan(s, "test.json").replicas[0];
 }
 
@@ -52,9 +56,10 @@ double sum(const std::vector<double>& times) {
   return std::accumulate(times.begin(), times.end(), 0.0);
 }
 
-BatchShape decodes(std::int64_t count, std::int64_t context) {
+BatchShape decodes(std::int64_t count, std::int64_t context, std::int64_t rows = 1) {
   BatchShape shape;
   shape.decodes = shape.sequences = count;
+  shape.decode_rows = rows;
   shape.decode_context_max = context;
   shape.decode_context_sum = count * context;
   return shape;
@@ -133,6 +138,26 @@ TEST_CASE(
         first += sum(stage_times(replica, shape));
       }
       CHECK(bounds.first_token_s == Approx(first));
+    }
+  }
+}
+
+TEST_CASE("bounds: with drafts a step may give all of them, and a token is its share of the step") {
+  constexpr std::int64_t rows = 4;
+  for (const Json& parallelism : {Json{{"tensor", 1}}, Json{{"tensor", 2}}}) {
+    const ReplicaPlan replica = replica_cut(parallelism, "llama3.1-8b", rows - 1);
+    for (const double tpot_ms : {3., 1e6}) {
+      INFO(parallelism.dump() << ", " << tpot_ms << " ms");
+      const ReplicaBounds bounds = bounds_of(replica, demand(900, 1300), {{}, tpot_ms}).value();
+      CHECK(bounds.token_s == Approx(sum(stage_times(replica, decodes(1, rows, rows))) / rows));
+      double best = 0;
+      for (std::int64_t each = 1; each <= 60; ++each) {
+        const double step = sum(stage_times(replica, decodes(each, 900, rows)));
+        if (step <= rows * tpot_ms / 1e3) best = std::max(best, static_cast<double>(rows * each) / step);
+      }
+      REQUIRE(best > 0);
+      CHECK(bounds.decode_tokens_per_s <= best * (1 + 1e-12));
+      CHECK(bounds.decode_tokens_per_s >= best * 31 / 32);
     }
   }
 }
