@@ -60,6 +60,7 @@ TEST_CASE(
   CHECK(seconds("paper", product(), "Conv2DBackpropFilter") == Approx(335. / 86));
   CHECK(seconds("paper", product(), "Conv2DBackpropInput") == Approx(335. / 106));
   CHECK(seconds("paper", stream(0.44e9, 0), "BiasAddGrad") == Approx(1));
+  CHECK(seconds("paper", stream(0.44e9, 2e9), "BiasAddGrad") == Approx(1));  // by what it reads alone
   CHECK(seconds("paper", stream(9e9, 0), "Relu") == Approx(0.2));
   CHECK(xeon("paper")->spec().notes.assumed);
   CHECK_FALSE(xeon("physical")->spec().notes.assumed);

@@ -93,6 +93,20 @@ TEST_CASE("systolic arrays: a matrix that fills no whole number of tiles takes w
   CHECK(began(systolic_gemm_cost(a, {.rows = 5, .in = 60, .out = 60})) == Approx(64 * 64 * s.weight_bytes));
 }
 
+TEST_CASE("systolic arrays: what does not fit half the scratchpad is read again, by hand") {
+  SystolicArrays a = one_array(64, 64);
+  a.arrays = 2;
+  const auto read = [&](double room, const GemmShape& s) {
+    a.scratchpad = Bytes(2 * room);
+    return systolic_gemm_cost(a, s).moved[own_memory].value() - s.rows * s.out * 2;
+  };
+  CHECK(read(1000, {.rows = 5, .in = 100, .out = 300}) == 1000 + 60000);  // activations fit exactly
+  // 1,200 B do not: they come again for each 2 x 64 of 300 columns.
+  CHECK(read(1000, {.rows = 6, .in = 100, .out = 300}) == 3 * 1200 + 60000);
+  // 3,200 B are two blocks: their 6,000 B of weights twice are less than the activations three times.
+  CHECK(read(3000, {.rows = 160, .in = 10, .out = 300}) == 3200 + 2 * 6000);
+}
+
 TEST_CASE("systolic arrays: nothing beats their peak or the memory, and more of either is never slower") {
   std::mt19937 random(2);
   for (int i = 0; i < 2000; ++i) {
