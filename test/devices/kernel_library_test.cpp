@@ -183,3 +183,45 @@ TEST_CASE("kernel libraries: numbers of four bits are as fast as their peak and 
   // Weights alone calculate at the 16-bit peak.
   CHECK(time(DataType::fp4, DataType::bf16, 8192) > 2 * time(DataType::fp4, DataType::fp4, 8192));
 }
+
+TEST_CASE("kernel libraries: every pair of weights and activations has one kind of matrix", "[gpu]") {
+  using enum DataType;
+  const auto kind = [](DataType weights, DataType activations) {
+    return std::string(name_of(matrix_kind({.weights = weights, .activations = activations})));
+  };
+  for (const DataType weights : all_data_types) {
+    INFO(to_string(weights));
+    const bool four = weights == int4 || weights == fp4 || weights == mxfp4;
+    for (const DataType activations : {fp32, bf16, fp16})
+      CHECK(kind(weights, activations) == (four ? "4bit_weights" : "16bit"));
+    for (const DataType activations : {fp8, int8})
+      CHECK(kind(weights, activations) == (four ? "4bit_by_8bit" : "8bit"));
+    CHECK(kind(weights, fp8_block) == "fp8_block");
+    for (const DataType activations : {int4, fp4, mxfp4}) CHECK(kind(weights, activations) == "fp4");
+  }
+}
+
+TEST_CASE(
+    "kernel libraries: experts take their own kernels, then matrices of their kind, then what stands in",
+    "[gpu]") {
+  KernelEfficiencies kernels = kernels_of("hopper", shape).front();
+  kernels.gemms = {}, kernels.experts = {};
+  const GemmEfficiency any = *kernels_of("hopper", shape).front().gemms[0];
+  const auto set = [&](MatrixEfficiencies& all, MatrixKind kind) {
+    all[static_cast<std::size_t>(kind)] = any;
+  };
+  const auto chosen = [&](bool grouped) {
+    return matrix_choice(kernels, MatrixKind::four_by_eight_bit, grouped).key;
+  };
+  set(kernels.gemms, MatrixKind::eight_bit);
+  CHECK(chosen(true) == "gemm_8bit");
+  set(kernels.experts, MatrixKind::eight_bit);
+  CHECK(chosen(true) == "experts_8bit");
+  CHECK(chosen(false) == "gemm_8bit");
+  set(kernels.gemms, MatrixKind::four_by_eight_bit);
+  CHECK(chosen(true) == "gemm_4bit_by_8bit");
+  CHECK(chosen(false) == "gemm_4bit_by_8bit");
+  set(kernels.experts, MatrixKind::four_by_eight_bit);
+  CHECK(chosen(true) == "experts_4bit_by_8bit");
+  CHECK(chosen(false) == "gemm_4bit_by_8bit");
+}
