@@ -50,7 +50,7 @@ void add_ratios(Json& summary, const RunResult& result) {
     mm2 += usage.devices * usage.die_mm2.value_or(std::numeric_limits<double>::quiet_NaN());
   }
   const double throughput = summary["output_throughput"], per_joule = summary["output_tokens_per_joule"];
-  const Json& tpot = summary["median_tpot_ms"];
+  const Json tpot = summary["median_tpot_ms"];  // a copy: keys added below move what it stands in
   const bool has_tpot = tpot.is_number() && tpot.get<double>() > 0;
   summary["device_count"] = devices;
   summary["tokens_per_s_per_device"] = devices > 0 ? Json(throughput / devices) : Json(nullptr);
