@@ -162,3 +162,42 @@ TEST_CASE("formats: each kind's file is recognised by its own keys") {
     CHECK(kind(text) == expected);
   }
 }
+
+TEST_CASE("traces: ten mistakes are all listed, of eleven one is counted") {
+  const auto lines = [](int wrong) {
+    std::string text = "arrival_s,input_tokens,output_tokens\n";
+    for (int i = 0; i < wrong; ++i) text += "0,0,1\n";
+    return error_of(read_csv, text);
+  };
+  CHECK_THAT(lines(10), Catch::Contains("line 11") && !Catch::Contains("more such lines"));
+  CHECK_THAT(lines(11), !Catch::Contains("line 12") && Catch::Contains("and 1 more such lines"));
+}
+
+TEST_CASE("traces: messages show twenty names of columns, and forty characters of a text") {
+  const auto header = [](int columns) {
+    std::string text = "c0";
+    for (int i = 1; i < columns; ++i) text += fmt::format(",c{}", i);
+    return error_of(read_azure, text + "\n");
+  };
+  CHECK_THAT(header(20), Catch::Contains("\"c19\")") && !Catch::Contains("..."));
+  CHECK_THAT(header(21), Catch::Contains("\"c19\", ...)") && !Catch::Contains("c20"));
+  CHECK(printable(std::string(40, 'x')) == "\"" + std::string(40, 'x') + "\"");
+  CHECK(printable(std::string(41, 'x')) == "\"" + std::string(40, 'x') + "...\"");
+  CHECK(printable("a\nb\x7F\xC2\xA0") == "\"a\\x0ab\\x7f\xC2\xA0\"");
+  CHECK(printable("\xE2\x80\x8F\xC2\x9F") == "\"\\xe2\\x80\\x8f\\xc2\\x9f\"");  // turns, and controls
+}
+
+TEST_CASE("azure: a leap second is read, and comes where the next day begins") {
+  CHECK(shown(read_azure("TIMESTAMP,ContextTokens,GeneratedTokens\n2016-12-31 23:59:58,1,1\n"
+                         "2016-12-31 23:59:60,2,1\n2017-01-01 00:00:01,3,1\n",
+                         "t")) == "0:1/1 2:2/1 3:3/1");
+  CHECK(error_of(read_azure, "TIMESTAMP,ContextTokens,GeneratedTokens\n2016-12-31 23:59:61,1,1\n") != "");
+  CHECK(error_of(read_azure, "TIMESTAMP,ContextTokens,GeneratedTokens\n2016-12-31 23:60:00,1,1\n") != "");
+}
+
+TEST_CASE("burstgpt: prompts of requests that failed are counted in tokens") {
+  const Trace trace = read_burstgpt(
+      "Timestamp,Request tokens,Response tokens\n5,472,18\n45,1087,0\n46,0,0\n47,13,0\n48,0,3\n", "t");
+  CHECK(notes_say(trace, "dropped 3 of 4 requests that failed (Response tokens is 0) (1100 prompt tokens)"));
+  CHECK(notes_say(trace, "dropped 1 of 2 requests without a prompt (Request tokens is 0)"));
+}

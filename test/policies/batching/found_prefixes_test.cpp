@@ -90,3 +90,16 @@ TEST_CASE("longest_prefix_match: 32 tokens are little, and 32 in common are alik
   CHECK(order(32, 0, 40) == Names{0, 2, 1});
   CHECK(order(33, 0, 40) == Names{0, 1, 2});  // the first one is computed already
 }
+
+TEST_CASE("found prefixes: a reservation is less by the blocks that are held", "[batching]") {
+  // The first ends with 40 + 9 - 1 tokens: 12 blocks, 5 of them held. It takes 7 of 10 and leaves 3.
+  TablePrefixes prefixes;
+  prefixes.found[0] = {24, 5, false};
+  Moment moment{.waiting = {new_prompt(40, 9), new_prompt(9, 4)},
+                .free = {10},
+                .admission = Admission::sequence,
+                .prefixes = &prefixes};
+  CHECK(moment.decided("chunked_prefill").admitted == Names{0, 1});  // 9 + 4 - 1: 3 blocks
+  moment.waiting[1] = new_prompt(10, 4);
+  CHECK(moment.decided("chunked_prefill").admitted == Names{0});
+}

@@ -103,3 +103,38 @@ TEST_CASE("sub-batches: halves are of a pool of blocks, whichever channels share
     moment.running.push_back(one_decode(2, 50, 6, 0, static_cast<std::int16_t>(channel)));
   CHECK(halves_of(moment.decided("sub_batch_interleaving")) == std::vector<int>{0, 0, 0, 1, 1, 1});
 }
+
+TEST_CASE("sub-batches: one that is fetched first is in neither half", "[batching]") {
+  SequenceView fetched = one_decode(2, 50, 6);
+  fetched.blocks = 0, fetched.elsewhere = true;
+  Moment moment{.running = {one_decode(2, 50, 6), one_decode(2, 50, 6), one_decode(2, 50, 6)},
+                .waiting = {fetched, new_prompt(3, 5)}};
+  // Two decodes and one; the prompt's tokens go to the one.
+  CHECK(halves_of(moment.decided("sub_batch_interleaving")) == std::vector<int>{0, 0, 1, 0, 1});
+}
+
+TEST_CASE("batching: orca and static reserve to the end, whatever the rule of admission", "[batching]") {
+  // 6 + 30 - 1 tokens: 9 blocks.
+  for (const char* kind : {"orca", "static"})
+    for (const Admission admission : {Admission::chunk, Admission::prompt, Admission::sequence}) {
+      INFO(kind);
+      Moment moment{.waiting = {new_prompt(6, 30)}, .free = {9}, .admission = admission};
+      CHECK(moment.decided(kind).admitted == Names{0});
+      moment.free = {8};
+      CHECK(moment.decided(kind).admitted.empty());
+    }
+}
+
+TEST_CASE("prefill_first: a hundredth of all blocks stays free of those it admits, and decodes take it",
+          "[batching]") {
+  // 10 of 1,000 blocks stay free; the prompt needs 5.
+  Moment moment{.running = {one_decode(8, 90, 13)}, .waiting = {new_prompt(20, 5)}, .free = {15}};
+  CHECK(of_slices(moment.decided("prefill_first"), &Slice::tokens) == Tokens{20});
+  moment.free = {14};
+  CHECK(of_slices(moment.decided("prefill_first"), &Slice::tokens) == Tokens{1});
+  moment.free = {1};
+  CHECK(moment.decided("prefill_first").preempted.empty());
+  const auto policy = make_policy("prefill_first", 4, 5000);
+  CHECK(policy->serves({{}, 3950, 11}, 1000, 4));  // 990 blocks
+  CHECK_FALSE(policy->serves({{}, 3950, 12}, 1000, 4));
+}

@@ -131,3 +131,32 @@ TEST_CASE("hot_cold: rows that cross the link are as wide as what was made of Qw
   for (const Operator& op : all_named(layer, "remap")) CHECK((op.unit == 5 && op.member == -1));
   for (const Operator& op : all_named(layer, "send")) CHECK((op.unit == 4 && op.member == 0));
 }
+
+TEST_CASE("hot_cold: the device has all that is no neuron and then neurons, up to its room or all of them",
+          "[neurons]") {
+  using enum KernelKind;
+  const std::vector<Unit> units = {gpu_with_neurons(),
+                                   link_unit(),
+                                   {"ndp_dimms", {neurons, decode_attention, copy}, {}, 8},
+                                   {"activation", {elementwise}},
+                                   {"host_link", {copy}, {}, 2}};
+  const auto placed = [&](double gb) {
+    return keyed_partitioning({{"kind", "hot_cold"}, {"on_device_gb", gb}})
+        ->place(stage_in_fp16("opt-13b"), units);
+  };
+  // Projections of 40 layers and an LM head of 50,304 rows; neurons of 40 layers, see above.
+  const double dense = 2 * (40 * 5120. * 5120 + 50304. * 5120), all = 40 * 576716800.;
+  const StageGraph some = placed(20);
+  CHECK(some.weights.on_device.value() == Approx(20e9));
+  CHECK(some.weights.neurons.value() == Approx(20e9 - dense));
+  CHECK(some.weights.in_host == some.weights.all);
+  CHECK(copied(part(some, "hot_share"), "load_hot") == Amounts{some.weights.on_device.value()});
+  const StageGraph whole = placed(100);
+  CHECK(whole.weights.on_device.value() == Approx(dense + all));
+  CHECK(whole.weights.neurons.value() == Approx(all));
+  CHECK(placed(2.6123).weights.neurons.value() == Approx(2.6123e9 - dense));  // dense: 2.61226 GB
+  CHECK_THROWS_WITH(placed(2.6122), Catch::Contains("expected at least 2.61"));
+  // Without links between the DIMMs no neuron moves from one to another.
+  CHECK(copied(part(*some.of_decodes, "block"), "remap").empty());
+  CHECK(copied(part(*some.of_decodes, "block"), "swap").size() == 2);
+}

@@ -91,3 +91,26 @@ TEST_CASE("oracle: a stage of twelve prefetches is tried, one of thirteen is ref
                     Catch::Contains("of 12 at most; a stage of this model has 13"));
   CHECK_NOTHROW(keyed_prefetch({{"kind", "preserve"}})->add_prefetches(reduced_and_read(13), npu));
 }
+
+TEST_CASE("preserve: window-aware, a communication with something beside it has no prefetches",
+          "[prefetch]") {
+  const std::vector<Unit> npu = test::units({"npu", "link", "prefetch"});
+  const auto prefetches = [&](bool aware, bool before) {
+    OperatorGraph graph;
+    for (const char* name : {"first", "second"})
+      boost::add_vertex(Operator{.name = name, .kernel = Gemm{2, 2}}, graph);
+    boost::add_vertex(Operator{.name = "reduce", .kernel = Communication{.per_row = Bytes(4), .devices = 2}},
+                      graph);
+    boost::add_vertex(Operator{.name = "behind", .kernel = Gemm{2, 2}}, graph);
+    boost::add_edge(0, 2, graph);
+    boost::add_edge(1, before ? 2 : 3, graph);  // the second is before the communication, or beside it
+    boost::add_edge(2, 3, graph);
+    const StageGraph made = keyed_prefetch({{"kind", "preserve"}, {"window_aware", aware}})
+                                ->add_prefetches(stage_of({}, std::move(graph), {}, 1), npu);
+    return boost::num_vertices(part(made, "block")) - 4;
+  };
+  CHECK(prefetches(false, false) == 1);
+  CHECK(prefetches(true, false) == 0);
+  CHECK(prefetches(false, true) == 1);
+  CHECK(prefetches(true, true) == 1);
+}

@@ -187,3 +187,59 @@ TEST_CASE("benchmarks: of several results each is listed by its load") {
   CHECK(the_one(results, 1, "`result`", "r").load.concurrency == 6);
   CHECK_THROWS_WITH(the_one(results, 4, "`result`", "r"), Catch::Contains("there is no result 4"));
 }
+
+TEST_CASE("benchmarks: vLLM's and SGLang's results have these numbers") {
+  CHECK(all_metrics(read_benchmarks(vllm_bench_result, "r").at(0)) == Metrics{{"duration", 2},
+                                                                              {"completed", 3},
+                                                                              {"failed", 1},
+                                                                              {"total_input_tokens", 600},
+                                                                              {"total_output_tokens", 60},
+                                                                              {"request_throughput", 1.5},
+                                                                              {"output_throughput", 30},
+                                                                              {"total_token_throughput", 330},
+                                                                              {"mean_ttft_ms", 60},
+                                                                              {"median_ttft_ms", 60},
+                                                                              {"std_ttft_ms", 8.2},
+                                                                              {"p99_ttft_ms", 69.8},
+                                                                              {"mean_tpot_ms", 10},
+                                                                              {"mean_itl_ms", 11},
+                                                                              {"mean_e2el_ms", 250}});
+  CHECK(all_metrics(read_benchmarks(sglang_bench_results, "r").at(0)) ==
+        Metrics{{"duration", 2},
+                {"completed", 2},
+                {"total_input_tokens", 300},
+                {"total_output_tokens", 30},
+                {"request_throughput", 1},
+                {"output_throughput", 15},
+                {"total_token_throughput", 165},
+                {"mean_ttft_ms", 50},
+                {"mean_e2el_ms", 900}});
+}
+
+TEST_CASE("benchmarks: AIPerf's totals are told apart, and what failed counts its prompts") {
+  std::string text = aiperf_summary;
+  const std::string count = R"("request_count")";
+  text.insert(text.find(count), R"("benchmark_duration": {"avg": 12}, "error_request_count": {"avg": 3},
+    "total_isl": {"avg": 400}, "total_osl": {"avg": 500}, )");
+  Metrics metrics = all_metrics(read_benchmarks(text, "r").at(0));
+  CHECK((metrics["duration"] == 12 && metrics["failed"] == 3 && metrics["completed"] == 2));
+  CHECK((metrics["total_input_tokens"] == 400 && metrics["total_output_tokens"] == 500));
+  CHECK(read_benchmarks(aiperf_records, "r").at(0).failed_input_tokens == 550);
+  std::string given = aiperf_records;
+  const std::string failed = R"("error_isl": {"value": 550, "unit": "tokens"})";
+  given.insert(given.find(failed), R"("input_sequence_length": {"value": 540}, )");
+  CHECK(read_benchmarks(given, "r").at(0).failed_input_tokens == 540);
+}
+
+TEST_CASE("benchmarks: an answer of one token ends with it, and requests come by when they were sent") {
+  const std::string text = R"({"request_rate": "inf", "total_input_tokens": 60, "request_throughput": 1,
+    "input_lens": [10, 20, 30], "output_lens": [1, 2, 3], "start_times": [7.5, 7.0, 8.25],
+    "ttfts": [0.25, 0.5, 0.125], "itls": [[], [], [0.5, 0.25]]})";
+  const auto requests = read_benchmarks(text, "r").at(0).requests;
+  REQUIRE(requests.size() == 3);
+  CHECK((requests[0].e2el_ms == 250. && !requests[0].tpot_ms));
+  CHECK((!requests[1].e2el_ms && !requests[1].tpot_ms));  // it did not stream
+  CHECK((requests[2].e2el_ms == 875. && requests[2].tpot_ms == 375.));
+  const Trace trace = read_benchmark_trace(text, "r", "vllm_bench", {});
+  CHECK(shown(trace) == "0:20/2 0.5:10/1 1.25:30/3");
+}
