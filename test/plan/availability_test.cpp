@@ -47,6 +47,15 @@ TEST_CASE("availability: profiles are of all of an entry's devices, or of the on
       read_plan(scenario_with(Json::object()), "test.json").scenario.nodes[0].devices[0].availability_of(0));
 }
 
+TEST_CASE("availability: the first and the last time, and the slowest and the fastest, are taken") {
+  const auto taken = [](const Json& keys) { CHECK_NOTHROW(read_plan(scenario_with(keys), "test.json")); };
+  taken({{"speed_profile", {{0, 0.001}, {1e9, 1000}}}});
+  taken({{"state_profile", {{0, 0}, {1e9, 1}}}, {"index", 1}});
+  check_problem({{"speed_profile", {{0, 0.00099}}}}, "/speed_profile/0", "a factor between 0.001 and 1000");
+  check_problem({{"speed_profile", {{0, 1000.1}}}}, "/speed_profile/0", "a factor between 0.001 and 1000");
+  check_problem({{"state_profile", {{1.1e9, 0}}}}, "/state_profile/0", "a time from 0 to 1e+09");
+}
+
 TEST_CASE("availability: what is no profile is told at its entry") {
   check_problem({{"speed_profile", {{1, -0.5}}}}, "/speed_profile/0", "a factor between 0.001 and 1000");
   check_problem({{"speed_profile", {{1, 0}}}}, "/speed_profile/0", "a factor between 0.001 and 1000");

@@ -47,6 +47,8 @@ TEST_CASE("groups over nodes: devices that send at once share their node's NICs"
                                             {16, 4, 1. / 2},
                                             {16, 2, 1. / 4},
                                             {16, 1, 1. / 8},
+                                            {16, 3, 1. / 3},   // three devices of eight have the first
+                                            {16, 12, 3. / 2},  // eight of twelve, and half of another
                                             {8, 4, 1.},
                                             {8, 2, 1. / 2},
                                             {4, 1, 1. / 2}}) {

@@ -92,7 +92,7 @@ TEST_CASE("neurons: activity that nobody asks for, and neurons without any, are 
   };
   Json scenario = hermes_scenario({}, {}, {});
   CHECK_THAT(notes(scenario), !Catch::Contains("activity"));
-  for (const auto& [followed, error] : {std::pair{8, "0 to 4 %"}, {2, "8 to 16 %"}}) {
+  for (const auto& [followed, error] : {std::pair{8, "0 to 4 %"}, {7, "8 to 16 %"}, {2, "8 to 16 %"}}) {
     Json some = scenario;
     some["serving"]["replicas"][0]["partitioning"]["followed_layers"] = followed;
     CHECK_THAT(notes(some), Catch::Contains(fmt::format("{} of ", followed)) && Catch::Contains(error));
