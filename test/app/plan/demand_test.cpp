@@ -74,6 +74,7 @@ TEST_CASE("demand: of four requests, by hand") {
   requests.push_back(warm_up);
   const Demand d = demand_of(of(requests), 50);
   CHECK(d.requests == 3);
+  CHECK(d.longest == 420);
   CHECK(d.input_tokens == 800);
   CHECK(d.output_tokens == 60);
   CHECK(d.mean_output() == 20);
@@ -171,4 +172,35 @@ TEST_CASE("bounds: the KV cache bounds a batch, and data-parallel ranks decode b
   CHECK(rate(replica, 1000) == Approx(8 / sum(stage_times(replica, decodes(8, 1000)))));
   const ReplicaPlan ranks = replica_cut({{"attention_data", 4}, {"expert", 4}}, "qwen3-30b-a3b");
   CHECK(rate(ranks, 1000) == Approx(4 * 60 / sum(stage_times(ranks, decodes(60, 1000)))).epsilon(1. / 30));
+}
+
+// Two micro-batches of a pipeline share seats and blocks: eight contexts of a thousand tokens are four each.
+TEST_CASE("bounds: blocks are of all micro-batches of a pipeline, and prompts of every data-parallel rank") {
+  ReplicaPlan stages = replica_cut({{"pipeline", 2}});
+  stages.kv_blocks = 8000 / stages.spec.kv_cache.block_tokens;
+  CHECK(bounds_of(stages, demand(1000, 100), {}).value().decode_tokens_per_s ==
+        Approx(4 / std::ranges::max(stage_times(stages, decodes(4, 1000)))));
+  const ReplicaPlan ranks =
+      replica_cut({{"attention_data", 2}, {"expert", 2}, {"pipeline", 2}}, "qwen3-30b-a3b");
+  const PrefillChunk chunk{512, 0};
+  BatchShape shape;
+  shape.prefill = {&chunk, 1};
+  shape.prefill_tokens = 512;
+  shape.sequences = 1;
+  CHECK(bounds_of(ranks, demand(1000, 100), {}).value().prompt_tokens_per_s ==
+        Approx(2 * 512 / std::ranges::max(stage_times(ranks, shape))));
+}
+
+TEST_CASE("bounds: prompts that begin alike bound neither the first token nor, by their blocks, a batch") {
+  ReplicaPlan replica = replica_cut({{"tensor", 1}});
+  replica.kv_blocks = 8000 / replica.spec.kv_cache.block_tokens;
+  Demand alike = demand(1000, 100);
+  alike.shares_prefixes = true;
+  const ReplicaBounds bounds = bounds_of(replica, alike, {}).value();
+  CHECK(bounds.first_token_s == 0);
+  CHECK(bounds.decode_tokens_per_s ==
+        Approx(60 / sum(stage_times(replica, decodes(60, 1000)))).epsilon(1. / 31));
+  Demand begun = demand(1000, 100);
+  begun.in_generation = true;
+  CHECK(bounds_of(replica, begun, {}).value().first_token_s == 0);
 }
