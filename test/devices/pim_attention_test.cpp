@@ -180,4 +180,19 @@ TEST_CASE("PIM attention: what cannot be asked is refused in words") {
   CHECK(on_unit(*pim, part(Attention::Part::logit), BatchShape{}).time == Seconds(0));
 }
 
+// A COMP has 16 elements: 1,000 tokens count as 1,008, two pages of 512. A head of 80 is 3 x 32 banks' wide.
+TEST_CASE("PIM attention: what crosses the bus of one request that fills neither pages, banks nor COMPs") {
+  const auto device = catalog_device("neupims_npu");
+  Decodes one(32, 0, 1);
+  one.contexts = {{1000, 5}};
+  const KernelCost logit = on_unit(*device, part(Attention::Part::logit, 6, 80), one.batch()),
+                   attend = on_unit(*device, part(Attention::Part::attend, 6, 80), one.batch());
+  CHECK(logit.moved[own_memory] == Bytes(6. * (80 + 1024) * 2));
+  CHECK(attend.moved[own_memory] == Bytes(6. * (1008 + 2 * 96) * 2));
+  CHECK(logit.flops.value() == 2. * 6 * 80 * 1000);
+  CHECK(attend.flops.value() == 2. * 6 * 80 * 1000);
+  CHECK(logit.traffic.value() == Approx(6. * (80 + 1024) * 2 / 1.024e12));
+  CHECK(logit.compute == logit.time);
+}
+
 }  // namespace weir::test

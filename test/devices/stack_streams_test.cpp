@@ -94,4 +94,23 @@ TEST_CASE("stack streams: four ARM cores move patches slower than the vaults giv
   CHECK(binding(32, "vgg19") == std::vector<std::string>{"gradients/conv1_1/Conv2DBackpropFilter"});
 }
 
+TEST_CASE("stack streams by hand: a sixth of writes is a mean of two plays, and a played share is itself") {
+  const auto time = [](double share) {
+    return stack_of_32().time(Bytes((1 - share) * 32e9), Bytes(share * 32e9)).value();
+  };
+  const auto played = [](double share) { return 1e9 / one_vault().mixed(share).value(); };
+  for (const double share : {0.25, 0.5, 1.}) CHECK(time(share) == Approx(played(share)));
+  CHECK(time(0.15) == Approx(2 / 3. * played(0.1) + 1 / 3. * played(0.25)));
+  CHECK(time(0.025) == Approx(0.75 * played(0) + 0.25 * played(0.1)));
+  CHECK(time(0.875) == Approx(0.25 * played(0.5) + 0.75 * played(1)));
+}
+
+TEST_CASE("stack streams by hand: patches apart by their stride, with rows of the map between their runs") {
+  TensorOperation operation;  // a window of 2 x 5 over a map of 21 points of 6 numbers, three apart
+  operation.patches = {32 * 2.5e9, 2, 5, 3, 21, 6};
+  const PatchGather shape{.run_bytes = 120, .stride_bytes = 504, .runs = 2, .step_bytes = 72};
+  CHECK(stack_of_32().patches(operation, Seconds(0)).value() ==
+        Approx(10e9 / one_vault().gathers(shape).value() + 10e9 / one_vault().writes().value()));
+}
+
 }  // namespace weir::test
