@@ -141,3 +141,33 @@ TEST_CASE("power: at one level twice the draw is twice the time and joules") {
     }
   }
 }
+
+// 500 W are left above 200 at full clocks, and 113.75 W more at half of them, where `active` draws an eighth.
+TEST_CASE("power by hand: times and joules at a level in the middle and at the last two") {
+  const PowerSpec power = clocked(70, 130, 700, 0.8);
+  const PowerDraw draw{Seconds(0.3), Seconds(0.5), Joules(400), Joules(50)};
+  CHECK(clock_share(1) == Approx(131. / 132));
+  CHECK(clock_share(33) == 0.75);
+  CHECK((clock_share(66) == 0.5 && clock_share(67) == 0.5));
+  CHECK(at_level(power, draw, 0).time.value() == Approx(0.8));
+  CHECK(at_level(power, draw, 0).energy == Joules(450));
+  CHECK(at_level(power, draw, 13).time.value() == Approx(0.8));  // still above the sustained clocks
+  CHECK(at_level(power, draw, 33).time.value() == Approx(0.3 * 0.8 / 0.75 + 0.5));
+  CHECK(at_level(power, draw, 33).energy.value() == Approx(500 * (0.32 + 0.5)));
+  CHECK(at_level(power, draw, 66).time.value() == Approx(0.3 * 0.8 / 0.5 + 0.5));
+  CHECK(at_level(power, draw, 67).time.value() == Approx((50 + 0.25 * 400) / 613.75));
+  CHECK(at_level(power, draw, 67).energy.value() == Approx(500 * 150 / 613.75));
+  // At three quarters 700 - 70 - 130 x 27/64 W are left, and 9/16 of 400 J are switched in 0.82 s.
+  const double left = 0.82 * (630 - 130 * 27. / 64) - 225;
+  CHECK_FALSE(exceeds_limit(power, {Seconds(0.3), Seconds(0.5), Joules(400), Joules(left - 1e-6)}, 33));
+  CHECK(exceeds_limit(power, {Seconds(0.3), Seconds(0.5), Joules(400), Joules(left + 1e-6)}, 33));
+  CHECK_FALSE(exceeds_limit(power, {Seconds(0.3), Seconds(0.5), Joules(400), Joules(1e6)}, 67));
+}
+
+TEST_CASE("power by hand: dynamic joules of flops, memory and links, each at its own") {
+  PowerSpec power;
+  power.per_flop = JoulesPerFlop(2);
+  power.per_byte = JoulesPerByte(3);
+  power.per_link_byte = JoulesPerByte(5);
+  CHECK(power.dynamic(Flops(7), Bytes(11), Bytes(13)) == Joules(14 + 33 + 65));
+}

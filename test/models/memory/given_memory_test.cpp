@@ -1,5 +1,6 @@
 // Memories that a user gives.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <random>
 
 #include "models/memory/dram/channel.h"
@@ -144,6 +145,48 @@ TEST_CASE("given memories: what a stream reaches falls where columns of a bank g
     const double reached = stream_efficiency(*given({{"ccd_l_ck", ccd}}).memory);
     CHECK(reached < before);
     before = reached;
+  }
+}
+
+// DDR4-3200: 16 banks close a cycle each, 52 of tRAS and 22 of tRP; 560 of tRFC, 22 of tRCD, 128 columns of 8
+// and 22 of CL: 1,718.
+TEST_CASE("given memories: a refresh interval holds a refresh and a row, and a turn of each rank, just so") {
+  const auto refused = [](Json keys, std::int64_t interval) {
+    keys["refi_ck"] = interval;
+    return !given(keys, "ddr4_3200_l3").memory;
+  };
+  const Json none = Json::object();
+  CHECK((refused(none, 1718) && !refused(none, 1719)));
+  const Json writes = {{"wr_ck", 40}};  // 16 + 4 + 40 are more than tRAS
+  CHECK((refused(writes, 1726) && !refused(writes, 1727)));
+  const Json apart = {{"ppd_ck", 3}};
+  CHECK((refused(apart, 1750) && !refused(apart, 1751)));
+  const Json written = {{"rcd_wr_ck", 30}};
+  CHECK((refused(written, 1726) && !refused(written, 1727)));
+  const Json columns = {{"ccd_wr_l_ck", 9}};
+  CHECK((refused(columns, 1846) && !refused(columns, 1847)));
+  const Json ranks = {{"ranks", 32}};  // 90 cycles to close the rows of each
+  CHECK((refused(ranks, 32 * 91 - 1) && !refused(ranks, 32 * 91)));
+}
+
+TEST_CASE("given memories: a delay or a current that equals its least is accepted, one below is not") {
+  const auto refused = [](const char* key, double value) {
+    return !given({{key, value == std::floor(value) ? Json(static_cast<int>(value)) : Json(value)}},
+                  "ddr4_3200_l3")
+                .memory;
+  };
+  for (const auto& [key, least] : {std::pair{"rrd_l_ck", 4},
+                                   {"ccd_l_ck", 4},
+                                   {"ccd_wr_l_ck", 4},
+                                   {"wtr_l_ck", 4},
+                                   {"ras_ck", 22},
+                                   {"idd3n_ma", 37},
+                                   {"idd4r_ma", 52},
+                                   {"idd4w_ma", 52},
+                                   {"idd5_ma", 52}}) {
+    INFO(key);
+    CHECK_FALSE(refused(key, least));
+    CHECK(refused(key, least - 1));
   }
 }
 
