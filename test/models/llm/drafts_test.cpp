@@ -82,3 +82,27 @@ TEST_CASE(
   }
   CHECK(batch.sampled() == 51);
 }
+
+TEST_CASE("drafts: a drafting model is cut as the target's tensor group is, without its stages and experts") {
+  const Drafting small = drafting_by(Drafting::By::model, 2, "llama3.1-8b");
+  CHECK(drafting_problems(small, {.tensor = 4, .pipeline = 40, .expert = 4}).empty());
+  CHECK_FALSE(drafting_problems(small, {.tensor = 3}).empty());
+  CHECK(drafting_problems(drafting_by(Drafting::By::layer, 2), {.tensor = 3}).empty());
+  CHECK(drafting_problems(drafting_by(Drafting::By::model, 2, "mixtral-8x7b"), {.tensor = 8, .expert = 8})
+            .empty());
+  const Architecture target = catalog_model("qwen3-30b-a3b");
+  const StageGraph stage = with_drafts(target, small, {.tensor = 4, .pipeline = 2, .expert = 4});
+  CHECK(stage.layers == 24 + 2 * 32);
+  CHECK(draft_kv_bytes_per_token(small, target, {}, {.tensor = 4, .pipeline = 2, .expert = 4}).value() ==
+        32 * 2 * 2 * 128 * 2);
+  // Layers of another model are other layers to measured tables; the target's own are not.
+  BatchShape three;
+  three.decodes = three.sequences = 3;
+  CHECK(draft_gemm_rows(stage, three, "draft_qkv_proj") == 2 * 32 * 3);
+  CHECK(draft_gemm_rows(stage, three, "qkv_proj") == 0);
+  const StageGraph own = with_drafts(target, drafting_by(Drafting::By::layer, 2), {.tensor = 4, .expert = 4});
+  CHECK(own.layers == 48 + 2);
+  CHECK(draft_gemm_rows(own, three, "draft_proj") == 2 * 3);
+  for (const Operator* op : operators_of(own))
+    if (op->name == "draft_proj") CHECK((op->as<Gemm>()->in == 2 * 2048 && op->as<Gemm>()->out == 2048));
+}
