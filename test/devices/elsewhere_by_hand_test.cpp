@@ -3,6 +3,7 @@
 
 #include "models/memory/dimm_pim/rank_attention.h"
 #include "models/memory/memory_row.h"
+#include "models/memory/ndp_dimm/ndp_dimm_costs.h"
 #include "models/memory/pim/pim_costs.h"
 #include "test/devices/priced.h"
 #include "test/devices/rows.h"
@@ -113,6 +114,68 @@ TEST_CASE("HBM-PIM by hand: at its peak each query head reads its K and V again,
   CHECK(cost.energy == Joules(0));
   CHECK(cost.flops.value() == 4. * 12 * 64 * 7000);
   CHECK(attend(*gpu, unit, heads_of(12, 3, 64), 0, 0).time == Seconds(0));
+}
+
+// A page of 512 elements holds 8 heads of 64. 32 banks multiply 32 B each in 2 ns: 512 GB/s a channel.
+TEST_CASE("HBM-PIM by hand: commands of as many heads as a page holds, over all channels") {
+  const auto gpu = catalog_device("a100_hbm_pim");
+  const int unit = unit_running(gpu->spec().units, KernelKind::decode_attention);
+  PimCosts costs(find_memory("hbm2_neupims"));
+  const PimRequest eight{PimOp::both, 8192, 8, 64};
+  const double tokens = 8 * 8192, channels = 32.6e12 / 512e9;
+  const KernelCost cost = attend(*gpu, unit, heads_of(12, 3, 64), 5, 7000);
+  CHECK(cost.time.value() == Approx(12 * 7000 * costs.sustained(eight) * 1e-9 / (tokens * channels)));
+  CHECK(cost.energy.value() == Approx(12 * 7000 * costs.energy(eight).total().value() / tokens));
+  const Port& port = gpu->spec().units[static_cast<std::size_t>(unit)].ports.at(0);
+  CHECK(port.withheld == Approx(1 - costs.beside_reads().reads_kept));
+  CHECK(port.slowed == Approx(costs.beside_reads().pim_slowdown - 1));
+}
+
+TEST_CASE("decodes elsewhere: a device beside such a memory fetches nothing ahead") {
+  CHECK(catalog_device("a100_sxm_80gb")->spec().cache());
+  CHECK_FALSE(a100_with("dimm_pim", Json::object(), 8)->spec().cache());
+}
+
+// Half of a processor of 1 TFLOP/s and 80 GB/s each.
+TEST_CASE("host neurons by hand: a processor's peak and its memory, each device's half") {
+  const auto device = catalog_memory("host_neurons", {{"fp32_tflops", 1}, {"memory_bandwidth_gb_per_s", 80}})
+                          ->beside(catalog_device("rtx4090"), 2, Memory::KeptFor::weights);
+  const PowerSpec power = catalog_device("host_neurons")->spec().power;
+  const std::vector<ActiveNeurons> loads = {{40, 30, 600}};
+  const Kernel neurons = Neurons{1000, 2, 3};
+  const KernelCost cost =
+      device->cost({.name = "mlp", .kernel = neurons, .rows = 20, .neurons = loads}, attending);
+  // 30 of 10,000 B and 10 that were wrong of 4,000; 600 uses of 5,000 weights, and 10 x 2,000.
+  CHECK(cost.flops.value() == 2 * (600. * 5000 + 10 * 2000));
+  CHECK(cost.traffic.value() == Approx((300000 + 40000) / 40e9));
+  CHECK(cost.compute.value() == Approx(2 * 3.02e6 / 0.5e12));
+  CHECK(cost.time == std::max(cost.traffic, cost.compute));
+  CHECK(cost.energy.value() == Approx(power.per_flop.value() * 6.04e6 + power.per_byte.value() * 340000));
+  const Kernel relu = Elementwise{Bytes(2000)};
+  CHECK(device->cost({.name = "act_fn", .kernel = relu, .rows = 30}, attending + 1).time.value() ==
+        Approx(30 * 1000 / 0.5e12));
+  CHECK(device->spec().memories.back().kept_for == Memory::KeptFor::weights);
+}
+
+// 16 sequences of 8,192 inputs are 256 KiB: two parts of a buffer of 128, of half of 12,288 B a rank each.
+TEST_CASE("NDP-DIMM by hand: inputs beyond the buffer halve the pieces and double their number") {
+  const auto device = catalog_memory("ndp_dimm", {{"buffer_kib", 128}})
+                          ->beside(catalog_device("rtx4090"), 8, Memory::KeptFor::kv_caches);
+  const NdpDimmCosts dimm(find_memory("ddr4_3200_hermes"));
+  const std::vector<ActiveNeurons> loads = {{1000, 1000, 1000}};
+  const Kernel neurons = Neurons{8192, 2, 1};
+  const auto traffic = [&](double sequences) {
+    return device->cost({.name = "mlp", .kernel = neurons, .rows = sequences, .neurons = loads}, attending)
+        .traffic.value();
+  };
+  CHECK(traffic(8) == Approx(dimm.neurons({1000, 12288, 0}).reading.value()));
+  CHECK(traffic(9) == Approx(dimm.neurons({2000, 6144, 0}).reading.value()));
+  CHECK(traffic(16) == Approx(dimm.neurons({2000, 6144, 0}).reading.value()));
+  // 257 elements on a DIMM are two cycles of 256 activation units, and a MAC's joules each.
+  const Kernel relu = Elementwise{Bytes(2 * 257)};
+  const KernelCost act = device->cost({.name = "act_fn", .kernel = relu, .rows = 1}, attending + 1);
+  CHECK(act.time.value() == Approx(2e-9));
+  CHECK(act.energy.value() == Approx(257 * (0.34 + 0.16 + 2 * 7.5 / 8) * 1e-12));
 }
 
 }  // namespace weir::test::elsewhere_by_hand

@@ -100,4 +100,25 @@ TEST_CASE("L2 NPUs by hand: every chunk of a matrix but the first waits for its 
   CHECK((npu->cost(work, 0).time - first).value() == Approx(3e-6));
 }
 
+TEST_CASE("NPUs by hand: what PIM withholds of reads in the paper's set, and of prefills it is a roofline") {
+  const auto of_paper = [](const char* kind) {
+    const Json none = Json::object();
+    Reading reading("test");
+    Params params(reading, none);
+    return make_device(kind, params, "paper");
+  };
+  const auto port = [&](const char* kind) {
+    const std::vector<Unit> units = of_paper(kind)->spec().units;
+    return units[static_cast<std::size_t>(unit_running(units, KernelKind::logit))].ports.at(0);
+  };
+  CHECK((port("neupims_npu").withheld == 0.22 && port("neupims_npu").slowed == 0));
+  CHECK((port("npu_pim_blocked").withheld == 1 && port("npu_pim_blocked").slowed == 0));
+  // Flops of a prefill at 8 x 128 x 128 multiply-adds a nanosecond, without tiles.
+  const PrefillChunk chunk{255, 128};
+  const KernelCost cost = priced(*of_paper("npu_only"), attention_operator(6, 2), prompt_of(chunk));
+  CHECK(cost.flops.value() == 2 * 2 * 2. * 765 * 128 * 256);
+  CHECK(cost.compute.value() ==
+        Approx(std::max(cost.flops.value() / 262.144e12, 3. * 6 * 255 * 256 / 1024 * 1e-9)));
+}
+
 }  // namespace weir::test::npu_by_hand
