@@ -1,4 +1,4 @@
-// What attends to decodes beside a device, by hand: joules by heads, shares, and HBM-PIM at its peak.
+// Units that attend to decodes beside a device, by hand: joules by heads, shares, and HBM-PIM at its peak.
 #include <catch2/catch.hpp>
 
 #include "models/memory/dimm_pim/rank_attention.h"

@@ -1,4 +1,4 @@
-// What every device reads from kernels in the same way, by hand.
+// Shapes, loads and costs that every device reads from kernels in the same way, by hand.
 #include "devices/kernel_shapes.h"
 
 #include <catch2/catch.hpp>

@@ -101,8 +101,8 @@ TEST_CASE("measured tables by hand: a grid in logarithms, with a hole, below its
   CHECK(grid.at(1, 1, 1e6) == Approx(5));
   CHECK(grid.at(2, 1, 10) == Approx(4.5));
   CHECK(grid.at(1, 2, 10) == Approx(1.5));
-  CHECK(grid.at(2, 4, 10) == Approx(4));   // of three corners
-  CHECK(grid.at(4, 16, 10) == Approx(3));  // of none: the nearest is a factor of 4 away, the other 16
+  CHECK(grid.at(2, 4, 10) == Approx(4));   // a mean of three corners
+  CHECK(grid.at(4, 16, 10) == Approx(3));  // no corner: the nearest is a factor of 4 away
   CHECK(grid.at(0.1, 1, 10) == Approx(1));
   CHECK(grid.at(64, 1, 10) == Approx(8));
   CHECK(grid.at(1, 200, 10) == Approx(3));

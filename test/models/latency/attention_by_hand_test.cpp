@@ -79,7 +79,7 @@ TEST_CASE("decode attention by hand: tiles without a partner draw what one tile 
   e.decode.memory = 0.5;
   e.decode.tile_alone = BytesPerSecond(20e9);
   e.decode.tile_paired = BytesPerSecond(25e9);
-  const auto nanoseconds = [&](std::int64_t requests) {  // of 1,000 tokens, for each
+  const auto nanoseconds = [&](std::int64_t requests) {  // a thousand tokens take, for each
     return microseconds(e, ten, contexts(requests, requests * 1000, 1000));
   };
   CHECK(nanoseconds(12) == Approx(256 * (20 / 500. + 1 / 20.)));  // 4 left over
@@ -101,7 +101,7 @@ TEST_CASE("decode attention by hand: tiles without a partner draw what one tile 
 TEST_CASE("decode attention by hand: arithmetic is that of all rows, at its share of the peak") {
   AttentionEfficiency e;
   e.prefill.context = 0.25;
-  e.prefill.causal = 0.125;  // of prompts alone
+  e.prefill.causal = 0.125;  // prompts alone have it
   e.prefill.softmax_elements = 32;
   const Roof weak{FlopsPerSecond(1e12), BytesPerSecond(1e12), 10};
   const BatchShape batch = contexts(3, 1500, 800, 3);

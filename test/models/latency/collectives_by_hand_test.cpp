@@ -176,7 +176,7 @@ TEST_CASE("measured collectives by hand: an engine's own kernels for its sizes a
   CHECK(vllm->sent(Collective::all_reduce, Bytes(999), 8) == Bytes(7 * 999));
   CHECK(vllm->sent(Collective::all_reduce, Bytes(1000), 8).value() == Approx(2 * 7 / 8. * 1000));
   CHECK(vllm->sent(Collective::all_gather, Bytes(800), 8).value() == Approx(700));
-  // What nobody measured takes what the plain ring takes: 7 rounds of 2 us, and 7/8 of 8 MB.
+  // Without a measurement it is a plain ring: 7 rounds of 2 us, and 7/8 of 8 MB.
   CHECK(us("vllm", 8e6, 8, Collective::all_gather) == 14 + 70);
   // A switch that adds up takes as long for 16 as for 8.
   CHECK(us("nccl", 10, 16) == std::round(12 * 15 / 7.));

@@ -62,7 +62,7 @@ TEST_CASE("exchange by hand: low latency over three nodes, bound by the node's l
   CHECK(us(over(ExchangeMethod::low_latency, 1, 1, 20, 4).dispatch(step)) == Approx(10 + 22.5 * 1.5 / 0.5));
 }
 
-// Of 12 ranks of 2 experts a token reaches 12 x (1 - 22/24 x 21/23 x 20/22) = 66/23, of 3 nodes of 8
+// Over 12 ranks of 2 experts a token reaches 12 x (1 - 22/24 x 21/23 x 20/22) = 66/23, of 3 nodes of 8
 // 3 x (1 - 16/24 x 15/23 x 14/22) = 549/253.
 TEST_CASE("exchange by hand: normal kernels hand a token on, and their SMs handle all of it") {
   const double ranks = 66. / 23, nodes = 549. / 253;
@@ -125,7 +125,7 @@ TEST_CASE("placement by hand: the heaviest first to the emptiest rank that has a
   // Two slots a rank: the last goes to the fuller one, which has a slot left.
   CHECK(place_greedily({20, 4, 3, 1}, 2, 0).ranks == Ranks{{0, 3}, {1, 2}});
   CHECK(place_greedily({1, 1, 1, 1}, 2, 0).ranks == Ranks{{0, 2}, {1, 3}});
-  // Of equals the first has the copy; its halves go last.
+  // The first of equals has the copy; its halves go last.
   const ExpertPlacement copied = place_greedily({1, 1, 1, 1}, 2, 1);
   CHECK(copied.copies == std::vector<int>{2, 1, 1, 1});
   CHECK(copied.ranks == Ranks{{1, 3}, {2, 0, 0}});

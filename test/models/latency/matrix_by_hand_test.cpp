@@ -102,7 +102,7 @@ TEST_CASE("kernel costs by hand: hits in a cache and shares of the multiprocesso
   cost.clocked = Joules(2);
   KernelCost sum;
   sum += cost;
-  CHECK(sum.knee == 1);  // of the first that is one
+  CHECK(sum.knee == 1);  // the first that is one has it
   KernelCost next = cost;
   next.knee = 4;
   next.time = Seconds(2e-6);

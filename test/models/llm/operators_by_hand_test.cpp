@@ -47,7 +47,7 @@ TEST_CASE("operators by hand: linear attention") {
   CHECK(delta.matrix("linear_qkvz_proj") == Size{100, 41 + 21});
   CHECK(delta.matrix("linear_ba_proj") == Size{100, 2 * 3});
   CHECK(delta.bytes("linear_convolution") == 2 * 41 * 2);
-  // Of each of 3 heads 7 keys, 6 values, a row of 64 in 32 and 16 bits, and two states of a chunk of 64.
+  // Each of 3 heads has 7 keys, 6 values, a row of 64 in 32 and 16 bits, and two states of a chunk of 64.
   CHECK(delta.bytes("linear_chunks") == Approx(2 * 3 * (7 * 5 + 6 * 7 + 6 * 64 + 2 * 5 * 7 / 64.)));
   CHECK(delta.rows("linear_chunks") == Rows::prompt_tokens);
   // Two earlier inputs there and back, this one and what it yields; the state of 32 bits there and back.

@@ -16,8 +16,8 @@ TEST_CASE(
   for (const Precision& precision : {Precision{}, fp8})
     CHECK(weight_bytes(one_layer(chosen), precision, cut, 0) ==
           weight_bytes(one_layer(all), precision, cut, 0));
-  // In 8 bits: 100 x 30, 10 x 36, 16 x 60, 36 x 100 and an MLP of 3 x 100 x 32 of a byte; 3 x (8 x 16 + 16 x
-  // 12) copies, the embedding's and the head's half of 640 x 100, 3 norms of 100, norms of 26: two bytes.
+  // A byte each: 100 x 30, 10 x 36, 16 x 60, 36 x 100 and an MLP of 3 x 100 x 32. Two bytes each: copies of
+  // 3 x (8 x 16 + 16 x 12), halves of two tables of 640 x 100, 3 norms of 100, and norms of 26.
   CHECK(weight_bytes(one_layer(chosen), fp8, cut, 0).value() ==
         3000 + 360 + 960 + 3600 + 9600 + 2 * (3 * (128 + 192) + 2 * 32000 + 3 * 100 + 26));
 }

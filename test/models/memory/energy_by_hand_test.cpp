@@ -72,7 +72,7 @@ TEST_CASE("DIMM-PIM by hand: a re-layout by the CPU writes twice and reads once,
   CHECK(RankAttention(memory, by_cpu).store_energy().value() == write.energy.value());
 }
 
-// Of heads of 80 a column is 64 B: 3 columns of K and as many of V are read.
+// A column of 64 B holds 32 of a head's 80 numbers: 3 columns of K and as many of V are read.
 TEST_CASE("DIMM-PIM by hand: ranks and the CPU read whole columns; a channel's ranks take turns") {
   const MemorySpec memory = find_memory("ddr4_3200_l3");
   const double bytes = 2 * 3 * 64, joules = dram_energies(memory).refresh.value();
