@@ -86,8 +86,9 @@ Seconds StepModel::host_time(const BatchShape& batch) const {
   return engine_.host_time(batch);
 }
 
-// Before the host's own time. Each of several chains launches its kernels.
+// Before the host's own time. Each of several chains launches its kernels; small ones run under that too.
 PlayedCost StepModel::no_sooner_than_host(PlayedCost played, const BatchShape& batch, double chains) const {
+  played.cost += small_kernels_;
   const Seconds floor = engine_.floor(batch, chains * launches_);
   if (floor <= Seconds(0)) return played;
   const Seconds late = floor - played.cost.time;
@@ -155,7 +156,6 @@ PlayedCost StepModel::played_at_full_clocks(const StepWork& work, bool causes) c
     else
       played = shorter(played, one);
   }
-  played.cost += small_kernels_;
   played.cost.wait_for_host(host_time(work.whole));
   return played;
 }
