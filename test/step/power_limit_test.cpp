@@ -84,3 +84,66 @@ TEST_CASE("power limit: less of it makes steps of prompts slower, and steps of d
   CHECK(step(500, true).time.value() < 1.4 * step(700, true).time.value());
   CHECK(step(500, false).time.value() == Approx(step(700, false).time.value()).epsilon(0.01));
 }
+
+TEST_CASE("power limit: what a step takes longer is arithmetic, on the unit of the matrices") {
+  DeviceSpec spec = catalog_device("h100_sxm")->spec();
+  spec.power = {};
+  spec.power.idle = Watts(100);
+  spec.power.tdp = Watts(400);
+  spec.power.active = Watts(50);
+  spec.power.clocked = true;
+  const Unit link{"link", {KernelKind::communication}}, copies{"copies", {KernelKind::copy}},
+      matrices{"matrices", {KernelKind::gemm}};
+  spec.units = {link, copies, matrices};
+  const PowerLimit limit(spec);
+  StepCost full;
+  full.compute_bound = Seconds(2);
+  full.memory_bound = Seconds(1);
+  full.link_bound = Seconds(0.5);
+  full.host_bound = Seconds(0.25);
+  full.time = Seconds(3.75);
+  full.energy = Joules(1200);
+  full.clocked = Joules(900);
+  full.flops = Flops(77);
+  full.moved[own_memory] = Bytes(88);
+  full.busy = {Seconds(0.5), Seconds(1), Seconds(2)};
+  // At level 33 clocks are 99 / 132 = 3/4 of the full ones: 2 s of arithmetic take 8/3 s. The device has 250
+  // W above what it draws at rest and while it is active.
+  const StepCost slow = limit.at(33, full);
+  CHECK(slow.time.value() == Approx(3.75 + 2. / 3));
+  CHECK(slow.compute_bound.value() == Approx(8. / 3));
+  CHECK(slow.memory_bound.value() == Approx(1));
+  CHECK(slow.link_bound.value() == Approx(0.5));
+  CHECK(slow.host_bound.value() == Approx(0.25));
+  CHECK(slow.busy[0].value() == Approx(0.5));
+  CHECK(slow.busy[1].value() == Approx(1));
+  CHECK(slow.busy[2].value() == Approx(8. / 3));
+  CHECK(slow.energy.value() == Approx(250 * (3.75 + 2. / 3)));
+  CHECK(slow.flops == Flops(77));
+  CHECK(slow.moved[own_memory] == Bytes(88));
+  CHECK(limit.at(0, full).energy == Joules(1200));
+  // It keeps the limit where 300 + 900 c^2 J are no more than 300 - 50 c^3 W give in 2 / c + 1.75 s. At level
+  // 12, c = 120/132, these are 1043.8 and 1036.6 J; at level 13, c = 119/132, they are 1031.5 and 1045.2 J.
+  CHECK(limit.level(full) == 13);
+  full.energy = Joules(937.5);  // just 250 W
+  CHECK(limit.level(full) == 0);
+}
+
+TEST_CASE("power limit: only what falls with the clocks is saved by lower ones") {
+  DeviceSpec spec = catalog_device("h100_sxm")->spec();
+  spec.power = {};
+  spec.power.idle = Watts(100);
+  spec.power.tdp = Watts(300);
+  spec.power.clocked = true;
+  const PowerLimit limit(spec);
+  StepCost step;
+  step.time = step.memory_bound = Seconds(1);
+  step.energy = Joules(240);
+  // 200 W are left for 240 J. Nothing is bound by arithmetic: where 160 J fall as the square of the clock,
+  // 80 + 160 c^2 = 200 at c = sqrt(3/4) = 0.866, 17.7 steps of 1/132 below.
+  step.clocked = Joules(160);
+  CHECK(limit.level(step) == 18);
+  // 200 + 40 c^2 are too many at every clock.
+  step.clocked = Joules(40);
+  CHECK(limit.level(step) == lowest_clock_level);
+}

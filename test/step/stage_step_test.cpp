@@ -139,3 +139,74 @@ TEST_CASE(
   CHECK_THROWS_AS(stage_step({&stage, 1}, units({"gpu"}), resources), std::invalid_argument);
   CHECK_THROWS_AS(stage_step({&stage, 1}, units({"gpu", "prefetch"}), resources), std::invalid_argument);
 }
+
+TEST_CASE("stage step: a draw is the bytes over the time and what its unit withholds, at most all there is",
+          "[timeline]") {
+  const std::vector<Resource> three = {
+      {"memory", BytesPerSecond(100)}, {"link", BytesPerSecond(50)}, {"host", BytesPerSecond(20)}};
+  std::vector<Unit> all = units({"gpu", "link"});
+  all[0].ports = {{own_memory, 0}, {2, 0.25}};
+  all[1].ports = {{interconnect, 0.5}};
+  const StageGraph stage = small_stage(3);
+  const StageStep step = stage_step({&stage, 1}, all, three);
+  Timeline timeline(step.graph);
+  const int qkv = step.chains[0][1], reduce = qkv + 2;
+  const auto rates = [&](int op) {
+    std::vector<double> values;
+    for (const BytesPerSecond rate : timeline.rates(op)) values.push_back(rate.value());
+    return values;
+  };
+  KernelCost kernel = cost(4, 240, 80);
+  kernel.moved[2] = Bytes(8);
+  set_cost(timeline, step.graph, qkv, kernel);
+  set_cost(timeline, step.graph, reduce, kernel);
+  // 240 over 4 s, 8 over 4 s beside a quarter of 20; and 80 over 4 s beside half of 50.
+  CHECK(rates(qkv) == std::vector<double>{60, 2 + 5});
+  CHECK(rates(reduce) == std::vector<double>{20 + 25});
+  kernel.time = Seconds(1);
+  set_cost(timeline, step.graph, qkv, kernel);
+  set_cost(timeline, step.graph, reduce, kernel);
+  CHECK(rates(qkv) == std::vector<double>{100, 8 + 5});
+  CHECK(rates(reduce) == std::vector<double>{50});
+  kernel.time = Seconds(0);
+  set_cost(timeline, step.graph, qkv, kernel);
+  CHECK(rates(qkv) == std::vector<double>{0, 0});
+}
+
+TEST_CASE("stage step: an operator has all members of its unit, or the one that it names", "[timeline]") {
+  std::vector<Unit> all = units({"gpu", "link"});
+  all[0].members = 3;
+  StageGraph stage = small_stage(2);
+  part(stage, "block")[1].member = 2;
+  const StageStep step = stage_step({&stage, 1}, all, resources);
+  const auto members = [&](int op) {
+    std::vector<int> found;
+    for (const StepGraph::Portion& portion :
+         step.graph.operators[static_cast<std::size_t>(op)].alternatives[0].portions)
+      found.push_back(portion.member);
+    return found;
+  };
+  CHECK(members(step.chains[0][1]) == std::vector<int>{0, 1, 2});
+  CHECK(members(step.chains[0][1] + 1) == std::vector<int>{2});
+  CHECK(members(step.chains[0][1] + 2) == std::vector<int>{0});
+}
+
+TEST_CASE("stage step: a unit is slowed on one resource at most, by as much as its port says", "[timeline]") {
+  const StageGraph stage = small_stage(2);
+  std::vector<Unit> all = units({"gpu", "link"});
+  all[0].ports = {{own_memory, 0}, {interconnect, 0, 0.75}};
+  const StageStep step = stage_step({&stage, 1}, all, resources);
+  CHECK(step.graph.units[0].disturbance.resource == interconnect);
+  CHECK(step.graph.units[0].disturbance.most == 0.75);
+  CHECK(step.graph.units[1].disturbance.resource == -1);
+  all[0].ports[0].slowed = 0.5;
+  CHECK_THROWS_WITH(stage_step({&stage, 1}, all, resources), Catch::Contains("slowed on two resources"));
+  all = units({"gpu", "link"});
+  for (const int resource : {-1, 2}) {
+    all[1].ports = {{resource, 0}};
+    CHECK_THROWS_WITH(stage_step({&stage, 1}, all, resources), Catch::Contains("a resource that is not"));
+  }
+  const std::vector<Resource> most(most_resources, resources[0]), more(most_resources + 1, resources[0]);
+  CHECK_NOTHROW(stage_step({&stage, 1}, units({"gpu", "link"}), most));
+  CHECK_THROWS_WITH(stage_step({&stage, 1}, units({"gpu", "link"}), more), Catch::Contains("7 resources"));
+}
