@@ -40,6 +40,23 @@ TEST_CASE("energy: a device that waits for the next request draws its idle watts
   CHECK(close.energy > 10 * idle);
 }
 
+TEST_CASE("energy: every device of every stage, rank and replica draws its idle watts", "[engine]") {
+  const auto energy = [](double gap) {
+    Json scenario = test::small_scenario();
+    scenario["serving"]["replicas"] = {{{"count", 2}, {"parallelism", {{"tensor", 2}, {"pipeline", 1}}}},
+                                       {{"count", 1}, {"parallelism", {{"tensor", 1}, {"pipeline", 3}}}}};
+    scenario["workload"]["requests"] = {
+        {"kind", "fixed"}, {"count", 2}, {"input_tokens", 100}, {"output_tokens", 20}};
+    scenario["workload"]["arrivals"] = {{"kind", "constant"}, {"rate_per_s", 1 / gap}};
+    return test::run(scenario);
+  };
+  const Outcome close = energy(10), far = energy(110);
+  REQUIRE(close.error + far.error == "");
+  const double idle = catalog_device("h100_sxm")->spec().power.idle.value();
+  // 2 x 2 and 3 of them; the eighth of the node serves none.
+  CHECK(far.energy - close.energy == Approx(7 * 100 * idle));
+}
+
 TEST_CASE("energy: under a limit that binds runs are as step by step, and as with a device an actor",
           "[engine]") {
   for (const double watts : {320., 450.}) {
