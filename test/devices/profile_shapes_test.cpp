@@ -2,7 +2,9 @@
 // engines' kernel tables have it, and the profile.json that asks for them.
 #include <catch2/catch.hpp>
 
+#include "devices/profile/profile_shapes.h"
 #include "test/devices/profiled_gpu.h"
+#include "test/workloads/samples.h"
 
 namespace weir::test {
 
@@ -152,6 +154,18 @@ TEST_CASE("profile shapes: a block of experts is measured whole, the nearest to 
   const std::vector<std::string> other = gpu.analytic_layers(build_stage(model("mixtral-8x22b"), {}, {}, 0));
   CHECK_THAT(other, Catch::VectorContains(std::string("moe_gate_up")) &&
                         Catch::VectorContains(std::string("moe_sum")));
+}
+
+TEST_CASE("profile shapes: a block of experts is of one rank of those that cut it") {
+  const TemporaryFile file(
+      "type,hidden,inter,topk,experts,ep,tp,distribution,tokens,time_us\n"
+      "bf16,4096,14336,2,8,4,2,balanced,16,10\nbf16,4096,14336,2,8,4,2,uniform,16,30\n");
+  std::vector<Problem> problems;
+  const std::vector<ExpertTimes> blocks = read_expert_blocks(file.name(), problems);
+  CHECK(problems.empty());
+  REQUIRE(blocks.size() == 2);
+  CHECK((blocks[0].distribution == "uniform" && blocks[1].distribution == "balanced"));
+  for (const ExpertTimes& of : blocks) CHECK(of.block == ExpertBlock{{}, 4096, 7168, 2, 8, 4});
 }
 
 TEST_CASE("profile shapes: what the tables lack is refused unless the profile says that it is analytic") {

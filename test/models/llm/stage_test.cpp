@@ -116,6 +116,19 @@ TEST_CASE("stage: a Llama block has the profiler's layers, and the residual goes
   CHECK(inputs(part(four, "block"), 6) == Names{"all_reduce", "layernorm"});
 }
 
+TEST_CASE("stage: a block of four norms norms each branch once its ranks' parts are added up") {
+  Architecture m = catalog_model("llama3.1-8b");
+  m.block_norms = 4;
+  const StageGraph stage = build_stage(m, {}, {2, 1, 1}, 0);
+  const OperatorGraph& block = part(stage, "block");
+  CHECK(names(block) == Names{"layernorm", "qkv_proj", "rotary_emb", "attention", "o_proj", "all_reduce",
+                              "layernorm", "layernorm", "gate_up_proj", "act_fn", "down_proj", "all_reduce",
+                              "layernorm"});
+  CHECK(inputs(block, 6) == Names{"all_reduce"});
+  CHECK(inputs(block, 7) == Names{"layernorm", "layernorm"});
+  CHECK(inputs(block, 12) == Names{"all_reduce"});
+}
+
 TEST_CASE("stage: a rank of Llama-3.1-8B at TP4 has a quarter of every matrix and its bytes a row") {
   const StageGraph g = build_stage(catalog_model("llama3.1-8b"), {}, {4, 1, 1}, 0);
   auto matrix = [](const OperatorGraph& graph, const char* name) {
