@@ -5,6 +5,7 @@
 #include "devices/kernel_shapes.h"
 #include "sim/studies/validation/kernels.h"
 #include "test/devices/priced.h"
+#include "test/models/llm/decode_shape.h"
 
 namespace weir::test::npu_by_hand {
 namespace {
@@ -15,12 +16,6 @@ BatchShape prompt_of(const PrefillChunk& chunk) {
   BatchShape batch;
   batch.prefill = {&chunk, 1};
   batch.prefill_tokens = chunk.tokens;
-  return batch;
-}
-
-BatchShape wide_decodes(std::int64_t decodes, std::int64_t rows, std::int64_t context) {
-  BatchShape batch = decode_batch(decodes, context);
-  batch.decode_rows = rows;
   return batch;
 }
 
@@ -81,11 +76,11 @@ TEST_CASE("L2 NPUs by hand: rows of drafts read keys once, each with its query a
   Operator op = attention_operator(16, 2);
   auto& heads = std::get<Attention>(op.kernel);
   heads.activations = heads.kv_cache = DataType::int8;
-  const KernelCost cost = priced(*npu, op, wide_decodes(7, 3, 1000));
+  const KernelCost cost = priced(*npu, op, equal_decodes(7, 1000, 3));
   CHECK(cost.flops.value() == 3. * 7000 * 4 * 16 * 128);
   CHECK(cost.moved[own_memory].value() == 7000. * 2 * 2 * 128 + 2 * 3 * 7. * 16 * 128);
   CHECK(cost.time.value() == Approx(3. * 7000 * 4 * 16 * 128 / 30e12));
-  const AffineKernelCost line = decode_attention(*npu, op, wide_decodes(7, 3, 1000));
+  const AffineKernelCost line = decode_attention(*npu, op, equal_decodes(7, 1000, 3));
   CHECK(line.slope.flops.value() == 3. * 7 * 4 * 16 * 128);
   CHECK(line.slope.moved[own_memory].value() == 7. * 2 * 2 * 128);
   CHECK(line.slope.time.value() == Approx(3. * 7 * 4 * 16 * 128 / 30e12));

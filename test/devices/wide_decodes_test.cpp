@@ -3,22 +3,10 @@
 
 #include "test/devices/priced.h"
 #include "test/devices/rows.h"
+#include "test/models/llm/decode_shape.h"
 
 using namespace weir;
 using namespace weir::test;
-
-namespace {
-
-BatchShape decodes_of_rows(std::int64_t decodes, std::int64_t rows, std::int64_t context) {
-  BatchShape batch;
-  batch.decodes = batch.sequences = decodes;
-  batch.decode_rows = rows;
-  batch.decode_context_sum = decodes * context;
-  batch.decode_context_max = context;
-  return batch;
-}
-
-}  // namespace
 
 TEST_CASE(
     "device: rows of a decode read its keys once, and cost no less than one row, no more than as many "
@@ -40,9 +28,9 @@ TEST_CASE(
       for (const std::int64_t context : {100, 5000})
         for (const std::int64_t rows : {2, 4, 9}) {
           CAPTURE(kind, decodes, context, rows);
-          const KernelCost one = priced(*device, op, decodes_of_rows(decodes, 1, context));
-          const KernelCost wide = priced(*device, op, decodes_of_rows(decodes, rows, context));
-          const KernelCost many = priced(*device, op, decodes_of_rows(decodes * rows, 1, context));
+          const KernelCost one = priced(*device, op, equal_decodes(decodes, context, 1));
+          const KernelCost wide = priced(*device, op, equal_decodes(decodes, context, rows));
+          const KernelCost many = priced(*device, op, equal_decodes(decodes * rows, context, 1));
           CHECK(wide.flops.value() == Approx(static_cast<double>(rows) * one.flops.value()));
           CHECK(wide.moved[own_memory] < many.moved[own_memory]);
           CHECK(wide.time >= one.time);

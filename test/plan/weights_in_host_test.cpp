@@ -5,10 +5,12 @@
 #include "sim/core/errors.h"
 #include "sim/plan/plan.h"
 #include "sim/step/step_model.h"
+#include "test/models/llm/decode_shape.h"
 #include "test/policies/dice.h"
 #include "test/serving/random_scenario.h"
 
 using namespace weir;
+using test::equal_decodes;
 
 namespace {
 
@@ -35,14 +37,6 @@ Json opt(const char* model, const Json& how, double gib = 24) {
 // On a GPU with room for all.
 ReplicaPlan planned(const char* model, const Json& how) {
   return read_plan(opt(model, how, 160), "test.json").replicas[0];
-}
-
-BatchShape decodes(std::int64_t count, std::int64_t context) {
-  BatchShape shape;
-  shape.decodes = shape.sequences = count;
-  shape.decode_context_sum = count * context;
-  shape.decode_context_max = context;
-  return shape;
 }
 
 StepCost step_of(const ReplicaPlan& replica, const BatchShape& batch) {
@@ -102,8 +96,8 @@ TEST_CASE("weights in host: fetched when due, a step takes as much longer as the
                     all_there = planned("opt-30b", partitioning(61, "first_layers", false));
   CHECK(loaded(all_there.stages[0]) == Bytes(0));
   for (const std::int64_t batch : {1, 16}) {
-    const StepCost there = step_of(all_there, decodes(batch, 100)),
-                   fetched = step_of(as_needed, decodes(batch, 100));
+    const StepCost there = step_of(all_there, equal_decodes(batch, 100)),
+                   fetched = step_of(as_needed, equal_decodes(batch, 100));
     CHECK((fetched.time - there.time).value() ==
           Approx(as_needed.stages[0].weights.in_host.value() / pcie).epsilon(1e-9));
   }
@@ -115,9 +109,9 @@ TEST_CASE(
     const ReplicaPlan ahead = planned("opt-30b", partitioning(room, "every_layer", true)),
                       all_there = planned("opt-30b", partitioning(61, "every_layer", true));
     for (const std::int64_t batch : {1, 64}) {
-      const double work = step_of(all_there, decodes(batch, 100)).time.value(),
+      const double work = step_of(all_there, equal_decodes(batch, 100)).time.value(),
                    link = ahead.stages[0].weights.in_host.value() / pcie,
-                   time = step_of(ahead, decodes(batch, 100)).time.value();
+                   time = step_of(ahead, equal_decodes(batch, 100)).time.value();
       INFO(room << " " << batch << ": " << work << " " << link);
       CHECK(time >= std::max(work, link));
       // Work before the first load is needed and after the last is there: the layer of it, embedding and

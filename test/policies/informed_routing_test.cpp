@@ -6,32 +6,19 @@
 #include <map>
 #include <set>
 
-#include "policies/routing/routing.h"
 #include "test/policies/dice.h"
+#include "test/policies/routing/known_group.h"
 
 using namespace weir;
+using test::KnownGroup;
+using test::router_of;
 
 namespace {
 
 std::shared_ptr<const RoutingPolicy> informed_router(const std::string& kind, Json keys = Json::object()) {
   keys["kind"] = kind;
-  Reading reading("test");
-  auto policy = make_from(routing_policies(), Params(reading, keys), {"kind", "the policy"});
-  reading.finish();
-  return policy;
+  return router_of(keys);
 }
-
-class KnownGroup final : public ReplicaGroup {
- public:
-  using ReplicaGroup::ReplicaGroup;
-  void add(const RoutingPolicy& policy, const ReplicaLoad& load, const ReplicaReport& report = {}) {
-    add_replica();
-    set_outstanding_requests(size() - 1, load.requests);
-    set_load(size() - 1, load, policy.value(load, block_tokens()));
-    set_report(size() - 1, report);
-  }
-  std::int64_t outstanding_tokens(std::size_t) const override { return 0; }
-};
 
 struct Snapshot {  // of a router
   std::vector<KnownGroup> groups;

@@ -1,23 +1,12 @@
 // A run of decode steps: which of them are over at a time, on devices at another pace.
 #include "sim/serving/server/decode_run.h"
 
+#include "test/models/llm/decode_shape.h"
 #include "test/models/llm/models.h"
 #include "test/step/played_step.h"
 
 using namespace weir;
 using namespace weir::test;
-
-namespace {
-
-BatchShape decodes(std::int64_t requests, std::int64_t context) {
-  BatchShape shape;
-  shape.decodes = shape.sequences = requests;
-  shape.decode_context_sum = requests * context;
-  shape.decode_context_max = context;
-  return shape;
-}
-
-}  // namespace
 
 TEST_CASE("decode run: steps are over just when they end, and a cut leaves the one under way", "[engine]") {
   const Rank rank = replica_on("h100_sxm", "nvlink4_switch", "vllm");
@@ -25,10 +14,10 @@ TEST_CASE("decode run: steps are over just when they end, and a cut leaves the o
   const double pace = 0.5;
   std::vector<double> ends = {0};  // of its steps, each of which takes twice as long
   for (int i = 0; i < 900; ++i)
-    ends.push_back(ends.back() + model.step({decodes(7, 100 + i)}).time.value() / pace);
+    ends.push_back(ends.back() + model.step({equal_decodes(7, 100 + i)}).time.value() / pace);
   DecodeRun run;
   const auto begin = [&] {
-    const BatchShape first = decodes(7, 100);
+    const BatchShape first = equal_decodes(7, 100);
     run.start(Seconds(40));
     run.plan(model, {first}, 900, pace);
   };
@@ -50,7 +39,7 @@ TEST_CASE("decode run: steps are over just when they end, and a cut leaves the o
   CHECK(run.steps_by(Seconds(1e6)) == 900);
   // Bytes and joules are the steps' own at any pace.
   StepCost five;
-  for (int i = 0; i < 5; ++i) five += model.step({decodes(7, 100 + i)});
+  for (int i = 0; i < 5; ++i) five += model.step({equal_decodes(7, 100 + i)});
   CHECK(run.total(5).moved[own_memory].value() == Approx(five.moved[own_memory].value()));
   CHECK(run.total(5).energy.value() == Approx(five.energy.value()));
   CHECK(run.total(5).busy[0].value() == Approx(2 * five.busy[0].value()));

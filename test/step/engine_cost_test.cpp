@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "test/models/llm/decode_shape.h"
 #include "test/models/llm/models.h"
 #include "test/step/played_step.h"
 
@@ -11,14 +12,6 @@ using namespace weir;
 using namespace weir::test;
 
 namespace {
-
-BatchShape decodes(std::int64_t requests, std::int64_t context) {
-  BatchShape shape;
-  shape.decodes = shape.sequences = requests;
-  shape.decode_context_sum = requests * context;
-  shape.decode_context_max = context;
-  return shape;
-}
 
 class Prompt {
  public:
@@ -64,7 +57,7 @@ EngineOverhead without_launches() {
 }
 
 std::int64_t padded(const CudaGraphs& graphs, std::int64_t requests) {
-  return requests + graphs.padding(decodes(requests, 10));
+  return requests + graphs.padding(equal_decodes(requests, 10));
 }
 
 }  // namespace
@@ -76,13 +69,13 @@ TEST_CASE("engine: a batch takes the next larger CUDA graph, and none beyond the
   for (const auto& [requests, rows] : sizes) {
     CAPTURE(requests);
     CHECK(padded(graphs, requests) == rows);
-    CHECK(graphs.hold(decodes(requests, 10)));
+    CHECK(graphs.hold(equal_decodes(requests, 10)));
   }
   CHECK(padded(graphs, 513) == 513);
-  CHECK_FALSE(graphs.hold(decodes(513, 10)));
+  CHECK_FALSE(graphs.hold(equal_decodes(513, 10)));
   // vLLM's list for 20 sequences ends with 16.
-  CHECK(CudaGraphs{CudaGraphs::Sizes::padded, 20, true}.hold(decodes(16, 10)));
-  CHECK_FALSE(CudaGraphs{CudaGraphs::Sizes::padded, 20, true}.hold(decodes(17, 10)));
+  CHECK(CudaGraphs{CudaGraphs::Sizes::padded, 20, true}.hold(equal_decodes(16, 10)));
+  CHECK_FALSE(CudaGraphs{CudaGraphs::Sizes::padded, 20, true}.hold(equal_decodes(17, 10)));
 }
 
 TEST_CASE("engine: prompts have graphs or not, and unpadded graphs have any size", "[engine]") {
@@ -93,25 +86,25 @@ TEST_CASE("engine: prompts have graphs or not, and unpadded graphs have any size
   CHECK_FALSE(CudaGraphs{CudaGraphs::Sizes::every, 0, false}.hold(prompt.shape()));
   CHECK(CudaGraphs{CudaGraphs::Sizes::every, 0, true}.hold(prompt.shape()));
   CHECK(padded({CudaGraphs::Sizes::every, 0, true}, 4321) == 4321);
-  CHECK_FALSE(CudaGraphs{CudaGraphs::Sizes::none, 512, true}.hold(decodes(1, 10)));
+  CHECK_FALSE(CudaGraphs{CudaGraphs::Sizes::none, 512, true}.hold(equal_decodes(1, 10)));
 }
 
 TEST_CASE("engine: a padded batch costs what one of the graph's size does, but for attention and sampling",
           "[engine]") {
   const Engine engine(without_launches());
-  BatchShape three = decodes(3, 1000);
+  BatchShape three = equal_decodes(3, 1000);
   three.padding = 1;
   // Four of the same contexts attend to more and sample more; three without padding have fewer rows.
-  CHECK(engine.step(three) >= engine.step(decodes(3, 1000)));
-  CHECK(engine.step(three) < engine.step(decodes(4, 1000)));
-  CHECK(engine.model->step({three}).flops > engine.model->step({decodes(3, 1000)}).flops);
+  CHECK(engine.step(three) >= engine.step(equal_decodes(3, 1000)));
+  CHECK(engine.step(three) < engine.step(equal_decodes(4, 1000)));
+  CHECK(engine.model->step({three}).flops > engine.model->step({equal_decodes(3, 1000)}).flops);
   CHECK(three.tokens() == 3);
 }
 
 TEST_CASE("engine: outside of graphs a step is the longer of its kernels and their launches", "[engine]") {
   const Engine bare(without_launches());
   const Prompt prompt(64);
-  for (const BatchShape& shape : {decodes(8, 500), prompt.shape()}) {
+  for (const BatchShape& shape : {equal_decodes(8, 500), prompt.shape()}) {
     const Seconds host = Seconds(1e-4) + static_cast<double>(shape.sequences) * Seconds(1e-6);
     const Seconds kernels = bare.step(shape) - host;
     const Seconds step(2e-3), long_launch = 2. / bare.kernels * kernels, short_launch = 1e-3 * long_launch;
@@ -130,7 +123,7 @@ TEST_CASE("engine: outside of graphs a step is the longer of its kernels and the
 TEST_CASE("engine: a scheduler that runs ahead hides what requests cost the host, until that is longer",
           "[engine]") {
   const Prompt prompt(64);
-  for (const BatchShape& shape : {decodes(8, 500), prompt.shape()}) {
+  for (const BatchShape& shape : {equal_decodes(8, 500), prompt.shape()}) {
     const auto requests = static_cast<double>(shape.sequences);
     EngineOverhead engine{.kind = "test", .per_step = Seconds(1e-4), .per_sequence = Seconds(0)};
     const Seconds kernels = Engine(engine).step(shape) - Seconds(1e-4);
@@ -151,8 +144,8 @@ TEST_CASE(
     "[engine]") {
   const Engine bare(without_launches());
   const std::int64_t steps = 3000;
-  const BatchShape first = decodes(64, 200);
-  const auto at = [&](std::int64_t step) { return decodes(64, 200 + step); };
+  const BatchShape first = equal_decodes(64, 200);
+  const auto at = [&](std::int64_t step) { return equal_decodes(64, 200 + step); };
   const Seconds host = Seconds(1e-4) + 64. * Seconds(1e-6);
   for (const double where : {-0.5, 0.3, 0.5, 0.999, 2.}) {
     const Seconds floor = bare.step(first) - host + where * (bare.step(at(steps)) - bare.step(first));
@@ -186,7 +179,7 @@ TEST_CASE("engine: a run of steps that the timeline plays is those steps, on bot
   Reading reading("test");
   rank.prefetch = make_from(prefetch_policies(), Params(reading, preserve), {"kind", "which"});
   const std::int64_t steps = 2000;
-  const auto at = [](std::int64_t step) { return decodes(16, 1000 + step); };
+  const auto at = [](std::int64_t step) { return equal_decodes(16, 1000 + step); };
   const auto model_with = [&](Seconds floor) {
     rank.engine = eager(floor, Seconds(0));
     const StageGraph stage = build_stage(catalog_model("llama3-8b"), {}, {8, 1, 1}, 0);
@@ -215,19 +208,19 @@ TEST_CASE("engine: each chunk of a prompt costs its host time once", "[engine]")
   EngineOverhead engine = without_launches();
   const Prompt prompt(64);
   const Seconds without = Engine(engine).step(prompt.shape()),
-                decoding = Engine(engine).step(decodes(8, 500));
+                decoding = Engine(engine).step(equal_decodes(8, 500));
   engine.per_prompt = Seconds(2e-2);
   check_near(Engine(engine).step(prompt.shape()), without + Seconds(2e-2));
-  check_near(Engine(engine).step(decodes(8, 500)), decoding);
+  check_near(Engine(engine).step(equal_decodes(8, 500)), decoding);
   const std::array<PrefillChunk, 3> chunks = {{{10, 0}, {20, 0}, {5, 100}}};
-  BatchShape three = decodes(4, 100);
+  BatchShape three = equal_decodes(4, 100);
   three.prefill = chunks;
   check_near(engine.host_time(three) - without_launches().host_time(three), Seconds(6e-2));
 }
 
 TEST_CASE("engine: small kernels take their time in every layer, busy as others are", "[engine]") {
   EngineOverhead engine = without_launches();
-  const BatchShape shape = decodes(8, 500);
+  const BatchShape shape = equal_decodes(8, 500);
   const StepCost without = Engine(engine).model->step({shape});
   engine.small_kernels = Seconds(5e-6);
   const StepCost with = Engine(engine).model->step({shape});
@@ -239,7 +232,7 @@ TEST_CASE("engine: workers of their own cost where a replica has several devices
   EngineOverhead engine = without_launches();
   engine.workers_per_step = Seconds(6e-4);
   engine.workers_per_sequence = Seconds(2e-5);
-  const BatchShape shape = decodes(8, 500);
+  const BatchShape shape = equal_decodes(8, 500);
   const Seconds alone = engine.on(1).host_time(shape);
   check_near(alone, Seconds(1e-4 + 8e-6));
   check_near(engine.on(2).host_time(shape), alone + Seconds(6e-4 + 1.6e-4));

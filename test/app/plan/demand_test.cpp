@@ -4,9 +4,11 @@
 #include <catch2/catch.hpp>
 
 #include "sim/step/step_model.h"
+#include "test/models/llm/decode_shape.h"
 #include "test/serving/run_in_child.h"
 
 using namespace weir;
+using test::equal_decodes;
 
 namespace {
 
@@ -54,15 +56,6 @@ std::vector<double> stage_times(const ReplicaPlan& replica, const BatchShape& ea
 
 double sum(const std::vector<double>& times) {
   return std::accumulate(times.begin(), times.end(), 0.0);
-}
-
-BatchShape decodes(std::int64_t count, std::int64_t context, std::int64_t rows = 1) {
-  BatchShape shape;
-  shape.decodes = shape.sequences = count;
-  shape.decode_rows = rows;
-  shape.decode_context_max = context;
-  shape.decode_context_sum = count * context;
-  return shape;
 }
 
 }  // namespace
@@ -121,14 +114,14 @@ TEST_CASE(
       double best = 0;
       const auto stages = static_cast<std::int64_t>(replica.stages.size());
       for (std::int64_t each = 1; each <= 60 / stages; ++each) {
-        const std::vector<double> times = stage_times(replica, decodes(each, 900));
+        const std::vector<double> times = stage_times(replica, equal_decodes(each, 900));
         if (sum(times) <= tpot_ms / 1e3)
           best = std::max(best, static_cast<double>(each) / std::ranges::max(times));
       }
       // The last batches are searched to a thirty-second.
       CHECK(bounds.decode_tokens_per_s <= best * (1 + 1e-12));
       CHECK(bounds.decode_tokens_per_s >= best * 31 / 32);
-      CHECK(bounds.token_s == Approx(sum(stage_times(replica, decodes(1, 1)))));
+      CHECK(bounds.token_s == Approx(sum(stage_times(replica, equal_decodes(1, 1)))));
       double first = 0;
       for (const auto& [tokens, before] : {std::pair(512, 0), {512, 512}, {276, 1024}}) {
         const PrefillChunk chunk{tokens, before};
@@ -150,10 +143,10 @@ TEST_CASE("bounds: with drafts a step may give all of them, and a token is its s
     for (const double tpot_ms : {3., 1e6}) {
       INFO(parallelism.dump() << ", " << tpot_ms << " ms");
       const ReplicaBounds bounds = bounds_of(replica, demand(900, 1300), {{}, tpot_ms}).value();
-      CHECK(bounds.token_s == Approx(sum(stage_times(replica, decodes(1, rows, rows))) / rows));
+      CHECK(bounds.token_s == Approx(sum(stage_times(replica, equal_decodes(1, rows, rows))) / rows));
       double best = 0;
       for (std::int64_t each = 1; each <= 60; ++each) {
-        const double step = sum(stage_times(replica, decodes(each, 900, rows)));
+        const double step = sum(stage_times(replica, equal_decodes(each, 900, rows)));
         if (step <= rows * tpot_ms / 1e3) best = std::max(best, static_cast<double>(rows * each) / step);
       }
       REQUIRE(best > 0);
@@ -169,9 +162,10 @@ TEST_CASE("bounds: the KV cache bounds a batch, and data-parallel ranks decode b
   const auto rate = [&](const ReplicaPlan& of, double context) {
     return bounds_of(of, demand(context, 100), {}).value().decode_tokens_per_s;
   };
-  CHECK(rate(replica, 1000) == Approx(8 / sum(stage_times(replica, decodes(8, 1000)))));
+  CHECK(rate(replica, 1000) == Approx(8 / sum(stage_times(replica, equal_decodes(8, 1000)))));
   const ReplicaPlan ranks = replica_cut({{"attention_data", 4}, {"expert", 4}}, "qwen3-30b-a3b");
-  CHECK(rate(ranks, 1000) == Approx(4 * 60 / sum(stage_times(ranks, decodes(60, 1000)))).epsilon(1. / 30));
+  CHECK(rate(ranks, 1000) ==
+        Approx(4 * 60 / sum(stage_times(ranks, equal_decodes(60, 1000)))).epsilon(1. / 30));
 }
 
 // Two micro-batches of a pipeline share seats and blocks: eight contexts of a thousand tokens are four each.
@@ -179,7 +173,7 @@ TEST_CASE("bounds: blocks are of all micro-batches of a pipeline, and prompts of
   ReplicaPlan stages = replica_cut({{"pipeline", 2}});
   stages.kv_blocks = 8000 / stages.spec.kv_cache.block_tokens;
   CHECK(bounds_of(stages, demand(1000, 100), {}).value().decode_tokens_per_s ==
-        Approx(4 / std::ranges::max(stage_times(stages, decodes(4, 1000)))));
+        Approx(4 / std::ranges::max(stage_times(stages, equal_decodes(4, 1000)))));
   const ReplicaPlan ranks =
       replica_cut({{"attention_data", 2}, {"expert", 2}, {"pipeline", 2}}, "qwen3-30b-a3b");
   const PrefillChunk chunk{512, 0};
@@ -199,7 +193,7 @@ TEST_CASE("bounds: prompts that begin alike bound neither the first token nor, b
   const ReplicaBounds bounds = bounds_of(replica, alike, {}).value();
   CHECK(bounds.first_token_s == 0);
   CHECK(bounds.decode_tokens_per_s ==
-        Approx(60 / sum(stage_times(replica, decodes(60, 1000)))).epsilon(1. / 31));
+        Approx(60 / sum(stage_times(replica, equal_decodes(60, 1000)))).epsilon(1. / 31));
   Demand begun = demand(1000, 100);
   begun.in_generation = true;
   CHECK(bounds_of(replica, begun, {}).value().first_token_s == 0);

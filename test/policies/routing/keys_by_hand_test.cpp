@@ -1,30 +1,13 @@
 // Routers by hand over several groups of replicas, with every key at a value of its own.
 #include <catch2/catch.hpp>
 
-#include "policies/routing/routing.h"
+#include "test/policies/routing/known_group.h"
 
 using namespace weir;
+using test::KnownGroup;
+using test::router_of;
 
 namespace {
-
-std::shared_ptr<const RoutingPolicy> keyed_router(Json keys) {
-  Reading reading("test");
-  auto policy = make_from(routing_policies(), Params(reading, keys), {"kind", "the policy"});
-  reading.finish();
-  return policy;
-}
-
-class LoadedGroup final : public ReplicaGroup {
- public:
-  using ReplicaGroup::ReplicaGroup;
-  void add(const RoutingPolicy& policy, const ReplicaLoad& load, const ReplicaReport& report = {}) {
-    add_replica();
-    set_outstanding_requests(size() - 1, load.requests);
-    set_load(size() - 1, load, policy.value(load, block_tokens()));
-    set_report(size() - 1, report);
-  }
-  std::int64_t outstanding_tokens(std::size_t) const override { return 0; }
-};
 
 std::size_t routed(const RoutingPolicy& policy, const std::vector<const ReplicaGroup*>& groups,
                    const std::vector<RoutingView::Holder>& holders, std::int64_t input_tokens) {
@@ -39,7 +22,7 @@ std::size_t routed(const RoutingPolicy& policy, const std::vector<const ReplicaG
 
 TEST_CASE("routing: each policy asks for what it reads, and for reports as late as its key says",
           "[routing]") {
-  const auto needs = [](const Json& keys) { return keyed_router(keys)->needs(); };
+  const auto needs = [](const Json& keys) { return router_of(keys)->needs(); };
   const RoutingNeeds none = needs({{"kind", "least_outstanding"}});
   CHECK_FALSE((none.sessions || none.loads || none.draws || none.reports || none.remembered_tokens));
   const RoutingNeeds kv_aware = needs({{"kind", "kv_aware"}, {"view_delay_ms", 20}});
@@ -59,9 +42,9 @@ TEST_CASE("routing: each policy asks for what it reads, and for reports as late 
 TEST_CASE("routing: kv_aware credits hits in a host's memory and on a disk by their own keys", "[routing]") {
   // 10 blocks of 10 tokens: 4 of them in the first one's host memory, 6 on the second one's disk.
   const auto goes = [](double host, double disk) {
-    const auto policy = keyed_router(
-        {{"kind", "kv_aware"}, {"host_cache_hit_weight", host}, {"disk_cache_hit_weight", disk}});
-    LoadedGroup first(10), second(10);
+    const auto policy =
+        router_of({{"kind", "kv_aware"}, {"host_cache_hit_weight", host}, {"disk_cache_hit_weight", disk}});
+    KnownGroup first(10), second(10);
     first.add(*policy, {});
     second.add(*policy, {});
     return routed(*policy, {&first, &second},
@@ -76,9 +59,9 @@ TEST_CASE("routing: kv_aware weighs prompts to compute, running blocks and reque
           "[routing]") {
   // Beside the request's own: 6 blocks to compute; 5 that run; 4 requests.
   const auto goes = [](double prefill, double request) {
-    const auto policy = keyed_router(
+    const auto policy = router_of(
         {{"kind", "kv_aware"}, {"prefill_load_scale", prefill}, {"decode_active_request_weight", request}});
-    LoadedGroup some(10), others(10);
+    KnownGroup some(10), others(10);
     some.add(*policy, {.requests = 0, .prompt_tokens = 60, .blocks = 0});
     some.add(*policy, {.requests = 0, .prompt_tokens = 0, .blocks = 5});
     others.add(*policy, {.requests = 4, .prompt_tokens = 0, .blocks = 0});
@@ -92,11 +75,11 @@ TEST_CASE("routing: kv_aware weighs prompts to compute, running blocks and reque
 TEST_CASE("routing: weighted_scores weighs queues, free blocks and hits by three keys", "[routing]") {
   // Queues score 1, 0 and 0.5; free blocks 0.1, 0.9 and 0.5; hits 0, 0 and 0.3 of 10 full blocks.
   const auto goes = [](double queue, double kv_cache, double prefix) {
-    const auto policy = keyed_router({{"kind", "weighted_scores"},
-                                      {"queue_weight", queue},
-                                      {"kv_cache_weight", kv_cache},
-                                      {"prefix_weight", prefix}});
-    LoadedGroup some(10), others(10);
+    const auto policy = router_of({{"kind", "weighted_scores"},
+                                   {"queue_weight", queue},
+                                   {"kv_cache_weight", kv_cache},
+                                   {"prefix_weight", prefix}});
+    KnownGroup some(10), others(10);
     some.add(*policy, {}, {0, 0.9});
     some.add(*policy, {}, {4, 0.1});
     others.add(*policy, {}, {2, 0.5});
@@ -112,9 +95,9 @@ TEST_CASE("routing: prefix_affinity looks for imbalance over all groups, and tie
           "[routing]") {
   const auto goes = [](const std::vector<std::int64_t>& some, const std::vector<std::int64_t>& others,
                        const std::vector<RoutingView::Holder>& holders) {
-    const auto policy = keyed_router(
-        {{"kind", "prefix_affinity"}, {"balance_abs_threshold", 40}, {"balance_rel_threshold", 3}});
-    LoadedGroup first, second;
+    const auto policy =
+        router_of({{"kind", "prefix_affinity"}, {"balance_abs_threshold", 40}, {"balance_rel_threshold", 3}});
+    KnownGroup first, second;
     for (const std::int64_t requests : some) first.add(*policy, {.requests = requests});
     for (const std::int64_t requests : others) second.add(*policy, {.requests = requests});
     return routed(*policy, {&first, &second}, holders, 100);
