@@ -1,6 +1,6 @@
 // Every shipped scenario gives the same bytes twice, with an actor a device and folded. `fast_forward`
 // promises times to 1e-9: where there are runs of steps to sum, with and without. Scenarios that train have
-// theirs by step.
+// theirs by step. And each gives what was recorded of it.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -10,6 +10,7 @@
 #include "sim/core/params.h"
 #include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
+#include "test/app/shipped_figures.h"
 
 using namespace weir;
 using namespace weir::test;
@@ -53,6 +54,10 @@ class Runs {
                          : std::vector<std::string>{"--set", fmt::format("/actors=\"{}\"", actors)});
   }
   void play_step_by_step() { play("stepped", {"--set", "/fast_forward=false"}); }
+
+  Figures figures(const std::string& name) const {
+    return figures_of(read_json_file((scratch_ / name / "summary.json").string()));
+  }
 
   void same_bytes(const std::string& a, const std::string& b) const {
     std::vector<std::string> files = {"summary.json", "requests.csv", "timeseries.csv", "timeline.json"};
@@ -110,10 +115,18 @@ bool check_all(const std::string& scenario, const std::vector<std::string>& sett
   runs.play_with_actors("devices");
   runs.play_with_actors("groups");
   runs.same_bytes("devices", "groups");
+  const auto recorded = recorded_figures().find(scenario);
+  INFO(scenario << ": figures moved; see test/app/shipped_figures.h");
+  CHECK(moved(recorded == recorded_figures().end() ? Figures() : recorded->second, runs.figures("devices")) ==
+        "");
   if (slow.contains(scenario) || never.contains(scenario) || scenario.ends_with("reference")) return false;
   runs.play_step_by_step();
   runs.same_times("devices", "stepped");
   return true;
+}
+
+bool takes_long(const std::string& scenario) {
+  return scenario.starts_with("bench/") || scenario == "hermes/openr1";
 }
 
 // Every scenario belongs to one of so many groups, by turns; this one is played.
@@ -121,7 +134,7 @@ void check_every(int groups, int number) {
   int at = 0, checked = 0, stepped = 0;
   for (const fs::path& file : shipped_scenarios()) {
     const std::string name = name_of_shipped(file);
-    if (name.starts_with("bench/") || name == "hermes/openr1" || at++ % groups != number) continue;
+    if (takes_long(name) || at++ % groups != number) continue;
     stepped += check_all(name, made_short(name));
     ++checked;
   }
@@ -136,6 +149,18 @@ TEST_CASE("shipped scenarios: the same bytes folded, the same times step by step
 }
 TEST_CASE("shipped scenarios: the same bytes folded, the same times step by step, the other half") {
   check_every(2, 1);
+}
+
+TEST_CASE("shipped scenarios: their figures, recorded anew", "[.record]") {
+  std::map<std::string, Figures> recorded;
+  for (const fs::path& file : shipped_scenarios()) {
+    const std::string name = name_of_shipped(file);
+    if (takes_long(name)) continue;
+    Runs runs(name, made_short(name));
+    runs.play_with_actors("devices");
+    recorded[name] = runs.figures("devices");
+  }
+  record_figures(recorded);
 }
 
 TEST_CASE("shipped scenarios: long ones as they are shipped", "[.soak]") {

@@ -26,7 +26,13 @@ TEST_CASE("device overrides: each number can be given, is used and is recorded, 
                       {"bf16_tflops", 2000},
                       {"price_per_hour", 9},
                       {"tdp_w", 1000},
-                      {"idle_w", 100}};
+                      {"idle_w", 100},
+                      {"active_w", 50},
+                      {"compute_pj_per_flop", 2},
+                      {"memory_pj_per_byte", 11},
+                      {"link_pj_per_byte", 13},
+                      {"chip_pj_per_byte", 30},
+                      {"attention_pj_per_byte", 70}};
   Reading reading("test");
   Params params(reading, given);
   const auto device = make_device("h100_sxm", params);
@@ -36,7 +42,13 @@ TEST_CASE("device overrides: each number can be given, is used and is recorded, 
   CHECK(device->spec().own().capacity == Bytes(160. * (1 << 30)));
   CHECK(device->spec().peak(DataType::bf16) == FlopsPerSecond(2e15));
   CHECK(device->spec().dollars_per_hour == 9);
-  CHECK(device->spec().power.tdp == Watts(1000));
+  const PowerSpec& power = device->spec().power;
+  CHECK((power.tdp == Watts(1000) && power.idle == Watts(100) && power.active == Watts(50)));
+  CHECK(power.per_flop.value() == Approx(2e-12));
+  CHECK(power.per_byte.value() == Approx(11e-12));
+  CHECK(power.per_link_byte.value() == Approx(13e-12));
+  CHECK(power.per_chip_byte.value() == Approx(30e-12));
+  CHECK(power.per_attention_byte.value() == Approx(70e-12));
   Json recorded = reading.resolved;
   recorded.erase("profile");
   CHECK(Json::diff(recorded, given).empty());
