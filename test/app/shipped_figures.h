@@ -1,6 +1,6 @@
 #pragma once
-// What shipped scenarios gave when their figures were last recorded (shipped_figures.json): a change that
-// moves one is seen, and records them anew (`make record-figures`) with a line of CHANGELOG that says why.
+// Figures of shipped scenarios as they were last recorded (shipped_figures.json). A change that moves one is
+// seen, and records them anew (`make record-figures`) with a line of CHANGELOG that says why.
 #include <map>
 #include <string>
 
