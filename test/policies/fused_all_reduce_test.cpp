@@ -20,10 +20,7 @@ const std::vector<Unit> npu = test::units({"systolic", "vector", "pim", "link"})
 
 std::shared_ptr<const PartitioningPolicy> chunked(const Json& chunks, const char* kind = "device_only") {
   const Json json = {{"kind", kind}, {"fused_all_reduce_chunks", chunks}};
-  Reading reading("test");
-  auto policy = make_from(partitioning_policies(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return policy;
+  return policy_of(partitioning_policies(), json);
 }
 
 std::vector<Operator> operators(const OperatorGraph& graph) {

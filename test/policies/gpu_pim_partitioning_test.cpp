@@ -11,6 +11,7 @@
 #include "test/policies/units.h"
 
 using namespace weir;
+using test::policy_of;
 
 namespace {
 
@@ -22,10 +23,7 @@ enum Index { gpu, link, memory, host_link };
 std::shared_ptr<const PartitioningPolicy> gpu_pim(bool concurrent = true, bool asynchronous = true) {
   const Json json = {
       {"kind", "gpu_pim"}, {"concurrent_transfers", concurrent}, {"asynchronous_store", asynchronous}};
-  Reading reading("test");
-  auto made = make_from(partitioning_policies(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return made;
+  return policy_of(partitioning_policies(), json);
 }
 
 StageGraph stage(const char* model, int tensor) {

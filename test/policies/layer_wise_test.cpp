@@ -8,14 +8,12 @@
 #include "test/policies/make_policy.h"
 
 using namespace weir;
+using test::policy_of;
 
 namespace {
 
 std::shared_ptr<const ChannelPlacementPolicy> policy(const Json& json) {
-  Reading reading("test");
-  auto made = make_from(placement_policies(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return made;
+  return policy_of(placement_policies(), json);
 }
 const Json in_turn = {{"kind", "layer_wise"}, {"start", "in_turn"}},
            least_loaded = {{"kind", "layer_wise"}, {"start", "least_loaded"}}, drawn = {{"kind", "random"}};

@@ -6,14 +6,19 @@
 
 namespace weir::test {
 
+// The policy that a scenario's keys describe; ConfigError where they are wrong.
+template <class Interface>
+std::shared_ptr<const Interface> policy_of(const Catalog<Interface>& table, const Json& keys) {
+  Reading reading("test");
+  auto made = make_from(table, Params(reading, keys), {"kind", "which"});
+  reading.finish();
+  return made;
+}
+
 // A policy of that name with its defaults.
 template <class Interface>
 std::shared_ptr<const Interface> make_policy(const Catalog<Interface>& table, const std::string& kind) {
-  const Json json = {{"kind", kind}};
-  Reading reading("test");
-  auto made = make_from(table, Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return made;
+  return policy_of(table, {{"kind", kind}});
 }
 
 }  // namespace weir::test

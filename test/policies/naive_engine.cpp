@@ -1,4 +1,5 @@
 #include "test/policies/naive_engine.h"
+#include "test/policies/make_policy.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,10 +21,7 @@ std::shared_ptr<const BatchingPolicy> make_policy(const std::string& kind, std::
                                                   std::int64_t tokens, const Json& keys) {
   Json json = {{"kind", kind}, {"max_batch_requests", requests}, {"max_batch_tokens", tokens}};
   json.update(keys);
-  Reading reading("test");
-  auto policy = make_from(batching_policies(), Params(reading, json), {"kind", "the policy"});
-  reading.finish();
-  return policy;
+  return policy_of(batching_policies(), json);
 }
 
 Seconds NaiveTimes::prefill_attention(std::span<const PrefillChunk> chunks) const {

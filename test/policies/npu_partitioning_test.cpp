@@ -9,6 +9,7 @@
 
 using namespace weir;
 using test::make_policy;
+using test::policy_of;
 
 namespace {
 
@@ -35,10 +36,7 @@ std::vector<Operator> of_kind(const OperatorGraph& graph, KernelKind kind) {
 std::shared_ptr<const PartitioningPolicy> npu_pim(const Json& keys) {
   Json json = {{"kind", "npu_pim"}};
   json.update(keys);
-  Reading reading("test");
-  auto made = make_from(partitioning_policies(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return made;
+  return policy_of(partitioning_policies(), json);
 }
 
 }  // namespace

@@ -36,10 +36,7 @@ std::vector<std::string> names(const StageGraph& stage, const CommunicationWindo
 
 std::shared_ptr<const PrefetchPolicy> preserve(bool window_aware = false) {
   const Json json = {{"kind", "preserve"}, {"window_aware", window_aware}};
-  Reading reading("test");
-  auto policy = make_from(prefetch_policies(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return policy;
+  return policy_of(prefetch_policies(), json);
 }
 
 std::vector<double> chosen(const PrefetchPolicy& policy, double capacity,

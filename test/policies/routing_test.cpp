@@ -3,17 +3,16 @@
 
 #include "policies/routing/routing.h"
 #include "test/policies/dice.h"
+#include "test/policies/make_policy.h"
 
 using namespace weir;
+using test::policy_of;
 
 namespace {
 
 std::shared_ptr<const RoutingPolicy> make_router(const std::string& kind, Json json = Json::object()) {
   json["kind"] = kind;
-  Reading reading("test");
-  auto policy = make_from(routing_policies(), Params(reading, json), {"kind", "the policy"});
-  reading.finish();
-  return policy;
+  return policy_of(routing_policies(), json);
 }
 
 struct Load {

@@ -14,10 +14,7 @@
 namespace weir::test {
 
 inline std::shared_ptr<const PrefetchPolicy> policy(const Json& json) {
-  Reading reading("test");
-  auto made = make_from(prefetch_policies(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return made;
+  return policy_of(prefetch_policies(), json);
 }
 
 const Json algorithm_1 = {{"kind", "preserve"}},

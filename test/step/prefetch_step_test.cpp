@@ -18,10 +18,7 @@ constexpr Precision int8{
     .weights = DataType::int8, .activations = DataType::int8, .kv_cache = DataType::int8};
 
 std::shared_ptr<const PrefetchPolicy> prefetch(const Json& json) {
-  Reading reading("test");
-  auto policy = make_from(prefetch_policies(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return policy;
+  return policy_of(prefetch_policies(), json);
 }
 
 // What Algorithm 1 never does.

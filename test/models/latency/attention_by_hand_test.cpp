@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "models/latency/attention.h"
+#include "test/models/llm/decode_shape.h"
 
 namespace weir::test::attention_by_hand {
 
@@ -13,15 +14,6 @@ const Bytes no_l2(0);
 // 6 query heads on 2 KV heads of 64 elements: 512 B a token, 256 B of them a KV head; 1536 flops a pair.
 AttentionShape six_on_two() {
   return {.query_heads = 6, .kv_heads = 2, .head_dim = 64, .kv_bytes = 2};
-}
-
-BatchShape contexts(std::int64_t n, std::int64_t sum, std::int64_t longest, std::int64_t rows = 1) {
-  BatchShape batch;
-  batch.decodes = n;
-  batch.decode_rows = rows;
-  batch.decode_context_sum = sum;
-  batch.decode_context_max = longest;
-  return batch;
 }
 
 double microseconds(const AttentionEfficiency& e, const Roof& roof, const BatchShape& batch) {
@@ -48,7 +40,7 @@ const Roof ten{FlopsPerSecond(1e18), BytesPerSecond(1e12), 10};
 // 3 requests x 2 KV heads are 6 tiles, 0.6 waves. Their mean is 500 and the longest 800: 650 count. A token
 // more takes 6 x 256 B / 0.5 TB/s = 3.072 ns, 650 of them 1.9968 us.
 TEST_CASE("decode attention by hand: waves, the split, the skew and the launch") {
-  const BatchShape batch = contexts(3, 1500, 800);
+  const BatchShape batch = decodes_of(3, 1500, 800);
   AttentionEfficiency e = decoding();
   CHECK(microseconds(e, ten, batch) == Approx(1 + 5 + 1.2 + 1.9968));
   e.decode.split_tokens = 650;  // no context beyond it
@@ -63,7 +55,7 @@ TEST_CASE("decode attention by hand: waves, the split, the skew and the launch")
 }
 
 TEST_CASE("decode attention by hand: first reads cost a half more, up to their limit") {
-  const BatchShape batch = contexts(3, 1500, 800);
+  const BatchShape batch = decodes_of(3, 1500, 800);
   AttentionEfficiency e = decoding();
   e.decode.first_reads = 0.5;
   e.decode.first_reads_most = Seconds(2e-6);
@@ -80,7 +72,7 @@ TEST_CASE("decode attention by hand: tiles without a partner draw what one tile 
   e.decode.tile_alone = BytesPerSecond(20e9);
   e.decode.tile_paired = BytesPerSecond(25e9);
   const auto nanoseconds = [&](std::int64_t requests) {  // a thousand tokens take, for each
-    return microseconds(e, ten, contexts(requests, requests * 1000, 1000));
+    return microseconds(e, ten, decodes_of(requests, requests * 1000, 1000));
   };
   CHECK(nanoseconds(12) == Approx(256 * (20 / 500. + 1 / 20.)));  // 4 left over
   CHECK(nanoseconds(15) == Approx(256 * (20 / 500. + 1 / 20.)));  // 10, each alone on its SM
@@ -104,7 +96,7 @@ TEST_CASE("decode attention by hand: arithmetic is that of all rows, at its shar
   e.prefill.causal = 0.125;  // prompts alone have it
   e.prefill.softmax_elements = 32;
   const Roof weak{FlopsPerSecond(1e12), BytesPerSecond(1e12), 10};
-  const BatchShape batch = contexts(3, 1500, 800, 3);
+  const BatchShape batch = decodes_of(3, 1500, 800, 3);
   CHECK(microseconds(e, weak, batch) == Approx(500 * 0.082944));
   const KernelCost cost = attention_cost(e, weak, no_l2, six_on_two(), batch);
   CHECK(cost.compute.value() == Approx(500 * 0.082944e-6));
@@ -115,7 +107,7 @@ TEST_CASE("decode attention by hand: arithmetic is that of all rows, at its shar
 TEST_CASE("decode attention by hand: a line holds as long as it is one") {
   AttentionEfficiency e;
   const auto steps = [&](std::int64_t mean, std::int64_t longest) {
-    return decode_attention_cost(e, ten, six_on_two(), contexts(3, 3 * mean, longest)).steps;
+    return decode_attention_cost(e, ten, six_on_two(), decodes_of(3, 3 * mean, longest)).steps;
   };
   e.decode.split_tokens = 128;
   CHECK(steps(100, 100) == 28);
@@ -134,7 +126,7 @@ TEST_CASE("decode attention by hand: a line holds as long as it is one") {
   e.decode.split_tokens = 0;
   e.decode.wave = Seconds(1e-6);
   CHECK(steps(100, 100) == 291);
-  CHECK(decode_attention_cost(e, ten, six_on_two(), contexts(3, 300, 100)).slope.time == Seconds(0));
+  CHECK(decode_attention_cost(e, ten, six_on_two(), decodes_of(3, 300, 100)).slope.time == Seconds(0));
 }
 
 // 150 tokens behind 300: 45,000 pairs before and 11,250 of its own. 1536 flops, and half as many for
@@ -173,9 +165,9 @@ TEST_CASE("attention by hand: one kernel for prompts and decodes starts once, tw
   AttentionEfficiency e = decoding();
   e.prefill.launch = Seconds(3e-6);
   const PrefillChunk chunk{150, 300};
-  BatchShape prompts, both = contexts(3, 1500, 800);
+  BatchShape prompts, both = decodes_of(3, 1500, 800);
   both.prefill = prompts.prefill = {&chunk, 1};
-  const double decodes = microseconds(e, ten, contexts(3, 1500, 800));
+  const double decodes = microseconds(e, ten, decodes_of(3, 1500, 800));
   const auto beside = [&] { return microseconds(e, ten, both) - microseconds(e, ten, prompts); };
   CHECK(beside() == Approx(decodes));
   e.grid = AttentionGrid::persistent;
@@ -191,7 +183,7 @@ TEST_CASE("attention in waves by hand: heads of a group read again once neither 
   e.grid = AttentionGrid::waves;
   const PrefillChunk chunk{10, 0};
   const auto moved = [&](double l2, double multiprocessors, std::int64_t decodes) {
-    BatchShape batch = contexts(decodes, 1000, 1000);
+    BatchShape batch = decodes_of(decodes, 1000, 1000);
     batch.prefill = {&chunk, 1};
     const Roof roof{FlopsPerSecond(1e15), BytesPerSecond(1e9), multiprocessors};
     const KernelCost cost = attention_cost(e, roof, Bytes(l2), six_on_two(), batch);
@@ -211,7 +203,7 @@ TEST_CASE("attention in waves by hand: a decode is a tile of rows in every query
   e.grid = AttentionGrid::waves;
   e.prefill = {.context = 0.5, .causal = 0.25, .tile_rows = 64, .tile_tokens = 10, .launch = Seconds(2e-6)};
   const PrefillChunk chunk{65, 100};
-  BatchShape batch = contexts(3, 1000, 400);
+  BatchShape batch = decodes_of(3, 1000, 400);
   batch.prefill = {&chunk, 1};
   const Roof roof{FlopsPerSecond(1e12), BytesPerSecond(1e15), 16};
   const double prompt = 128 * 100 / 0.5 + (65. * 65 / 2 + 10 * 128) / 0.25,

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <random>
 
+#include "test/models/llm/decode_shape.h"
+
 using namespace weir;
+using test::decodes_of;
 
 namespace {
 
@@ -52,15 +55,6 @@ AttentionShape random_shape(Random& random) {
   return {.query_heads = kv * group, .kv_heads = kv, .head_dim = 128, .kv_bytes = random() % 2 ? 2. : 1.};
 }
 
-BatchShape decodes(std::int64_t n, std::int64_t sum, std::int64_t longest, std::int64_t rows = 1) {
-  BatchShape batch;
-  batch.decodes = n;
-  batch.decode_rows = rows;
-  batch.decode_context_sum = sum;
-  batch.decode_context_max = longest;
-  return batch;
-}
-
 BatchShape of_prompt(const PrefillChunk& chunk) {
   BatchShape batch;
   batch.prefill = std::span(&chunk, 1);
@@ -71,8 +65,8 @@ BatchShape random_decodes(Random& random) {
   const std::int64_t n = whole(random, 1, 512);
   const std::int64_t mean = whole(random, 1, 20000),
                      longest = n == 1 ? mean : mean + whole(random, 1, 4 * mean);
-  return decodes(n, n * mean - (n > 1 ? random() % static_cast<unsigned>(n) : 0), longest,
-                 random() % 2 ? 1 : whole(random, 2, 16));
+  return decodes_of(n, n * mean - (n > 1 ? random() % static_cast<unsigned>(n) : 0), longest,
+                    random() % 2 ? 1 : whole(random, 2, 16));
 }
 
 void require_same(const KernelCost& a, const KernelCost& b) {
@@ -115,8 +109,8 @@ TEST_CASE("decode attention: affine until its steps are done, as step by step") 
     const std::int64_t last = std::min<std::int64_t>(affine.steps, 3000) - 1;
     for (const std::int64_t step : {std::int64_t{0}, std::int64_t{1}, last / 2, last}) {
       if (step > last) continue;
-      const BatchShape then = decodes(batch.decodes, batch.decode_context_sum + step * batch.decodes,
-                                      batch.decode_context_max + step, batch.decode_rows);
+      const BatchShape then = decodes_of(batch.decodes, batch.decode_context_sum + step * batch.decodes,
+                                         batch.decode_context_max + step, batch.decode_rows);
       require_same(after(affine, step), attention_cost(e, roof, l2, s, then));
     }
   }
@@ -155,8 +149,8 @@ TEST_CASE("decode attention: more context and less bandwidth are never faster") 
       return attention_cost(e, on, l2, s, batch).time;
     };
     const BatchShape batch = random_decodes(random);
-    const BatchShape longer = decodes(batch.decodes, batch.decode_context_sum + batch.decodes,
-                                      batch.decode_context_max + 1, batch.decode_rows);
+    const BatchShape longer = decodes_of(batch.decodes, batch.decode_context_sum + batch.decodes,
+                                         batch.decode_context_max + 1, batch.decode_rows);
     REQUIRE(time(roof, longer) >= time(roof, batch));
     REQUIRE(time(slower_memory(), batch) >= time(roof, batch));
   }
@@ -169,9 +163,9 @@ TEST_CASE("decode attention: unequal contexts lie between their mean and their l
     const AttentionShape s = random_shape(random);
     const std::int64_t n = whole(random, 2, 256), mean = whole(random, 1, 5000),
                        longest = mean + whole(random, 1, 20000);
-    const Seconds equal = attention_cost(e, roof, l2, s, decodes(n, n * mean, mean)).time;
-    const Seconds unequal = attention_cost(e, roof, l2, s, decodes(n, n * mean, longest)).time;
-    const Seconds all_longest = attention_cost(e, roof, l2, s, decodes(n, n * longest, longest)).time;
+    const Seconds equal = attention_cost(e, roof, l2, s, decodes_of(n, n * mean, mean)).time;
+    const Seconds unequal = attention_cost(e, roof, l2, s, decodes_of(n, n * mean, longest)).time;
+    const Seconds all_longest = attention_cost(e, roof, l2, s, decodes_of(n, n * longest, longest)).time;
     REQUIRE(equal <= unequal);
     REQUIRE(unequal <= all_longest);
   }
@@ -182,7 +176,7 @@ TEST_CASE("decode attention: drafts' rows cost their arithmetic, and read keys o
   e.prefill.context = 0.5;
   const AttentionShape s{.query_heads = 128, .kv_heads = 1, .head_dim = 576, .kv_bytes = 2};
   const auto cost = [&](std::int64_t rows) {
-    return attention_cost(e, roof, l2, s, decodes(4, 4 * 16000, 16000, rows));
+    return attention_cost(e, roof, l2, s, decodes_of(4, 4 * 16000, 16000, rows));
   };
   // A row and a key are 128 heads x 576 elements x 4 flops: multiply and add, with the key and the value.
   for (const std::int64_t rows : {1, 2, 8}) {
@@ -243,7 +237,7 @@ TEST_CASE("attention in waves: a tile too many costs a wave, and a long decode b
   };
   CHECK(time(65) / time(64) == Approx(2).epsilon(0.01));  // 8 tiles on 8 SMs, then 16
   const PrefillChunk chunk{64, 0};
-  BatchShape batch = decodes(2, 10001, 10000);
+  BatchShape batch = decodes_of(2, 10001, 10000);
   batch.prefill = std::span(&chunk, 1);
   const double tile = 4. * 64 * 128 * 10000 / (1e14 / 8);
   CHECK(attention_cost(e, small, l2, s, batch).time.value() >= tile);

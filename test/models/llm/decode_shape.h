@@ -6,14 +6,19 @@
 
 namespace weir::test {
 
-// So many decodes of equal contexts, each with rows of drafts behind its next token.
-inline BatchShape equal_decodes(std::int64_t decodes, std::int64_t context, std::int64_t rows = 1) {
+// Decodes whose contexts add up to `sum`, each with rows of drafts behind its next token.
+inline BatchShape decodes_of(std::int64_t decodes, std::int64_t sum, std::int64_t longest,
+                             std::int64_t rows = 1) {
   BatchShape shape;
   shape.decodes = shape.sequences = decodes;
   shape.decode_rows = rows;
-  shape.decode_context_sum = decodes * context;
-  shape.decode_context_max = context;
+  shape.decode_context_sum = sum;
+  shape.decode_context_max = longest;
   return shape;
+}
+
+inline BatchShape equal_decodes(std::int64_t decodes, std::int64_t context, std::int64_t rows = 1) {
+  return decodes_of(decodes, decodes * context, context, rows);
 }
 
 // A batch of these decodes, which must outlive it.

@@ -11,6 +11,7 @@
 #include "test/policies/units.h"
 
 using namespace weir;
+using test::policy_of;
 
 namespace {
 
@@ -29,10 +30,7 @@ std::vector<Unit> beside_ndp_dimms() {
 std::shared_ptr<const PartitioningPolicy> hot_cold(double on_device_gb, const Json& more = Json::object()) {
   Json json = {{"kind", "hot_cold"}, {"on_device_gb", on_device_gb}};
   json.update(more);
-  Reading reading("test");
-  auto made = make_from(partitioning_policies(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return made;
+  return policy_of(partitioning_policies(), json);
 }
 
 StageGraph stage(const char* model) {

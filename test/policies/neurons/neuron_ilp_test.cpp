@@ -5,18 +5,17 @@
 #include "policies/placement/neurons/greedy.h"
 #include "policies/placement/neurons/integer_program.h"
 #include "policies/placement/neurons/neuron_placement.h"
+#include "test/policies/make_policy.h"
 #include "test/policies/neurons/random_layers.h"
 
 using namespace weir;
+using test::policy_of;
 
 namespace {
 
 std::shared_ptr<const NeuronPlacementPolicy> ilp(Json json) {
   json["kind"] = "ilp";
-  Reading reading("test");
-  auto made = make_from(neuron_placement_policies(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return made;
+  return policy_of(neuron_placement_policies(), json);
 }
 const Json exact = {{"dimms", "each"}, {"gap", 0}, {"buckets", 4096}, {"node_limit", 100'000}};
 

@@ -6,17 +6,16 @@
 #include "policies/partitioning/partitioning.h"
 #include "test/models/llm/models.h"
 #include "test/models/llm/parts.h"
+#include "test/policies/make_policy.h"
 #include "test/policies/units.h"
 
 using namespace weir;
+using test::policy_of;
 
 namespace {
 
 std::shared_ptr<const PartitioningPolicy> keyed_partitioning(const Json& json) {
-  Reading reading("test");
-  auto made = make_from(partitioning_policies(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return made;
+  return policy_of(partitioning_policies(), json);
 }
 
 StageGraph stage_in_fp16(const char* model) {

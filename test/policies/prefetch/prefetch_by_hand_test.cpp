@@ -7,14 +7,12 @@
 #include "test/policies/units.h"
 
 using namespace weir;
+using test::policy_of;
 
 namespace {
 
 std::shared_ptr<const PrefetchPolicy> keyed_prefetch(const Json& json) {
-  Reading reading("test");
-  auto policy = make_from(prefetch_policies(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return policy;
+  return policy_of(prefetch_policies(), json);
 }
 
 // A GEMM, its all-reduce and so many GEMMs behind, one after another.

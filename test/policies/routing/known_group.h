@@ -1,14 +1,12 @@
 #pragma once
 // Replicas whose loads and reports are given, and a router made from its keys.
 #include "policies/routing/routing.h"
+#include "test/policies/make_policy.h"
 
 namespace weir::test {
 
 inline std::shared_ptr<const RoutingPolicy> router_of(const Json& keys) {
-  Reading reading("test");
-  auto policy = make_from(routing_policies(), Params(reading, keys), {"kind", "the policy"});
-  reading.finish();
-  return policy;
+  return policy_of(routing_policies(), keys);
 }
 
 class KnownGroup final : public ReplicaGroup {

@@ -3,16 +3,15 @@
 
 #include "models/llm/acceptance.h"
 #include "policies/speculation/speculation.h"
+#include "test/policies/make_policy.h"
 
 using namespace weir;
+using test::policy_of;
 
 namespace {
 
 std::shared_ptr<const Speculation> speculation_of(const Json& json) {
-  Reading reading("test");
-  auto made = make_from(speculations(), Params(reading, json), {"kind", "which"});
-  reading.finish();
-  return made;
+  return policy_of(speculations(), json);
 }
 
 }  // namespace
