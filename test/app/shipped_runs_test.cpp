@@ -8,9 +8,9 @@
 
 #include "sim/app/results/csv.h"
 #include "sim/core/params.h"
+#include "test/app/recorded/figures.h"
 #include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
-#include "test/app/shipped_figures.h"
 
 using namespace weir;
 using namespace weir::test;
@@ -115,10 +115,9 @@ bool check_all(const std::string& scenario, const std::vector<std::string>& sett
   runs.play_with_actors("devices");
   runs.play_with_actors("groups");
   runs.same_bytes("devices", "groups");
-  const auto recorded = recorded_figures().find(scenario);
-  INFO(scenario << ": figures moved; see test/app/shipped_figures.h");
-  CHECK(moved(recorded == recorded_figures().end() ? Figures() : recorded->second, runs.figures("devices")) ==
-        "");
+  static FiguresByRun recorded = read_figures("shipped");
+  INFO(scenario << ": figures moved; see test/app/recorded/figures.h");
+  CHECK(moved(recorded[scenario], runs.figures("devices")) == "");
   if (slow.contains(scenario) || never.contains(scenario) || scenario.ends_with("reference")) return false;
   runs.play_step_by_step();
   runs.same_times("devices", "stepped");
@@ -152,7 +151,7 @@ TEST_CASE("shipped scenarios: the same bytes folded, the same times step by step
 }
 
 TEST_CASE("shipped scenarios: their figures, recorded anew", "[.record]") {
-  std::map<std::string, Figures> recorded;
+  FiguresByRun recorded;
   for (const fs::path& file : shipped_scenarios()) {
     const std::string name = name_of_shipped(file);
     if (takes_long(name)) continue;
@@ -160,7 +159,7 @@ TEST_CASE("shipped scenarios: their figures, recorded anew", "[.record]") {
     runs.play_with_actors("devices");
     recorded[name] = runs.figures("devices");
   }
-  record_figures(recorded);
+  write_figures("shipped", recorded);
 }
 
 TEST_CASE("shipped scenarios: long ones as they are shipped", "[.soak]") {

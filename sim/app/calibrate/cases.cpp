@@ -114,11 +114,20 @@ Json arrivals_of(const BenchmarkResult& benchmark, const Json& of_scenario, std:
   return arrivals;
 }
 
+// As read_replicas has it: one replica where a scenario says nothing of them.
+void name_replicas(Json& scenario) {
+  if (!scenario.contains("serving")) scenario["serving"] = Json::object();
+  Json& serving = scenario["serving"];
+  if (serving.is_object() && !serving.contains("replicas"))
+    serving["replicas"] = Json::array({Json::object()});
+}
+
 CalibrationCase case_of(const std::string& file, std::size_t number, std::size_t of,
                         const BenchmarkResult& benchmark, const Document& scenario,
                         std::vector<Problem>& problems) {
   const std::string where = of > 1 ? fmt::format("{}, result {}", file, number) : file;
   CalibrationCase one{where, benchmark.tool, scenario.file, scenario.json, {}, {}};
+  name_replicas(one.scenario);
   one.notes = measured_notes(benchmark);
   observe(one, benchmark);
   if (one.observations.empty())

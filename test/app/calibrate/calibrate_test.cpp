@@ -216,6 +216,21 @@ TEST_CASE("calibrate: each measurement may have a scenario, of the same server u
   }
 }
 
+TEST_CASE("calibrate: a scenario that says nothing of replicas is of one") {
+  const ScratchDirectory scratch;
+  Json plain = server();
+  const std::string seen = measured(scratch, slow, 4, true, plain);
+  for (const char* key : {"", "serving"}) {
+    plain = server();
+    plain.erase("serving");
+    if (*key != 0) plain[key] = Json::object();
+    const Ended ended = run_weir({"calibrate", seen, "--scenario",
+                                  write(scratch / "plain.json", plain.dump()), "--out", scratch / "c.json"});
+    INFO(ended.err);
+    CHECK(ended.code == 0);
+  }
+}
+
 TEST_CASE("calibrate: scenarios of several servers, or of too few measurements, are refused") {
   const ScratchDirectory scratch;
   const std::string two = measured(scratch, slow, 2, true), four = measured(scratch, slow, 4, true);
