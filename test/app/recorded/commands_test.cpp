@@ -37,7 +37,8 @@ void add(const Figures& figures, const std::string& under, Figures& to) {
 void add_file(const fs::path& file, Figures& to) {
   if (file.filename() == "performance.json") return;  // how long it took
   if (file.extension() == ".csv") add(figures_of_columns(file), file.filename().string(), to);
-  if (file.extension() == ".json") add(figures_of(read_json_file(file.string())), file.filename().string(), to);
+  if (file.extension() == ".json")
+    add(figures_of(read_json_file(file.string())), file.filename().string(), to);
 }
 
 Figures written(const fs::path& out) {
@@ -87,4 +88,6 @@ TEST_CASE("commands: each gives the figures that were recorded of it") {
   }
 }
 
-TEST_CASE("commands: their figures, recorded anew", "[.record]") { write_figures("commands", given_by_all()); }
+TEST_CASE("commands: their figures, recorded anew", "[.record]") {
+  write_figures("commands", given_by_all());
+}

@@ -1,5 +1,5 @@
-// Features by turns: small scenarios (features/*.json), and each with a few keys set otherwise, which give what
-// was recorded of them.
+// Features by turns: small scenarios (features/*.json), and each with a few keys set otherwise, which give
+// what was recorded of them.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
