@@ -4,11 +4,13 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <vector>
 
 #include "test/app/recorded/figures.h"
 #include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
+#include "test/workloads/benchmarks/benchmark_samples.h"
 
 using namespace weir;
 using namespace weir::test;
@@ -66,6 +68,18 @@ FiguresByRun given_by_all() {
   const ScratchDirectory scratch;
   fs::copy(inputs, scratch.path(), fs::copy_options::recursive);
   write(scratch / "accesses.csv", accesses());
+  for (const auto& [name, text] :
+       std::map<std::string, std::string>{{"vllm_bench.json", vllm_bench_result},
+                                          {"sglang_bench.jsonl", sglang_bench_results},
+                                          {"aiperf.jsonl", aiperf_records},
+                                          {"aiperf.json", aiperf_summary},
+                                          {"guidellm.json", guidellm_report},
+                                          {"inference_perf.json", inference_perf_summary},
+                                          {"inference_perf_requests.json", inference_perf_requests},
+                                          {"llmperf.json", llmperf_summary},
+                                          {"llmperf_responses.json", llmperf_responses},
+                                          {"trtllm_bench.json", trtllm_report}})
+    write(scratch / name, text);
   FiguresByRun figures;
   for (const Json& command : read_json_file((inputs / "list.json").string())) {
     const auto words = command.get<std::vector<std::string>>();
