@@ -35,10 +35,11 @@ void check_training_room(const TrainingJob& job, const std::string& pointer, Rea
   if (needed > room)
     reading.problem(
         pointer + "/batch",
-        fmt::format("a step of {} with a batch of {} holds {:.2f} GB at once, {} has {:.2f}; most "
+        fmt::format("a step of {} with a batch of {}{} holds {:.2f} GB at once, {} has {:.2f}; most "
                     "tensors, whenever they live: {}",
-                    job.graph.net, job.graph.batch, needed.value() / 1e9, where->spec().kind,
-                    room.value() / 1e9, largest_layers(job.graph)));
+                    job.graph.net, job.graph.batch,
+                    job.beside ? fmt::format(" beside one of {}", job.beside->net) : "", needed.value() / 1e9,
+                    where->spec().kind, room.value() / 1e9, largest_layers(job.graph)));
 }
 
 }  // namespace weir

@@ -119,6 +119,25 @@ TEST_CASE("training scenario: every mistake is told at once, those of places wit
                   {"/training/2/devices", "a40 is a device of /training/1 already"}});
 }
 
+TEST_CASE("training scenario: a job and the net beside it have to fit together") {
+  const auto beside = [](const std::string& batch, const std::string& net) {
+    return with(two_jobs(), {{"/training/0/model", "\"vgg19\""},
+                             {"/training/0/batch", batch},
+                             {"/training/0/beside",
+                              R"({"model": ")" + net + R"(", "runtime": {"kind": "spare_cores"}})"}});
+  };
+  const auto alone = [](const std::string& batch) {
+    return with(two_jobs(), {{"/training/0/model", "\"vgg19\""}, {"/training/0/batch", batch}});
+  };
+  check_problems(alone("106"), {});
+  check_problems(beside("106", "word2vec"), {});
+  check_problems(
+      beside("106", "alexnet"),
+      {{"/training/0/batch",
+        "vgg19 with a batch of 106 beside one of alexnet holds 8.73 GB at once, hetero_pim has 8.59"}});
+  check_problems(alone("130"), {{"/training/0/batch", "vgg19 with a batch of 130 holds"}});
+}
+
 TEST_CASE("training scenario: what cannot be is told at its place") {
   check_problems(with(two_jobs(), {{"/training", "[]"}}), {{"/training", "at least 1"}});
   check_problems(with(two_jobs(), {{"/training/0/devices", "[\"hetero_pim\"]"}}),
