@@ -1,5 +1,5 @@
-// weir list: what a scenario may name. The rooms' own tables feed it, and the schema says which keys a name
-// takes.
+// weir list: what a scenario may name, and what a run gives. The rooms' own tables feed it, and the schema
+// says which keys a name takes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include "policies/speculation/speculation.h"
 #include "sim/app/command_line.h"
 #include "sim/app/key_help.h"
+#include "sim/app/output/rows/metric_rows.h"
 #include "sim/app/wrap.h"
 #include "sim/core/embedded.h"
 #include "sim/plan/plan.h"
@@ -50,6 +51,9 @@ std::string place_of(const std::string& family) {
       {"interconnect", "/cluster/nodes/0/interconnect"},
       {"topology", "/cluster/network/topology"},
       {"bank_model", "weir memory KIND"},
+      {"run", "summary.json; of nested ones with _ in results.csv, weir compare and weir plot"},
+      {"point", "results.csv of a sweep"},
+      {"job", "training_0_... in results.csv; summary.json has it in training[0]"},
   };
   return places.at(family);
 }
@@ -145,6 +149,20 @@ std::vector<Entry> memories() {
   return entries;
 }
 
+std::vector<Entry> metrics() {
+  static const std::map<Better, const char*> directions = {
+      {Better::more, "; more is better"}, {Better::less, "; less is better"}, {Better::neither, ""}};
+  std::vector<Entry> entries;
+  const auto add = [&](const char* family, const std::vector<MetricRow>& table) {
+    for (const MetricRow& row : table)
+      entries.push_back({family, row.name(), row.heading() + directions.at(row.better)});
+  };
+  add("run", serving_metrics());
+  add("point", sweep_metrics());
+  add("job", training_metrics());
+  return entries;
+}
+
 struct Subject {
   const char* name;
   std::vector<Entry> (*entries)();
@@ -159,6 +177,7 @@ const Subject subjects[] = {
     {"interconnects", interconnects, &interconnect_catalog},
     {"topologies", networks},
     {"memories", memories, &memory_catalog},
+    {"metrics", metrics},
 };
 
 bool takes(const Json& schema, const std::string& name) {

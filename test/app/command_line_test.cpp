@@ -222,7 +222,7 @@ TEST_CASE("weir check: tells a scenario's notes and about how long it will take"
 
 TEST_CASE("weir list: every subject lists names, and every name has its details") {
   for (const std::string subject :
-       {"devices", "models", "policies", "workloads", "interconnects", "topologies", "memories"}) {
+       {"devices", "models", "policies", "workloads", "interconnects", "topologies", "memories", "metrics"}) {
     const Ended all = run_weir({"list", subject, "--json"});
     INFO(subject << ": " << all.err);
     REQUIRE(all.code == 0);

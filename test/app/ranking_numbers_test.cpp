@@ -92,7 +92,7 @@ TEST_CASE("metrics: titles, and dollars before their numbers alone") {
   CHECK(metric_title("p95_tpot_ms") == "p95 TPOT (ms)");
   CHECK(metric_title("std_e2el_ms") == "std End to end (ms)");
   CHECK(metric_title("output_throughput") == "Output tokens/s");
-  CHECK(metric_title("training_0_edp_js") == "training 0 edp js");
+  CHECK(metric_title("training_0_edp_js") == "Job 0: energy x delay (J s)");
   CHECK(with_dollars("cost_dollars", "3") == "$3");
   CHECK(with_dollars("cost_dollars", "-") == "-");
   CHECK(with_dollars("energy_j", "3") == "3");

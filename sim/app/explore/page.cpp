@@ -5,6 +5,7 @@
 #include "models/llm/architecture.h"
 #include "policies/batching/batching.h"
 #include "policies/routing/routing.h"
+#include "sim/app/output/rows/metric_rows.h"
 #include "sim/app/report/embedded_page.h"
 #include "workloads/workload.h"
 
@@ -58,14 +59,20 @@ Json choices() {
           {"data_sets", named(named_lengths())}};
 }
 
+// [[path in a summary, label, whether less is better], ...]
+Json headlines() {
+  Json list = Json::array();
+  for (const MetricRow& row : serving_metrics())
+    if (row.is_first()) list.push_back({row.path, row.column, row.better == Better::less});
+  return list;
+}
+
 }  // namespace
 
 std::string explore_page(const Explored& explored, const std::string& nonce) {
-  const Json data = {{"file", explored.file},
-                     {"document", explored.document},
-                     {"resolved", explored.resolved},
-                     {"choices", choices()},
-                     {"version", WEIR_VERSION}};
+  const Json data = {{"file", explored.file},         {"document", explored.document},
+                     {"resolved", explored.resolved}, {"choices", choices()},
+                     {"headlines", headlines()},      {"version", WEIR_VERSION}};
   const std::string title = explored.document.value("name", explored.file);
   return page_of({&explore_files, &report_files}, "explore.html",
                  {{"title", text_in_html(title)}, {"nonce", nonce}, {"data", json_in_script(data)}});

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "sim/app/output/bottleneck.h"
+#include "sim/app/output/rows/metric_rows.h"
 #include "sim/app/output/training/training_writers.h"
 #include "sim/app/output/writers.h"
 
@@ -104,24 +105,6 @@ Json links_json(const RunResult& result, Seconds duration) {
   return links;
 }
 
-Json cost_json(const Metrics& m) {
-  const double per_token = m.output_tokens > 0 ? m.cost_dollars / static_cast<double>(m.output_tokens) : 0;
-  return {{"dollars", m.cost_dollars},
-          {"dollars_per_hour", m.dollars_per_hour},
-          {"device_hours", m.device_hours},
-          {"dollars_per_million_output_tokens", m.output_tokens > 0 ? Json(per_token * 1e6) : Json(nullptr)}};
-}
-
-Json kv_cache_json(const FinishedRun& run) {
-  const RunResult& r = run.result;
-  return {{"block_tokens", r.kv_block_tokens},
-          {"blocks", r.kv_blocks_total},
-          {"peak_blocks", r.kv_blocks_peak},
-          {"peak", share(static_cast<double>(r.kv_blocks_peak), static_cast<double>(r.kv_blocks_total))},
-          {"preemptions", r.preemptions},
-          {"limited_s", r.kv_limited.value()}};
-}
-
 // One of each group of alike replicas.
 Json replicas_json(const Plan& plan) {
   Json list = Json::array();
@@ -141,50 +124,6 @@ Json replicas_json(const Plan& plan) {
                       {"max_concurrency", most ? Json(*most) : Json(nullptr)}}}});
   }
   return list;
-}
-
-// Gives one operation's error as the mean over the replicas that predicted any.
-Json prediction_error(const RunResult& run, std::optional<double> PredictionErrors::*operation) {
-  double sum = 0;
-  int replicas = 0;
-  for (const PredictionErrors& errors : run.predictions)
-    if (const std::optional<double>& error = errors.*operation) sum += *error, ++replicas;
-  return replicas > 0 ? Json(sum / replicas) : Json(nullptr);
-}
-
-Json neurons_json(const NeuronTotals& totals) {
-  const PredictionCounts& all = totals.predictions;
-  const auto or_null = [](const std::optional<double>& share) {
-    return share ? Json(*share) : Json(nullptr);
-  };
-  return {{"accuracy", or_null(all.accuracy())},          {"recall", or_null(all.recall())},
-          {"precision", or_null(all.precision())},        {"swapped_gb", totals.swapped.value() / 1e9},
-          {"remapped_gb", totals.remapped.value() / 1e9}, {"placement_gap", totals.gap}};
-}
-
-// Where the prompts' tokens came from: every one is counted once.
-Json prefix_cache_json(const Metrics& m, const FinishedRun& run) {
-  Json json = {{"prompt_tokens", m.input_tokens},
-               {"computed_tokens", m.computed_tokens()},
-               {"local_hit_tokens", m.found_tokens}};
-  if (!m.tier_tokens.empty()) json["tier_hit_tokens"] = m.tier_tokens;
-  const auto takes_over = [](const ReplicaPlan& replica) { return replica.spec.role == Role::decode; };
-  if (std::ranges::any_of(run.plan.replicas, takes_over))
-    json["not_sent_tokens"] = run.result.not_sent_tokens;
-  return json;
-}
-
-Json speculative_json(const DraftCounts& drafts) {
-  const std::optional<double> length = drafts.length();
-  return {{"acceptance_length", length ? Json(*length) : Json(nullptr)},
-          {"decodes", drafts.decodes},
-          {"draft_tokens", drafts.drafted},
-          {"accepted_tokens", drafts.accepted}};
-}
-
-bool speculates(const Plan& plan) {
-  return std::ranges::any_of(plan.replicas,
-                             [](const ReplicaPlan& replica) { return replica.spec.speculative != nullptr; });
 }
 
 // vLLM writes "inf" for a rate without end; JSON has no such number.
@@ -234,59 +173,17 @@ Json summary_json(const FinishedRun& run) {
   s["commit"] = built_commit;
   s["engine"] = engines_json(run.plan);
   add_benchmark(s, run.plan.scenario, m);
-  s["duration"] = m.duration.value();
-  s["completed"] = m.completed;
-  s["failed"] = m.rejected + m.lost + m.unfinished;
-  s["rejected"] = m.rejected;
-  s["unfinished"] = m.unfinished;
-  if (run.result.stopped) s["lost"] = m.lost;
-  s["total_input_tokens"] = m.input_tokens;
-  s["total_output_tokens"] = m.output_tokens;
-  s["request_throughput"] = m.request_throughput;
-  s["request_goodput"] = m.goodput ? Json(*m.goodput) : Json(nullptr);
-  s["output_throughput"] = m.output_throughput;
-  s["total_token_throughput"] = m.total_throughput;
-  add(s, "ttft_ms", m.ttft_ms);
-  add(s, "tpot_ms", m.tpot_ms);
-  add(s, "itl_ms", m.itl_ms);
-  add(s, "e2el_ms", m.e2el_ms);
+  write_metrics(s, run);
   if (!m.classes.empty()) s["classes"] = classes_json(m.classes);
-  if (m.sessions) {
-    s["sessions"] = {{"count", m.sessions->count}, {"completed", m.sessions->time_to_complete_ms.count}};
-    add(s["sessions"], "time_to_complete_ms", m.sessions->time_to_complete_ms);
-  }
   s["devices"] = devices_json(run.result, m.duration);
   s["links"] = links_json(run.result, m.duration);
-  s["energy_j"] = m.energy.value();
   if (!m.energy_note.empty()) s["energy_note"] = m.energy_note;
-  s["output_tokens_per_joule"] = share(static_cast<double>(m.output_tokens), m.energy.value());
-  s["cost"] = cost_json(m);
-  s["kv_cache"] = kv_cache_json(run);
   s["replicas"] = replicas_json(run.plan);
-  if (run.plan.scenario.workload.contents.shared() || !m.tier_tokens.empty())
-    s["prefix_cache"] = prefix_cache_json(m, run);
-  if (!run.result.predictions.empty())
-    s["prediction_error_percent"] = {
-        {"prefill_attention", prediction_error(run.result, &PredictionErrors::prefill_attention)},
-        {"batched", prediction_error(run.result, &PredictionErrors::batched)},
-        {"offloaded", prediction_error(run.result, &PredictionErrors::offloaded)},
-        {"decode_attention", prediction_error(run.result, &PredictionErrors::decode_attention)}};
-  if (speculates(run.plan)) s["speculative"] = speculative_json(run.result.drafts);
-  if (const ExpertCounts& experts = run.result.experts; experts.steps > 0)
-    s["experts"] = {{"imbalance", experts.imbalance / experts.steps}};
-  if (run.result.neurons) s["neurons"] = neurons_json(*run.result.neurons);
-  const BeyondContext beyond = beyond_context(run.plan.scenario);
-  s["beyond_context"] = {{"requests", beyond.requests},
-                         {"longest", beyond.requests > 0 ? Json(beyond.longest) : Json(nullptr)},
-                         {"positions", run.plan.scenario.model.positions}};
   if (run.training) {
     const Json* alone = run.training->served_alone;
     s["training"] = training_jobs_json(*run.training);
     s["without_training"] = alone && !alone->is_null() ? *alone : headline(s);
-    s["lost_to_training_s"] = run.result.lost_to_others.value();
   }
-  s["iterations"] = run.result.iterations;
-  s["simulated_s"] = run.result.end.value();
   const Bottleneck bottleneck = find_bottleneck(run.plan.scenario, run.result, m);
   s["bound"] = {{"by", bottleneck.by}, {"reason", bottleneck.reason}};
   s["notes"] = run.plan.scenario.notes;

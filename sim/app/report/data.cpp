@@ -3,11 +3,13 @@
 // values are equal and once where another column has the same.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <map>
 
+#include "sim/app/output/rows/metric_rows.h"
 #include "sim/app/ranking/answer.h"
 #include "sim/app/report/page.h"
 #include "sim/app/results/labels.h"
@@ -89,7 +91,16 @@ void set_leaves(ByName& leaves, std::size_t point, const Json::json_pointer& at,
     set_leaves(leaves, point, value.is_array() ? at / index++ : at / key, below);
 }
 
-// [[name, column, title, whether less is better], ...]
+// Null of what has neither; its place among the metrics that are shown first, null of others.
+Json less_of(const MetricRow* row) {
+  return row && row->better != Better::neither ? Json(row->better == Better::less) : Json(nullptr);
+}
+Json place_of(const MetricRow* row) {
+  const std::vector<const MetricRow*> all = all_metrics();
+  return row && row->is_first() ? Json(std::ranges::find(all, row) - all.begin()) : Json(nullptr);
+}
+
+// [[name, column, title, whether less is better, place], ...]
 Json metrics_of(const ResultSet& results, Columns& columns) {
   ByName metrics(columns);
   const std::vector<std::string> names = metric_names(results);
@@ -107,7 +118,8 @@ Json metrics_of(const ResultSet& results, Columns& columns) {
   for (Json& metric : list) {
     const std::string name = metric[0];
     metric.push_back(metric_title(name));
-    metric.push_back(less_is_better(name));
+    metric.push_back(less_of(find_metric(name)));
+    metric.push_back(place_of(find_metric(name)));
   }
   return list;
 }

@@ -42,7 +42,7 @@ const inDollars = (f, value, shown) =>
 
 // +1 if more of it is better, -1 if less is; of what has no better, less: devices, say.
 const better = f => (f.lower === false ? 1 : -1);
-const judged = f => f.lower || /throughput|goodput|per_|capacity|completed/.test(f.id);
+const judged = f => typeof f.lower === 'boolean';
 
 // --- Fields ---
 
@@ -88,7 +88,8 @@ function allFields() {
   const varied =
       data.varied.map(([pointer, c], i) => field(pointer, data.short_names[i], 'varied', columnOf(c)));
   const metrics = data.metrics.map(
-      ([name, c, title, lower]) => ({...field(name, starred(name, title), 'metric', columnOf(c)), lower}));
+      ([name, c, title, lower, main]) =>
+          ({...field(name, starred(name, title), 'metric', columnOf(c)), lower, main}));
   const places = [];  // best first
   (data.order || points.map((_, i) => i)).forEach((point, place) => places[point] = place + 1);
   const own = [
@@ -102,25 +103,10 @@ const fields = allFields();
 const byId = new Map(fields.map(f => [f.id, f]));
 const varied = fields.filter(f => f.group === 'varied');
 const metrics = fields.filter(f => f.group === 'metric' && f.numeric);
+// What points are ranked by, then the others that are shown first.
 const mainMetrics = [...new Set([
                       ...(data.ranked_by || []),
-                      'capacity_rate_per_s',
-                      'meets_slo',
-                      'output_throughput',
-                      'training_0_samples_per_s',
-                      'training_0_mean_step_ms',
-                      'training_0_steady_step_ms',
-                      'training_0_energy_j',
-                      'request_goodput',
-                      'tokens_per_s_per_user',
-                      'tokens_per_s_per_device',
-                      'median_ttft_ms',
-                      'p99_ttft_ms',
-                      'median_tpot_ms',
-                      'p99_tpot_ms',
-                      'cost_dollars_per_million_output_tokens',
-                      'output_tokens_per_joule',
-                      'kv_cache_peak',
+                      ...metrics.filter(f => f.main !== null).sort((a, b) => a.main - b.main).map(f => f.id),
                     ])].map(id => byId.get(id))
                         .filter(f => f && f.numeric);
 

@@ -94,7 +94,7 @@ class Figure {
     const value = (f, which) =>
         [f.label, together ? `${number(p[which])} ± ${number(p.estimates[which].half)}` : textOf(f, i)];
     const x = byId.get(this.options.x), y = byId.get(this.options.y);
-    const rest = mainMetrics.filter(f => f !== x && f !== y && f.values[i] != null).slice(0, 4);
+    const rest = mainMetrics.filter(f => f !== x && f !== y && f.values[i] != null).slice(0, 6);
     showTip(
         native.clientX, native.clientY,
         together ? `mean of ${p.all.length} seeds` : `point ${points[i].index}`,

@@ -14,9 +14,10 @@ double metric_of(const Json& summary, const std::string& name);
 bool trains(const ResultSet& results);
 std::vector<std::string> metric_names(const ResultSet& results);  // of the first point that is done
 std::string metric_title(const std::string& name);                // "p99 TTFT (ms)"
+std::string metric_column(const std::string& name);               // "TTFT p99 ms": of narrow tables
 std::string with_dollars(const std::string& name, const std::string& number);  // $0.57 of what counts dollars
 bool less_is_better(const std::string& name);
-const std::vector<std::string>& ranked_metrics();  // those that a sweep may search the best of
+std::vector<std::string> ranked_metrics();  // those that a sweep may search the best of
 
 // Which points no other beats: better in one number and not worse in any. Lower is better; a point with a
 // NaN is none.

@@ -16,27 +16,9 @@ namespace {
 
 constexpr std::size_t most_rows = 10, most_answers = 20;
 
-struct Column {
-  std::string title, metric;
-};
-const Column always[] = {
-    {"output tok/s", "output_throughput"}, {"TTFT p99 ms", "p99_ttft_ms"}, {"TPOT p99 ms", "p99_tpot_ms"}};
-
-const Column of_training[] = {{"samples/s", "training_0_samples_per_s"},
-                              {"step ms", "training_0_mean_step_ms"},
-                              {"energy J", "training_0_energy_j"}};
-
-// The title of what rows are ranked by is short, as the numbers have their dollars.
-std::string title_of(const std::string& metric) {
-  const Column titles[] = {
-      {"capacity /s", "capacity_rate_per_s"},      {"goodput /s", "request_goodput"},
-      {"cost /hour", "cost_dollars_per_hour"},     {"cost /Mtok", "cost_dollars_per_million_output_tokens"},
-      {"J/token", "joules_per_output_token"},      {"devices", "device_count"},
-      {"tok/s/device", "tokens_per_s_per_device"}, {"tok/s/user", "tokens_per_s_per_user"}};
-  for (const Column& column : titles)
-    if (column.metric == metric) return column.title;
-  return metric;
-}
+const char* const always[] = {"output_throughput", "p99_ttft_ms", "p99_tpot_ms"};
+const char* const of_training[] = {"training_0_samples_per_s", "training_0_mean_step_ms",
+                                   "training_0_energy_j"};
 
 std::string shown(const Json& value) {
   constexpr std::size_t most = 28;
@@ -50,18 +32,15 @@ class Table {
       : ranking_(ranking), rows_(rows) {
     for (const std::string& pointer : results.varied)
       if (pointer != "/seed") pointers_.push_back(pointer);
-    columns_.push_back({title_of(ranking.metric), ranking.metric});
-    for (const Column& column : trains(results) ? of_training : always)
-      if (column.metric == ranking.metric)
-        columns_[0] = column;
-      else
-        columns_.push_back(column);
+    columns_.push_back(ranking.metric);
+    for (const char* metric : trains(results) ? of_training : always)
+      if (metric != ranking.metric) columns_.emplace_back(metric);
   }
 
   std::string text(std::size_t width) const {
     TextGrid grid;
     std::vector<std::string> titles = short_names(pointers_);
-    for (const Column& column : columns_) titles.push_back(column.title);
+    for (const std::string& metric : columns_) titles.push_back(metric_column(metric));
     if (!ranking_.marks.empty()) titles.push_back(ranking_.marks[0] == "pareto" ? "front" : "SLO");
     grid.add(std::move(titles));
     for (std::size_t i = 0; i < std::min(rows_.size(), most_rows); ++i) grid.add(cells(rows_[i]));
@@ -75,17 +54,17 @@ class Table {
       const Json* value = value_of(row.varied, pointer);
       cells.push_back(value ? shown(*value) : "-");
     }
-    for (const Column& column : columns_) cells.push_back(cell(row, column));
+    for (const std::string& metric : columns_) cells.push_back(cell(row, metric));
     if (!ranking_.marks.empty()) cells.push_back(mark(row));
     return cells;
   }
 
-  static std::string cell(const Repeated& row, const Column& column) {
+  static std::string cell(const Repeated& row, const std::string& metric) {
     const std::size_t done = row.done().size();
     if (done == 0) return "failed";
     const std::string lost = done < row.points.size() ? fmt::format(" ({}/{})", done, row.points.size()) : "";
-    const Estimate e = row.metric(column.metric);
-    return with_dollars(column.metric, shown_estimate(e.mean, e.half_width)) + lost;
+    const Estimate e = row.metric(metric);
+    return with_dollars(metric, shown_estimate(e.mean, e.half_width)) + lost;
   }
 
   std::string mark(const Repeated& row) const {
@@ -97,7 +76,7 @@ class Table {
   const Ranking& ranking_;
   const std::vector<Repeated>& rows_;
   std::vector<std::string> pointers_;
-  std::vector<Column> columns_;
+  std::vector<std::string> columns_;  // metrics
 };
 
 std::string in_lines(const SweepAnswer& verdict) {
@@ -114,7 +93,7 @@ std::string in_lines(const SweepAnswer& verdict) {
 
 std::vector<std::string> table_metrics() {
   std::vector<std::string> metrics = metrics_of_answers();
-  for (const Column& column : always) metrics.push_back(column.metric);
+  for (const char* metric : always) metrics.emplace_back(metric);
   return metrics;
 }
 

@@ -22,12 +22,12 @@ TEST_CASE("metrics: of the ranked ones more is better of rates and of tokens a j
 }
 
 TEST_CASE("metrics: what a run lost or paid is better where it is less") {
-  for (const char* name : {"failed", "rejected", "unfinished", "kv_cache_preemptions", "device_hours",
-                           "training_0_edp_js", "session_time_to_complete_ms"}) {
+  for (const char* name : {"failed", "rejected", "unfinished", "kv_cache_preemptions", "cost_device_hours",
+                           "training_1_edp_js", "sessions_p90_time_to_complete_ms"}) {
     INFO(name);
     CHECK(less_is_better(name));
   }
-  for (const char* name : {"completed", "speculative_acceptance_length", "kv_cache_prefix_hits"}) {
+  for (const char* name : {"completed", "speculative_acceptance_length", "prefix_cache_local_hit_tokens"}) {
     INFO(name);
     CHECK_FALSE(less_is_better(name));
   }

@@ -1,11 +1,4 @@
 // The numbers of the run and of the pinned ones, and where their time goes.
-const headlines = [
-  ['output_throughput', 'output tok/s', +1], ['request_throughput', 'requests/s', +1],
-  ['request_goodput', 'in the SLO/s', +1], ['median_ttft_ms', 'TTFT p50 ms', -1],
-  ['p99_ttft_ms', 'TTFT p99 ms', -1], ['median_tpot_ms', 'TPOT p50 ms', -1],
-  ['p99_tpot_ms', 'TPOT p99 ms', -1], ['cost.dollars_per_million_output_tokens', '$/M out tok', -1],
-  ['output_tokens_per_joule', 'out tok/J', +1]
-];
 const metricOf = (run, name) => name.split('.').reduce((at, key) => at?.[key], run.summary);
 
 const colourOfPin = pin => palettes[currentTheme()][pin.place];
@@ -21,24 +14,23 @@ const onCard = value =>
     (typeof value === 'number' && Math.abs(value) >= 1e5 ? compact.format(value) : text(value));
 
 function drawCards() {
-  const card = ([name, label, better]) => {
+  const card = ([name, label, lower]) => {
     const value = metricOf(answers.shown, name);
     if (value === undefined || (value === null && name === 'request_goodput')) return null;
     const beside = answers.pinned.map(pin => {
       const base = metricOf(pin, name), ratio = base && value !== null ? value / base : null;
-      const good = ratio === null || Math.abs(ratio - 1) < 5e-4 ? '' :
-          (ratio > 1) === (better > 0)                          ? 'good' :
-                                                                  'bad';
+      const good = ratio === null || Math.abs(ratio - 1) < 5e-4 ? '' : (ratio > 1) !== lower ? 'good' : 'bad';
       return element(
           'span', {class: 'beside', title: `${pin.name}: ${exact(base)}`},
           swatch({shape: 'circle', colour: colourOfPin(pin)}), ' ',
           element('span', {class: good}, ratio === null ? '–' : '×' + ratio.toFixed(2)));
     });
     return element(
-        'div', {class: 'card', title: `${name}: ${exact(value)}`}, element('b', null, onCard(value)),
+        'div', {class: 'card', title: `${name}: ${exact(value)}`},
+        element('b', null, (/dollars/.test(name) && value !== null ? '$' : '') + onCard(value)),
         element('span', null, label), ...beside);
   };
-  $('cards').replaceChildren(...headlines.map(card).filter(Boolean));
+  $('cards').replaceChildren(...data.headlines.map(card).filter(Boolean));
 }
 
 // --- Pinned runs ---

@@ -104,7 +104,7 @@ ParetoSearch ParetoSearch::from(Params& params) {
                     {"tokens_per_s_per_device", "tokens_per_s_per_user",
                      "cost_dollars_per_million_output_tokens", "joules_per_output_token"});
   p.per = texts(params, per_key, {});
-  const std::vector<std::string>& known = ranked_metrics();
+  const std::vector<std::string> known = ranked_metrics();
   for (std::size_t i = 0; i < p.metrics.size() && !params.describing(); ++i)
     if (std::find(known.begin(), known.end(), p.metrics[i]) == known.end())
       params.fail(fmt::format("metrics/{}", i), no_such("metric", p.metrics[i], known));
