@@ -11,7 +11,7 @@ INSTALL_TEST_PACKAGES := mmdebstrap python3-nbclient python3-ipykernel
 DOCS_TEST_PACKAGES := curl
 JOBS ?= $(shell nproc)
 BUILD := build
-.PHONY: all setup setup-weir weir demo test reproduce bench schema record-figures format check-format sanitize fuzz docs docs-outputs \
+.PHONY: all setup setup-weir weir demo test reproduce bench schema record-figures record-rows format check-format sanitize fuzz docs docs-outputs \
         test-docs walkable package test-install
 
 all: setup
@@ -66,6 +66,10 @@ schema: weir
 # What shipped scenarios give, written anew after a change that moves figures (CHANGELOG says which and why).
 record-figures: all
 	$(BUILD)/test/weir_tests "[.record]"
+
+# The same of all rows of all studies, as the last `make reproduce` left them.
+record-rows: all
+	$(BUILD)/test/weir_tests "[.record-rows]"
 
 # The pages of docs/ as a site; a dead link is an error.
 docs:

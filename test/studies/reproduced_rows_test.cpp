@@ -1,5 +1,6 @@
-// Rows of `weir reproduce` are held against what is known of them (reproduced_rows.json): a few of each study
-// on every test run; all of them by `make reproduce`, which runs the hidden case.
+// Rows of `weir reproduce` are held against what is known of them (reproduced_rows.json) and to the figures
+// that they had when they were last recorded: a few of each study on every test run; all of them by `make
+// reproduce`, which runs the hidden case.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "sim/core/params.h"
 #include "sim/studies/studies.h"
+#include "test/app/recorded/figures.h"
 #include "test/app/run_weir.h"
 #include "test/app/scratch_directory.h"
 #include "test/reference_folder.h"
@@ -29,7 +31,7 @@ std::string shown(const Json& row) {
 }
 
 // `known` has the value that the row had when its reason was written. One that is no number counts as moved.
-bool moved(const Json& row, const Json& known) {
+bool moved_far(const Json& row, const Json& known) {
   const char* column = known.contains("physical") ? "physical" : "simulated";
   const double was = known[column], margin = 0.1 * std::abs(was);
   return !row[column].is_number() || std::abs(row[column].get<double>() - was) > margin;
@@ -41,11 +43,33 @@ std::vector<std::string> news(const Json& rows, const Json& known_outside) {
   for (const Json& row : rows) {
     const bool expected = known_outside.contains(row["id"].get<std::string>());
     if (row["within"] == false && !expected) all.push_back("outside: " + shown(row));
-    if (row["within"] == false && expected && moved(row, known_outside[row["id"].get<std::string>()]))
+    if (row["within"] == false && expected && moved_far(row, known_outside[row["id"].get<std::string>()]))
       all.push_back("known to be outside, and moved by more than a tenth: " + shown(row));
     if (row["within"] != false && expected) all.push_back("known to be outside, and is not: " + shown(row));
   }
   return all;
+}
+
+Figures figures_of_rows(const Json& rows) {
+  Figures figures;
+  for (const Json& row : rows)
+    for (const char* column : {"simulated", "physical"})
+      if (row[column].is_number())
+        figures[row["id"].get<std::string>() + (*column == 's' ? "" : " physical")] = row[column];
+  return figures;
+}
+
+// Those of `rows`; without the measurements there are fewer.
+std::string moved_rows(const std::string& study, const Json& rows) {
+  static FiguresByRun recorded = read_figures("reproduced");
+  const Figures now = figures_of_rows(rows);
+  Figures was = recorded[study];
+  std::erase_if(was, [&](const auto& figure) { return !now.contains(figure.first); });
+  return moved(was, now);
+}
+
+std::string folder_of(const std::string& study) {
+  return "out/reproduce-" + study;
 }
 
 Json reproduced(const std::string& study, const std::filesystem::path& out, const Json& only,
@@ -70,6 +94,8 @@ void check_some(const std::string& study) {
     CHECK((*row)["simulated"].is_number());
   }
   for (const std::string& one : news(rows, known()["known_outside"])) FAIL_CHECK(one);
+  if (study != "validation")  // there it was recorded with the measurements
+    CHECK(moved_rows(study, rows) == "");
 }
 
 }  // namespace
@@ -107,7 +133,7 @@ TEST_CASE("reproduce: cells of large models and of prompts apart are as near to 
   CHECK(rows.size() == cells.size());
   for (const Json& row : rows) {
     INFO(shown(row));
-    CHECK_FALSE(moved(row, cells.at(row["id"].get<std::string>())));
+    CHECK_FALSE(moved_far(row, cells.at(row["id"].get<std::string>())));
   }
 }
 
@@ -159,7 +185,7 @@ TEST_CASE("reproduce: every judged row of every study is within its bounds or kn
           "[.reproduce]") {
   for (const Study& study : studies()) {
     const auto began = std::chrono::steady_clock::now();
-    const Json rows = reproduced(study.name, "out/reproduce-" + study.name, Json::array(), true);
+    const Json rows = reproduced(study.name, folder_of(study.name), Json::array(), true);
     const auto judged = std::ranges::count_if(rows, [](const Json& r) { return !r["within"].is_null(); });
     const std::vector<std::string> all = news(rows, known()["known_outside"]);
     fmt::print(
@@ -167,7 +193,15 @@ TEST_CASE("reproduce: every judged row of every study is within its bounds or kn
         all.size(),
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - began).count());
     for (const std::string& one : all) FAIL_CHECK(one);
+    if (study.name != "validation" || !reference_folder().empty()) CHECK(moved_rows(study.name, rows) == "");
   }
+}
+
+TEST_CASE("reproduce: figures of all rows as make reproduce left them, recorded anew", "[.record-rows]") {
+  FiguresByRun recorded;
+  for (const Study& study : studies())
+    recorded[study.name] = figures_of_rows(read_json_file(folder_of(study.name) + "/reproduce.json"));
+  write_figures("reproduced", recorded);
 }
 
 }  // namespace weir::test
