@@ -10,16 +10,16 @@ namespace weir {
 inline constexpr Key policy_kind{"kind", "See `weir list policies`."};
 
 Scenario read_scenario(Params params);                                              // scenario.cpp
-std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions);  // cluster_spec.cpp
+std::vector<NodeSpec> read_nodes(Params& cluster, const std::string& assumptions);  // read_cluster.cpp
 void read_availability(Params& device, DeviceGroup& group);                         // availability.cpp
-NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);       // cluster_spec.cpp
-// The scenario's model and nodes are read already (serving_spec.cpp).
+NetworkSpec read_network(Params network, const std::vector<NodeSpec>& nodes);       // read_cluster.cpp
+// The scenario's model and nodes are read already (read_replicas.cpp).
 std::vector<ReplicaSpec> read_replicas(Params& serving, const Scenario& scenario);
 std::vector<TrainingSpec> read_training(Params& params, Params::Presence presence);  // training_spec.cpp
 std::vector<KvTierSpec> read_kv_tiers(Params& kv_cache, std::int64_t block_tokens);  // kv_tiers.cpp
 // A key that is not given is the preset's, or the calibration's where it says so (engine_presets.cpp).
 EngineOverhead read_engine(Params& engine, const Calibration& calibration = {});
-void read_front_end(Params& engine, ReplicaSpec& replica);      // front_end_spec.cpp
+void read_front_end(Params& engine, ReplicaSpec& replica);      // read_front_end.cpp
 void read_engine_memory(Params& engine, ReplicaSpec& replica);  // engine_memory.cpp
 // Bytes of the sampler's peak, one of its rows' and one number's of the vocabulary (engine_memory.cpp).
 double bytes_per_logit(Sampler sampler, std::int64_t rows);

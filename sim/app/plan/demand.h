@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "sim/app/sweep/search/search_spec.h"
+#include "sim/app/sweep/search/searches.h"
 #include "sim/plan/plan.h"
 
 namespace weir {

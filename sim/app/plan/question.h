@@ -9,7 +9,7 @@
 #include "sim/app/plan/demand.h"
 #include "sim/app/plan/stock.h"
 #include "sim/app/ranking/objective.h"
-#include "sim/app/sweep/search/search_spec.h"
+#include "sim/app/sweep/search/searches.h"
 #include "sim/plan/scenario.h"
 
 namespace weir {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/app/results/store.h"
-#include "sim/app/sweep/search/search_spec.h"
+#include "sim/app/sweep/search/searches.h"
 #include "sim/core/params.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/app/sweep/search/search_spec.h"
+#include "sim/app/sweep/search/searches.h"
 
 using namespace weir;
 

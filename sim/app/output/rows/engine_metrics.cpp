@@ -20,11 +20,10 @@ Json prediction_error(const RunResult& run, std::optional<double> PredictionErro
 void add_predictions(std::vector<MetricRow>& rows) {
   const auto add = [&](const char* name, const char* title,
                        std::optional<double> PredictionErrors::*operation) {
-    rows.push_back({std::string("prediction_error_percent.") + name, title, "%", "", less, shown,
-                    where([](const FinishedRun& run) { return !run.result.predictions.empty(); },
-                          [operation](const FinishedRun& run) {
-                            return prediction_error(run.result, operation);
-                          })});
+    rows.push_back(
+        {std::string("prediction_error_percent.") + name, title, "%", "", less, shown,
+         where([](const FinishedRun& run) { return !run.result.predictions.empty(); },
+               [operation](const FinishedRun& run) { return prediction_error(run.result, operation); })});
   };
   add("prefill_attention", "Error of predicted attention of prompts", &PredictionErrors::prefill_attention);
   add("batched", "Error of predicted batched operators", &PredictionErrors::batched);
@@ -34,30 +33,27 @@ void add_predictions(std::vector<MetricRow>& rows) {
 
 void add_drafts(std::vector<MetricRow>& rows) {
   const auto drafts = [](const FinishedRun& run) {
-    return std::ranges::any_of(run.plan.replicas, [](const ReplicaPlan& replica) {
-      return replica.spec.speculative != nullptr;
-    });
+    return std::ranges::any_of(
+        run.plan.replicas, [](const ReplicaPlan& replica) { return replica.spec.speculative != nullptr; });
   };
   const auto count = [&](const char* name, const char* title, std::int64_t DraftCounts::*member) {
     rows.push_back({std::string("speculative.") + name, title, "", "", neither, shown,
                     where(drafts, [member](const FinishedRun& run) { return run.result.drafts.*member; })});
   };
-  rows.push_back(
-      {"speculative.acceptance_length", "Acceptance length", "tokens", "", more, shown,
-       where(drafts, [](const FinishedRun& run) { return or_null(run.result.drafts.length()); })});
+  rows.push_back({"speculative.acceptance_length", "Acceptance length", "tokens", "", more, shown,
+                  where(drafts, [](const FinishedRun& run) { return or_null(run.result.drafts.length()); })});
   count("decodes", "Decodes with drafts", &DraftCounts::decodes);
   count("draft_tokens", "Drafts", &DraftCounts::drafted);
   count("accepted_tokens", "Accepted drafts", &DraftCounts::accepted);
 }
 
 void add_experts_and_neurons(std::vector<MetricRow>& rows) {
-  rows.push_back({"experts.imbalance", "Tokens of the fullest rank's experts over the mean", "", "", less, shown,
-                  where([](const FinishedRun& run) { return run.result.experts.steps > 0; },
-                        [](const FinishedRun& run) {
-                          return run.result.experts.imbalance / run.result.experts.steps;
-                        })});
-  const auto add = [&](const char* name, const char* title, const char* unit, Better better,
-                       auto get) {
+  rows.push_back(
+      {"experts.imbalance", "Tokens of the fullest rank's experts over the mean", "", "", less, shown,
+       where(
+           [](const FinishedRun& run) { return run.result.experts.steps > 0; },
+           [](const FinishedRun& run) { return run.result.experts.imbalance / run.result.experts.steps; })});
+  const auto add = [&](const char* name, const char* title, const char* unit, Better better, auto get) {
     rows.push_back({std::string("neurons.") + name, title, unit, "", better, shown,
                     where([](const FinishedRun& run) { return run.result.neurons.has_value(); },
                           [get](const FinishedRun& run) { return get(*run.result.neurons); })});
@@ -90,7 +86,8 @@ void add_rest(std::vector<MetricRow>& rows) {
       {"lost_to_training_s", "Time lost to training", "s", "", less, shown,
        where([](const FinishedRun& run) { return run.training != nullptr; },
              [](const FinishedRun& run) { return run.result.lost_to_others.value(); })},
-      {"iterations", "Steps", "", "", neither, shown, counted([](const RunResult& r) { return r.iterations; })},
+      {"iterations", "Steps", "", "", neither, shown,
+       counted([](const RunResult& r) { return r.iterations; })},
       {"simulated_s", "Simulated time", "s", "", neither, shown,
        counted([](const RunResult& r) { return r.end.value(); })},
   };

@@ -42,7 +42,7 @@ struct MetricRow {
 const std::vector<MetricRow>& serving_metrics();   // of a run that serves, in the order of summary.json
 const std::vector<MetricRow>& sweep_metrics();     // of points of sweeps on top
 const std::vector<MetricRow>& training_metrics();  // of a training job
-std::vector<const MetricRow*> all_metrics();        // as they are shown: points of sweeps first
+std::vector<const MetricRow*> all_metrics();       // as they are shown: points of sweeps first
 
 // Also of training_0_mean_step_ms; null where there is none.
 const MetricRow* find_metric(const std::string& name);

@@ -24,9 +24,12 @@ void add_distribution(std::vector<MetricRow>& rows, const std::string& path, con
   for (const auto& [name, member] : statistics) {
     const std::string statistic = name;
     const bool heads = !column.empty() && (statistic == "median" || statistic == "p99");
-    MetricRow row{below + statistic + "_" + quantity, statistic + " " + title, "ms",
+    MetricRow row{below + statistic + "_" + quantity,
+                  statistic + " " + title,
+                  "ms",
                   column.empty() ? "" : column + " " + (statistic == "median" ? "p50" : statistic) + " ms",
-                  less, shown};
+                  less,
+                  shown};
     if (below.empty() && statistic != "std" && statistic != "p50")
       row.use = heads && (column == "TTFT" || column == "TPOT") ? ranked_first : ranked;
     row.of = where(asked, [of, at = member](const FinishedRun& run) { return of(run).*at; });
@@ -86,10 +89,9 @@ void add_sessions(std::vector<MetricRow>& rows) {
   const auto has = [](const FinishedRun& run) { return run.metrics.sessions.has_value(); };
   rows.push_back({"sessions.count", "Sessions", "", "", neither, shown,
                   where(has, [](const FinishedRun& run) { return run.metrics.sessions->count; })});
-  rows.push_back({"sessions.completed", "Completed sessions", "", "", more, shown,
-                  where(has, [](const FinishedRun& run) {
-                    return run.metrics.sessions->time_to_complete_ms.count;
-                  })});
+  rows.push_back(
+      {"sessions.completed", "Completed sessions", "", "", more, shown,
+       where(has, [](const FinishedRun& run) { return run.metrics.sessions->time_to_complete_ms.count; })});
   add_distribution(rows, "sessions.time_to_complete_ms", "session, first arrival to last token", "", has,
                    [](const FinishedRun& run) -> const Distribution& {
                      return run.metrics.sessions->time_to_complete_ms;

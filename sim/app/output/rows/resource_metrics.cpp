@@ -13,16 +13,16 @@ void add_energy_and_cost(std::vector<MetricRow>& rows) {
       {"energy_j", "Energy", "J", "", less, ranked,
        measured([](const Metrics& m) { return m.energy.value(); })},
       {"output_tokens_per_joule", "Output tokens/J", "tokens/s/W", "output tok/J", more, ranked_first,
-       measured([](const Metrics& m) {
-         return share(static_cast<double>(m.output_tokens), m.energy.value());
-       })},
-      {"cost.dollars", "Cost", "$", "", less, ranked, measured([](const Metrics& m) { return m.cost_dollars; })},
+       measured(
+           [](const Metrics& m) { return share(static_cast<double>(m.output_tokens), m.energy.value()); })},
+      {"cost.dollars", "Cost", "$", "", less, ranked,
+       measured([](const Metrics& m) { return m.cost_dollars; })},
       {"cost.dollars_per_hour", "$/hour of all devices", "", "cost /hour", less, ranked,
        measured([](const Metrics& m) { return m.dollars_per_hour; })},
       {"cost.device_hours", "Device-hours", "", "", less, shown,
        measured([](const Metrics& m) { return m.device_hours; })},
-      {"cost.dollars_per_million_output_tokens", "$/million output tokens", "", "cost /Mtok", less, ranked_first,
-       measured([](const Metrics& m) {
+      {"cost.dollars_per_million_output_tokens", "$/million output tokens", "", "cost /Mtok", less,
+       ranked_first, measured([](const Metrics& m) {
          const auto tokens = static_cast<double>(m.output_tokens);
          return tokens > 0 ? Json(m.cost_dollars / tokens * 1e6) : Json(nullptr);
        })},
@@ -38,7 +38,8 @@ void add_kv_cache(std::vector<MetricRow>& rows) {
       {"kv_cache.block_tokens", "Tokens of a KV block", "", "", neither, shown,
        counted([](const RunResult& r) { return r.kv_block_tokens; })},
       {"kv_cache.blocks", "KV blocks", "", "", neither, shown, of_blocks(&RunResult::kv_blocks_total)},
-      {"kv_cache.peak_blocks", "Peak KV blocks", "", "", neither, shown, of_blocks(&RunResult::kv_blocks_peak)},
+      {"kv_cache.peak_blocks", "Peak KV blocks", "", "", neither, shown,
+       of_blocks(&RunResult::kv_blocks_peak)},
       {"kv_cache.peak", "Peak KV cache use", "share", "KV cache peak", neither, first,
        counted([](const RunResult& r) {
          return share(static_cast<double>(r.kv_blocks_peak), static_cast<double>(r.kv_blocks_total));

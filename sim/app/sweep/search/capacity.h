@@ -2,7 +2,7 @@
 // The highest rate that meets a condition, by bracketing and bisection.
 #include <functional>
 
-#include "sim/app/sweep/search/search_spec.h"
+#include "sim/app/sweep/search/searches.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "sim/app/results/result_set.h"
-#include "sim/app/sweep/search/search_spec.h"
+#include "sim/app/sweep/search/searches.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "sim/app/sweep/search/search_spec.h"
+#include "sim/app/sweep/search/searches.h"
 
 #include <fmt/format.h>
 
