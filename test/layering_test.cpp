@@ -56,6 +56,7 @@ const std::map<std::string, std::set<std::string>> app_may_include = {
     {"explore",
      {"evidence", "output", "report", "sweep", "shell"}},  // its page is a report's, its loads a search's
     {"memory", {"output", "shell"}},
+    {"list", {"output"}},
     {"shell", {}},
     {"reproduce", {"output", "shell"}},
     {"mpi", {"sweep", "plan"}},

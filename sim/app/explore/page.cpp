@@ -63,7 +63,7 @@ Json choices() {
 Json headlines() {
   Json list = Json::array();
   for (const MetricRow& row : serving_metrics())
-    if (row.is_first()) list.push_back({row.path, row.column, row.better == Better::less});
+    if (row.is_first() && row.is_ranked()) list.push_back({row.path, row.column, row.better == Better::less});
   return list;
 }
 

@@ -26,7 +26,7 @@ TEST_CASE("explore page: opens with the scenario's own run, its controls as the 
   CHECK(page.ask(page.input(rate_at, "input[type=number]") + ".value") == "8");
   CHECK(page.ask(page.input(devices_at + "/kind", "select") + ".value") == "h100_sxm");
   CHECK(page.ask(page.input(tensor_at, "select") + ".value") == "1");  // a default
-  CHECK(page.ask("[...document.querySelectorAll('#cards b')].map(b => b.innerText)").size() == 10);
+  CHECK(page.ask("[...document.querySelectorAll('#cards b')].map(b => b.innerText)").size() == 9);
   CHECK(page.line("loads").size() == 9);
   CHECK(page.line("ttft").size() == 201);
   CHECK(page.ask("document.querySelectorAll('.bar-of-time i').length") == 4);
