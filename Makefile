@@ -42,9 +42,9 @@ demo: weir
 	$(BUILD)/weir run scenarios/quickstart.json --figures
 	@echo "figures:" && ls out/quickstart/*.svg
 
-# One more at a time than there are cores: browsers and ranks of MPI wait a good deal.
+# One more at a time than there are cores: browsers and ranks of MPI wait a good deal. ROOM=models: of that room.
 test: all
-	ctest --test-dir $(BUILD) --output-on-failure --parallel $$(($(JOBS) + 1))
+	ctest --test-dir $(BUILD) --output-on-failure --parallel $$(($(JOBS) + 1)) $(if $(ROOM),--label-regex "^$(ROOM)$$")
 
 # Every study in full; fails where a judged row is not as test/studies/reproduced_rows.json has it.
 reproduce: all
