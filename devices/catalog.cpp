@@ -40,6 +40,31 @@ const DeviceClass& class_of(const Json& row) {
   return *classes_of(row).front();
 }
 
+void override_row(const DeviceClass& of, Json& row, Params& scenario) {
+  if (of.override) return of.override(row, scenario);
+  const std::unique_ptr<DeviceRow> unread = of.row();
+  RowKeys keys(row, scenario);
+  unread->bind(keys);
+  if (row.is_object() && !scenario.describing()) unread->overridden(row, scenario);
+}
+
+// Makes the device of a row whose overrides are filled in.
+std::shared_ptr<const Device> read_row(const std::string& kind, const Json& json) {
+  if (class_of(json).read) return class_of(json).read(kind, json);
+  Reading reading("devices/catalog/" + kind + ".json");
+  Params params(reading, json);
+  RowKeys keys(params);
+  const std::unique_ptr<DeviceRow> row = class_of(json).row();
+  row->spec.kind = row->spec.own().name = kind;
+  row->bind(keys);
+  bind_every_device(keys, row->spec);
+  params.value({"class", ""}, {}, Json(usual_class));
+  params.value({"sources", ""}, {}, Json::object());
+  params.close();  // what is left is unknown
+  reading.finish();
+  return row->make();
+}
+
 // The rows that the entry gives, as names or whole; none where one of them is wrong.
 std::optional<Json> other_rows(const DeviceClass& of, const Json& row, Params& params) {
   std::optional<Json> given = Json::object();
@@ -112,7 +137,7 @@ void check_row(Reading& reading, Json& row, const Json& given, const std::string
   gather(reading, "", [&] {
     Json assumed = row;
     assume(assumed, assumptions);
-    class_of(row).read(name, assumed);
+    read_row(name, assumed);
   });
 }
 
@@ -173,15 +198,16 @@ std::shared_ptr<const Device> make_device(const std::string& kind, Params& param
     assume(row, assumptions);
     row.update(*other);  // which a set of assumptions does not change
   }
-  for (const DeviceClass* one : of) one->override(row, params);
-  override_numbers(row, common_numbers(), params);
+  for (const DeviceClass* one : of) override_row(*one, row, params);
+  RowKeys keys(row, params);
+  DeviceSpec unread;
+  bind_every_device(keys, unread);
   const bool makes = row.is_object() && other && !params.describing();
   const double active = row.is_object() ? row.value("active_w", 0.0) : 0;
   const bool idles_below = !makes || row["idle_w"].get<double>() + active <= row["tdp_w"].get<double>();
   if (!idles_below) params.fail("idle_w", active > 0 ? "more than tdp_w, with active_w" : "more than tdp_w");
   std::shared_ptr<const Device> device;
-  if (makes && idles_below)
-    gather(reading, params.pointer(), [&] { device = class_of(row).read(found.name, row); });
+  if (makes && idles_below) gather(reading, params.pointer(), [&] { device = read_row(found.name, row); });
   for (const DeviceClass* one : of)
     if (one->finish) device = one->finish(std::move(device), params);
   return device;

@@ -179,12 +179,4 @@ void close_row(Params& row) {
   row.close();
 }
 
-OtherRow memory_key() {
-  return {
-      {"memory",
-       "A name of `weir list memories`, the path of such a file, or keys over the device's own (or a base)."},
-      memory_rows,
-      memory_row_schema};
-}
-
 }  // namespace weir

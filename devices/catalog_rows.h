@@ -1,6 +1,6 @@
 #pragma once
-// The rows of devices/catalog: numbers that a scenario may give instead, and the readers of each class of
-// device. Called by make_device (catalog.cpp) alone, whose table a new class is added to.
+// The rows of devices/catalog: what each class of devices reads its own into, and the keys that several have.
+// Called by make_device (catalog.cpp) alone, whose table a new class is added to.
 #include <map>
 #include <memory>
 #include <span>
@@ -8,13 +8,32 @@
 #include <vector>
 
 #include "devices/device.h"
+#include "devices/row_keys.h"
 #include "sim/core/catalog_row.h"
 #include "sim/core/embedded.h"
 
 namespace weir {
 
+struct MemorySpec;
+
 extern const EmbeddedFiles device_catalog;  // devices/catalog/*.json
 
+// Of rows of several classes of devices.
+inline constexpr Key memory_bandwidth_key{"memory_bandwidth_gb_per_s",
+                                          "Of the device memory; decode steps follow it."};
+inline constexpr Key reported_capacity_key{
+    "memory_capacity_gib", "Device memory as the driver reports it; more of it holds more KV cache."};
+inline constexpr Key memory_efficiency_key{"memory_efficiency",
+                                           "Share of the memory's peak that a stream of reads reaches."};
+inline constexpr Range<double> efficiency_range{0.01, 1};
+
+void bind_every_device(RowKeys& keys, DeviceSpec& spec);  // host link, power, price
+// Devices whose arithmetic is peaks by type and whose memory is a capacity and a bandwidth have these.
+void bind_memory_and_peaks(RowKeys& keys, DeviceSpec& spec);
+// Devices with an L2 have these; where its bandwidth is not known they cannot prefetch.
+void bind_cache(RowKeys& keys, double& megabytes, std::optional<BytesPerSecond>& bandwidth);
+
+// As classes without a DeviceRow read theirs.
 struct CatalogNumber {
   Key key;
   Range<double> range = positive;
@@ -56,17 +75,33 @@ struct OtherRow {
   Json (*schema)();  // of the key
 };
 
-// "memory", of devices that are one of the catalog's memories.
+// "memory", of devices that are one of the catalog's memories, and what it names.
 OtherRow memory_key();
+void bind_memory(RowKeys& keys, MemorySpec& memory);
 
-// A class of devices, all of whose keys are its own: those that another class has too, it has by the lists
-// above.
+// What a row of one class is read into.
+struct DeviceRow {
+  virtual ~DeviceRow() = default;
+  // All keys of the row but those of every device, which `spec` has before make().
+  virtual void bind(RowKeys& keys) = 0;
+  // After the numbers of a scenario took the place of the row's.
+  virtual void overridden(Json& /*row*/, Params& /*scenario*/) {}
+  virtual std::shared_ptr<const Device> make() = 0;  // of a row without a problem
+
+  DeviceSpec spec;
+};
+template <class Row>
+std::unique_ptr<DeviceRow> empty_row() {
+  return std::make_unique<Row>();
+}
+
+// A class of devices. Keys that another class has too, it has by the functions above.
 struct DeviceClass {
   const char* name;  // "class" of a row
-  // As override_numbers, for all keys of the row.
-  void (*override)(Json& row, Params& params);
-  // Makes the device of a row whose overrides are filled in.
-  std::shared_ptr<const Device> (*read)(const std::string& kind, const Json& row);
+  std::unique_ptr<DeviceRow> (*row)() = nullptr;
+  // In its place.
+  void (*override)(Json& row, Params& params) = nullptr;
+  std::shared_ptr<const Device> (*read)(const std::string& kind, const Json& row) = nullptr;
   std::vector<OtherRow> other_rows = {};
   // Sets what follows in the row from the keys that a scenario gives.
   void (*follow)(Json& row, const std::function<bool(const char*)>& given) = nullptr;
