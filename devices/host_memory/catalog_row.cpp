@@ -10,82 +10,6 @@ namespace {
 
 const Choices<DimmLevel> levels = {
     {"bank", DimmLevel::bank}, {"rank", DimmLevel::rank}, {"channel", DimmLevel::channel}};
-const Choices<ActivationMode> activations = {
-    {"at_once", ActivationMode::at_once}, {"rrd", ActivationMode::rrd}, {"faw", ActivationMode::faw}};
-
-const CatalogNumbers& numbers() {
-  static const CatalogNumbers all = {
-      {{"memory_capacity_gib", "Device memory as the driver reports it; more of it holds more KV cache."}},
-  };
-  return all;
-}
-
-const CatalogCount counts[] = {
-    {{"memory_channels",
-      "Dealt out to the devices of the node; bandwidth is so many times the memory's. null: as the catalog "
-      "has it."},
-     4096},
-    {{"ranks", "Ranks of a channel. Capacity stays. null: as the catalog has it."}, 64},
-    {{"ranksets",
-      "Groups of as many ranks of every channel; a request's keys and values of a layer lie "
-      "in one (L3). Divides ranks. null: as the catalog has it."},
-     64},
-};
-
-const std::vector<CatalogChoice>& choices() {
-  static const std::vector<CatalogChoice> all = {
-      {{"dimm_timing",
-        "Commands plays the bank model's; peak takes a column read at every interval, "
-        "without rows, refresh or energy. null: as the catalog has it."},
-       {"commands", "peak"}},
-      {{"rankset_loads",
-        "Of DIMM-PIM, where requests' layers go round the ranksets: what lies in each, or an equal share of "
-        "every layer, as L3's figures have it. null: as the catalog has it."},
-       {"placed", "even"}},
-      {{"activation",
-        "The banks of a rank open a row each in one cycle, tRRD apart, or as tFAW allows too. "
-        "null: as the catalog has it."},
-       words_of(activations)},
-      {{"relayout",
-        "Elements get into one chip on their way through the buffer chip, or are transposed by "
-        "the CPU, three times over the bus. null: as the catalog has it."},
-       {"in_flight", "cpu_transposition"}},
-      {{"kv_mapping",
-        "V by element over the banks (L3, Section 4.2), or laid out as K is. null: as the "
-        "catalog has it."},
-       {"tailored", "uniform"}},
-      {{"kernels_fused",
-        "Score, softmax and context in one pipeline, or one after the other. null: as the "
-        "catalog has it."},
-       {"yes", "no"}},
-  };
-  return all;
-}
-
-void override_dimm(Json& row, Params& params) {
-  override_counts(row, counts, params);
-  override_numbers(row, numbers(), params);
-  override_choices(row, choices(), params);
-  if (params.describing() || !row.is_object()) return;
-  const auto ranks = row["ranks"].get<std::int64_t>(), ranksets = row["ranksets"].get<std::int64_t>();
-  if (ranks % ranksets != 0) {
-    params.fail("ranksets",
-                fmt::format("expected a divisor of the {} ranks of a channel (got {})", ranks, ranksets));
-    row["ranksets"] = 1;  // harmless
-  }
-}
-
-using Chosen = std::map<std::string, std::string>;
-
-DimmPimOptions options_of(const Chosen& chosen) {
-  DimmPimOptions options;
-  options.level = choice_named(levels, chosen.at("level"));
-  options.activation = choice_named(activations, chosen.at("activation"));
-  if (chosen.at("relayout") == "cpu_transposition") options.relayout = Relayout::cpu_transposition;
-  if (chosen.at("kv_mapping") == "uniform") options.mapping = KvMapping::uniform;
-  options.fused = chosen.at("kernels_fused") == "yes";
-  return options;
-}
 
 // How often K and V are read for the query heads that share them (models/memory/dimm_pim/rank_attention.h).
 double reads_of(DimmLevel level, std::int64_t query_heads) {
@@ -116,46 +40,87 @@ void attend_by_commands(DimmShape& shape, const MemorySpec& memory, const DimmPi
   };
 }
 
-std::shared_ptr<const Device> read_dimm(const std::string& kind, const Json& json) {
-  Reading reading("devices/catalog/" + kind + ".json");
-  Params row(reading, json);
+struct DimmRow final : DeviceRow {
+  void bind(RowKeys& keys) override {
+    keys.count({"memory_channels",
+                "Dealt out to the devices of the node; bandwidth is so many times the memory's. null: as the "
+                "catalog has it."},
+               shape.channels, 4096);
+    keys.count({"ranks", "Ranks of a channel. Capacity stays. null: as the catalog has it."}, ranks, 64);
+    keys.count({"ranksets",
+                "Groups of as many ranks of every channel; a request's keys and values of a layer lie in one "
+                "(L3). Divides ranks. null: as the catalog has it."},
+               shape.ranksets, 64);
+    keys.quantity(reported_capacity_key, spec.own().capacity);
+    keys.choice({"dimm_timing",
+                 "Commands plays the bank model's; peak takes a column read at every interval, without rows, "
+                 "refresh or energy. null: as the catalog has it."},
+                at_peak, {{"commands", false}, {"peak", true}});
+    keys.choice({"rankset_loads",
+                 "Of DIMM-PIM, where requests' layers go round the ranksets: what lies in each, or an equal "
+                 "share of every layer, as L3's figures have it. null: as the catalog has it."},
+                spec.own().evenly_filled, {{"placed", false}, {"even", true}});
+    bind_pim(keys);
+    if (Params* row = keys.row()) options.level = shape.level = row->choice({"level", ""}, levels);
+    bind_memory(keys, memory);
+  }
+
+  void bind_pim(RowKeys& keys) {
+    keys.choice(
+        {"activation",
+         "The banks of a rank open a row each in one cycle, tRRD apart, or as tFAW allows too. null: "
+         "as the catalog has it."},
+        options.activation,
+        {{"at_once", ActivationMode::at_once}, {"rrd", ActivationMode::rrd}, {"faw", ActivationMode::faw}});
+    keys.choice({"relayout",
+                 "Elements get into one chip on their way through the buffer chip, or are transposed by the "
+                 "CPU, three times over the bus. null: as the catalog has it."},
+                options.relayout,
+                {{"in_flight", Relayout::in_flight}, {"cpu_transposition", Relayout::cpu_transposition}});
+    keys.choice({"kv_mapping",
+                 "V by element over the banks (L3, Section 4.2), or laid out as K is. null: as the catalog "
+                 "has it."},
+                options.mapping, {{"tailored", KvMapping::tailored}, {"uniform", KvMapping::uniform}});
+    keys.choice({"kernels_fused",
+                 "Score, softmax and context in one pipeline, or one after the other. null: as the catalog "
+                 "has it."},
+                options.fused, {{"yes", true}, {"no", false}});
+  }
+
+  void overridden(Json& row, Params& scenario) override {
+    const auto of_channel = row["ranks"].get<std::int64_t>(), sets = row["ranksets"].get<std::int64_t>();
+    if (of_channel % sets == 0) return;
+    scenario.fail("ranksets",
+                  fmt::format("expected a divisor of the {} ranks of a channel (got {})", of_channel, sets));
+    row["ranksets"] = 1;  // harmless
+  }
+
+  std::shared_ptr<const Device> make() override {
+    shape.ranks_in_channel = ranks / shape.ranksets;
+    shape.channel_bandwidth = memory.peak();
+    at_peak ? attend_at_peak(shape, memory, ranks) : attend_by_commands(shape, memory, options);
+    spec.peak = [](DataType) { return FlopsPerSecond(0); };
+    spec.own().bandwidth = static_cast<double>(shape.channels) * memory.peak();
+    spec.own().sustained = static_cast<double>(shape.channels) * shape.read;
+    spec.units = {{shape.level == DimmLevel::channel ? "host_cpu" : "ranksets",
+                   {KernelKind::decode_attention, KernelKind::copy},
+                   {},
+                   shape.ranksets}};
+    spec.own().members = shape.ranksets;
+    return std::make_shared<Dimm>(std::move(spec), std::move(shape));
+  }
+
   DimmShape shape;
-  const std::map<std::string, std::int64_t> count = read_counts(row, counts);
-  Chosen chosen = read_choices(row, choices());
-  chosen["level"] = row.choice({"level", ""}, words_of(levels));
-  const std::map<std::string, double> value = read_numbers(row, numbers());
-  const Json* given = row.value({"memory", ""}, {});
-  DeviceSpec spec = common_spec(kind, row);
-  close_row(row);
-  reading.finish();
-  const MemorySpec memory = memory_of(*given);
-  const DimmPimOptions options = options_of(chosen);
-  const auto ranks = static_cast<int>(count.at("ranks"));
-  shape.channels = static_cast<int>(count.at("memory_channels"));
-  shape.ranksets = static_cast<int>(count.at("ranksets"));
-  shape.ranks_in_channel = ranks / shape.ranksets;
-  shape.level = options.level;
-  shape.channel_bandwidth = memory.peak();
-  chosen["dimm_timing"] == "peak" ? attend_at_peak(shape, memory, ranks)
-                                  : attend_by_commands(shape, memory, options);
-  spec.peak = [](DataType) { return FlopsPerSecond(0); };
-  spec.own().capacity = Bytes(Params::unit("memory_capacity_gib") * value.at("memory_capacity_gib"));
-  spec.own().bandwidth = static_cast<double>(shape.channels) * memory.peak();
-  spec.own().sustained = static_cast<double>(shape.channels) * shape.read;
-  spec.units = {{shape.level == DimmLevel::channel ? "host_cpu" : "ranksets",
-                 {KernelKind::decode_attention, KernelKind::copy},
-                 {},
-                 shape.ranksets}};
-  spec.own().members = shape.ranksets;
-  spec.own().evenly_filled = chosen["rankset_loads"] == "even";
-  return std::make_shared<Dimm>(std::move(spec), std::move(shape));
-}
+  int ranks = 1;  // of a channel
+  bool at_peak = false;
+  DimmPimOptions options;
+  MemorySpec memory;
+};
 
 }  // namespace
 
 const DeviceClass& dimm_class() {
-  static const DeviceClass made = {
-      .name = "dimm", .override = override_dimm, .read = read_dimm, .other_rows = {memory_key()}};
+  static const DeviceClass made = {.name = "dimm", .row = empty_row<DimmRow>, .other_rows = {memory_key()}};
   return made;
 }
 
