@@ -12,6 +12,10 @@
 
 namespace weir {
 
+inline constexpr Key synchronisation_key{
+    "synchronisation_us",
+    "A synchronisation of a device with its host, launch included: whatever crosses their link takes it."};
+
 struct NeuronShare {  // beside one device
   int members = 1;
   std::shared_ptr<const NeuronMember> member;  // each of them
