@@ -10,14 +10,6 @@
 namespace weir {
 namespace {
 
-const CatalogNumbers& cpu_numbers() {
-  static const CatalogNumbers all = {
-      {{"product_gflops", "Of a CPU: the rate of matrix products and convolutions."}},
-      {{"stream_gb_per_s", "Of a CPU: what operators that only stream their tensors reach of its memory."}},
-  };
-  return all;
-}
-
 // By the name of an operator's type (Conv2DBackpropFilter).
 using RatesByType = std::map<std::string, double, std::less<>>;
 
@@ -68,15 +60,13 @@ RatesByType read_rates(Params& row, const RatesKey& of) {
   return rates;
 }
 
-void override_cpu(Json& row, Params& params) {
-  override_numbers(row, memory_and_peak_numbers(), params);
-  override_numbers(row, cpu_numbers(), params);
-  for (const RatesKey& of : {product_rates, input_rates}) {
-    const RatesByType rates = read_rates(params, of);
-    if (!row.is_object() || !params.has(of.key.name)) continue;  // a description has nothing to ask for
-    row[of.key.name] = Json::object();
-    for (const auto& [type, rate] : rates) row[of.key.name][type] = rate / 1e9;
-  }
+void bind_rates(RowKeys& keys, const RatesKey& of, RatesByType& rates) {
+  Params& params = keys.params();
+  rates = read_rates(params, of);
+  Json* row = keys.overridden();
+  if (!row || !row->is_object() || !params.has(of.key.name)) return;  // a description has nothing to ask for
+  (*row)[of.key.name] = Json::object();
+  for (const auto& [type, rate] : rates) (*row)[of.key.name][type] = rate / 1e9;
 }
 
 class Cpu final : public Device {
@@ -119,26 +109,32 @@ class Cpu final : public Device {
   RatesByType product_rates_, input_rates_;
 };
 
-std::shared_ptr<const Device> read_cpu(const std::string& kind, const Json& json) {
-  Reading reading("devices/catalog/" + kind + ".json");
-  Params row(reading, json);
-  const std::map<std::string, double> value = read_numbers(row, cpu_numbers());
-  const auto si = [&](const char* key) { return Params::unit(key) * value.at(key); };
-  DeviceSpec spec = common_spec(kind, row);
-  read_memory_and_peaks(spec, row);
-  RatesByType products = read_rates(row, product_rates), inputs = read_rates(row, input_rates);
-  close_row(row);
-  reading.finish();
-  spec.own().sustained = BytesPerSecond(si("stream_gb_per_s"));
-  spec.units = {{"cpu", {KernelKind::tensor_operation, KernelKind::multiply_add}}};
-  return std::make_shared<Cpu>(std::move(spec), FlopsPerSecond(si("product_gflops")), std::move(products),
-                               std::move(inputs));
-}
+struct CpuRow final : DeviceRow {
+  void bind(RowKeys& keys) override {
+    bind_memory_and_peaks(keys, spec);
+    keys.quantity({"product_gflops", "Of a CPU: the rate of matrix products and convolutions."}, products);
+    keys.quantity(
+        {"stream_gb_per_s", "Of a CPU: what operators that only stream their tensors reach of its memory."},
+        streamed);
+    bind_rates(keys, product_rates, of_products);
+    bind_rates(keys, input_rates, of_inputs);
+  }
+
+  std::shared_ptr<const Device> make() override {
+    spec.own().sustained = streamed;
+    spec.units = {{"cpu", {KernelKind::tensor_operation, KernelKind::multiply_add}}};
+    return std::make_shared<Cpu>(std::move(spec), products, std::move(of_products), std::move(of_inputs));
+  }
+
+  FlopsPerSecond products;
+  BytesPerSecond streamed;
+  RatesByType of_products, of_inputs;
+};
 
 }  // namespace
 
 const DeviceClass& cpu_class() {
-  static const DeviceClass made = {.name = "cpu", .override = override_cpu, .read = read_cpu};
+  static const DeviceClass made = {.name = "cpu", .row = empty_row<CpuRow>};
   return made;
 }
 
