@@ -26,6 +26,11 @@ void put(Json& row, const char* key, Number given, Params& params) {
   params.note_if_beyond(key, static_cast<double>(given), largest_in_catalog(key));
 }
 
+// The help of a key that a scenario may set to null.
+std::string help_of_null(const Key& key) {
+  return std::string(key.help) + (*key.help ? " " : "") + "null: as the catalog has it.";
+}
+
 }  // namespace
 
 void RowKeys::number(Key key, double& to, Range<double> range) {
@@ -62,7 +67,8 @@ std::optional<double> RowKeys::optional(const Key& key, Range<double> range) {
 
 std::optional<std::int64_t> RowKeys::counted(const Key& key, std::int64_t most) {
   if (row()) return params_.integer(key, {1, most});
-  const std::optional<std::int64_t> given = params_.integer_or_null(key, {1, most});
+  const std::optional<std::int64_t> given =
+      params_.integer_or_null({key.name, help_of_null(key).c_str()}, {1, most});
   if (given && overridden_->is_object()) put(*overridden_, key.name, *given, params_);
   return {};
 }
@@ -70,7 +76,8 @@ std::optional<std::int64_t> RowKeys::counted(const Key& key, std::int64_t most) 
 void RowKeys::choose(const Key& key, const std::vector<std::string>& known) {
   Json allowed = Json::array({nullptr});
   for (const std::string& name : known) allowed.push_back(name);
-  const Json* given = params_.value(key, {{"enum", allowed}}, Json(nullptr));
+  const Json* given =
+      params_.value({key.name, help_of_null(key).c_str()}, {{"enum", allowed}}, Json(nullptr));
   if (!given || given->is_null()) return;
   if (std::find(allowed.begin(), allowed.end(), *given) == allowed.end())
     params_.fail(key.name,

@@ -29,7 +29,7 @@ class RowKeys {
     if (const std::optional<double> value = optional(key, range)) to = Q(Params::unit(key.name) * *value);
   }
 
-  // From 1 on. In a scenario null leaves the row's, as of a choice.
+  // From 1 on. In a scenario null leaves the row's, as of a choice: the help gets a last clause that says so.
   template <class Count>
   void count(Key key, Count& to, std::int64_t most) {
     if (const std::optional<std::int64_t> value = counted(key, most)) to = static_cast<Count>(*value);

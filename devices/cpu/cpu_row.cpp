@@ -2,6 +2,7 @@
 // Matrix products have a rate of arithmetic, everything else one of memory; a row may give types of operators
 // rates of their own, where a paper's profile shows them.
 #include <algorithm>
+#include <map>
 
 #include "devices/catalog_rows.h"
 #include "devices/kernel_shapes.h"

@@ -11,23 +11,15 @@ namespace {
 
 struct StackRow final : DeviceRow {
   void bind(RowKeys& keys) override {
-    keys.count(
-        {"vaults", "Banks of the stack: vertical slices, a channel each. null: as the catalog has it."},
-        vaults, 1024);
-    keys.count({"vault_columns", "Banks in a row of the grid that they form. null: as the catalog has it."},
-               columns, 1024);
-    keys.count(
-        {"pairs",
-         "Pairs of a multiplier and an adder beside the row's ARM cores. null: as the catalog has it."},
-        pairs, 1 << 20);
+    keys.count({"vaults", "Banks of the stack: vertical slices, a channel each."}, vaults, 1024);
+    keys.count({"vault_columns", "Banks in a row of the grid that they form."}, columns, 1024);
+    keys.count({"pairs", "Pairs of a multiplier and an adder beside the row's ARM cores."}, pairs, 1 << 20);
     keys.count({"lanes_per_pair",
                 "Multiplications and additions of a pair and cycle: 1 is the paper's machine, more a "
-                "hypothetical one. null: as the catalog has it."},
+                "hypothetical one."},
                processors.lanes, 1024);
-    keys.count({"arm_cores", "ARM cores of the logic die. null: as the catalog has it."},
-               processors.arm_cores, 4096);
-    keys.count({"base_arm_cores", "ARM cores beside which `pairs` fit. null: as the catalog has it."},
-               base_arm_cores, 4096);
+    keys.count({"arm_cores", "ARM cores of the logic die."}, processors.arm_cores, 4096);
+    keys.count({"base_arm_cores", "ARM cores beside which `pairs` fit."}, base_arm_cores, 4096);
     keys.quantity({"pair_clock_ghz", "Of a pair of a multiplier and an adder."}, processors.pairs_per_second);
     keys.quantity({"arm_clock_ghz", "Of the ARM cores."}, arm_hertz);
     keys.number({"arm_flops_per_cycle", "Multiplications and additions of an ARM core and cycle."},

@@ -42,23 +42,22 @@ void attend_by_commands(DimmShape& shape, const MemorySpec& memory, const DimmPi
 
 struct DimmRow final : DeviceRow {
   void bind(RowKeys& keys) override {
-    keys.count({"memory_channels",
-                "Dealt out to the devices of the node; bandwidth is so many times the memory's. null: as the "
-                "catalog has it."},
-               shape.channels, 4096);
-    keys.count({"ranks", "Ranks of a channel. Capacity stays. null: as the catalog has it."}, ranks, 64);
+    keys.count(
+        {"memory_channels", "Dealt out to the devices of the node; bandwidth is so many times the memory's."},
+        shape.channels, 4096);
+    keys.count({"ranks", "Ranks of a channel. Capacity stays."}, ranks, 64);
     keys.count({"ranksets",
                 "Groups of as many ranks of every channel; a request's keys and values of a layer lie in one "
-                "(L3). Divides ranks. null: as the catalog has it."},
+                "(L3). Divides ranks."},
                shape.ranksets, 64);
     keys.quantity(reported_capacity_key, spec.own().capacity);
     keys.choice({"dimm_timing",
                  "Commands plays the bank model's; peak takes a column read at every interval, without rows, "
-                 "refresh or energy. null: as the catalog has it."},
+                 "refresh or energy."},
                 at_peak, {{"commands", false}, {"peak", true}});
     keys.choice({"rankset_loads",
                  "Of DIMM-PIM, where requests' layers go round the ranksets: what lies in each, or an equal "
-                 "share of every layer, as L3's figures have it. null: as the catalog has it."},
+                 "share of every layer, as L3's figures have it."},
                 spec.own().evenly_filled, {{"placed", false}, {"even", true}});
     bind_pim(keys);
     if (Params* row = keys.row()) options.level = shape.level = row->choice({"level", ""}, levels);
@@ -68,22 +67,17 @@ struct DimmRow final : DeviceRow {
   void bind_pim(RowKeys& keys) {
     keys.choice(
         {"activation",
-         "The banks of a rank open a row each in one cycle, tRRD apart, or as tFAW allows too. null: "
-         "as the catalog has it."},
+         "The banks of a rank open a row each in one cycle, tRRD apart, or as tFAW allows too."},
         options.activation,
         {{"at_once", ActivationMode::at_once}, {"rrd", ActivationMode::rrd}, {"faw", ActivationMode::faw}});
     keys.choice({"relayout",
                  "Elements get into one chip on their way through the buffer chip, or are transposed by the "
-                 "CPU, three times over the bus. null: as the catalog has it."},
+                 "CPU, three times over the bus."},
                 options.relayout,
                 {{"in_flight", Relayout::in_flight}, {"cpu_transposition", Relayout::cpu_transposition}});
-    keys.choice({"kv_mapping",
-                 "V by element over the banks (L3, Section 4.2), or laid out as K is. null: as the catalog "
-                 "has it."},
+    keys.choice({"kv_mapping", "V by element over the banks (L3, Section 4.2), or laid out as K is."},
                 options.mapping, {{"tailored", KvMapping::tailored}, {"uniform", KvMapping::uniform}});
-    keys.choice({"kernels_fused",
-                 "Score, softmax and context in one pipeline, or one after the other. null: as the catalog "
-                 "has it."},
+    keys.choice({"kernels_fused", "Score, softmax and context in one pipeline, or one after the other."},
                 options.fused, {{"yes", true}, {"no", false}});
   }
 

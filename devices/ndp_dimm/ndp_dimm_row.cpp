@@ -37,18 +37,13 @@ class NdpDimms final : public HostMemory {
 
 struct NdpDimmRow final : DeviceRow {
   void bind(RowKeys& keys) override {
-    keys.count(
-        {"dimms",
-         "NDP-DIMMs of the node, dealt out to its devices; capacity, bandwidth, power and price are so "
-         "many times a DIMM's. null: as the catalog has it."},
-        dimms, 64);
-    keys.count({"dimms_per_channel", "DIMMs that share the bus of a channel. null: as the catalog has it."},
-               in_channel, 16);
-    keys.count(
-        {"ranks_per_dimm", "Ranks of a DIMM, which its core reads at once. null: as the catalog has it."},
-        ranks, 16);
-    keys.count({"multipliers", "Multipliers of the NDP core of a DIMM. null: as the catalog has it."},
-               core.multipliers, 4096);
+    keys.count({"dimms",
+                "NDP-DIMMs of the node, dealt out to its devices; capacity, bandwidth, power and price are "
+                "so many times a DIMM's."},
+               dimms, 64);
+    keys.count({"dimms_per_channel", "DIMMs that share the bus of a channel."}, in_channel, 16);
+    keys.count({"ranks_per_dimm", "Ranks of a DIMM, which its core reads at once."}, ranks, 16);
+    keys.count({"multipliers", "Multipliers of the NDP core of a DIMM."}, core.multipliers, 4096);
     keys.quantity({"dimm_capacity_gib", "Capacity of a DIMM; weights and KV caches lie on all of them."},
                   dimm_capacity);
     keys.number({"macs_per_cycle", "Multiply-accumulates of a multiplier of an NDP core, at 1 GHz."},

@@ -1,8 +1,6 @@
 // An NPU's row of devices/catalog.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "devices/catalog_rows.h"
 #include "devices/npu/npu.h"
 #include "models/memory/memory_row.h"
@@ -27,17 +25,12 @@ struct NpuRow final : DeviceRow {
 
   void bind_arrays(RowKeys& keys) {
     constexpr std::int64_t most = 4096;
-    keys.count({"systolic_arrays", "null: as the catalog has it."}, shape.arrays.arrays, most);
-    keys.count({"systolic_rows", "Of a systolic array, along a matrix's input; null: as the catalog has it."},
-               shape.arrays.rows, most);
-    keys.count(
-        {"systolic_columns", "Of a systolic array, along a matrix's output; null: as the catalog has it."},
-        shape.arrays.columns, most);
-    keys.count({"vector_lanes", "Of all vector units of an NPU; null: as the catalog has it."},
-               shape.vector_lanes, 1 << 20);
-    keys.count({"memory_channels",
-                "Capacity and bandwidth are so many times the memory's. null: as the catalog has it."},
-               channels, most);
+    keys.count({"systolic_arrays", ""}, shape.arrays.arrays, most);
+    keys.count({"systolic_rows", "Of a systolic array, along a matrix's input;"}, shape.arrays.rows, most);
+    keys.count({"systolic_columns", "Of a systolic array, along a matrix's output;"}, shape.arrays.columns,
+               most);
+    keys.count({"vector_lanes", "Of all vector units of an NPU;"}, shape.vector_lanes, 1 << 20);
+    keys.count({"memory_channels", "Capacity and bandwidth are so many times the memory's."}, channels, most);
     keys.quantity({"clock_ghz", "Of an NPU's arrays and vector units."}, shape.arrays.clock_hz);
     keys.quantity(
         {"scratchpad_mib", "On-chip memory; activations that do not fit half of it are read again."},
@@ -49,16 +42,14 @@ struct NpuRow final : DeviceRow {
 
   void bind_pim(RowKeys& keys) {
     keys.choice({"row_buffers",
-                 "Of an NPU's PIM: dual ones let it run beside normal reads, none is memory without PIM; "
-                 "null: as the catalog has it."},
+                 "Of an NPU's PIM: dual ones let it run beside normal reads, none is memory without PIM;"},
                 buffers,
                 {{"none", std::nullopt}, {"single", RowBuffers::single}, {"dual", RowBuffers::dual}});
-    keys.choice({"pim_timing",
-                 "Of an NPU's PIM; artifact does what NeuPIMs' simulator does. null: as the catalog has it."},
+    keys.choice({"pim_timing", "Of an NPU's PIM; artifact does what NeuPIMs' simulator does."},
                 options.timing, {{"physical", PimTiming::physical}, {"artifact", PimTiming::artifact}});
     keys.choice({"pim_refresh",
                  "Of an NPU's PIM; off: GEMVs never wait for a refresh, to see what it costs (normal reads: "
-                 "memory_efficiency). null: as the catalog has it."},
+                 "memory_efficiency)."},
                 options.refresh, {{"on", true}, {"off", false}});
     options.buffers = buffers.value_or(RowBuffers::single);
   }
@@ -136,13 +127,12 @@ const DeviceClass& npu_class() {
   static const DeviceClass made = {
       .name = "npu",
       .row = empty_row<NpuRow>,
-      .other_rows =
-          {{{"memory",
-             "A name of `weir list memories`, the path of such a file, or keys over the device's own "
-             "(or a base). What streams reach follows from it, and what PIM takes unless "
-             "assumptions: paper fix that."},
-            memory_rows,
-            memory_row_schema}},
+      .other_rows = {{{"memory",
+                       "A name of `weir list memories`, the path of such a file, or keys over the device's "
+                       "own (or a base). What streams reach follows from it, and what PIM takes unless "
+                       "assumptions: paper fix that."},
+                      memory_rows,
+                      memory_row_schema}},
       .follow = stream_as_its_memory_does};
   return made;
 }
