@@ -7,11 +7,13 @@ BUILD_PACKAGES := g++ cmake ninja-build ccache pkg-config libsimgrid-dev libboos
 TEST_PACKAGES := catch2 libopenmpi-dev openmpi-bin chromium libvalijson-dev clang-format-14 python3-pandas python3-yaml
 # Packages and the site of docs/ are made with these; their tests need clean roots and Jupyter on top.
 PACKAGE_PACKAGES := dpkg-dev file patchelf pandoc python3
+# Another compiler and its fuzzer.
+CLANG_PACKAGES := clang
 INSTALL_TEST_PACKAGES := mmdebstrap python3-nbclient python3-ipykernel
 DOCS_TEST_PACKAGES := curl
 JOBS ?= $(shell nproc)
 BUILD := build
-.PHONY: all setup setup-weir weir demo test reproduce bench schema record-figures record-rows format check-format sanitize fuzz docs docs-outputs \
+.PHONY: all setup setup-weir weir demo test reproduce bench schema record-figures record-rows format check-format sanitize clang fuzz docs docs-outputs \
         test-docs walkable package test-install
 
 all: setup
@@ -123,11 +125,20 @@ sanitize: | setup
 	cmake --build --preset sanitize --parallel $(JOBS)
 	ctest --preset sanitize --parallel $(JOBS)
 
-# Each fuzz target for a few seconds; needs clang++, which nothing else here compiles with, .ci/run neither: for changes of readers.
+# All of it by another compiler, warnings included, and its tests.
+clang: | setup
+	$(call install,$(CLANG_PACKAGES))
+	cmake --preset clang
+	cmake --build --preset clang --parallel $(JOBS)
+	ctest --preset clang --parallel $(JOBS)
+
+# Each fuzz target for a few seconds: for changes of readers.
+FUZZ_SECONDS ?= 5
 fuzz: | setup
+	$(call install,$(CLANG_PACKAGES))
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	for target in build-fuzz/test/fuzz/fuzz_*; do \
 	  [ -f $$target ] && [ -x $$target ] || continue; \
-	  corpus=$$(mktemp -d); $$target -max_total_time=5 -print_final_stats=0 $$corpus || exit 1; rm -rf $$corpus; \
+	  corpus=$$(mktemp -d); $$target -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 $$corpus || exit 1; rm -rf $$corpus; \
 	done

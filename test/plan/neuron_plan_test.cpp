@@ -23,10 +23,10 @@ void refuses(const Json& scenario, const Problems& expected) {
     FAIL("accepted");
   } catch (const ConfigError& e) {
     INFO(e.what());
-    for (const auto& [pointer, words] : expected) {
-      INFO(pointer << ": " << words);
+    for (const auto& problem : expected) {
+      INFO(problem.first << ": " << problem.second);
       CHECK(std::ranges::any_of(e.problems(), [&](const Problem& p) {
-        return p.pointer == pointer && p.what.find(words) != std::string::npos;
+        return p.pointer == problem.first && p.what.find(problem.second) != std::string::npos;
       }));
     }
     CHECK(e.problems().size() == expected.size());

@@ -94,7 +94,7 @@ std::set<std::size_t> least_of(const Numbers& costs) {
 }  // namespace
 
 TEST_CASE("routing: the least of loads, its ties and each of them are those that a walk finds", "[routing]") {
-  for (const std::size_t count : {1, 2, 3, 7, 8, 9, 100}) {
+  for (const std::size_t count : {1u, 2u, 3u, 7u, 8u, 9u, 100u}) {
     Dice dice(static_cast<unsigned>(count));
     LeastLoads tree;
     Numbers loads(count, 0);

@@ -193,7 +193,7 @@ TEST_CASE("placement: on average greedy min-load is the more even, as in NeuPIMs
   CHECK((rr_256 > 1.3 && rr_256 < 1.7));
   CHECK((greedy_128 >= 1 && greedy_128 < 1.2));
   CHECK((greedy_256 >= 1 && greedy_256 < 1.1));
-  for (const std::size_t batch : {32, 64, 512})
+  for (const std::size_t batch : {32u, 64u, 512u})
     CHECK(mean("greedy_min_load", batch) <= mean("round_robin", batch));
 }
 

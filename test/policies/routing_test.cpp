@@ -87,7 +87,7 @@ TEST_CASE("routing: without completions the load spreads as evenly as the policy
 }
 
 TEST_CASE("routing: the fewest requests of a group are those that a walk through it finds", "[routing]") {
-  for (const std::size_t replicas : {1, 2, 3, 5, 8, 13, 64, 100}) {
+  for (const std::size_t replicas : {1u, 2u, 3u, 5u, 8u, 13u, 64u, 100u}) {
     Dice dice(static_cast<unsigned>(replicas));
     std::vector<std::int64_t> requests(replicas, 0);
     Group group(std::vector<Load>(replicas, Load{0, 0}));

@@ -103,7 +103,10 @@ Batch vllm_v1(const ServingView& view, std::int64_t max_num_running_reqs,
 }
 
 Batch vllm_v0(const ServingView& view, std::int64_t max_num_seqs, std::int64_t max_num_batched_tokens) {
-  auto [running, waiting, block_manager] = state_of(view);
+  auto state = state_of(view);
+  auto& running = state.running;
+  auto& waiting = state.waiting;
+  auto& block_manager = state.kv_cache_manager;
   Batch output;
   std::int64_t num_batched_tokens = 0, num_curr_seqs = static_cast<std::int64_t>(running.size());
   block_manager.watermark_blocks = static_cast<std::int64_t>(0.01 * static_cast<double>(view.total_blocks));

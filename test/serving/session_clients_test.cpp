@@ -164,7 +164,7 @@ TEST_CASE("sessions: a run that ends early has unfinished requests, and those ne
   const Outcome o = test::run(scenario);
   REQUIRE(o.error == "");
   CHECK(o.requests[0].status == RequestStatus::completed);
-  for (const std::size_t i : {1, 2}) {
+  for (const std::size_t i : {1u, 2u}) {
     CHECK(o.requests[i].status == RequestStatus::unfinished);
     CHECK(o.requests[i].request.arrival < Seconds(0));
   }

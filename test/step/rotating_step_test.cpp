@@ -76,7 +76,7 @@ struct Halves {
   }
   std::array<BatchShape, 2> shapes() const {
     std::array<BatchShape, 2> all;
-    for (const std::size_t half : {0, 1}) {
+    for (const std::size_t half : {0u, 1u}) {
       all[half] = decode_shape(contexts[half]);
       all[half].prefill = chunks[half];
       for (const PrefillChunk& chunk : chunks[half]) all[half].prefill_tokens += chunk.tokens;

@@ -79,7 +79,7 @@ std::string reference_line(const std::string& row) {
   std::string line = cells.at(0) + ' ' + cells.at(1);
   if (cells[1] == "REFRESH") return line + ' ' + cells.at(2);
   if (cells[1] == "G_ACT" || cells[1].ends_with("PRECHARGE"))
-    for (const std::size_t i : {2, 3, 4}) line += ' ' + cells.at(i);
+    for (const std::size_t i : {2u, 3u, 4u}) line += ' ' + cells.at(i);
   return line;
 }
 

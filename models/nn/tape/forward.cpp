@@ -16,8 +16,7 @@ bool may_read_several(const LayerOperation& operation) {
 
 }  // namespace
 
-ForwardPass::ForwardPass(Tape& tape, const Net& net, std::int64_t batch)
-    : tape_(tape), net_(net), batch_(batch) {
+ForwardPass::ForwardPass(Tape& tape, const Net& net, std::int64_t batch) : tape_(tape), net_(net) {
   for (const NetInput& input : net.inputs) {
     TensorShape shape = {batch};
     shape.insert(shape.end(), input.shape.begin(), input.shape.end());

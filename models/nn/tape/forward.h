@@ -53,7 +53,6 @@ class ForwardPass {
 
   Tape& tape_;
   const Net& net_;
-  std::int64_t batch_;
   const Layer* layer_ = nullptr;          // the one being appended,
   std::vector<int> inputs_;               // and what it reads
   std::map<std::string, int> outputs_;    // by input or layer

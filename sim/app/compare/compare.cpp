@@ -43,7 +43,7 @@ std::vector<ResultSet> read_sets(const CompareArguments& a) {
   for (const std::string& name : a.results)
     sets.push_back(std::filesystem::is_regular_file(name) ? read_measured(name, a.result)
                                                           : read_results(name));
-  std::ranges::stable_partition(sets, &ResultSet::measured);
+  std::stable_partition(sets.begin(), sets.end(), [](const ResultSet& set) { return set.measured; });
   if (a.result && !sets[0].measured)
     throw ConfigError("--result", "", "is of a file with what was measured, and there is none");
   return sets;

@@ -87,7 +87,7 @@ void Ranks::say(std::size_t rank, int tag, const std::string& text) {
     MPI_Test(&said->request, &gone, MPI_STATUS_IGNORE);
     return gone != 0;
   });
-  Said& said = *said_.emplace_back(std::make_unique<Said>(text, MPI_REQUEST_NULL));
+  Said& said = *said_.emplace_back(std::make_unique<Said>(Said{text, MPI_REQUEST_NULL}));
   MPI_Isend(said.text.data(), static_cast<int>(text.size()), MPI_CHAR, static_cast<int>(rank), tag,
             MPI_COMM_WORLD, &said.request);
 }

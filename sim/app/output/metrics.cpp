@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <ranges>
 
 namespace weir {
 namespace {
@@ -41,17 +40,22 @@ Distribution distribution_of_gaps(const GapHistogram& gaps) {
           .p99 = ms(gaps.percentile(99))};
 }
 
-auto kept(const RunResult& result) {
-  return result.requests | std::views::filter(is_measured);
+using Records = std::vector<const RequestRecord*>;
+
+Records measured(const RunResult& result) {
+  Records records;
+  for (const RequestRecord& record : result.requests)
+    if (is_measured(record)) records.push_back(&record);
+  return records;
 }
 
 // Fills `values` with one number a completed request, where it is defined.
-template <class Records, class Value>
-Distribution over_completed(Records&& records, std::vector<double>& values, Value value) {
+template <class Value>
+Distribution over_completed(const Records& records, std::vector<double>& values, Value value) {
   values.clear();
-  for (const RequestRecord& record : records) {
-    if (record.status != RequestStatus::completed) continue;
-    if (const std::optional<Seconds> time = value(record)) values.push_back(time->value() * 1e3);
+  for (const RequestRecord* record : records) {
+    if (record->status != RequestStatus::completed) continue;
+    if (const std::optional<Seconds> time = value(*record)) values.push_back(time->value() * 1e3);
   }
   return distribution_of(values);
 }
@@ -60,21 +64,18 @@ std::optional<Seconds> ttft(const RequestRecord& record) {
   return time_to_first_token(record);
 }
 
-std::vector<ClassMetrics> by_class(const RunResult& result, std::vector<double>& values) {
-  auto records = kept(result);
-  const auto priority_of = [](const RequestRecord& record) { return record.request.priority; };
+std::vector<ClassMetrics> by_class(const Records& records, std::vector<double>& values) {
+  const auto priority_of = [](const RequestRecord* record) { return record->request.priority; };
   if (std::ranges::adjacent_find(records, std::ranges::not_equal_to(), priority_of) == records.end())
     return {};
-  std::map<std::int32_t, std::vector<const RequestRecord*>> classes;
-  for (const RequestRecord& record : records) classes[priority_of(record)].push_back(&record);
+  std::map<std::int32_t, Records> classes;
+  for (const RequestRecord* record : records) classes[priority_of(record)].push_back(record);
+  const auto status_of = [](const RequestRecord* record) { return record->status; };
   std::vector<ClassMetrics> metrics;
-  for (const auto& [priority, members] : classes) {
-    const auto own =
-        members | std::views::transform([](const RequestRecord* record) -> const auto& { return *record; });
-    metrics.push_back({priority, std::ranges::count(own, RequestStatus::completed, &RequestRecord::status),
-                       over_completed(own, values, ttft),
-                       over_completed(own, values, time_per_output_token)});
-  }
+  for (const auto& [priority, members] : classes)
+    metrics.push_back({priority, std::ranges::count(members, RequestStatus::completed, status_of),
+                       over_completed(members, values, ttft),
+                       over_completed(members, values, time_per_output_token)});
   return metrics;
 }
 
@@ -159,7 +160,9 @@ Metrics measure(const RunResult& result, const Slo& slo) {
   Metrics m;
   m.tier_tokens.resize(result.kv_tiers);
   std::int64_t good = 0;
-  for (const RequestRecord& record : kept(result)) {
+  const Records records = measured(result);
+  for (const RequestRecord* of : records) {
+    const RequestRecord& record = *of;
     ++m.requests;
     m.rejected += record.status == RequestStatus::rejected;
     m.lost += record.status == RequestStatus::lost;
@@ -183,11 +186,10 @@ Metrics measure(const RunResult& result, const Slo& slo) {
 
   std::vector<double> values;
   values.reserve(static_cast<std::size_t>(m.completed));
-  m.ttft_ms = over_completed(kept(result), values, ttft);
-  m.tpot_ms = over_completed(kept(result), values, time_per_output_token);
-  m.e2el_ms =
-      over_completed(kept(result), values, [](const auto& r) { return std::optional(end_to_end(r)); });
-  m.classes = by_class(result, values);
+  m.ttft_ms = over_completed(records, values, ttft);
+  m.tpot_ms = over_completed(records, values, time_per_output_token);
+  m.e2el_ms = over_completed(records, values, [](const auto& r) { return std::optional(end_to_end(r)); });
+  m.classes = by_class(records, values);
   m.sessions = over_sessions(result);
   m.itl_ms = distribution_of_gaps(result.gaps);
 

@@ -200,12 +200,14 @@ class Composer {
   // The precision by its difference from the others that are allowed: ", fp8 weights+activations".
   std::string words_of_precision(const Json& precision) const {
     std::map<std::string, std::string> keys;  // by format
-    for (const auto& [key, value] : precision.items())
+    for (const auto& item : precision.items()) {
+      const Json& value = item.value();
       if (std::ranges::any_of(question_.precisions,
-                              [&](const Json& other) { return other.value(key, Json()) != value; })) {
+                              [&](const Json& other) { return other.value(item.key(), Json()) != value; })) {
         std::string& of = keys[value.is_string() ? value.get<std::string>() : value.dump()];
-        of += (of.empty() ? "" : "+") + key;
+        of += (of.empty() ? "" : "+") + item.key();
       }
+    }
     std::string text;
     for (const auto& [format, of] : keys) text += fmt::format(", {} {}", format, of);
     return text;

@@ -43,7 +43,8 @@ bool follows(const std::vector<Repeated>& points, const std::string& pointer,
 // Where numbers go together, such as the requests in flight and a step's limit of them, one says it all:
 // the load, or the first.
 void keep_one_of_each(std::vector<std::string>& numbers, const std::vector<Repeated>& points) {
-  std::ranges::stable_partition(numbers, [](const auto& p) { return p.starts_with("/workload/arrivals/"); });
+  std::stable_partition(numbers.begin(), numbers.end(),
+                        [](const auto& p) { return p.starts_with("/workload/arrivals/"); });
   for (std::size_t i = 0; i < numbers.size(); ++i)
     for (std::size_t j = numbers.size() - 1; j > i; --j)
       if (follows(points, numbers[i], {numbers[j]}) && follows(points, numbers[j], {numbers[i]}))

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ranges>
 #include <stdexcept>
 
 #include "sim/app/child_process.h"
@@ -25,19 +24,19 @@ namespace {
 // e do. What may be missing is two standard deviations of a Poisson count, so that chance is not taken for
 // growth; the longer the run, the sharper the answer.
 bool keeps_up(const RunResult& result) {
-  if (result.requests.empty()) return true;
-  const auto arrival = [](const RequestRecord& r) { return r.request.arrival; };
-  const auto was_sent = [&](const RequestRecord& r) { return arrival(r) >= Seconds(0); };
-  auto sent = result.requests | std::views::filter(was_sent);
+  std::vector<const RequestRecord*> sent;
+  for (const RequestRecord& r : result.requests)
+    if (r.request.arrival >= Seconds(0)) sent.push_back(&r);
   if (sent.empty()) return true;
+  const auto arrival = [](const RequestRecord* r) { return r->request.arrival; };
   const auto [least, most] = std::ranges::minmax_element(sent, {}, arrival);
   const Seconds first = arrival(*least), last = arrival(*most);
   const Seconds middle = first + (last - first) / 2;
   double arrived = 0, begun = 0;
-  for (const RequestRecord& r : sent) {
-    if (r.status == RequestStatus::rejected) continue;
-    arrived += r.request.arrival > middle;
-    begun += r.scheduled > middle && r.scheduled <= last;
+  for (const RequestRecord* r : sent) {
+    if (r->status == RequestStatus::rejected) continue;
+    arrived += arrival(r) > middle;
+    begun += r->scheduled > middle && r->scheduled <= last;
   }
   return begun >= arrived - 2 * std::sqrt(arrived);
 }

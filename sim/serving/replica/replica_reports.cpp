@@ -38,7 +38,7 @@ void Replica::tell_kept(Seconds now) {
   for (int pool = 0; pool < cache_.channels(); ++pool) {
     std::vector<std::int32_t>& changed = cache_.held_blocks(pool).changed();
     std::ranges::sort(changed);
-    changed.erase(std::ranges::unique(changed).begin(), changed.end());
+    changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
     for (const std::int32_t text : changed) {
       std::int64_t end = 0;
       for (int other = 0; other < cache_.channels(); ++other)

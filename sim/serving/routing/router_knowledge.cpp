@@ -1,7 +1,6 @@
 #include "sim/serving/routing/router_knowledge.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace weir {
@@ -112,25 +111,25 @@ RouterKnowledge::Holder* RouterKnowledge::holder(std::int32_t replica, std::size
 // how far it goes.
 void RouterKnowledge::find_kept(std::span<const TextBlocks> prompt, std::size_t path) {
   const std::int64_t block = paths_[path].block_tokens;
-  for (const TextBlocks& part : std::views::reverse(prompt)) {
-    reports_->each(part.text, [&](std::int32_t replica, std::int64_t end) {
-      if (end <= part.first) return;
+  for (auto part = prompt.rbegin(); part != prompt.rend(); ++part) {
+    reports_->each(part->text, [&](std::int32_t replica, std::int64_t end) {
+      if (end <= part->first) return;
       if (Holder* has = holder(replica, path))
-        has->tokens = std::max(has->tokens, std::min(end, part.last) * block);
+        has->tokens = std::max(has->tokens, std::min(end, part->last) * block);
     });
     if (needs_.loads)
-      active_.each(part.text, [&](std::int32_t replica, std::int64_t end) {
+      active_.each(part->text, [&](std::int32_t replica, std::int64_t end) {
         if (Holder* has = holder(replica, path))
-          has->shared_blocks = std::max(has->shared_blocks, std::min(end, part.last));
+          has->shared_blocks = std::max(has->shared_blocks, std::min(end, part->last));
       });
   }
 }
 
 void RouterKnowledge::find_sent(std::span<const TextBlocks> prompt) {
-  for (const TextBlocks& part : std::views::reverse(prompt))
-    remembered_->each(part.text, [&](std::int32_t replica, std::int64_t end) {
+  for (auto part = prompt.rbegin(); part != prompt.rend(); ++part)
+    remembered_->each(part->text, [&](std::int32_t replica, std::int64_t end) {
       if (Holder* has = holder(replica, at(replica).path))
-        has->tokens = std::max(has->tokens, std::min(end, part.last));
+        has->tokens = std::max(has->tokens, std::min(end, part->last));
     });
 }
 

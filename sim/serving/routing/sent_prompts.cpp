@@ -1,7 +1,6 @@
 #include "sim/serving/routing/sent_prompts.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace weir {
 
@@ -24,16 +23,16 @@ void SentPrompts::add(std::int32_t replica, std::span<const TextBlocks> prompt) 
   const auto at = static_cast<std::size_t>(replica);
   if (at >= replicas_.size()) replicas_.resize(at + 1);
   Replica& of = replicas_[at];
-  for (const TextBlocks& part : std::views::reverse(prompt)) {
-    std::int32_t entry = table_.find(part.text, replica);
-    if (entry < 0) entry = table_.add(part.text, replica);
+  for (auto part = prompt.rbegin(); part != prompt.rend(); ++part) {
+    std::int32_t entry = table_.find(part->text, replica);
+    if (entry < 0) entry = table_.add(part->text, replica);
     Seen& seen = table_[entry].value;
     if (seen.last > 0)
       unlink(of, entry);
     else
-      seen.first = seen.last = part.first;
-    of.tokens += std::max<std::int64_t>(0, part.last - seen.last);
-    seen.last = std::max(seen.last, part.last);
+      seen.first = seen.last = part->first;
+    of.tokens += std::max<std::int64_t>(0, part->last - seen.last);
+    seen.last = std::max(seen.last, part->last);
     make_newest(of, entry);
   }
   while (of.tokens > most_tokens_) {

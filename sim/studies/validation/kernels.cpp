@@ -116,10 +116,9 @@ void add_kernels(const ReproduceOptions& options, std::vector<ReproducedRow>& ro
   std::map<std::string, GroupError> errors;
   for (const KernelSample& s : options.reference ? reference_kernels(*options.reference) : shipped_kernels())
     errors[s.group].add(s);
-  for (const auto& [group, error] : errors)
-    if (std::none_of(kernel_groups().begin(), kernel_groups().end(),
-                     [&](const KernelGroup& g) { return g.name == group; }))
-      throw std::logic_error("no row of kernel_groups() for " + group);
+  for (const auto& named : errors)
+    if (std::ranges::find(kernel_groups(), named.first, &KernelGroup::name) == kernel_groups().end())
+      throw std::logic_error("no row of kernel_groups() for " + named.first);
   OutputFile points(options.files / "kernels.csv");
   points.text("group,kernel,machine,rows,error_percent,bias_percent,accept_max_percent\n");
   for (const KernelGroup& group : kernel_groups()) {

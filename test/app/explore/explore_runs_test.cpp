@@ -207,7 +207,7 @@ TEST_CASE("explore: a run that takes too long is ended, and says so") {
 
 TEST_CASE("children: one that is killed has no result, the others do") {
   Children children;
-  for (const std::size_t id : {1, 2, 3})
+  for (const std::size_t id : {1u, 2u, 3u})
     children.start(id, [id] {
       if (id == 2) wait(60);
       return std::to_string(id);

@@ -110,7 +110,8 @@ TEST_CASE("report page: the Pareto front is what brute force finds, whichever wa
   const std::pair<const char*, const char*> pairs[] = {{"tokens_per_s_per_user", "tokens_per_s_per_device"},
                                                        {"p99_ttft_ms", "output_throughput"},
                                                        {"energy_j", "p99_tpot_ms"}};
-  for (const auto& [x, y] : pairs) {
+  for (const auto& pair : pairs) {
+    const char *x = pair.first, *y = pair.second;
     INFO(x << " " << y);
     page.choose(0, "x", x);
     page.choose(0, "y", y);

@@ -65,8 +65,9 @@ BatchShape random_decodes(Random& random) {
   const std::int64_t n = whole(random, 1, 512);
   const std::int64_t mean = whole(random, 1, 20000),
                      longest = n == 1 ? mean : mean + whole(random, 1, 4 * mean);
-  return decodes_of(n, n * mean - (n > 1 ? random() % static_cast<unsigned>(n) : 0), longest,
-                    random() % 2 ? 1 : whole(random, 2, 16));
+  return decodes_of(n,
+                    n * mean - (n > 1 ? static_cast<std::int64_t>(random() % static_cast<unsigned>(n)) : 0),
+                    longest, random() % 2 ? 1 : whole(random, 2, 16));
 }
 
 void require_same(const KernelCost& a, const KernelCost& b) {

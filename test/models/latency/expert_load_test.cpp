@@ -153,7 +153,9 @@ TEST_CASE("loads: a power law fills the fullest rank as its collector does") {
 // and 1.45 (EP64) times as long at 1,024 tokens, at most 1.02 at 128. The collector rounds the tokens of cold
 // experts up to one, so that 8 % more experts are hit on EP8 than by chance; here they are hit by chance.
 TEST_CASE("loads: a power law slows a layer about as much as was measured") {
-  for (const auto& [ranks, measured] : {std::pair{8, 1.13}, {32, 1.24}, {64, 1.45}}) {
+  for (const auto& row : {std::pair{8, 1.13}, {32, 1.24}, {64, 1.45}}) {
+    const int ranks = row.first;
+    const double measured = row.second;
     const ExpertLoads even({256, 8, ranks, 0, ExpertDistribution::uniform, 1.2, 1});
     const auto ratio = [&](double tokens) {
       return layer_seconds(expert_loads(skewed(ranks)).fullest(tokens), tokens) /

@@ -21,7 +21,7 @@ inline const OperatorGraph& part(const StageGraph& stage, std::string_view name)
 inline OperatorGraph& part(StageGraph& stage, std::string_view name) {
   const auto found = std::ranges::find(stage.parts, name, &Part::name);
   if (found != stage.parts.end()) return found->operators;
-  return stage.parts.emplace_back(std::string(name)).operators;
+  return stage.parts.emplace_back(Part{std::string(name), {}}).operators;
 }
 
 // A stage of these; `block` so many times.

@@ -52,7 +52,8 @@ Json somewhere_else(const Json& row, std::mt19937& random) {
     else if (random() % 4 == 0)
       other[key] = random() % 2 ? 0 : std::int64_t{1} << random() % 21;
     else
-      other[key] = std::max<std::int64_t>(1, static_cast<std::int64_t>(was * times) + random() % 2);
+      other[key] = std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(was * times) + static_cast<std::int64_t>(random() % 2));
   }
   return other;
 }

@@ -85,11 +85,11 @@ TEST_CASE("hot_cold: both blocks on both sides, attention on the DIMMs, dense ma
     INFO(model);
     const StageGraph placed = hot_cold(30)->place(stage(model), beside_ndp_dimms());
     for (const NeuronBlock block : neuron_blocks)
-      for (const auto& [task, unit] :
+      for (const auto& place :
            {std::pair{NeuronTask::on_device, gpu}, std::pair{NeuronTask::in_host, dimms},
             std::pair{NeuronTask::swapped, host_link}, std::pair{NeuronTask::moved, dimm_links}})
         CHECK(count(placed, [&](const Operator& op) {
-                return op.neurons == neuron_load(task, block) && op.unit == unit;
+                return op.neurons == neuron_load(place.first, block) && op.unit == place.second;
               }) == 1);
     CHECK(count(placed, [](const Operator& op) { return op.name == "merge" && op.unit == activation; }) == 2);
     CHECK(count(placed, [](const Operator& op) { return op.as<Attention>() != nullptr; }) == 1);

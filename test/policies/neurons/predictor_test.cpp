@@ -98,7 +98,8 @@ TEST_CASE("neuron predictor: many neurons at once are each neuron by itself, par
       predict(predictor, states, {}, truth, first);
       for (std::size_t i = 0; i < neurons; ++i) {
         const bool perfect = predictor == NeuronPredictor::perfect;
-        const int of_given = active[parents[i][0]] + active[parents[i][1]],
+        const auto is_active = [&](int parent) { return active[static_cast<std::size_t>(parent)]; };
+        const int of_given = is_active(parents[i][0]) + is_active(parents[i][1]),
                   of_implied = active[i] + ((i ^ 1) < neurons ? active[i ^ 1] : 0);
         REQUIRE(given[i] == (perfect ? truth[i] : predicted(predictor, states[i], of_given)));
         REQUIRE(implied[i] == (perfect ? truth[i] : predicted(predictor, states[i], of_implied)));

@@ -18,7 +18,7 @@ std::vector<fs::path> names_in(const fs::path& directory) {
   std::vector<fs::path> names;
   for (const auto& entry : fs::directory_iterator(directory))
     if (!is_internal(entry.path().filename())) names.push_back(entry.path().filename());
-  std::ranges::stable_partition(names, makes_results);
+  std::stable_partition(names.begin(), names.end(), makes_results);
   return names;
 }
 

@@ -1,7 +1,6 @@
 #include "sim/serving/kv/blocks/kv_runs.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace weir {
@@ -132,11 +131,11 @@ std::int64_t KvRuns::release(Holding& holding, std::int64_t others, std::int64_t
   free += others;
   std::vector<std::int32_t> runs;
   for (const Piece& piece : holding) each_run(piece, [&](std::int32_t run) { runs.push_back(run); });
-  for (const std::int32_t run : std::views::reverse(runs)) {
-    if (--at(run).holders > 0) continue;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    if (--at(*run).holders > 0) continue;
     if (kept_ == 0) append_nothing(free);
-    append(run);
-    free += at(run).size();
+    append(*run);
+    free += at(*run).size();
   }
   holding.clear();
   return free - before;
