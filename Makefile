@@ -9,11 +9,12 @@ TEST_PACKAGES := catch2 libopenmpi-dev openmpi-bin chromium libvalijson-dev clan
 PACKAGE_PACKAGES := dpkg-dev file patchelf pandoc python3
 # Another compiler and its fuzzer.
 CLANG_PACKAGES := clang
+TIDY_PACKAGES := clang-tidy
 INSTALL_TEST_PACKAGES := mmdebstrap python3-nbclient python3-ipykernel
 DOCS_TEST_PACKAGES := curl
 JOBS ?= $(shell nproc)
 BUILD := build
-.PHONY: all setup setup-weir weir demo test reproduce bench schema record-figures record-rows format check-format sanitize clang fuzz docs docs-outputs \
+.PHONY: all setup setup-weir weir demo test reproduce bench schema record-figures record-rows format check-format sanitize clang tidy fuzz docs docs-outputs \
         test-docs walkable package test-install
 
 all: setup
@@ -131,6 +132,14 @@ clang: | setup
 	cmake --preset clang
 	cmake --build --preset clang --parallel $(JOBS)
 	ctest --preset clang --parallel $(JOBS)
+
+# .clang-tidy's checks over rooms' sources, each folder as the one source that it is compiled as. One more room: TIDY_ROOMS="core models step".
+TIDY_ROOMS ?= core models
+empty :=
+tidy: | setup
+	$(call install,$(CLANG_PACKAGES) $(TIDY_PACKAGES))
+	cmake --preset tidy
+	run-clang-tidy -p build-tidy -quiet -j $(JOBS) '/($(subst $(empty) ,|,$(TIDY_ROOMS)))\.dir/Unity/'
 
 # Each fuzz target for a few seconds: for changes of readers.
 FUZZ_SECONDS ?= 5

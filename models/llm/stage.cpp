@@ -149,7 +149,7 @@ StageGraph build_stage(const Architecture& model, const Precision& precision, co
     for (const LayerKind& layer : run.layers)
       block = one_after_the_other(
           block, model.parallel_block ? parallel_block(make(layer)) : sequential_block(make(layer)));
-    graph.parts.push_back({"block", std::move(block), run.times});
+    graph.parts.push_back({"block", block, run.times});
   }
   if (stage == sharding.pipeline - 1) graph.parts.push_back({"epilogue", epilogue(make(layers.back()))});
   graph.weights.all = graph.weights.on_device = weights_of(graph, model, precision, sharding, stage);

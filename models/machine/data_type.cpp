@@ -54,7 +54,7 @@ std::string to_string(DataType type) {
 }
 
 std::string to_string(const StoredType& type) {
-  const std::string name = to_string(type.number);
+  std::string name = to_string(type.number);
   if (type.group == 0) return name;
   return fmt::format("{} in groups of {}{}", name, type.group, type.zeros ? " with zero points" : "");
 }

@@ -77,7 +77,7 @@ TrainingGraph build_training_graph(const Net& net, std::int64_t batch) try {
   if (forward.losses().empty()) throw std::invalid_argument("none of its layers is a loss");
   append_updates(tape, append_backward(tape, forward.losses()), net.optimizer, net.clip_by_norm);
   TrainingGraph graph{net.name, batch, {}, std::move(tape.tensors), {}};
-  for (Tape::Entry& entry : tape.entries) boost::add_vertex(std::move(entry.op), graph.operators);
+  for (const Tape::Entry& entry : tape.entries) boost::add_vertex(entry.op, graph.operators);
   connect(graph);
   return graph;
 } catch (const std::invalid_argument& error) {

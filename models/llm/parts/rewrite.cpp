@@ -24,7 +24,7 @@ std::vector<std::size_t> moved(std::vector<std::size_t> chosen, std::size_t coun
 
 Placed add(OperatorGraph& to, Replacement replacement) {
   const std::size_t begin = boost::num_vertices(to), count = replacement.operators.size();
-  for (Operator& op : replacement.operators) boost::add_vertex(std::move(op), to);
+  for (const Operator& op : replacement.operators) boost::add_vertex(op, to);
   for (const auto& [before, after] : replacement.edges) boost::add_edge(begin + before, begin + after, to);
   return {moved(std::move(replacement.first), count, begin), moved(std::move(replacement.last), count, begin),
           replacement.lanes};

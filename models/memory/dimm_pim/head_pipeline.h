@@ -41,7 +41,7 @@ struct HeadPipeline {
 
 inline constexpr std::int64_t dimm_pim_element_bytes = 2;  // FP16 (L3, Table 5)
 // Scores of a head wait in the buffer chip: 256 KB, 128 K tokens (Section 4.4).
-inline constexpr std::int64_t dimm_pim_most_tokens = 256 * 1024 / dimm_pim_element_bytes;
+inline constexpr std::int64_t dimm_pim_most_tokens = std::int64_t{256} * 1024 / dimm_pim_element_bytes;
 
 // Column reads of a token's K, or V.
 std::int64_t token_columns(const MemorySpec& memory, std::int64_t head_dim);

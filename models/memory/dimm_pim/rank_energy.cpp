@@ -25,7 +25,8 @@ Joules rank_energy(const MemorySpec& memory, const DimmPimOptions& options, std:
   const double banks = o.banks_per_rank(), chips = memory.currents.devices;
   const auto count = [&](DramCommand c) { return static_cast<double>(run.count(c)); };
   const auto seconds = [&](double cycles) { return cycles * memory.clock; };
-  const double column = static_cast<double>(pipe.score.banks / pipe.score.columns);
+  const Cycles of_column = pipe.score.banks / pipe.score.columns;  // head_pipeline multiplied them
+  const auto column = static_cast<double>(of_column);
   const double burst = static_cast<double>(pipe.readout) / banks;
 
   const Joules commands = count(activate) * dram.activate + count(comp) * banks * cells_part * dram.read +

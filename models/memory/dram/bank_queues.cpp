@@ -17,7 +17,7 @@ BankQueues::BankQueues(const MemorySpec& memory, const CommandTiming& timing)
 }
 
 std::span<const QueuedAccess> BankQueues::waiting(int bank) const {
-  return {&entries_[static_cast<std::size_t>(bank * capacity_)], static_cast<std::size_t>(at(bank).size)};
+  return {&entries_[begin_of(bank)], static_cast<std::size_t>(at(bank).size)};
 }
 
 // A read of a waiting write's place never gets here (it has its data), so that the read came first.

@@ -56,7 +56,10 @@ class BankQueues {
     bool front_misses = false;
   };
   const Bank& at(int bank) const { return banks_[static_cast<std::size_t>(bank)]; }
-  QueuedAccess* queue(int bank) { return &entries_[static_cast<std::size_t>(bank * capacity_)]; }
+  std::size_t begin_of(int bank) const {
+    return static_cast<std::size_t>(bank) * static_cast<std::size_t>(capacity_);
+  }
+  QueuedAccess* queue(int bank) { return &entries_[begin_of(bank)]; }
   bool may_precharge(const Bank& bank) const {
     return bank.front_misses && (bank.read_hits + bank.write_hits == 0 || bank.hits >= row_hit_cap_);
   }

@@ -189,7 +189,7 @@ class PimChannel {
     in_order(DramCommand::group_activate, groups);
     std::fill(pim_open_.begin(), pim_open_.end(), true);
     for (int head = 0; head < heads; ++head) dual_ ? gemv(comps) : comps_and_result(comps);
-    run_.comps += heads * comps;
+    run_.comps += std::int64_t{heads} * comps;
     run_.results += heads;
   }
 
