@@ -156,14 +156,14 @@ std::string place_of(const std::string& family) {
 
 const std::vector<ListSubject>& list_subjects() {
   static const std::vector<ListSubject> table = {
-    {"devices", devices, &device_catalog},
-    {"models", models, &model_catalog, "model"},
-    {"policies", policies},
-    {"workloads", workloads, &named_length_files, "name"},
-    {"interconnects", interconnects, &interconnect_catalog},
-    {"topologies", networks},
-    {"memories", memories, &memory_catalog},
-    {"metrics", metrics},
+      {"devices", devices, &device_catalog},
+      {"models", models, &model_catalog, "model"},
+      {"policies", policies},
+      {"workloads", workloads, &named_length_files, "name"},
+      {"interconnects", interconnects, &interconnect_catalog},
+      {"topologies", networks},
+      {"memories", memories, &memory_catalog},
+      {"metrics", metrics},
   };
   return table;
 }
