@@ -96,6 +96,31 @@ TEST_CASE("given devices: a file stands on a base, its kernels and memory are na
   CHECK(ideal({{"kernels", "ampere"}}) > ideal(Json::object()));
 }
 
+TEST_CASE("given devices: a row without a key, or with a text in its place, is a device or a problem") {
+  const ScratchDirectory scratch;
+  const std::string scenario = (scratch / "scenario.json").string();
+  int refused = 0;
+  const auto check = [&](const Json& row) {
+    write(scratch / "mine.json", row.dump());
+    Made made;
+    CHECK_NOTHROW(made = make("mine.json", Json::object(), scenario));
+    CHECK((made.device || !made.problems.empty()));
+    refused += !made.problems.empty();
+  };
+  for (const auto& [name, text] : device_catalog) {
+    const Json row = row_of(device_catalog, std::string(name));
+    for (const auto& [key, value] : row.items()) {
+      INFO(name << " " << key);
+      Json other = row;
+      other.erase(key);
+      check(other);
+      other[key] = "x";
+      check(other);
+    }
+  }
+  CHECK(refused > 500);
+}
+
 TEST_CASE("given devices: what is wrong in a file or an entry is told there") {
   const ScratchDirectory scratch;
   const std::string scenario = (scratch / "scenario.json").string();
