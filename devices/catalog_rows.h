@@ -16,7 +16,7 @@ struct MemorySpec;
 
 extern const EmbeddedFiles device_catalog;  // devices/catalog/*.json
 
-// Of rows of several classes of devices.
+// Keys that rows of several classes of devices have.
 inline constexpr Key memory_bandwidth_key{"memory_bandwidth_gb_per_s",
                                           "Of the device memory; decode steps follow it."};
 inline constexpr Key reported_capacity_key{
@@ -42,7 +42,7 @@ struct OtherRow {
 OtherRow memory_key();
 void bind_memory(RowKeys& keys, MemorySpec& memory);
 
-// What a row of one class is read into.
+// A row of one class, as it is read.
 struct DeviceRow {
   virtual ~DeviceRow() = default;
   // All keys of the row but those of every device, which `spec` has before make().

@@ -59,7 +59,7 @@ Figures figures_of_rows(const Json& rows) {
   return figures;
 }
 
-// Those of `rows`; without the measurements there are fewer.
+// Compares the rows that are given; without the measurements there are fewer.
 std::string moved_rows(const std::string& study, const Json& rows) {
   static FiguresByRun recorded = read_figures("reproduced");
   const Figures now = figures_of_rows(rows);

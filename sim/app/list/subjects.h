@@ -1,5 +1,5 @@
 #pragma once
-// What weir list lists: the rooms' own tables, by subject.
+// The subjects of weir list: the rooms' own tables.
 #include <string>
 #include <vector>
 

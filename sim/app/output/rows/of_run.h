@@ -1,5 +1,5 @@
 #pragma once
-// What rows of a run that serves are made with, and their three lots in the order of summary.json.
+// Helpers to make rows of a run that serves, and their three lots in the order of summary.json.
 #include <utility>
 
 #include "sim/app/output/rows/metric_rows.h"
@@ -20,7 +20,7 @@ Json or_null(const std::optional<Number>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// Of what is measured of a run, of its result, and of it where `asked`.
+// A number of a run's metrics, of its result, or of the run where `asked`.
 template <class Get>
 auto measured(Get get) {
   return [get](const FinishedRun& run) -> Value { return Json(get(run.metrics)); };
