@@ -22,17 +22,18 @@ Json busy_server() {
   return scenario;
 }
 
+Outcome two_requests(Json scenario, double gap) {
+  scenario["workload"]["requests"] = {
+      {"kind", "fixed"}, {"count", 2}, {"input_tokens", 100}, {"output_tokens", 20}};
+  scenario["workload"]["arrivals"] = {{"kind", "constant"}, {"rate_per_s", 1 / gap}};
+  return test::run(scenario);
+}
+
 }  // namespace
 
 TEST_CASE("energy: a device that waits for the next request draws its idle watts", "[engine]") {
-  const auto energy = [](double gap) {
-    Json scenario = test::small_scenario();
-    scenario["workload"]["requests"] = {
-        {"kind", "fixed"}, {"count", 2}, {"input_tokens", 100}, {"output_tokens", 20}};
-    scenario["workload"]["arrivals"] = {{"kind", "constant"}, {"rate_per_s", 1 / gap}};
-    return test::run(scenario);
-  };
-  const Outcome close = energy(10), far = energy(110);
+  const Outcome close = two_requests(test::small_scenario(), 10),
+                far = two_requests(test::small_scenario(), 110);
   REQUIRE(close.error + far.error == "");
   const double idle = catalog_device("h100_sxm")->spec().power.idle.value();
   CHECK(far.end - close.end == Approx(100));
@@ -41,16 +42,10 @@ TEST_CASE("energy: a device that waits for the next request draws its idle watts
 }
 
 TEST_CASE("energy: every device of every stage, rank and replica draws its idle watts", "[engine]") {
-  const auto energy = [](double gap) {
-    Json scenario = test::small_scenario();
-    scenario["serving"]["replicas"] = {{{"count", 2}, {"parallelism", {{"tensor", 2}, {"pipeline", 1}}}},
-                                       {{"count", 1}, {"parallelism", {{"tensor", 1}, {"pipeline", 3}}}}};
-    scenario["workload"]["requests"] = {
-        {"kind", "fixed"}, {"count", 2}, {"input_tokens", 100}, {"output_tokens", 20}};
-    scenario["workload"]["arrivals"] = {{"kind", "constant"}, {"rate_per_s", 1 / gap}};
-    return test::run(scenario);
-  };
-  const Outcome close = energy(10), far = energy(110);
+  Json scenario = test::small_scenario();
+  scenario["serving"]["replicas"] = {{{"count", 2}, {"parallelism", {{"tensor", 2}, {"pipeline", 1}}}},
+                                     {{"count", 1}, {"parallelism", {{"tensor", 1}, {"pipeline", 3}}}}};
+  const Outcome close = two_requests(scenario, 10), far = two_requests(scenario, 110);
   REQUIRE(close.error + far.error == "");
   const double idle = catalog_device("h100_sxm")->spec().power.idle.value();
   // 2 x 2 and 3 of them; the eighth of the node serves none.
