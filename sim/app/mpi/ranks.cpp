@@ -35,24 +35,33 @@ class Nap {  // ever longer while nothing happens, up to 5 ms
   long nanoseconds_ = shortest;
 };
 
-struct Message {
+struct Announced {
   int from, tag;
-  std::string text;
+  std::size_t size;
 };
 
-std::optional<Message> message_there(int from, int tag) {
+std::optional<Announced> announced(int from, int tag) {
   int there = 0;
   MPI_Status status;
   MPI_Iprobe(from, tag, MPI_COMM_WORLD, &there, &status);
   if (!there) return std::nullopt;
   int size = 0;
   MPI_Get_count(&status, MPI_CHAR, &size);
-  Message message{status.MPI_SOURCE, status.MPI_TAG, std::string(static_cast<std::size_t>(size), '\0')};
-  MPI_Recv(message.text.data(), size, MPI_CHAR, message.from, message.tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return message;
+  return Announced{status.MPI_SOURCE, status.MPI_TAG, static_cast<std::size_t>(size)};
 }
 
 }  // namespace
+
+struct Ranks::Said {
+  std::string text;
+  MPI_Request request;
+};
+
+struct Ranks::Heard {
+  int from;
+  std::string text;
+  MPI_Request request;
+};
 
 Ranks::Ranks(PointServer& own, const std::vector<Point>& points, int ranks, int jobs)
     : own_(own),
@@ -64,8 +73,11 @@ Ranks::Ranks(PointServer& own, const std::vector<Point>& points, int ranks, int 
 
 Ranks::~Ranks() try {
   send_home(go_home);
-  static std::deque<std::unique_ptr<Said>> under_way;  // MPI may read a text until it has gone
-  under_way.swap(said_);
+  // MPI may read a text until it has gone, and write one until it is there.
+  static std::deque<std::unique_ptr<Said>> going;
+  static std::deque<std::unique_ptr<Heard>> coming;
+  going.swap(said_);
+  coming.swap(heard_);
 } catch (const std::exception&) {  // no memory for the words: mpirun ends the ranks
   return;
 }
@@ -73,11 +85,6 @@ Ranks::~Ranks() try {
 bool Ranks::all_alive() const {
   return std::none_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.lost; });
 }
-
-struct Ranks::Said {
-  std::string text;
-  MPI_Request request;
-};
 
 // Does not wait: a dead rank would never take it. What has gone is forgotten; what a dead rank does not take
 // is a sign a second until it is given up.
@@ -115,11 +122,24 @@ void Ranks::take(int from, const std::string& bytes, const Ended& ended) {
   ended(point, result);
 }
 
+// Nor does this wait: of a rank that died while it sent, the rest never comes.
 bool Ranks::receive(const Ended& ended) {
-  const std::optional<Message> message = message_there(MPI_ANY_SOURCE, to_rank_0);
-  if (!message) return false;
-  ranks_[static_cast<std::size_t>(message->from)].heard = Clock::now();
-  if (!message->text.empty()) take(message->from, message->text, ended);
+  while (const std::optional<Announced> message = announced(MPI_ANY_SOURCE, to_rank_0)) {
+    Heard& heard = *heard_.emplace_back(
+        std::make_unique<Heard>(Heard{message->from, std::string(message->size, '\0'), MPI_REQUEST_NULL}));
+    MPI_Irecv(heard.text.data(), static_cast<int>(message->size), MPI_CHAR, message->from, message->tag,
+              MPI_COMM_WORLD, &heard.request);
+  }
+  const auto whole = std::ranges::find_if(heard_, [](const std::unique_ptr<Heard>& heard) {
+    int there = 0;
+    MPI_Test(&heard->request, &there, MPI_STATUS_IGNORE);
+    return there != 0;
+  });
+  if (whole == heard_.end()) return false;
+  const std::unique_ptr<Heard> heard = std::move(*whole);
+  heard_.erase(whole);
+  ranks_[static_cast<std::size_t>(heard->from)].heard = Clock::now();
+  if (!heard->text.empty()) take(heard->from, heard->text, ended);
   return true;
 }
 
@@ -177,9 +197,12 @@ bool serve_rank_0(PointServer& own) {
   Nap nap;
   auto signed_at = Clock::now(), heard = signed_at;
   while (true) {
-    if (const std::optional<Message> message = message_there(0, MPI_ANY_TAG)) {
+    if (const std::optional<Announced> message = announced(0, MPI_ANY_TAG)) {
+      std::string text(message->size, '\0');
+      MPI_Recv(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, message->tag, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
       if (message->tag == go_home || message->tag == go_home_at_once) return message->tag == go_home;
-      if (message->tag == run_this) own.start(message->text);
+      if (message->tag == run_this) own.start(text);
       heard = Clock::now();
       nap.be_short();
     }

@@ -48,8 +48,10 @@ class Ranks {  // as rank 0 sees them
   std::size_t jobs_;
   std::deque<std::size_t> waiting_;
   struct Said;
-  std::deque<std::unique_ptr<Said>> said_;  // messages that may be under way still
-  std::set<std::size_t> open_;              // points of the batch without a result
+  struct Heard;
+  std::deque<std::unique_ptr<Said>> said_;    // messages that may be under way still
+  std::deque<std::unique_ptr<Heard>> heard_;  // likewise, to here
+  std::set<std::size_t> open_;                // points of the batch without a result
   std::chrono::steady_clock::time_point signed_;
   bool sent_home_ = false;
 };

@@ -64,6 +64,28 @@ TEST_CASE("weir sweep under mpirun: where mpirun recovers, the others take the p
   CHECK(rows(out) == rows(scratch / "whole"));
 }
 
+// Rank 0 is stopped until rank 2 waits for it to take a result, and finds that of a dead one.
+TEST_CASE("weir sweep under mpirun: a rank that dies while it hands in a result is not waited for") {
+  if (!there_is_mpi() || !mpirun_can_recover()) return;
+  const ScratchDirectory scratch;
+  const std::string file = write_small_sweep(scratch / "small.json", 16, 20'000);
+  const fs::path out = scratch / "out";
+  const Ended ended = run_weir({"sweep", file, "--out", out.string()},
+                               {.under = recovering_mpirun(3), .meanwhile = [&](pid_t launcher) {
+                                  while (points_done(out) < 3)
+                                    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                                  const pid_t first = rank_of(launcher, "0"), last = rank_of(launcher, "2");
+                                  ::kill(first, SIGSTOP);
+                                  wait(3);
+                                  ::kill(last, SIGKILL);
+                                  wait(0.2);
+                                  ::kill(first, SIGCONT);
+                                }});
+  INFO(ended.err);
+  CHECK(ended.code == 0);
+  CHECK_THAT(ended.out, Catch::Contains("16 points done"));
+}
+
 TEST_CASE("weir sweep under mpirun: a rank that dies before all have met is not waited for without end") {
   if (!there_is_mpi()) return;
   const ScratchDirectory scratch;
