@@ -1,8 +1,8 @@
 #pragma once
 // The devices that take the steps of a pipeline stage together. Each is a SimGrid actor on a host of its own:
 // it waits for its share of a step and executes it there, where a second of work takes a second at the
-// device's own speed; the step ends with the last. The first device's actor is who calls, and drives the
-// others. A run of steps is one execution a device, and can be ended early.
+// device's own speed; the step ends with the last. The first device's actor drives the others. A run of steps
+// is one execution a device, and can be ended early.
 #include <simgrid/forward.h>
 
 #include <memory>
@@ -36,7 +36,14 @@ class Lockstep {
   void execute(Share share);
   // Steps in which no speed changes. False: end_at() ended them early.
   bool run(Share share);
+  // The same in three. SimGrid's kernel calls `ends` instead of waking an actor that waits, where it is
+  // there.
+  void begin_run(Share share, const std::function<void()>* ends);
+  void wait_for_run();
+  bool end_run();
   void end_at(Seconds time);
+  WorkingSet& uses() { return alarm_.uses(); }  // as a run ends, for the owner to say
+  void add_used(WorkingSet& uses) const;        // its own part
 
   double pace() const;          // now, of the slowest device; 1 where none has another speed
   Seconds next_change() const;  // after now, of any speed

@@ -68,6 +68,7 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
       scenario_.fast_forward, scenario_.collective_flows, recorder_,
       Server::Cluster{
           .stopping = [this] { return stopping(); },
+          .over = [this] { return have_left_; },
           .failed = [this] { fail(); },
           .move = [this](const KvMove& m, std::function<void()> arrived) { move(m, std::move(arrived)); },
           .traffic = &traffic_,

@@ -14,12 +14,19 @@
 #include <utility>
 #include <vector>
 
+#include "devices/actor/working_set.h"
 #include "sim/serving/kv/blocks/kv_blocks.h"
 
 namespace weir {
 
 class KvCache {
  public:
+  void add_used(WorkingSet& uses) const {
+    uses.add(free_);
+    uses.add(totals_);
+    uses.add(*held_blocks_[0]);
+  }
+
   enum class Index { blocks, radix_tree };  // by which what they hold is found
 
   KvCache(std::vector<std::int64_t> channels, std::int64_t block_tokens, Index index = Index::blocks);

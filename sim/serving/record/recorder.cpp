@@ -123,6 +123,11 @@ void Recorder::tokens(Seconds from, Seconds to, double count) {
   tokens_.add(from, to, count);
 }
 
+void Recorder::add_used(std::size_t device, WorkingSet& uses) const {
+  uses.add(devices_[device]);
+  devices_[device].busy.add_used(uses);
+}
+
 void Recorder::busy(std::size_t device, Seconds from, Seconds to, const StepCost& cost) {
   check_period(to);
   Device& record = devices_[device];

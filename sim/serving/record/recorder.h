@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/actor/working_set.h"
 #include "sim/serving/kv/tiers/kv_tiers.h"
 #include "sim/serving/record/results.h"
 #include "sim/step/step_model.h"
@@ -19,6 +20,9 @@ class TimeBuckets {
  public:
   TimeBuckets(Seconds period, bool adaptive) : period_(period), adaptive_(adaptive) {}
   void add(Seconds from, Seconds to, double integral);  // spread evenly over [from, to]
+  void add_used(WorkingSet& uses) const {
+    if (!sums_.empty()) uses.add(sums_.back());
+  }
   void coarsen_to(Seconds period);  // adaptive ones only; a power of two times today's period
   Seconds period() const { return period_; }
   bool adaptive() const { return adaptive_; }
@@ -71,6 +75,7 @@ class Recorder {
   void queue(Seconds from, Seconds to, std::int64_t running, std::int64_t waiting, double mean_blocks,
              bool kv_limited);
   void tokens(Seconds from, Seconds to, double count);
+  void add_used(std::size_t device, WorkingSet& uses) const;  // by busy()
   void busy(std::size_t device, Seconds from, Seconds to, const StepCost& cost);
   void lost_to_others(Seconds time) { result_.lost_to_others += time; }
   void carried(std::size_t link, Seconds from, Seconds to, Bytes bytes);

@@ -188,6 +188,15 @@ void Replica::show(std::int32_t request, Seconds now, const char* phase) {
   if (!elsewhere) recorder_.phase(request, now, phase);
 }
 
+void Replica::add_used(WorkingSet& uses) const {
+  uses.add(*this);
+  uses.add(running_);
+  uses.add(last_tokens_);
+  uses.add(removed_);
+  uses.add(batch_.slices);
+  cache_.add_used(uses);
+}
+
 void Replica::account(Seconds now) {
   const auto blocks = static_cast<double>(cache_.used());
   recorder_.queue(accounted_, now, static_cast<std::int64_t>(running_.size()),

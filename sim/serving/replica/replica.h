@@ -144,7 +144,8 @@ class Replica {
   void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
   // Before the first schedule(), where the plan has neurons.
   void follow(std::unique_ptr<NeuronTables> neurons) { neurons_ = std::move(neurons); }
-  void tell(ReplicaListener* listener);  // likewise; null: nobody
+  void tell(ReplicaListener* listener);   // likewise; null: nobody
+  void add_used(WorkingSet& uses) const;  // as an iteration ends, and the next is decided
 
  private:
   struct Held {  // for a KV cache that goes elsewhere, until it has arrived
@@ -279,7 +280,7 @@ class Replica {
   std::vector<std::int32_t> withdrawn_;                              // while its KV cache is on its way
   std::unordered_map<std::int32_t, std::vector<TierTokens>> loads_;  // of requests that wait for these
   std::vector<KvMove> to_store_;                                     // once the iteration is complete
-  std::optional<Rng> stored_after_load_;
+  std::unique_ptr<Rng> stored_after_load_;
   std::int64_t swapped_ = 0;  // blocks in the host's swap space
   Batch batch_;
   std::vector<char> removed_;

@@ -34,7 +34,8 @@ void Replica::store(const SequenceView& view) {
     const KvTierSpec& spec = specs[tier];
     if (answered && spec.stores == KvTierSpec::Stores::prompt) continue;
     if (spec.stored_after_load < 1 && recorder_.found_in_tiers(view.request)) {
-      if (!stored_after_load_) stored_after_load_ = random_stream(plan_->seed, "stored after a load");
+      if (!stored_after_load_)
+        stored_after_load_ = std::make_unique<Rng>(random_stream(plan_->seed, "stored after a load"));
       if (boost::random::uniform_01<double>()(*stored_after_load_) >= spec.stored_after_load) continue;
     }
     const std::int64_t worth =

@@ -12,6 +12,7 @@ class DecodeRun {
   void start(Seconds now);
   // At most so many steps of `work`, by devices at that pace.
   void plan(const StepModel& model, const StepWork& work, std::int64_t steps, double pace);
+  void plan_step(const StepCost& cost) { pieces_.push_back({cost, {}, 1}); }
   void end_by(Seconds time);  // without the steps that would be under way then
   // Ends with the step that is under way then, or so many later, if it does not end sooner.
   void cut_at(Seconds time, std::int64_t more_steps);

@@ -24,25 +24,22 @@ std::vector<LinkFlow> any_step_flows(const Server::Stage& stage) {
   return step_flows(stage, cost);
 }
 
-Lockstep::Share share_of(const Server::Stage& stage, const StepCost& cost) {
-  const int unit = stage.attending_unit;
-  return {cost.time, unit < 0 ? Seconds(0) : cost.busy[static_cast<std::size_t>(unit)]};
-}
-
 }  // namespace
 
 Server::Server(AttentionRanks ranks, std::vector<Stage> stages, bool fast_forward, bool collective_flows,
                Recorder& recorder, Cluster cluster)
     : replica_(std::move(ranks)),
       stages_(std::move(stages)),
-      fast_forward_(fast_forward && !collective_flows && stages_.size() == 1),
+      fast_forward_(fast_forward),
       collective_flows_(collective_flows),
+      in_kernel_(keeps_kv_caches(replica_.plan().spec)),
       recorder_(recorder),
       cluster_(std::move(cluster)),
       wake_(sg4::Semaphore::create(0)),
       pipe_(stages_.size()),
       inboxes_(stages_.size()),
       drawn_(stages_.size()) {
+  when_run_ends_ = [this] { guard([this] { go_on(); }); };
   for (Stage& stage : stages_) {
     if (!cluster_.shared)
       std::erase_if(stage.links, [](const auto& link) { return link.second == ClusterLink::host_memory; });
@@ -115,7 +112,8 @@ void Server::submit(std::int32_t request) {
   if (!rank.accept(request, now())) return;
   const Seconds passed = rank.front_end().passes(now(), recorder_.record(request).request.input_tokens);
   in_front_end_.emplace(passed, request);
-  call_at(passed, [this] { guard([this] { reach_scheduler(); }); });
+  call_at(
+      passed, [this] { guard([this] { reach_scheduler(); }); }, &stages_[0].devices->uses());
 }
 
 // Alarms of one instant come in any order; requests in theirs.
@@ -172,10 +170,17 @@ bool Server::shares_links(std::size_t stage) const {
   return moves_under_way_ > 0 || (stages_.size() > 1 && replica_.plan().spec.batching->moves_kv_caches());
 }
 
+// Null: there is nothing to do, or no place in the pipeline.
+Server::InPipe* Server::decide() {
+  const auto slot = std::find_if(pipe_.begin(), pipe_.end(), [](const InPipe& p) { return !p.used; });
+  return slot != pipe_.end() && replica_.schedule(now(), slot->iteration) ? &*slot : nullptr;
+}
+
 void Server::serve() {
   while (!cluster_.stopping()) {
-    const auto slot = std::find_if(pipe_.begin(), pipe_.end(), [](const InPipe& p) { return !p.used; });
-    if (slot == pipe_.end() || !replica_.schedule(now(), slot->iteration)) {
+    InPipe* slot = std::exchange(decided_, nullptr);
+    if (!slot) slot = decide();
+    if (!slot) {
       wait();
       continue;
     }
@@ -193,43 +198,15 @@ void Server::serve() {
   }
 }
 
-bool Server::may_run() const {
-  const Stage& stage = stages_[0];
-  return fast_forward_ && !shares_links(0) && !(stage.collectives && stage.collectives->shared()) &&
-         !stage.devices->waits_for_memory();
-}
-
-// As many steps as are valid, and end before a device changes its speed. False: the next step is by itself.
-bool Server::start_run(Iteration& iteration) {
-  const Lockstep& devices = *stages_[0].devices;
-  run_.start(now());
-  const std::int64_t valid = may_run() ? replica_.longest_run(iteration) : 1;
-  if (valid == 1) return false;
-  run_.plan(*stages_[0].model, iteration.work(), valid, devices.pace());
-  if (devices.may_change()) run_.end_by(devices.next_change());
-  return run_.steps() > 0;
-}
-
 void Server::run_alone(Iteration& iteration) {
-  if (!start_run(iteration)) {
-    occupy(0, iteration);
-    replica_.complete(iteration, run_.began(), now(), run_.pieces(), 1);
-    return;
-  }
-  Lockstep& devices = *stages_[0].devices;
-  Lockstep::Share share{devices.pace() * run_.time(), Seconds(0)};
-  if (stages_[0].attending_unit >= 0)
-    share.beside = devices.pace() * share_of(stages_[0], run_.total(run_.steps())).beside;
-  in_run_ = sleeping_ = true;
-  devices.run(share);
-  sleeping_ = false;
-  if (!std::exchange(in_run_, false)) return;  // the time limit came at this instant and committed it
-  commit_run(iteration, now(), run_.steps());
+  if (begin_run(iteration)) return wait_for_run();
+  occupy(0, iteration);
+  replica_.complete(iteration, run_.began(), now(), run_.pieces(), 1);
 }
 
-void Server::commit_run(const Iteration& iteration, Seconds end, std::int64_t steps) {
-  note(0, iteration, run_.began(), end, run_.total(steps), steps);
-  replica_.complete(iteration, run_.began(), end, run_.pieces(), steps);
+Lockstep::Share Server::share_of(const Server::Stage& stage, const StepCost& cost) {
+  const int unit = stage.attending_unit;
+  return {cost.time, unit < 0 ? Seconds(0) : cost.busy[static_cast<std::size_t>(unit)]};
 }
 
 // Time beyond `cost`, because devices are slow or links are shared, is added there.

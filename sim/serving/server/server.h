@@ -39,6 +39,7 @@ class Server {
   };
   struct Cluster {  // what it needs of the rest of the run
     std::function<bool()> stopping;
+    std::function<bool()> over;    // the clients have left, and SimGrid ends what is under way
     std::function<void()> failed;  // called while an exception is being handled
     // Without `arrived` it blocks until all of it has.
     std::function<void(const KvMove&, std::function<void()> arrived)> move;
@@ -77,15 +78,28 @@ class Server {
   void cut_run(std::int64_t more_steps);
   void reach_scheduler();
   std::int64_t steps_over() const;  // of the run
+  struct InPipe {
+    Iteration iteration;
+    Seconds start{0};
+    bool used = false;
+  };
+  InPipe* decide();
   void run_alone(Iteration& iteration);
+  void go_on();
+  void say_used(const Iteration& iteration);
   void commit_run(const Iteration& iteration, Seconds end, std::int64_t steps);
   void start_moves(const Iteration& iteration);
   bool shares_links(std::size_t stage) const;  // with KV caches that move, or with others
   bool beside_others(const Stage& stage) const;
   void occupy(std::size_t stage, const Iteration& iteration);  // has its devices execute the step
   void execute(Stage& stage, const BatchShape& batch, StepCost& cost);
-  bool may_run() const;  // several steps as one execution
-  bool start_run(Iteration& iteration);
+  static Lockstep::Share share_of(const Stage& stage, const StepCost& cost);
+  static bool keeps_kv_caches(const ReplicaSpec& spec);
+  bool may_run() const;
+  bool plan_run(Iteration& iteration);
+  bool begin_run(Iteration& iteration);
+  bool end_run();
+  void wait_for_run();
   void forward(std::size_t stage, Iteration* iteration);
   void serve_stage(std::size_t stage);
   void note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end, const StepCost& cost,
@@ -95,6 +109,7 @@ class Server {
   AttentionRanks replica_;
   std::vector<Stage> stages_;
   bool fast_forward_, collective_flows_;
+  bool in_kernel_;  // a run follows another without the actor
   Recorder& recorder_;
   Cluster cluster_;
 
@@ -106,12 +121,9 @@ class Server {
   int moves_under_way_ = 0;  // beside steps
   DecodeRun run_;            // goes on, if in_run_
 
-  struct InPipe {
-    Iteration iteration;
-    Seconds start{0};
-    bool used = false;
-  };
-  std::vector<InPipe> pipe_;  // one a stage
+  std::vector<InPipe> pipe_;             // one a stage
+  InPipe* decided_ = nullptr;            // as a run ended, for the actor to carry out
+  std::function<void()> when_run_ends_;  // go_on()
   struct Inbox {
     std::deque<InPipe*> arrived;
     simgrid::s4u::SemaphorePtr ready;
