@@ -1,21 +1,26 @@
 #include "policies/batching/batching.h"
 
+#include <algorithm>
+
+#include "policies/batching/orders.h"
+
 namespace weir {
 
-// One factory per file; add yours here and in the table, nowhere else in C++.
+// One factory per file; add yours here and in the table, nowhere else in C++. Another order of waiting
+// requests is a row of orders.cpp.
 std::shared_ptr<const BatchingPolicy> make_static_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_orca_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_prefill_first_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_chunked_prefill_batching(Params& params);
-std::shared_ptr<const BatchingPolicy> make_shortest_first_batching(Params& params);
-std::shared_ptr<const BatchingPolicy> make_longest_prefix_match_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_priority_batching(Params& params);
 std::shared_ptr<const BatchingPolicy> make_sub_batch_interleaving(Params& params);
 std::shared_ptr<const BatchingPolicy> make_adaptive_chunk_interleaving(Params& params);
 std::shared_ptr<const BatchingPolicy> make_asymmetric_pipelining(Params& params);
 
-const Catalog<BatchingPolicy>& batching_policies() {
-  static const Catalog<BatchingPolicy> table = {
+namespace {
+
+Catalog<BatchingPolicy> all_policies() {
+  Catalog<BatchingPolicy> table = {
       {"static", "takes what waits when idle and runs it to the end of all; nobody joins (FasterTransformer)",
        make_static_batching},
       {"orca", "requests join and leave every step, whole prompts beside decodes, full reservation (Orca)",
@@ -24,11 +29,6 @@ const Catalog<BatchingPolicy>& batching_policies() {
        make_prefill_first_batching},
       {"chunked_prefill", "decodes, then chunks of prompts up to the token budget (vLLM v1, Sarathi-Serve)",
        make_chunked_prefill_batching, by_default},
-      {"shortest_first", "chunked_prefill that admits the shortest prompt first, or who has least left",
-       make_shortest_first_batching},
-      {"longest_prefix_match",
-       "chunked_prefill that admits first who finds most of its prompt (SGLang's lpm)",
-       make_longest_prefix_match_batching},
       {"priority",
        "chunked_prefill by classes of urgency, the less urgent preempted for the others (vLLM v1)",
        make_priority_batching},
@@ -41,6 +41,16 @@ const Catalog<BatchingPolicy>& batching_policies() {
        "decodes with KV cache in the host's memory beside the GPU's own, as many as its time hides (NEO)",
        make_asymmetric_pipelining},
   };
+  const auto chunked = std::ranges::find(table, "chunked_prefill", &CatalogEntry<BatchingPolicy>::name);
+  const Catalog<BatchingPolicy> orders = waiting_orders();
+  table.insert(chunked + 1, orders.begin(), orders.end());
+  return table;
+}
+
+}  // namespace
+
+const Catalog<BatchingPolicy>& batching_policies() {
+  static const Catalog<BatchingPolicy> table = all_policies();
   return table;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "policies/batching/orders.h"
 #include "test/policies/naive_engine.h"
 
 namespace weir {
@@ -17,10 +18,16 @@ bool same(const Batch& a, const Batch& b) {
          a.interleaving == b.interleaving;
 }
 
+bool is_order(const std::string& kind) {
+  static const std::vector<std::string> orders = names_of(waiting_orders());
+  return std::ranges::find(orders, kind) != orders.end();
+}
+
 }  // namespace
 
+// Without prefixes to find, longest_prefix_match keeps to the order of arrival.
 bool may_overtake(const std::string& kind) {
-  return kind == "shortest_first" || kind == "priority";
+  return kind == "priority" || (is_order(kind) && kind != "longest_prefix_match");
 }
 
 void NaiveEngine::check(const ServingView& now, const Batch& batch) const {
@@ -122,9 +129,9 @@ void NaiveEngine::check_slice(const ServingView& now, const Batch& batch, const 
   demand(!sequence.in_flight && slice.tokens >= 1 && slice.tokens <= sequence.pending(),
          "tokens it has not got");
   if (!joins && !sequence.prefilling()) demand(slice.tokens == 1, "a decode of more than one token");
-  static const std::set<std::string> cut = {"chunked_prefill", "shortest_first", "longest_prefix_match",
-                                            "priority", "adaptive_chunk_interleaving"};
-  if (!cut.contains(scenario_.kind)) demand(slice.tokens == sequence.pending(), "cuts a prompt");
+  static const std::set<std::string> cut = {"chunked_prefill", "priority", "adaptive_chunk_interleaving"};
+  if (!cut.contains(scenario_.kind) && !is_order(scenario_.kind))
+    demand(slice.tokens == sequence.pending(), "cuts a prompt");
 }
 
 // The batch that just came back was repeatable, and nothing happened since it went out that ends a
