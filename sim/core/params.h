@@ -186,6 +186,7 @@ class Params {
   const Json* find(const Key& key, Json declaration, const std::optional<Json>& fallback);
   void null_by_default(const Key& key, Json declaration);  // declares a key that is not given, or is null
   void expected(const std::string& key, const std::string& what, const Json& got);  // a Problem
+  Json& resolved_node();
   void resolve(const std::string& key, const Json& value);
   Json& schema_node(const std::string& below = "");
 
