@@ -21,12 +21,6 @@ namespace weir {
 
 class KvCache {
  public:
-  void add_used(WorkingSet& uses) const {
-    uses.add(free_);
-    uses.add(totals_);
-    uses.add(*held_blocks_[0]);
-  }
-
   enum class Index { blocks, radix_tree };  // by which what they hold is found
 
   KvCache(std::vector<std::int64_t> channels, std::int64_t block_tokens, Index index = Index::blocks);
@@ -60,6 +54,11 @@ class KvCache {
   std::int64_t used() const { return used_; }
   std::int64_t peak() const { return peak_; }
   std::int64_t block_tokens() const { return block_tokens_; }
+  void add_used(WorkingSet& uses) const {  // by take() and give()
+    uses.add(free_);
+    uses.add(totals_);
+    uses.add(*held_blocks_[0]);
+  }
 
  private:
   void claim(std::int64_t blocks, int channel) {

@@ -144,7 +144,7 @@ class Replica {
   void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
   // Before the first schedule(), where the plan has neurons.
   void follow(std::unique_ptr<NeuronTables> neurons) { neurons_ = std::move(neurons); }
-  void tell(ReplicaListener* listener);   // likewise; null: nobody
+  void tell(ReplicaListener* listener);   // likewise; null: none
   void add_used(WorkingSet& uses) const;  // as an iteration ends, and the next is decided
 
  private:

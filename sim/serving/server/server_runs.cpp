@@ -64,8 +64,8 @@ void Server::wait_for_run() {
   end_run();
 }
 
-// As a run ends. The next one begins from SimGrid's kernel too, where nothing blocks: the actor sleeps on,
-// since two switches of contexts and a semaphore are a sixth of the time of a run.
+// SimGrid's kernel calls it when a run ends. Where nothing blocks it begins the next run too and the actor
+// sleeps on: two switches of contexts and a semaphore would take a sixth of all time.
 void Server::go_on() {
   if (cluster_.over()) return;
   if (end_run() && !cluster_.stopping()) {
