@@ -23,8 +23,12 @@ namespace {
 
 struct Candidate {
   Varied varied;
+  std::string layout;  // in words
+};
+
+struct Cell {  // of the grid
+  Candidate candidate;
   Json scenario;
-  std::string layout;   // in words
   bool broken = false;  // an axis could not be set: that was said
 };
 
@@ -43,8 +47,9 @@ class Expansion {
       }
     list_places();
     if (reading_.failed()) return;
-    grid(0, {{}, spec_.sweep.scenario, "", false});
+    grid(0, {{}, spec_.sweep.scenario});
     if (too_many_) return;
+    validate();
     report_errors();
     report_left_out();
     spec_.sweep.files.insert(validator_.files().begin(), validator_.files().end());
@@ -65,57 +70,69 @@ class Expansion {
     if (spec_.seeds) given_at_["/seed"] = "/seeds";
   }
 
-  Candidate with(const Candidate& base, const SweepAxis& axis, std::size_t choice) {
-    Candidate next = base;
+  Cell with(const Cell& base, const SweepAxis& axis, std::size_t choice) {
+    Cell next = base;
     for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
       const Json::json_pointer pointer(axis.pointers[i]);
       if (const std::string why = why_not_settable(next.scenario, pointer); !why.empty()) {
-        remember_error(axis.given_at[i], why, next);
+        remember_error(axis.given_at[i], why, next.candidate);
         next.broken = true;
         continue;
       }
-      next.varied.emplace_back(axis.pointers[i], axis.choices[choice][i]);
+      next.candidate.varied.emplace_back(axis.pointers[i], axis.choices[choice][i]);
       next.scenario[pointer] = axis.choices[choice][i];
     }
     return next;
   }
 
-  void grid(std::size_t depth, const Candidate& base) {
+  void grid(std::size_t depth, const Cell& base) {
     if (depth == spec_.axes.size()) return layouts(base);
     for (std::size_t i = 0; i < spec_.axes[depth].choices.size() && !too_many_; ++i)
       grid(depth + 1, with(base, spec_.axes[depth], i));
   }
 
-  void layouts(const Candidate& base) {
+  void layouts(const Cell& base) {
     if (!spec_.layouts) return seeds(base);
     const SweepAxis axis = layouts_of(base.scenario, spec_.sweep.scenario_file);
     if (axis.choices.empty()) return seeds(base);  // no cluster to lay out on: the reading says so
     for (std::size_t i = 0; i < axis.choices.size() && !too_many_; ++i) {
-      Candidate next = with(base, axis, i);
+      Cell next = with(base, axis, i);
       const std::vector<Json>& l = axis.choices[i];
-      next.layout = fmt::format("tensor {} x pipeline {}{} x {} replicas", l[0].dump(), l[1].dump(),
-                                l[2] == 1 ? "" : fmt::format(" x expert {}", l[2].dump()), l[3].dump());
+      next.candidate.layout =
+          fmt::format("tensor {} x pipeline {}{} x {} replicas", l[0].dump(), l[1].dump(),
+                      l[2] == 1 ? "" : fmt::format(" x expert {}", l[2].dump()), l[3].dump());
       seeds(next);
     }
   }
 
-  void seeds(const Candidate& base) {
+  void seeds(const Cell& base) {
     if (!spec_.seeds) return add(base);
     for (std::size_t i = 0; i < spec_.seeds->choices.size() && !too_many_; ++i)
       add(with(base, *spec_.seeds, i));
   }
 
-  void add(Candidate candidate) {
+  void add(Cell cell) {
     if (++grid_points_ > most_points) {
       too_many_ = true;
       return reading_.problem("", fmt::format("more than {} points", most_points));
     }
-    if (candidate.broken || !meets_constraints(candidate)) return;
-    const std::vector<Problem>& problems = validator_.problems(candidate.scenario);
+    if (cell.broken || !meets_constraints(cell)) return;
+    cell.candidate.varied.shrink_to_fit();
+    candidates_.push_back(std::move(cell.candidate));
+  }
+
+  void validate() {
+    const auto found = validator_.problems(candidates_.size(), [&](std::size_t i) {
+      return scenario_of(spec_.sweep, {std::int64_t(i), candidates_[i].varied});
+    });
+    for (std::size_t i = 0; i < candidates_.size(); ++i) keep_or_tell(candidates_[i], found[i]);
+    candidates_.clear();
+  }
+
+  void keep_or_tell(Candidate& candidate, const std::vector<Problem>& problems) {
     if (problems.empty()) {
       const auto index = static_cast<std::int64_t>(spec_.sweep.points.size());
       ++kept_layouts_[candidate.layout];
-      candidate.varied.shrink_to_fit();
       spec_.sweep.points.push_back({index, std::move(candidate.varied)});
     } else if (!candidate.layout.empty() && std::all_of(problems.begin(), problems.end(), speaks_of_layout)) {
       lost_layouts_[{candidate.layout, problems[0].what}].push_back(in_words(candidate.varied));
@@ -128,10 +145,10 @@ class Expansion {
     }
   }
 
-  bool meets_constraints(const Candidate& candidate) {
+  bool meets_constraints(const Cell& cell) {
     bool meets = true;
     for (std::size_t i = 0; i < constraints_.size(); ++i) try {
-        if (constraints_[i].holds(candidate.varied, candidate.scenario)) continue;
+        if (constraints_[i].holds(cell.candidate.varied, cell.scenario)) continue;
         if (std::exchange(meets, false)) ++excluded_[i];  // by the first that does not hold
       } catch (const std::bad_alloc&) {
         throw;
@@ -241,6 +258,7 @@ class Expansion {
   std::map<std::string, std::string> given_at_;  // of a varied pointer
   std::size_t grid_points_ = 0;
   bool too_many_ = false;
+  std::vector<Candidate> candidates_;
   std::set<std::size_t> broken_;                                // constraints that cannot be evaluated
   std::map<std::size_t, int> excluded_;                         // by constraint
   std::map<std::pair<std::string, std::string>, Seen> errors_;  // by place and text

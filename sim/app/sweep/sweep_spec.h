@@ -1,6 +1,6 @@
 #pragma once
 // A sweep file as it was read (sweep_file.cpp), before points.cpp expands it. Nobody else includes this.
-#include <map>
+#include <functional>
 #include <set>
 #include <unordered_set>
 
@@ -41,22 +41,32 @@ bool speaks_of_layout(const Problem& problem);
 // but for one at the end.
 std::string why_not_settable(const Json& document, const Json::json_pointer& pointer);
 
+struct Findings {  // on a scenario; files and notes of a right one
+  std::vector<Problem> problems;
+  std::set<std::filesystem::path> files;
+  std::vector<std::string> notes;
+};
+
 // Reads scenarios for their problems (validator.cpp). Reading the requests takes nearly all of the time, and
 // what is wrong with them does not depend on the rest: each workload is read once.
 class ScenarioValidator {
  public:
+  using ScenarioAt = std::function<Json(std::size_t)>;
+
   explicit ScenarioValidator(std::string file) : file_(std::move(file)) {}
-  const std::vector<Problem>& problems(Json scenario);
-  const std::set<std::filesystem::path>& files() const { return named_; }  // by right scenarios
-  const std::vector<std::string>& notes() const { return notes_; }         // on them
+  std::vector<Problem> problems(const Json& scenario);
+  // The problems of scenario(0) to scenario(count - 1), found on all cores.
+  std::vector<std::vector<Problem>> problems(std::size_t count, const ScenarioAt& scenario);
+  const std::set<std::filesystem::path>& files() const { return files_; }  // named by right scenarios
+  const std::vector<std::string>& notes() const { return notes_; }         // on them, in their order
 
  private:
-  const std::vector<Problem>& remember(const Json& scenario, bool another_workload);
+  bool is_new_workload(const Json& scenario) const;
+  Findings find(Json scenario);
+  void keep(Findings& found);
   std::string file_;
-  std::set<std::string> workloads_;                    // right ones
-  std::unordered_set<std::size_t> right_;              // hashes alone: there may be very many
-  std::map<std::string, std::vector<Problem>> wrong_;  // by text
-  std::set<std::filesystem::path> named_;
+  std::set<std::string> workloads_;  // right ones
+  std::set<std::filesystem::path> files_;
   std::vector<std::string> notes_;
   std::unordered_set<std::string> noted_;
 };

@@ -30,6 +30,36 @@ TEST_CASE("sweep: a routing that goes by sessions finds those of a workload that
   CHECK(validator.notes().size() == 1);
 }
 
+TEST_CASE("sweep: scenarios read on all cores have the problems, notes and files of those read one by one") {
+  const std::vector<Json> numbers{1, 2, -1, 3, "x"};
+  const auto at = [&](std::size_t i) {
+    Json scenario = small_scenario();
+    scenario["serving"]["replicas"][0]["parallelism"]["tensor"] = numbers[i % numbers.size()];
+    scenario["serving"]["replicas"][0]["batching"]["max_batch_requests"] = 1 + i;
+    if (i % 3 == 0) scenario["serving"]["routing"] = {{"kind", "session_affinity"}};
+    if (i % 7 == 0) scenario["workload"]["requests"]["count"] = 2 + i % 2;
+    return scenario;
+  };
+  constexpr std::size_t count = 500;
+  ScenarioValidator together("test.json"), one_by_one("test.json");
+  const std::vector<std::vector<Problem>> found = together.problems(count, at);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::vector<Problem> expected = one_by_one.problems(at(i));
+    REQUIRE(found[i].size() == expected.size());
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      CHECK(found[i][k].pointer == expected[k].pointer);
+      CHECK(found[i][k].what == expected[k].what);
+      CHECK(found[i][k].misfit == expected[k].misfit);
+    }
+    wrong += !expected.empty();
+  }
+  CHECK(wrong > count / 3);
+  CHECK(!one_by_one.notes().empty());
+  CHECK(together.notes() == one_by_one.notes());
+  CHECK(together.files() == one_by_one.files());
+}
+
 TEST_CASE("sweep: every problem of a file is listed at its pointer") {
   const std::vector<Problem> problems = problems_of(with(R"({
     "vary": {"/workload/arrivals/rate_per_s": {"from": 1, "to": 2, "steps": 1.5, "scale": "lg"}, "serving": [1], "/seed": []},
