@@ -14,7 +14,7 @@ INSTALL_TEST_PACKAGES := mmdebstrap python3-nbclient python3-ipykernel
 DOCS_TEST_PACKAGES := curl
 JOBS ?= $(shell nproc)
 BUILD := build
-.PHONY: all setup setup-weir weir demo test reproduce bench schema record-figures record-rows format check-format sanitize clang tidy fuzz docs docs-outputs \
+.PHONY: all setup setup-weir weir demo test reproduce bench bench-history schema record-figures record-rows house format check-format sanitize clang tidy fuzz docs docs-outputs \
         test-docs walkable package test-install
 
 all: setup
@@ -58,7 +58,7 @@ bench: all
 	@$(BUILD)/test/weir_bench_step; echo
 	@$(BUILD)/test/weir_bench_experts; echo
 	@$(BUILD)/test/weir_bench_dram; echo
-	$(BUILD)/test/weir_bench
+	@$(BUILD)/test/weir_bench test/bench/history.csv "$$(git describe --always --dirty=+)"
 	$(BUILD)/test/weir_bench_sweep 60
 
 # What editors check scenarios and sweeps by: the readers' own keys, written anew after one of them changed.
@@ -73,6 +73,16 @@ record-figures: all
 # The same of all rows of all studies, as the last `make reproduce` left them.
 record-rows: all
 	$(BUILD)/test/weir_tests "[.record-rows]"
+
+# The history of `make bench`, a line a run, over the first time each was measured on this machine.
+bench-history:
+	$(call install,gnuplot-nox python3)
+	test/bench/draw_history test/bench/history.csv $(BUILD)/bench_history.svg
+
+# The drawing of the rooms in docs/architecture.md, made of the includes.
+house:
+	$(call install,graphviz python3)
+	docs/draw_house docs/house.svg
 
 # The pages of docs/ as a site; a dead link is an error.
 docs:

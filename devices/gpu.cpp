@@ -62,13 +62,11 @@ class Gpu final : public Device {
       return with_attention_energy(spec_, attention_cost(attention_of(*attention), half_roof(), shape_.l2,
                                                          attention_shape(*attention), work.batch));
     if (work.rows == 0 && !work.as<Attention>()) return {};
-    if (const auto* neurons = work.as<Neurons>())
-      return work.neurons.empty() ? KernelCost{} : active(*neurons, work);
+    if (const auto* kernel = work.as<CustomKernel>()) return custom(*kernel, work);
     if (const auto* bytes = work.as<Elementwise>())
       return with_energy(
           spec_, elementwise_cost(layer(work.name), spec_.own().bandwidth, work.rows * bytes->per_row),
           DataType::bf16);
-    if (const auto* operation = work.as<TensorOperation>()) return whole(*operation, work.name);
     const Gemm* matrix = matrix_of(work);
     if (!matrix) no_kernel(work, spec_);
     const GemmShape shape = gemm_shape(*matrix, work.rows);
@@ -119,31 +117,33 @@ class Gpu final : public Device {
   }
 
  private:
-  // ESTIMATE: a convolution and its gradients as implicit GEMMs that reach what GEMMs of 16 bits do of their
-  // peak, all else at the bandwidth of elementwise layers, or at the peak where its arithmetic takes longer:
-  // no training step was measured.
-  KernelCost whole(const TensorOperation& operation, std::string_view name) const {
-    const Bytes moved = operation.read + operation.written;
-    const auto& [rows, in, out] = operation.product;
-    if (operation.is_product())
-      return with_energy(spec_,
-                         implicit_gemm_cost(gemms_in(operation.type, operation.type), roof(operation.type),
-                                            {.rows = rows, .in = in, .out = out}, moved),
-                         operation.type);
-    KernelCost cost = elementwise_cost(layer(name), spec_.own().bandwidth, moved);
-    cost.flops = Flops(operation.work.total());
-    cost.compute = cost.flops / spec_.peak(operation.type);
-    cost.time = std::max(cost.time, cost.compute);
-    return with_energy(spec_, cost, operation.type);
+  KernelCost custom(const CustomKernel& kernel, const KernelWork& work) const {
+    KernelCost cost;
+    for (const PlainKernel& each : kernel.plain(work)) cost += plain(each, work.name);
+    return with_energy(spec_, cost, kernel.type());
   }
 
-  // Each row of a batch uses every neuron that one of them uses, as one GEMM gathers them all.
-  KernelCost active(const Neurons& neurons, const KernelWork& work) const {
-    KernelCost cost;
-    for (const GemmShape& matrix : neuron_shapes(neurons, work))
-      if (matrix.in * matrix.out > 0)
-        cost += gemm_cost(gemms_in(neurons.weights, neurons.activations), roof(neurons.activations), matrix);
-    return with_energy(spec_, cost, neurons.activations);
+  // ESTIMATE: implicit products (a convolution and its gradients) reach what GEMMs of 16 bits do of their
+  // peak, all else the bandwidth of elementwise layers, or the peak where its arithmetic takes longer: no
+  // training step was measured.
+  KernelCost plain(const PlainKernel& kernel, std::string_view name) const {
+    const auto& [rows, in, out, weights, activations, outputs, moved, operations] = kernel;
+    if (kernel.is_product()) {
+      const GemmEfficiency& gemms = gemms_in(weights, activations);
+      const GemmShape shape{.rows = rows,
+                            .in = in,
+                            .out = out,
+                            .weight_bytes = bytes_per_element(weights),
+                            .activation_bytes = bytes_per_element(activations),
+                            .output_bytes = bytes_per_element(outputs)};
+      return moved ? implicit_gemm_cost(gemms, roof(activations), shape, *moved)
+                   : gemm_cost(gemms, roof(activations), shape);
+    }
+    KernelCost cost = elementwise_cost(layer(name), spec_.own().bandwidth, moved.value_or(Bytes(0)));
+    cost.flops = operations;
+    cost.compute = cost.flops / spec_.peak(activations);
+    cost.time = std::max(cost.time, cost.compute);
+    return cost;
   }
 
   Roof roof(DataType type) const {

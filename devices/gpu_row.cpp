@@ -79,11 +79,10 @@ struct GpuRow final : DeviceRow {
     shape.sustained_compute_8bit = sustained_8bit.value_or(shape.sustained_compute);
     spec.power.sustained = shape.sustained_compute;
     spec.power.clocked = true;
-    spec.units = {
-        {"gpu",
-         {KernelKind::gemm, KernelKind::grouped_gemm, KernelKind::attention, KernelKind::elementwise,
-          KernelKind::neurons, KernelKind::tensor_operation, KernelKind::multiply_add}},
-        link_unit()};
+    spec.units = {{"gpu",
+                   {KernelKind::gemm, KernelKind::grouped_gemm, KernelKind::attention,
+                    KernelKind::elementwise, KernelKind::custom}},
+                  link_unit()};
     std::vector<KernelEfficiencies> libraries = kernels_of(kernels, shape);
     const std::string& measured = libraries[0].generation;
     if (measured.empty()) spec.power.sustained = 0;  // an assumption's times are as it says, at any clocks

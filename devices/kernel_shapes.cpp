@@ -17,8 +17,7 @@ std::vector<std::string> types_with_a_peak(const DeviceSpec& device) {
 
 // A kernel of matrices calculates in one type; other kernels give none.
 std::optional<DataType> calculates_in(const KernelWork& work) {
-  if (const auto* neurons = work.as<Neurons>()) return neurons->activations;
-  if (const auto* operation = work.as<TensorOperation>()) return operation->type;
+  if (const auto* custom = work.as<CustomKernel>()) return custom->type();
   const Gemm* matrix = matrix_of(work);
   return matrix ? std::optional(matrix->activations) : std::nullopt;
 }
@@ -51,21 +50,6 @@ ExpertShape expert_shape(const GroupedGemm& experts) {
 
 RankLoad rank_load(const GroupedGemm& experts, double tokens) {
   return experts.loads ? experts.loads->fullest(tokens) : even_load(expert_shape(experts), tokens);
-}
-
-std::array<GemmShape, 2> neuron_shapes(const Neurons& neurons, const KernelWork& work) {
-  const ActiveNeurons& active = work.neurons[0];
-  const auto width = static_cast<double>(neurons.width);
-  GemmShape before{.rows = work.rows,
-                   .in = width,
-                   .out = static_cast<double>(neurons.before) * active.read,
-                   .weight_bytes = bytes_per_element(neurons.weights),
-                   .activation_bytes = bytes_per_element(neurons.activations),
-                   .output_bytes = bytes_per_element(neurons.outputs)};
-  GemmShape behind = before;
-  behind.in = active.computed;
-  behind.out = static_cast<double>(neurons.behind) * width;
-  return {before, behind};
 }
 
 double asked_for(const KernelWork& work) {
@@ -168,12 +152,6 @@ std::string lacks_a_peak(const DeviceSpec& device, std::span<const KernelWork> a
                          to_string(*type), work.name, fmt::join(types_with_a_peak(device), ", "));
   }
   return "";
-}
-
-std::string only_trains(const DeviceSpec& device, std::span<const KernelWork> all) {
-  for (const KernelWork& work : all)
-    if (!work.as<TensorOperation>()) return fmt::format("{} runs training operators alone", device.kind);
-  return lacks_a_peak(device, all);
 }
 
 }  // namespace weir

@@ -16,10 +16,6 @@ AttentionShape attention_shape(const Attention& attention);
 ExpertShape expert_shape(const GroupedGemm& experts);
 // The load of the fullest rank, with so many tokens of all ranks.
 RankLoad rank_load(const GroupedGemm& experts, double tokens);
-// The matrices before the active neurons of a unit of one member, and the one behind: gathered, they are as
-// wide as these are many.
-std::array<GemmShape, 2> neuron_shapes(const Neurons& neurons, const KernelWork& work);
-
 // A kernel reads this share of what is stored for it (stored_bytes): nothing of experts that
 // no row is routed to, nor where there are no rows (an LM head while no prompt ends).
 double asked_for(const KernelWork& work);
@@ -52,8 +48,5 @@ std::string attends_otherwise(const std::string& who, std::span<const KernelWork
 
 // Device::cannot_run, of a device that runs matrices of every type that it has a peak of.
 std::string lacks_a_peak(const DeviceSpec& device, std::span<const KernelWork> all);
-
-// The same of a device that runs whole operators of training steps and nothing else.
-std::string only_trains(const DeviceSpec& device, std::span<const KernelWork> all);
 
 }  // namespace weir

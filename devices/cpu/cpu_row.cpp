@@ -5,6 +5,7 @@
 #include <map>
 
 #include "devices/catalog_rows.h"
+#include "devices/hetero_pim/only_trains.h"
 #include "devices/kernel_shapes.h"
 #include "models/nn/operator_type.h"
 
@@ -123,7 +124,7 @@ struct CpuRow final : DeviceRow {
 
   std::shared_ptr<const Device> make() override {
     spec.own().sustained = streamed;
-    spec.units = {{"cpu", {KernelKind::tensor_operation, KernelKind::multiply_add}}};
+    spec.units = {{"cpu", {tensor_operation_kind, multiply_add_kind}}};
     return std::make_shared<Cpu>(std::move(spec), products, std::move(of_products), std::move(of_inputs));
   }
 

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "devices/hetero_pim/only_trains.h"
 #include "devices/kernel_shapes.h"
+#include "models/nn/tensor_operation.h"
 
 namespace weir {
 namespace {
@@ -15,11 +17,10 @@ class HeteroPim final : public Device {
       : spec_(std::move(spec)), processors_(std::move(processors)), streams_(std::move(streams)) {
     if (const int pairs = processors_.all_pairs(); pairs > 0) {
       pairs_unit_ = static_cast<int>(spec_.units.size());
-      spec_.units.push_back({"pairs", {KernelKind::multiply_add}});
+      spec_.units.push_back({"pairs", {multiply_add_kind}});
       spec_.units.back().amount = pairs;
     }
-    if (processors_.arm_cores > 0)
-      spec_.units.push_back({"arm", {KernelKind::tensor_operation, KernelKind::multiply_add}});
+    if (processors_.arm_cores > 0) spec_.units.push_back({"arm", {tensor_operation_kind, multiply_add_kind}});
   }
 
   const DeviceSpec& spec() const override { return spec_; }
@@ -46,7 +47,7 @@ class HeteroPim final : public Device {
   // A window of k elements takes k multipliers and k - 1 adders, k pairs, and runs whole. One that is larger
   // than all pairs has them all, cycle after cycle. Products without a window take any number of pairs.
   PoolShare pool_share(const KernelWork& work, int) const override {
-    const auto& operation = std::get<TensorOperation>(work.kernel);
+    const auto& operation = *work.as<TensorOperation>();
     const double pairs = processors_.all_pairs();
     const double window = std::min(pairs, static_cast<double>(std::max<std::int64_t>(operation.window, 1)));
     const double windows = std::max(1., std::ceil(steps(operation) / (processors_.lanes * window)));

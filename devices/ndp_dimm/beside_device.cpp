@@ -7,6 +7,7 @@
 #include "devices/host_memory/host_share.h"
 #include "devices/kernel_shapes.h"
 #include "devices/ndp_dimm/neuron_memory.h"
+#include "models/neurons/neurons.h"
 
 namespace weir {
 namespace {
@@ -53,10 +54,10 @@ class BesideNeurons final : public DecodesElsewhere {
   KernelCost by_load(const KernelWork& work, std::span<Seconds> times) const {
     KernelCost sum;
     std::ranges::fill(times, Seconds(0));
-    for (std::size_t member = 0; member < work.neurons.size(); ++member) {
+    for (std::size_t member = 0; member < work.side.size(); ++member) {
       const auto* neurons = work.as<Neurons>();
-      const KernelCost one = neurons ? compute(*neurons, work.neurons[member], work.rows)
-                                     : remap(std::get<Copy>(work.kernel), work.neurons[member]);
+      const KernelCost one = neurons ? compute(*neurons, work.side[member], work.rows)
+                                     : remap(std::get<Copy>(work.kernel), work.side[member]);
       if (member < times.size()) times[member] = one.time;
       sum.time = std::max(sum.time, one.time);
       sum.compute = std::max(sum.compute, one.compute);
@@ -81,7 +82,7 @@ class BesideNeurons final : public DecodesElsewhere {
 
   // A neuron that was expected to be active and is not has the matrices read that find it out, for one
   // sequence.
-  KernelCost compute(const Neurons& neurons, const ActiveNeurons& active, double sequences) const {
+  KernelCost compute(const Neurons& neurons, const SideLoad& active, double sequences) const {
     Neurons finding_out = neurons;
     finding_out.behind = 0;
     const auto width = static_cast<double>(neurons.width), before = static_cast<double>(neurons.before);
@@ -95,7 +96,7 @@ class BesideNeurons final : public DecodesElsewhere {
   }
 
   // Out of one DIMM's ranks and into another's.
-  KernelCost remap(const Copy& copied, const ActiveNeurons& moved) const {
+  KernelCost remap(const Copy& copied, const SideLoad& moved) const {
     const Bytes bytes = moved.read * copied.per_row;
     KernelCost cost;
     cost.time = cost.traffic = share_.link->transfer(bytes);
@@ -136,7 +137,7 @@ class BesideNeurons final : public DecodesElsewhere {
 }  // namespace
 
 Unit computing_unit(const char* name, int members) {
-  return {name, {KernelKind::neurons, KernelKind::decode_attention, KernelKind::copy}, {}, members, true};
+  return {name, {neurons_kind, KernelKind::decode_attention, KernelKind::copy}, {}, members, true};
 }
 
 std::shared_ptr<const Device> beside_neurons(std::shared_ptr<const Device> device, const DeviceSpec& memory,

@@ -79,15 +79,15 @@ std::int64_t rows_of(Rows rows, const ChannelRange& channels, const BatchShape& 
 
 KernelWork lowered(const Operator& op, const BatchShape& batch, std::int64_t layer) {
   KernelWork work{op.name, op.kernel, 0, {}, op.begin, op.end, op.share, {}};
-  if (differs_by_layer(op) && batch.neurons)
-    work.neurons = batch.neurons->at(op.neurons, static_cast<std::size_t>(layer));
+  if (differs_by_layer(op) && batch.side)
+    work.side = batch.side->at(op.slot, static_cast<std::size_t>(layer));
   if (op.as<Attention>()) {
     work.batch = attended(op, batch);
     work.rows = static_cast<double>(work.batch.tokens());
   } else {
     work.rows = static_cast<double>(rows_of(op.rows, op.channels, batch));
-    // A copy's rows are neurons then, of all that cross the link.
-    if (op.as<Copy>() && differs_by_layer(op)) work.rows = work.neurons.empty() ? 0 : work.neurons[0].read;
+    // A copy's rows are then what is read, of all that cross the link.
+    if (op.as<Copy>() && differs_by_layer(op)) work.rows = work.side.empty() ? 0 : work.side[0].read;
   }
   return work;
 }

@@ -55,13 +55,13 @@ struct Operator {
   int unit = 0;                // set by the partitioning policy: index into the device's units
   bool each_member = false;    // the members of its unit run it by themselves, each what it has to do
   int member = -1;             // of its unit, the one that runs it; -1: all of them
-  int neurons = -1;            // of BatchShape::neurons, what it does in each layer; -1: what rows say
+  int slot = -1;               // of BatchShape::side, what it does in each layer; -1: what rows say
   bool rotates = false;        // that is the member of layer 0; in layer l it is the one l places on
 
   KernelKind kind() const { return kind_of(kernel); }
   template <class K>
   const K* as() const {
-    return std::get_if<K>(&kernel);
+    return kernel_as<K>(kernel);
   }
   bool operator==(const Operator&) const = default;
 };
@@ -83,7 +83,7 @@ inline bool is_of_prompts(const Operator& op) {
 
 // And these are another amount in each layer.
 inline bool differs_by_layer(const Operator& op) {
-  return op.neurons >= 0;
+  return op.slot >= 0;
 }
 
 // The operator's kernel with its share of this batch, in one layer of its part. Valid as long as the operator

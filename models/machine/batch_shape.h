@@ -23,7 +23,7 @@ struct DecodeContexts {  // BatchShape::decode_context_...
   std::int64_t sum = 0, max = 0;
 };
 
-class NeuronLoads;  // neuron_work.h
+class SideLoads;  // side_loads.h
 
 // Where attention is data-parallel, ranks in lockstep have a batch each: then this is what the fullest of
 // them runs, which all others wait for, and `ranks` has every one's.
@@ -35,7 +35,7 @@ struct BatchShape {
   std::int64_t decode_context_sum = 0;      // KV tokens they attend to, their own rows included, summed
   std::int64_t decode_context_max = 0;      // and the longest of them
   std::span<const DecodeContext> contexts;  // one a decode; empty unless there are several channels
-  const NeuronLoads* neurons = nullptr;     // where activations are sparse
+  const SideLoads* side = nullptr;          // what rows do not say; null: nothing
   std::int64_t sequences = 0;  // that yield tokens: decodes plus prompts that end in this iteration
   std::int64_t padding = 0;    // rows of no request, which fill up what the engine runs
   std::span<const BatchShape> ranks = {};  // empty: there is one

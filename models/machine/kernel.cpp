@@ -28,20 +28,13 @@ struct Kinds {
   KernelKind operator()(const Communication&) const { return KernelKind::communication; }
   KernelKind operator()(const Copy&) const { return KernelKind::copy; }
   KernelKind operator()(const Prefetch&) const { return KernelKind::prefetch; }
-  KernelKind operator()(const Neurons&) const { return KernelKind::neurons; }
-  KernelKind operator()(const TensorOperation& operation) const {
-    return only_multiplies_and_adds(operation) ? KernelKind::multiply_add : KernelKind::tensor_operation;
-  }
+  KernelKind operator()(const CustomKernel& custom) const { return custom.kind(); }
 };
 
 }  // namespace
 
 KernelKind kind_of(const Kernel& kernel) {
   return std::visit(Kinds(), kernel);
-}
-
-Bytes bytes_per_neuron(const Neurons& n) {
-  return Bytes(static_cast<double>(n.width * (n.before + n.behind)) * bytes_per_element(n.weights));
 }
 
 Bytes bytes_per_query(const Attention& a) {

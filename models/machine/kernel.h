@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 #include "models/machine/batch_shape.h"
+#include "models/machine/custom_kernel.h"
 #include "models/machine/data_type.h"
-#include "models/machine/neuron_work.h"
-#include "models/machine/tensor_operation.h"
+#include "models/machine/side_loads.h"
 #include "sim/core/units.h"
 
 namespace weir {
@@ -61,17 +62,6 @@ bool is_plain(const Attention& attention);
 // Elements of values that a query meets beside a key, and that are read beside one of each KV head.
 std::int64_t values_met(const Attention& attention);
 std::int64_t values_read(const Attention& attention);
-
-// Matrices of `width` elements a neuron, of which a token needs those of its active neurons: `before` of them
-// find out whether it is active (FC1, gate), `behind` take what it yields (FC2; Q, K and V, whose inputs are
-// known to be active).
-struct Neurons {
-  std::int64_t width = 0, before = 0, behind = 0;
-  StoredType weights = DataType::bf16;
-  DataType activations = DataType::bf16, outputs = DataType::bf16;
-  bool operator==(const Neurons&) const = default;
-};
-Bytes bytes_per_neuron(const Neurons& neurons);
 
 struct Elementwise {  // norms, activations, rotary embedding, residuals: bytes only
   Bytes per_row;      // read + written
@@ -124,11 +114,8 @@ struct Prefetch {   // into the device's cache, of what another kernel reads tha
   bool operator==(const Prefetch&) const = default;
 };
 
-using Kernel = std::variant<Elementwise, Gemm, GroupedGemm, Attention, Communication, Copy, Prefetch, Neurons,
-                            TensorOperation>;
-
-// Units run these, and policies ask for them.
-enum class KernelKind {
+// Units run kinds of kernels, and policies ask for them.
+enum class KernelKind : std::uint32_t {
   elementwise,
   gemm,
   grouped_gemm,
@@ -140,11 +127,38 @@ enum class KernelKind {
   communication,
   copy,
   prefetch,
-  neurons,
-  tensor_operation,
-  multiply_add  // a tensor operation of nothing else
+  custom  // of a unit: every kernel of a custom kind, as the plain ones that it comes to
 };
+
+// The kind of custom kernels (custom_kernel.h) of that name.
+constexpr KernelKind custom_kind(std::string_view name) {
+  std::uint32_t hash = 2166136261u;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<std::uint8_t>(c)) * 16777619u;
+  return static_cast<KernelKind>(hash | 0x8000'0000u);
+}
+constexpr bool is_custom(KernelKind kind) {
+  return kind >= KernelKind::custom;
+}
+
+using Kernel =
+    std::variant<Elementwise, Gemm, GroupedGemm, Attention, Communication, Copy, Prefetch, CustomKernel>;
 KernelKind kind_of(const Kernel& kernel);
+
+template <class K, class Variant>
+inline constexpr bool is_one_of = false;
+template <class K, class... Kinds>
+inline constexpr bool is_one_of<K, std::variant<Kinds...>> = (std::is_same_v<K, Kinds> || ...);
+
+// The kernel as one of these types, or as the type of a custom kernel; null of others.
+template <class K>
+const K* kernel_as(const Kernel& kernel) {
+  if constexpr (is_one_of<K, Kernel>) {
+    return std::get_if<K>(&kernel);
+  } else {
+    const auto* custom = std::get_if<CustomKernel>(&kernel);
+    return custom ? custom->as<K>() : nullptr;
+  }
+}
 
 // A device is asked for this: a kernel for so many rows. Points to the kernel and its name.
 struct KernelWork {
@@ -154,11 +168,11 @@ struct KernelWork {
   BatchShape batch = {};      // attention: prompts and decodes that it is for, and no others
   double begin = 0, end = 1;  // of a kernel in chunks: this one's share of its columns, or of the payload
   double share = 1;           // it does so much of every row: members of a unit may share all evenly
-  std::span<const ActiveNeurons> neurons = {};  // by member of the unit; copies: so many of them
+  std::span<const SideLoad> side = {};  // by member of the unit; copies: so many of them
 
   template <class K>
   const K* as() const {
-    return std::get_if<K>(&kernel);
+    return kernel_as<K>(kernel);
   }
 };
 

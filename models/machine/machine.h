@@ -66,7 +66,10 @@ struct Unit {
   // > 0: so many small machines, of which an operator takes some, and not its members (Device::pool_share).
   double amount = 0;
 
-  bool runs(KernelKind kind) const { return std::ranges::find(kinds, kind) != kinds.end(); }
+  bool runs(KernelKind kind) const { return lists(kind) || (is_custom(kind) && lists(KernelKind::custom)); }
+
+ private:
+  bool lists(KernelKind kind) const { return std::ranges::find(kinds, kind) != kinds.end(); }
 };
 
 // Index of the first one that runs it; -1: none does.

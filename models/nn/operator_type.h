@@ -4,7 +4,7 @@
 // tensorflow/python/ops/*_grad.py.
 #include <string_view>
 
-#include "models/machine/tensor_operation.h"
+#include "models/nn/tensor_operation.h"
 
 namespace weir {
 

@@ -2,7 +2,7 @@
 // The fixed-function pairs of a memory can do a part of an operator: they are multipliers and adders and
 // nothing else (Liu et al., MICRO 2018, Sections II-A and III-B). It follows from the operator's arithmetic;
 // no list of types says it.
-#include "models/machine/tensor_operation.h"
+#include "models/nn/tensor_operation.h"
 
 namespace weir {
 

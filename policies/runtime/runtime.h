@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "models/machine/tensor_operation.h"
+#include "models/nn/tensor_operation.h"
 #include "policies/runtime/places.h"
 #include "policies/runtime/step_profile.h"
 #include "sim/core/catalog.h"

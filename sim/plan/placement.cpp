@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "sim/core/catalog_row.h"
+#include "sim/plan/neurons/neuron_plan.h"
 #include "sim/plan/scenario_parts.h"
 #include "sim/step/step_model.h"
 

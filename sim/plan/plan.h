@@ -3,10 +3,11 @@
 // placed, KV pools sized. Steps are asked of it without SimGrid (StepModel of a stage on its rank); serving
 // plays it (simulation.h).
 #include "sim/plan/device_place.h"
-#include "sim/plan/neurons/neuron_plan.h"
 #include "sim/plan/scenario.h"
 
 namespace weir {
+
+struct NeuronPlan;  // neurons/neuron_plan.h
 
 // ESTIMATE: one way through a PCIe switch and root port; Neugebauer et al., "Understanding PCIe performance
 // for end host networking", SIGCOMM 2018, measure 0.5-1 us a round trip on several hosts.

@@ -16,7 +16,7 @@ namespace {
 enum class Part { cpu, gpu, memory, none };
 Part part_of(const Device& device) {
   const std::vector<Unit>& units = device.spec().units;
-  const int unit = unit_running(units, KernelKind::multiply_add);
+  const int unit = unit_running(units, multiply_add_kind);
   if (unit < 0) return Part::none;
   if (std::ranges::any_of(units, [](const Unit& one) { return one.amount > 0; })) return Part::memory;
   return device.spec().runs_models() ? Part::gpu : Part::cpu;

@@ -82,7 +82,7 @@ StepRun no_sooner(StepRun run, Seconds floor) {
 
 std::int64_t StepModel::decode_run(const StepWork& work, std::int64_t steps,
                                    std::vector<StepRun>& runs) const {
-  if (work.whole.neurons) return play_run(work, 1, runs);
+  if (work.whole.side) return play_run(work, 1, runs);
   if (!work.later.empty()) return unlike_run(work, steps, runs);
   if (!serial_ || !work.sub_batches.empty()) {
     std::int64_t lines = steps_of_lines(work.whole, steps);

@@ -1,7 +1,9 @@
 // make bench: the runs of docs/performance.md beside their budgets, in CPU seconds and peak memory of the
 // whole process, best of three. Plays the peer's own trace where WEIR_REFERENCE (or ../shared/reference) has
-// it, else the shipped equivalent.
+// it, else the shipped equivalent. weir_bench HISTORY.csv COMMIT appends what it measured to that file, as
+// that of the commit on this machine; draw_history draws it.
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -11,6 +13,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +53,15 @@ Cost run_once(std::vector<std::string> arguments) {
           static_cast<double>(usage.ru_maxrss) * 1024 / 1e6};
 }
 
+// Its processor and how many cores.
+std::string this_machine() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name"))
+      return fmt::format("{} x {}", ::sysconf(_SC_NPROCESSORS_ONLN), line.substr(line.find(": ") + 2));
+  return "";
+}
+
 class Bench {
  public:
   Bench() : out_((fs::temp_directory_path() / fmt::format("weir-bench-{}", ::getpid())).string()) {
@@ -73,7 +85,16 @@ class Bench {
     if (cpu_budget) budget += verdict(best.cpu_s <= *cpu_budget, fmt::format("{} s", *cpu_budget));
     if (mb_budget) budget += verdict(best.peak_mb <= *mb_budget, fmt::format("{} MB", *mb_budget));
     fmt::print("{:<58}{:>9.3f}{:>9.3f}{:>9.1f}  {}\n", name, best.cpu_s, best.wall_s, best.peak_mb, budget);
+    measured_.push_back({name, best});
     return best;
+  }
+
+  void keep(const char* history, const char* commit) const {
+    std::ofstream file(history, std::ios::app);
+    const std::string date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
+    for (const auto& [name, cost] : measured_)
+      file << fmt::format("{},{},\"{}\",\"{}\",{:.3f},{:.3f},{:.1f}\n", commit, date, this_machine(), name,
+                          cost.cpu_s, cost.wall_s, cost.peak_mb);
   }
 
   void ratio(const std::string& name, double value, double budget) {
@@ -89,6 +110,7 @@ class Bench {
   }
   std::string out_;
   bool met_ = true;
+  std::vector<std::pair<std::string, Cost>> measured_;
 };
 
 // The peer's trace, if this machine has it.
@@ -135,7 +157,7 @@ std::vector<std::string> handing_over(int count) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   Bench bench;
   const std::vector<std::string> trace = peer_trace();
   const auto with = [&](std::vector<std::string> more) {
@@ -171,5 +193,6 @@ int main() {
   bench.measure("a fat tree of 2,048 nodes of 8, 1,000 requests at TP8", "million.json", nodes_of_eight(2048),
                 3);
   bench.measure("  with links, prefill and decode apart", "million.json", handing_over(2048), 6);
+  if (argc == 3) bench.keep(argv[1], argv[2]);
   return bench.met() ? 0 : 1;
 }

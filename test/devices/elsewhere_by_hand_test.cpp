@@ -5,6 +5,7 @@
 #include "models/memory/memory_row.h"
 #include "models/memory/ndp_dimm/ndp_dimm_costs.h"
 #include "models/memory/pim/pim_costs.h"
+#include "models/neurons/neurons.h"
 #include "test/devices/priced.h"
 #include "test/devices/rows.h"
 
@@ -141,10 +142,10 @@ TEST_CASE("host neurons by hand: a processor's peak and its memory, each device'
   const auto device = catalog_memory("host_neurons", {{"fp32_tflops", 1}, {"memory_bandwidth_gb_per_s", 80}})
                           ->beside(catalog_device("rtx4090"), 2, Memory::KeptFor::weights);
   const PowerSpec power = catalog_device("host_neurons")->spec().power;
-  const std::vector<ActiveNeurons> loads = {{40, 30, 600}};
+  const std::vector<SideLoad> loads = {{40, 30, 600}};
   const Kernel neurons = Neurons{1000, 2, 3};
   const KernelCost cost =
-      device->cost({.name = "mlp", .kernel = neurons, .rows = 20, .neurons = loads}, attending);
+      device->cost({.name = "mlp", .kernel = neurons, .rows = 20, .side = loads}, attending);
   // 30 of 10,000 B and 10 that were wrong of 4,000; 600 uses of 5,000 weights, and 10 x 2,000.
   CHECK(cost.flops.value() == 2 * (600. * 5000 + 10 * 2000));
   CHECK(cost.traffic.value() == Approx((300000 + 40000) / 40e9));
@@ -162,10 +163,10 @@ TEST_CASE("NDP-DIMM by hand: inputs beyond the buffer halve the pieces and doubl
   const auto device = catalog_memory("ndp_dimm", {{"buffer_kib", 128}})
                           ->beside(catalog_device("rtx4090"), 8, Memory::KeptFor::kv_caches);
   const NdpDimmCosts dimm(find_memory("ddr4_3200_hermes"));
-  const std::vector<ActiveNeurons> loads = {{1000, 1000, 1000}};
+  const std::vector<SideLoad> loads = {{1000, 1000, 1000}};
   const Kernel neurons = Neurons{8192, 2, 1};
   const auto traffic = [&](double sequences) {
-    return device->cost({.name = "mlp", .kernel = neurons, .rows = sequences, .neurons = loads}, attending)
+    return device->cost({.name = "mlp", .kernel = neurons, .rows = sequences, .side = loads}, attending)
         .traffic.value();
   };
   CHECK(traffic(8) == Approx(dimm.neurons({1000, 12288, 0}).reading.value()));

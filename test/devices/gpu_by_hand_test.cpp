@@ -5,6 +5,8 @@
 
 #include "devices/gpu.h"
 #include "devices/kernel_shapes.h"
+#include "models/neurons/neurons.h"
+#include "models/nn/tensor_operation.h"
 #include "test/devices/priced.h"
 
 namespace weir::test::gpu_by_hand {
@@ -52,8 +54,8 @@ std::shared_ptr<const Device> round_gpu(double bandwidth, double sustained = 0.8
 }
 
 KernelCost cost_of(const Device& gpu, const Kernel& kernel, double rows, std::string_view name = "x",
-                   std::span<const ActiveNeurons> neurons = {}) {
-  return gpu.cost({.name = name, .kernel = kernel, .rows = rows, .neurons = neurons}, 0);
+                   std::span<const SideLoad> neurons = {}) {
+  return gpu.cost({.name = name, .kernel = kernel, .rows = rows, .side = neurons}, 0);
 }
 
 Gemm square(DataType type) {
@@ -146,7 +148,7 @@ TEST_CASE("gpu by hand: an operator of a training step is a product, or the long
 
 // 40 neurons of 1,000 elements are read and 30 computed: two matrices before, three behind them.
 TEST_CASE("gpu by hand: active neurons are a matrix as wide as these, before and behind") {
-  const std::vector<ActiveNeurons> active = {{40, 30, 90}};
+  const std::vector<SideLoad> active = {{40, 30, 90}};
   const auto gpu = round_gpu(slow);
   const KernelCost cost = cost_of(*gpu, Neurons{1000, 2, 3}, 5, "x", active);
   CHECK(cost.flops.value() == 2 * 5 * (1000. * 80 + 30 * 3000));

@@ -50,7 +50,7 @@ TEST_CASE("hetero pim: 444 pairs at 312.5 MHz are 0.2775 TFLOP/s, and 32 vaults 
   CHECK(spec.own().capacity == Bytes(static_cast<double>(std::int64_t{8} << 30)));
   CHECK(unit_names(spec.units) == "pairs, arm");
   CHECK(spec.units[on_pairs].amount == 444);
-  CHECK_FALSE(spec.units[on_pairs].runs(KernelKind::tensor_operation));
+  CHECK_FALSE(spec.units[on_pairs].runs(tensor_operation_kind));
   CHECK(priced(*stack, steps(444 * 312.5e6), on_pairs).time == Seconds(1));
 }
 

@@ -1,5 +1,6 @@
 // Shapes, loads and costs that every device reads from kernels in the same way, by hand.
 #include "devices/kernel_shapes.h"
+#include "models/neurons/neurons.h"
 
 #include <catch2/catch.hpp>
 

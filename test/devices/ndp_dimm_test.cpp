@@ -4,6 +4,7 @@
 
 #include "models/memory/memory_row.h"
 #include "models/memory/ndp_dimm/dimm_reads.h"
+#include "models/neurons/neurons.h"
 #include "sim/core/errors.h"
 #include "test/devices/rows.h"
 #include "test/policies/dice.h"
@@ -11,7 +12,7 @@
 namespace weir::test {
 namespace {
 
-using Loads = std::vector<ActiveNeurons>;
+using Loads = std::vector<SideLoad>;
 enum { computing, activation, host_link, dimm_links };  // behind the device's own units
 enum : std::size_t { to_host = 2, from_host, channels, dimm_ranks };
 
@@ -31,7 +32,7 @@ KernelCost by_members(const Device& device, int which, const Kernel& kernel, con
   const int at = behind_gpu(which);
   std::vector<Seconds> each(
       static_cast<std::size_t>(device.spec().units[static_cast<std::size_t>(at)].members));
-  const KernelWork work{.name = "x", .kernel = kernel, .rows = rows, .neurons = loads};
+  const KernelWork work{.name = "x", .kernel = kernel, .rows = rows, .side = loads};
   const KernelCost cost = each.size() > 1 ? device.cost_by_member(work, at, each) : device.cost(work, at);
   if (each.size() == 1) each[0] = cost.time;
   if (times) *times = each;
@@ -42,7 +43,7 @@ int computing_members(const Device& device) {
   return device.spec().units[static_cast<std::size_t>(behind_gpu(computing))].members;
 }
 
-Loads even(const Device& device, const ActiveNeurons& load) {
+Loads even(const Device& device, const SideLoad& load) {
   return Loads(static_cast<std::size_t>(computing_members(device)), load);
 }
 
@@ -81,7 +82,7 @@ TEST_CASE("NDP-DIMM: the slowest member decides, and all of them do what is done
   Dice dice(1);
   for (int round = 0; round < 20; ++round) {
     Loads loads(8);
-    for (ActiveNeurons& load : loads) {
+    for (SideLoad& load : loads) {
       load.computed = load.uses = static_cast<double>(dice(0, 500));
       load.read = load.computed + static_cast<double>(dice(0, 100));
     }
@@ -89,7 +90,7 @@ TEST_CASE("NDP-DIMM: the slowest member decides, and all of them do what is done
     const KernelCost cost = by_members(*device, computing, mlp, loads, &times);
     CHECK(cost.time == *std::ranges::max_element(times));
     const Kernel kernel = mlp;
-    CHECK(device->cost({.name = "x", .kernel = kernel, .rows = 1, .neurons = loads}, behind_gpu(computing))
+    CHECK(device->cost({.name = "x", .kernel = kernel, .rows = 1, .side = loads}, behind_gpu(computing))
               .time == cost.time);
     Joules energy;
     Bytes read;
@@ -111,7 +112,7 @@ TEST_CASE("NDP-DIMM: the slowest member decides, and all of them do what is done
 
 TEST_CASE("NDP-DIMM: neurons that were wrongly expected cost what is before them alone") {
   const auto device = beside("ndp_dimm");
-  const auto cost = [&](const Neurons& neurons, const ActiveNeurons& load) {
+  const auto cost = [&](const Neurons& neurons, const SideLoad& load) {
     return by_members(*device, computing, neurons, even(*device, load));
   };
   const Neurons before{8192, 2, 0};

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "devices/host_memory/host_memory.h"
+#include "models/neurons/neurons.h"
+#include "models/nn/tensor_operation.h"
 #include "sim/studies/validation/kernels.h"
 
 namespace weir::test {
@@ -30,7 +32,7 @@ inline std::vector<std::string> host_memories() {
 inline std::vector<std::string> rows_that_only_train() {
   return rows_of([](const Device& device) {
     const auto& units = device.spec().units;
-    return !device.spec().runs_models() && unit_running(units, KernelKind::multiply_add) >= 0;
+    return !device.spec().runs_models() && unit_running(units, multiply_add_kind) >= 0;
   });
 }
 // Numbers that no machine can do without.
@@ -61,7 +63,7 @@ inline ClockedDraw under_limit(const DeviceSpec& spec, const KernelCost& cost) {
 inline std::vector<std::string> dimms() {
   std::vector<std::string> rows = host_memories();
   std::erase_if(rows, [](const std::string& kind) {
-    return catalog_device(kind)->spec().units.front().runs(KernelKind::neurons);
+    return catalog_device(kind)->spec().units.front().runs(neurons_kind);
   });
   return rows;
 }

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::string> rows_that_train() {
   return rows_of([](const Device& device) {
-    return unit_running(device.spec().units, KernelKind::tensor_operation) >= 0 &&
+    return unit_running(device.spec().units, tensor_operation_kind) >= 0 &&
            device.spec().peak(DataType::fp32) > FlopsPerSecond(0);
   });
 }

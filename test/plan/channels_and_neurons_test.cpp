@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/core/errors.h"
+#include "sim/plan/neurons/neuron_plan.h"
 #include "sim/plan/plan.h"
 #include "test/serving/neurons/hermes_scenario.h"
 

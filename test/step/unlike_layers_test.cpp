@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "models/neurons/neurons.h"
 #include "test/policies/dice.h"
 #include "test/step/played_step.h"
 
@@ -14,13 +15,13 @@ constexpr std::size_t layers = 5;
 enum { attention, mlp, swapped, kinds };
 
 Operator neurons(int which, Neurons kernel) {
-  return {.name = "neurons", .kernel = kernel, .neurons = which};
+  return {.name = "neurons", .kernel = kernel, .slot = which};
 }
 
 struct Sparse {
   Rank rank = replica_on("rtx4090", "none", "");
   StageGraph stage;
-  NeuronLoads loads{layers, {1, 1, 1}};
+  SideLoads loads{layers, {1, 1, 1}};
   BatchShape batch;
 
   Sparse() {
@@ -34,7 +35,7 @@ struct Sparse {
     stage.parts.push_back({"block", block, layers});
     batch.decodes = batch.sequences = 1;
     batch.decode_context_sum = batch.decode_context_max = 100;
-    batch.neurons = &loads;
+    batch.side = &loads;
   }
 
   void draw(Dice& dice) {

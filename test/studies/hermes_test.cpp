@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "sim/plan/neurons/neuron_plan.h"
 #include "sim/studies/hermes/decoding.h"
 #include "sim/studies/hermes/study.h"
 #include "test/app/run_weir.h"

@@ -37,7 +37,7 @@ class ActiveWeightsInHost final : public PartitioningPolicy {
     if (link < 0)
       throw std::invalid_argument(
           fmt::format("{} needs host memory such as host_dimm among the devices of the node", name));
-    unit_for(units, KernelKind::neurons, "gathered matrices", name);
+    unit_for(units, neurons_kind, "gathered matrices", name);
     const StageGraph placed = rest_->place(std::move(stage), units);
     StageGraph prompts;
     prompts.weights = weights_of(placed, neurons);
@@ -91,9 +91,9 @@ class ActiveWeightsInHost final : public PartitioningPolicy {
                         .rows = Rows::step,
                         .unit = link,
                         .member = 1,
-                        .neurons = which};
+                        .slot = which};
     const Operator computed{
-        .name = op.name, .kernel = neurons.kernels[block], .unit = op.unit, .neurons = which};
+        .name = op.name, .kernel = neurons.kernels[block], .unit = op.unit, .slot = which};
     if (is_qkv(op)) return one_by_one({load, computed});
     Operator first = predictor(neurons, true), second = predictor(neurons, false);
     first.unit = second.unit = op.unit;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "models/llm/operator_graph.h"
+#include "models/neurons/neurons.h"
 #include "sim/core/neurons/neuron_block.h"
 
 namespace weir {

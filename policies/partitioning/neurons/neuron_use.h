@@ -16,7 +16,7 @@ namespace weir {
 // those members.
 enum class NeuronTask { on_device, in_host, swapped, moved };
 
-// Operator::neurons and NeuronLoads number tasks and blocks so.
+// Operator::neurons and SideLoads number tasks and blocks so.
 inline constexpr int neuron_loads = 8;
 constexpr int neuron_load(NeuronTask task, NeuronBlock block) {
   return 2 * static_cast<int>(task) + static_cast<int>(block);

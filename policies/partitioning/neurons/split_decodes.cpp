@@ -103,7 +103,7 @@ class Splitter {
 
   static Operator neurons_operator(const char* name, const Neurons& kernel, NeuronTask task,
                                    NeuronBlock block) {
-    return {.name = name, .kernel = kernel, .neurons = neuron_load(task, block)};
+    return {.name = name, .kernel = kernel, .slot = neuron_load(task, block)};
   }
 
   // Both sides at once; what the device has worked out is added up with the rest on the DIMMs.
@@ -144,7 +144,7 @@ class Splitter {
       const Copy neuron{Copy::Way::back, bytes_per_neuron(neurons_.kernels[block])};
       const auto move = [&](const char* name, NeuronTask task) {
         return Operator{
-            .name = name, .kernel = neuron, .rows = Rows::step, .neurons = neuron_load(task, block)};
+            .name = name, .kernel = neuron, .rows = Rows::step, .slot = neuron_load(task, block)};
       };
       if (moves_.swaps) add(move("swap", NeuronTask::swapped), units_.link, beside, 1);
       if (moves_.remaps && units_.dimm_links >= 0)
@@ -164,7 +164,7 @@ class Splitter {
 
 SplitUnits split_units(std::span<const Unit> units, const char* policy) {
   SplitUnits split{unit_for(units, KernelKind::gemm, "GEMMs", policy),
-                   last_running(units, KernelKind::neurons), last_running(units, KernelKind::elementwise),
+                   last_running(units, neurons_kind), last_running(units, KernelKind::elementwise),
                    host_link(units), last_running(units, KernelKind::copy)};
   if (split.dimms < 0 || split.dimms == split.device || split.link < 0)
     throw std::invalid_argument(

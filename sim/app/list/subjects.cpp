@@ -6,6 +6,7 @@
 
 #include "models/memory/memory_spec.h"
 #include "models/nn/net_catalog.h"
+#include "policies/placement/neurons/neuron_placement.h"
 #include "policies/speculation/speculation.h"
 #include "sim/app/output/rows/metric_rows.h"
 #include "sim/plan/plan.h"

@@ -16,8 +16,8 @@ class Prices {
   Prices(const Rank& rank, const OperatorGraph& layer)
       : rank_(rank), layer_(layer), members_(neuron_loads, 1) {
     for (std::size_t v = 0; v < boost::num_vertices(layer); ++v)
-      if (const Operator& op = layer[v]; op.neurons >= 0 && op.member < 0)
-        members_[static_cast<std::size_t>(op.neurons)] =
+      if (const Operator& op = layer[v]; op.slot >= 0 && op.member < 0)
+        members_[static_cast<std::size_t>(op.slot)] =
             static_cast<std::size_t>(rank.on->spec().units[static_cast<std::size_t>(op.unit)].members);
   }
 
@@ -27,12 +27,12 @@ class Prices {
 
   const Operator* computing(NeuronTask task, NeuronBlock block) const {
     return found([&](const Operator& op) {
-      return op.neurons == neuron_load(task, block) && op.as<Neurons>() != nullptr;
+      return op.slot == neuron_load(task, block) && op.as<Neurons>() != nullptr;
     });
   }
 
   std::optional<NeuronLink> link(NeuronTask task, NeuronBlock block) const {
-    const Operator* op = found([&](const Operator& o) { return o.neurons == neuron_load(task, block); });
+    const Operator* op = found([&](const Operator& o) { return o.slot == neuron_load(task, block); });
     if (!op) return {};
     const Line line = over(*op, 1, 1001);  // a line: any two will do
     return NeuronLink{line.fixed, line.each};
@@ -42,7 +42,7 @@ class Prices {
   Seconds synchronisation() const {
     Seconds longest{};
     for (std::size_t v = 0; v < boost::num_vertices(layer_); ++v)
-      if (layer_[v].as<Copy>() && layer_[v].neurons < 0)
+      if (layer_[v].as<Copy>() && layer_[v].slot < 0)
         longest = std::max(longest, rank_.cost(layer_[v], one_decode()).time);
     return longest;
   }
@@ -74,11 +74,11 @@ class Prices {
   }
 
   Seconds time(const Operator& op, double neurons) const {
-    NeuronLoads loads(1, members_);
-    std::ranges::fill(loads.at(op.neurons, 0), ActiveNeurons{neurons, neurons, neurons});
+    SideLoads loads(1, members_);
+    std::ranges::fill(loads.at(op.slot, 0), SideLoad{neurons, neurons, neurons});
     BatchShape batch = one_decode();
-    batch.neurons = &loads;
-    std::vector<Seconds> times(members_[static_cast<std::size_t>(op.neurons)]);
+    batch.side = &loads;
+    std::vector<Seconds> times(members_[static_cast<std::size_t>(op.slot)]);
     return rank_.cost(op, batch, 0, times).time;
   }
 

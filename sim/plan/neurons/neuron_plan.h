@@ -26,7 +26,7 @@ struct NeuronPlan {
   bool neighbours_are_parents = false;             // of every neuron
   std::uint64_t seed = 0;
   NeuronMachine machine{};                           // with the room of the followed layers
-  std::vector<std::size_t> members;                  // of NeuronLoads
+  std::vector<std::size_t> members;                  // of SideLoads
   Operator projection;                               // beside which neurons move
   PerBlock<std::optional<NeuronLink>> swaps, moves;  // the latter of a pair of DIMMs
 

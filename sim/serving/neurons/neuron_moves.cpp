@@ -26,7 +26,7 @@ void NeuronMoves::computed(std::int64_t layer, NeuronBlock block, std::span<cons
 }
 
 double NeuronMoves::go_on(std::int64_t layer, NeuronBlock block, Seconds projection, NeuronSites& sites,
-                          std::span<ActiveNeurons> links) {
+                          std::span<SideLoad> links) {
   if (blocks_.empty() || !plan_->moves[block]) return 0;
   std::vector<NeuronMove>& chosen = blocks_[static_cast<std::size_t>(layer)][block].chosen;
   // Both blocks share a link, half of the time each.

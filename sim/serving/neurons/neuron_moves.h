@@ -4,7 +4,7 @@
 // link. The tables of one replica own it.
 #include <vector>
 
-#include "models/machine/neuron_work.h"
+#include "models/machine/side_loads.h"
 #include "policies/placement/neurons/online/remapping.h"
 #include "sim/plan/neurons/neuron_plan.h"
 
@@ -19,7 +19,7 @@ class NeuronMoves {
   // While the layer's projection runs, so long: what was chosen goes as far as links take it. Fills in what
   // each link carries; returns neurons.
   double go_on(std::int64_t layer, NeuronBlock block, Seconds projection, NeuronSites& sites,
-               std::span<ActiveNeurons> links);
+               std::span<SideLoad> links);
   // At a token's end; at a window's end the next ones are chosen.
   void end_token(std::span<const LayerSites> sites, Seconds projection);
 

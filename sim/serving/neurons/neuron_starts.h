@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "sim/plan/neurons/neuron_plan.h"
 #include "sim/plan/plan.h"
 #include "sim/serving/neurons/neuron_tables.h"
 

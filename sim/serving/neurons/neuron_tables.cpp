@@ -14,7 +14,7 @@ void add(std::vector<std::uint16_t>& sums, std::span<const std::uint8_t> marks) 
   });
 }
 
-void add(ActiveNeurons& sum, std::uint16_t uses) {
+void add(SideLoad& sum, std::uint16_t uses) {
   sum.read += 1;
   sum.computed += uses != 0;
   sum.uses += uses;
@@ -56,7 +56,7 @@ void NeuronTables::pass(std::span<const Sequence> decodes) {
   }
 }
 
-const NeuronLoads* NeuronTables::next(std::span<const Sequence> sequences, const BatchShape& batch) {
+const SideLoads* NeuronTables::next(std::span<const Sequence> sequences, const BatchShape& batch) {
   if (!plan_->activity) {
     fill_dense(std::ssize(sequences));
     return &loads_;
@@ -65,7 +65,7 @@ const NeuronLoads* NeuronTables::next(std::span<const Sequence> sequences, const
   batch_.clear();
   for (const Sequence& of : sequences) batch_.push_back(&sequence(of));
   for (SequenceNeurons* one : batch_) one->next();
-  followed_ = NeuronLoads(static_cast<std::size_t>(plan_->counts.layers), plan_->members);
+  followed_ = SideLoads(static_cast<std::size_t>(plan_->counts.layers), plan_->members);
   for (std::int64_t l = 0; l < plan_->counts.layers; ++l) {
     follow(l, NeuronBlock::attention);
     for (const NeuronBlock block : neuron_blocks)
@@ -98,8 +98,8 @@ void NeuronTables::follow(std::int64_t layer, NeuronBlock block) {
 void NeuronTables::count(std::int64_t layer, NeuronBlock block) {
   const auto at = static_cast<std::size_t>(layer);
   const NeuronSites& sites = sites_[at][block];
-  ActiveNeurons& device = followed_.at(neuron_load(NeuronTask::on_device, block), at)[0];
-  const std::span<ActiveNeurons> dimms = followed_.at(neuron_load(NeuronTask::in_host, block), at);
+  SideLoad& device = followed_.at(neuron_load(NeuronTask::on_device, block), at)[0];
+  const std::span<SideLoad> dimms = followed_.at(neuron_load(NeuronTask::in_host, block), at);
   const std::uint16_t* const reads = reads_.data();
   for (const std::uint32_t i : indices_where(reads_.size(), [=](std::size_t n) { return reads[n] != 0; }))
     add(sites.on_gpu[i] ? device : dimms[sites.dimm[i]], uses_[i]);
@@ -151,7 +151,7 @@ void NeuronTables::spread() {
 
 void NeuronTables::fill_dense(std::int64_t decodes) {
   if (std::exchange(dense_decodes_, decodes) == decodes) return;
-  followed_ = NeuronLoads(static_cast<std::size_t>(plan_->counts.layers), plan_->members);
+  followed_ = SideLoads(static_cast<std::size_t>(plan_->counts.layers), plan_->members);
   for (std::int64_t l = 0; l < plan_->counts.layers; ++l)
     for (const NeuronBlock block : neuron_blocks) {
       reads_.assign(static_cast<std::size_t>(plan_->counts.of(block)), 1);

@@ -5,29 +5,24 @@
 #include <map>
 #include <memory>
 
-#include "models/machine/neuron_work.h"
+#include "models/machine/side_loads.h"
 #include "policies/placement/neurons/online/remapping.h"
+#include "sim/plan/neurons/neuron_plan.h"
 #include "sim/serving/neurons/neuron_moves.h"
 #include "sim/serving/neurons/sequence_neurons.h"
 #include "sim/serving/record/results.h"
+#include "sim/serving/replica/side_work.h"
 
 namespace weir {
 
-class NeuronTables {
+class NeuronTables : public SideWork {
  public:
   NeuronTables(std::shared_ptr<const NeuronPlan> plan, const Rank& rank, const NeuronMapping& start,
                NeuronTotals& totals);
 
-  struct Sequence {
-    std::int32_t request;
-    std::int64_t prompt_tokens;
-  };
-  // Each sequence generates a token in this step of decodes, which has these loads. Valid until the next
-  // call.
-  const NeuronLoads* next(std::span<const Sequence> sequences, const BatchShape& batch);
-  // A step with prompts computes all neurons: decodes in it go on by a token.
-  void pass(std::span<const Sequence> decodes);
-  void forget(std::int32_t request);
+  const SideLoads* next(std::span<const Sequence> sequences, const BatchShape& batch) override;
+  void pass(std::span<const Sequence> decodes) override;
+  void forget(std::int32_t request) override;
 
   // Views, for tests.
   const LayerSites& sites(std::int64_t layer) const { return sites_[static_cast<std::size_t>(layer)]; }
@@ -49,7 +44,7 @@ class NeuronTables {
   std::vector<LayerSites> sites_;  // of followed layers
   NeuronMoves moves_;
   std::map<std::int32_t, std::unique_ptr<SequenceNeurons>> sequences_;
-  NeuronLoads followed_, loads_;
+  SideLoads followed_, loads_;
   std::int64_t dense_decodes_ = -1;     // that loads_ is for, where all neurons are active
   std::int64_t projected_decodes_ = 0;  // that projection_ is for: beside it neurons move
   Seconds projection_;

@@ -13,11 +13,11 @@
 #include "sim/serving/kv/batch_prefixes.h"
 #include "sim/serving/kv/kv_cache.h"
 #include "sim/serving/kv/kv_move.h"
-#include "sim/serving/neurons/neuron_tables.h"
 #include "sim/serving/record/recorder.h"
 #include "sim/serving/replica/draft_draws.h"
 #include "sim/serving/replica/front_end.h"
 #include "sim/serving/replica/replica_listener.h"
+#include "sim/serving/replica/side_work.h"
 #include "sim/serving/replica/two_batches.h"
 #include "sim/serving/replica/waiting_queue.h"
 
@@ -142,8 +142,8 @@ class Replica {
   std::string state() const;  // in words
   // Before the first schedule(), where the batching policy has a predictor.
   void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
-  // Before the first schedule(), where the plan has neurons.
-  void follow(std::unique_ptr<NeuronTables> neurons) { neurons_ = std::move(neurons); }
+  // Before the first schedule(), where its steps have side loads.
+  void follow(std::unique_ptr<SideWork> side) { side_ = std::move(side); }
   void tell(ReplicaListener* listener);   // likewise; null: none
   void add_used(WorkingSet& uses) const;  // as an iteration ends, and the next is decided
 
@@ -195,7 +195,7 @@ class Replica {
   void compute(const std::vector<Slice>& slices, Iteration& iteration);
   std::size_t compute_decodes(const std::vector<Slice>& slices, Iteration& iteration);
   void compute(std::size_t at, const Slice& slice, bool with_contexts, Iteration& iteration);
-  void follow_neurons(Iteration& iteration);
+  void follow_side(Iteration& iteration);
   void preempt(std::int32_t request, Seconds now, Iteration& iteration);
   bool swaps_out(const SequenceView& view) const;
   KvMove::Place here(bool in_host) const { return {index_, in_host}; }
@@ -262,10 +262,10 @@ class Replica {
   ReplicaListener* listener_ = nullptr;
 
   std::unique_ptr<StepTimes> times_;
-  std::unique_ptr<NeuronTables> neurons_;
+  std::unique_ptr<SideWork> side_;
   std::optional<DraftDraws> draws_;  // where decodes verify drafts
   std::vector<std::int64_t> given_;  // to each member of the iteration that completes; empty: one a step
-  std::vector<NeuronTables::Sequence> decoding_;  // scratch
+  std::vector<SideWork::Sequence> decoding_;  // scratch
   std::vector<SequenceView> running_;
   std::vector<Live> live_;            // beside running_, but for
   std::vector<Seconds> last_tokens_;  // theirs, which change at every step

@@ -275,11 +275,11 @@ void Replica::carry_out(Seconds now, Iteration& iteration) {
   point(iteration.shape, iteration.parts);
   for (std::size_t half = 0; half < iteration.sub_batches.size(); ++half)
     point(iteration.sub_batches[half], iteration.sub_batch_parts[half]);
-  if (neurons_ && !iteration.members.empty()) follow_neurons(iteration);
+  if (side_ && !iteration.members.empty()) follow_side(iteration);
 }
 
-// Prompts compute all neurons, and so do decodes beside one.
-void Replica::follow_neurons(Iteration& iteration) {
+// Prompts do all there is, and so do decodes beside one.
+void Replica::follow_side(Iteration& iteration) {
   decoding_.clear();
   std::size_t next = 0;
   for (const auto& member : iteration.members) {
@@ -287,9 +287,9 @@ void Replica::follow_neurons(Iteration& iteration) {
     if (view.computed_tokens > view.prefill_target) decoding_.push_back({view.request, view.input_tokens});
   }
   if (iteration.shape.prefill_tokens > 0)
-    neurons_->pass(decoding_);
+    side_->pass(decoding_);
   else
-    iteration.shape.neurons = neurons_->next(decoding_, iteration.shape);
+    iteration.shape.side = side_->next(decoding_, iteration.shape);
 }
 
 }  // namespace weir

@@ -11,7 +11,7 @@ namespace weir {
 std::int64_t Replica::longest_run(Iteration& iteration) {
   if (draws_) return longest_drafted_run(iteration);
   std::int64_t steps = iteration.steps;
-  if (steps == 1 || neurons_) return 1;  // other neurons are active in each
+  if (steps == 1 || side_) return 1;  // each has other side loads
   const std::int64_t block = cache_.block_tokens();
   // After this iteration a sequence has computed_tokens; step j > 1 needs a new block whenever that count
   // crosses a block's end, so sequences are counted by the room left in their last block.
@@ -114,7 +114,7 @@ void Replica::leave(const SequenceView& view, Seconds seen, Seconds now) {
     cache_.give(view.request, view.blocks, pool(view));
   else
     leaving_.push_back({view.request, view.blocks, pool(view), decisions_ + 1 + spec_->scheduled_ahead});
-  if (neurons_) neurons_->forget(view.request);
+  if (side_) side_->forget(view.request);
   record.finished = seen;
   recorder_.phase(view.request, now, nullptr);
   record.status = RequestStatus::completed;

@@ -23,7 +23,7 @@ void Decoding::each_token(const std::function<void(const BatchShape&)>& action) 
     shape.decodes = shape.sequences = batch_;
     shape.decode_context_max = input_tokens + token;
     shape.decode_context_sum = batch_ * shape.decode_context_max;
-    shape.neurons = tables_->next(sequences, shape);
+    shape.side = tables_->next(sequences, shape);
     action(shape);
   }
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "sim/plan/neurons/neuron_plan.h"
 #include "sim/plan/plan.h"
 #include "sim/serving/neurons/neuron_starts.h"
 #include "sim/step/played_step.h"

@@ -78,23 +78,23 @@ TEST_CASE("rows by hand: attention of drafts is of one row a decode, others of a
 }
 
 TEST_CASE("rows by hand: copies of neurons have as many rows as they have neurons, in the layer asked for") {
-  NeuronLoads loads(2, {1, 2});
+  SideLoads loads(2, {1, 2});
   loads.at(1, 0)[0] = {3, 2, 2};
   loads.at(1, 1)[0] = {8, 5, 9};
   loads.at(1, 1)[1] = {4, 4, 4};
   BatchShape batch = mixed();
-  batch.neurons = &loads;
+  batch.side = &loads;
   Operator op{
       .name = "copy", .kernel = Copy{Copy::Way::out, Bytes(7)}, .begin = 0.25, .end = 0.5, .share = 0.5};
   CHECK(lowered(op, batch).rows == 29);
-  op.neurons = 1;
+  op.slot = 1;
   CHECK(lowered(op, batch, 0).rows == 3);
   const KernelWork second = lowered(op, batch, 1);
   CHECK(second.rows == 8);
-  REQUIRE(second.neurons.size() == 2);
-  CHECK(second.neurons[1].read == 4);
+  REQUIRE(second.side.size() == 2);
+  CHECK(second.side[1].read == 4);
   CHECK((second.begin == 0.25 && second.end == 0.5 && second.share == 0.5));
-  batch.neurons = nullptr;
+  batch.side = nullptr;
   CHECK(lowered(op, batch, 1).rows == 0);
 }
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "models/neurons/neurons.h"
 #include "policies/partitioning/fetched_layers.h"
 #include "policies/partitioning/neurons/neuron_use.h"
 #include "policies/partitioning/partitioning.h"
@@ -19,9 +20,9 @@ enum Index { gpu, link, dimms, activation, host_link, dimm_links };
 
 std::vector<Unit> beside_ndp_dimms() {
   using enum KernelKind;
-  return {{"gpu", {gemm, grouped_gemm, attention, elementwise, neurons}},
+  return {{"gpu", {gemm, grouped_gemm, attention, elementwise, custom}},
           link_unit(),
-          {"ndp_dimms", {neurons, decode_attention, copy}, {}, 8},
+          {"ndp_dimms", {neurons_kind, decode_attention, copy}, {}, 8},
           {"activation", {elementwise}},
           {"host_link", {copy}, {}, 2},
           {"dimm_links", {copy}, {}, 4}};
@@ -66,7 +67,7 @@ TEST_CASE("hot_cold: nothing passes from one side to the other but over the link
         INFO(model << ": " << from.name << " before " << to.name);
         CHECK_FALSE((on_host(from) && on_device(to)));
         CHECK_FALSE((on_device(from) && on_host(to)));
-        if (from.unit == host_link && from.neurons < 0)
+        if (from.unit == host_link && from.slot < 0)
           CHECK((from.member == 0 ? on_host(to)
                                   : on_device(to) || to.unit == host_link || to.unit == dimm_links));
       }
@@ -89,7 +90,7 @@ TEST_CASE("hot_cold: both blocks on both sides, attention on the DIMMs, dense ma
            {std::pair{NeuronTask::on_device, gpu}, std::pair{NeuronTask::in_host, dimms},
             std::pair{NeuronTask::swapped, host_link}, std::pair{NeuronTask::moved, dimm_links}})
         CHECK(count(placed, [&](const Operator& op) {
-                return op.neurons == neuron_load(place.first, block) && op.unit == place.second;
+                return op.slot == neuron_load(place.first, block) && op.unit == place.second;
               }) == 1);
     CHECK(count(placed, [](const Operator& op) { return op.name == "merge" && op.unit == activation; }) == 2);
     CHECK(count(placed, [](const Operator& op) { return op.as<Attention>() != nullptr; }) == 1);
@@ -123,7 +124,7 @@ TEST_CASE("hot_cold: neurons are as large as Hermes says", "[neurons]") {
     const StageGraph placed = hot_cold(20)->place(stage(model), beside_ndp_dimms());
     double found = 0;
     for (const Operator* op : operators_of(*placed.of_decodes))
-      if (op->neurons == neuron_load(NeuronTask::in_host, block))
+      if (op->slot == neuron_load(NeuronTask::in_host, block))
         found = bytes_per_neuron(*op->as<Neurons>()).value();
     return found / 1024;
   };
@@ -148,7 +149,7 @@ TEST_CASE("hot_cold: without its moves no operator moves neurons", "[neurons]") 
   const StageGraph placed =
       hot_cold(20, {{"adjust", false}, {"remap", false}})->place(stage("opt-13b"), beside_ndp_dimms());
   for (const Operator* op : operators_of(*placed.of_decodes))
-    if (op->neurons >= 0) CHECK(op->as<Neurons>());
+    if (op->slot >= 0) CHECK(op->as<Neurons>());
 }
 
 TEST_CASE("hot_cold: a device or a model that it cannot split is refused", "[neurons]") {

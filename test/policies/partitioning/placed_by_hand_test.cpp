@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "models/neurons/neurons.h"
 #include "policies/partitioning/neurons/neuron_use.h"
 #include "policies/partitioning/partitioning.h"
 #include "test/models/llm/models.h"
@@ -39,7 +40,7 @@ std::vector<double> copied(const OperatorGraph& graph, const std::string& name) 
 
 Unit gpu_with_neurons() {
   using enum KernelKind;
-  return {"gpu", {gemm, grouped_gemm, attention, elementwise, neurons}};
+  return {"gpu", {gemm, grouped_gemm, attention, elementwise, custom}};
 }
 
 using Amounts = std::vector<double>;
@@ -106,7 +107,7 @@ TEST_CASE("hot_cold: rows that cross the link are as wide as what was made of Qw
   using enum KernelKind;
   const std::vector<Unit> units = {gpu_with_neurons(),
                                    link_unit(),
-                                   {"ndp_dimms", {neurons, decode_attention, copy}, {}, 8},
+                                   {"ndp_dimms", {neurons_kind, decode_attention, copy}, {}, 8},
                                    {"activation", {elementwise}},
                                    {"host_link", {copy}, {}, 2},
                                    {"dimm_links", {copy}, {}, 4}};
@@ -136,7 +137,7 @@ TEST_CASE("hot_cold: the device has all that is no neuron and then neurons, up t
   using enum KernelKind;
   const std::vector<Unit> units = {gpu_with_neurons(),
                                    link_unit(),
-                                   {"ndp_dimms", {neurons, decode_attention, copy}, {}, 8},
+                                   {"ndp_dimms", {neurons_kind, decode_attention, copy}, {}, 8},
                                    {"activation", {elementwise}},
                                    {"host_link", {copy}, {}, 2}};
   const auto placed = [&](double gb) {

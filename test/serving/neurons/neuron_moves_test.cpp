@@ -59,7 +59,7 @@ TEST_CASE("neuron moves: after a window as many go as narrow the gap, as fast as
   // 2 x 10 and 8 x 6 bytes are on the first DIMM; 10 and 2 x 6, and as much of the other layer, on the
   // second.
   check_free(moves, 200 - 68, 200 - 44);
-  std::vector<ActiveNeurons> links(1);
+  std::vector<SideLoad> links(1);
   it.tokens(moves, 4);
   CHECK(moves.go_on(0, mlp, Seconds(5), it.sites[0].mlp, links) == 0);
   it.tokens(moves, 1);
@@ -83,7 +83,7 @@ TEST_CASE("neuron moves: after a window as many go as narrow the gap, as fast as
 TEST_CASE("neuron moves: those that are late stay where they are, and the next window counts anew") {
   Moving it;
   NeuronMoves moves(it.plan, it.sites);
-  std::vector<ActiveNeurons> links(1);
+  std::vector<SideLoad> links(1);
   it.tokens(moves, 5);
   REQUIRE(moves.go_on(0, mlp, Seconds(5), it.sites[0].mlp, links) == 2);
   it.tokens(moves, 5, false);

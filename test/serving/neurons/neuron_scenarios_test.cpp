@@ -81,13 +81,13 @@ TEST_CASE("neurons: no step moves more than its links and memories carry", "[neu
     batch.decodes = batch.sequences = 1;
     batch.decode_context_sum = batch.decode_context_max = 200;
     for (int token = 0; token < 12; ++token) {
-      batch.neurons = tables.next(std::vector<NeuronTables::Sequence>{{0, 64}}, batch);
+      batch.side = tables.next(std::vector<NeuronTables::Sequence>{{0, 64}}, batch);
       const StepCost step = model.step({batch});
       double read = 0;  // of the DIMMs, at least
       const auto& cold = replica.neurons->machine.costs;
       for (std::size_t l = 0; l < static_cast<std::size_t>(replica.neurons->layers); ++l)
         for (const NeuronBlock block : neuron_blocks)
-          for (const ActiveNeurons& one : batch.neurons->at(neuron_load(NeuronTask::in_host, block), l))
+          for (const SideLoad& one : batch.side->at(neuron_load(NeuronTask::in_host, block), l))
             read += one.computed * cold[block].bytes.value();
       CHECK(step.moved[resources.size() - 1].value() >= read);
       for (std::size_t r = 0; r < resources.size(); ++r)

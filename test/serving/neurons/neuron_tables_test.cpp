@@ -73,19 +73,19 @@ Wanted wanted(std::vector<SequenceNeurons>& sequences, std::int64_t layer, Neuro
   return all;
 }
 
-void check_places(const Wanted& all, const NeuronSites& sites, const NeuronLoads& loads, NeuronBlock block,
+void check_places(const Wanted& all, const NeuronSites& sites, const SideLoads& loads, NeuronBlock block,
                   std::size_t layer) {
   const auto device = loads.at(neuron_load(NeuronTask::on_device, block), layer);
   const auto host = loads.at(neuron_load(NeuronTask::in_host, block), layer);
-  std::vector<ActiveNeurons> expected(1 + host.size());
+  std::vector<SideLoad> expected(1 + host.size());
   for (std::size_t i = 0; i < all.reads.size(); ++i) {
     REQUIRE(sites.dimm[i] < host.size());
     if (all.reads[i] == 0) continue;
-    ActiveNeurons& place = expected[sites.on_gpu[i] ? 0 : 1 + sites.dimm[i]];
+    SideLoad& place = expected[sites.on_gpu[i] ? 0 : 1 + sites.dimm[i]];
     place.read += 1, place.computed += all.uses[i] > 0, place.uses += all.uses[i];
   }
   for (std::size_t place = 0; place < expected.size(); ++place) {
-    const ActiveNeurons& found = place == 0 ? device[0] : host[place - 1];
+    const SideLoad& found = place == 0 ? device[0] : host[place - 1];
     REQUIRE(found.read == expected[place].read);
     REQUIRE(found.computed == expected[place].computed);
     REQUIRE(found.uses == expected[place].uses);
@@ -113,7 +113,7 @@ void check_memories(const Played& played) {
   }
 }
 
-void check_links(const Played& played, const NeuronLoads& loads, std::size_t layer, const BatchShape& batch) {
+void check_links(const Played& played, const SideLoads& loads, std::size_t layer, const BatchShape& batch) {
   const NeuronPlan& plan = played.neurons();
   const Seconds projection = played.replica.rank.cost(plan.projection, batch).time;
   Seconds swaps{};
@@ -147,7 +147,7 @@ TEST_CASE("neurons: each is computed in one place, and no memory or link takes m
     for (int token = 0; token < 12; ++token) {
       std::vector<LayerSites> before;
       for (std::int64_t l = 0; l < plan.counts.layers; ++l) before.push_back(played.tables->sites(l));
-      const NeuronLoads& loads = *played.tables->next(batch, decodes(batch.size()));
+      const SideLoads& loads = *played.tables->next(batch, decodes(batch.size()));
       for (SequenceNeurons& one : beside) one.next();
       for (std::int64_t layer = 0; layer < plan.layers; ++layer) {
         const auto at = static_cast<std::size_t>(layer);
@@ -178,12 +178,12 @@ TEST_CASE("neurons: without activity every neuron is computed once, for every se
     Played played(scenario);
     const NeuronPlan& plan = played.neurons();
     CHECK(plan.counts.layers == plan.layers);
-    const NeuronLoads& loads =
+    const SideLoads& loads =
         *played.tables->next(std::vector<NeuronTables::Sequence>{{0, 5}, {1, 5}, {2, 5}}, decodes(3));
     for (std::size_t l = 0; l < static_cast<std::size_t>(plan.layers); ++l)
       for (const NeuronBlock block : neuron_blocks) {
-        ActiveNeurons sum = loads.at(neuron_load(NeuronTask::on_device, block), l)[0];
-        for (const ActiveNeurons& one : loads.at(neuron_load(NeuronTask::in_host, block), l))
+        SideLoad sum = loads.at(neuron_load(NeuronTask::on_device, block), l)[0];
+        for (const SideLoad& one : loads.at(neuron_load(NeuronTask::in_host, block), l))
           sum.read += one.read, sum.computed += one.computed, sum.uses += one.uses;
         const auto count = static_cast<double>(plan.counts.of(block));
         REQUIRE(sum.read == count);

@@ -1,5 +1,5 @@
 // An operator in two: what multipliers and adders do, and the rest; and in kernels.
-#include "models/machine/tensor_operation.h"
+#include "models/nn/tensor_operation.h"
 
 #include <catch2/catch.hpp>
 
@@ -24,8 +24,8 @@ TEST_CASE("tensor operation: the two parts of a split have the arithmetic and th
     CHECK(rest.read == Bytes(4 * whole.patches.elements));
     CHECK(rest.written == rest.read);
     CHECK(middle.window == whole.window);
-    if (middle.work.total() > 0) CHECK(kind_of(middle) == KernelKind::multiply_add);
-    CHECK(kind_of(rest) == KernelKind::tensor_operation);
+    if (middle.work.total() > 0) CHECK(kind_of(middle) == multiply_add_kind);
+    CHECK(kind_of(rest) == tensor_operation_kind);
   }
 }
 

@@ -2,8 +2,9 @@
 // A whole operator of a training step, for its whole batch, as machines price it (models/nn makes them; rows
 // of a KernelWork are 1). Pure values.
 #include <cstdint>
+#include <vector>
 
-#include "models/machine/data_type.h"
+#include "models/machine/kernel.h"
 #include "sim/core/units.h"
 
 namespace weir {
@@ -55,5 +56,14 @@ struct SplitOperation {
 SplitOperation split(const TensorOperation& whole);
 // `middle` is all of it.
 bool only_multiplies_and_adds(const TensorOperation& operation);
+
+inline constexpr KernelKind tensor_operation_kind = custom_kind("tensor operation");
+inline constexpr KernelKind multiply_add_kind = custom_kind("multiply-add");  // of nothing else
+KernelKind kind_of(const TensorOperation& operation);
+inline DataType calculates_in(const TensorOperation& operation) {
+  return operation.type;
+}
+// An implicit product, or else every tensor moved beside the arithmetic.
+std::vector<PlainKernel> plain_kernels(const TensorOperation& operation, const KernelWork& work);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-#include "models/machine/tensor_operation.h"
+#include "models/nn/tensor_operation.h"
 
 namespace weir {
 
@@ -37,6 +37,21 @@ SplitOperation split(const TensorOperation& whole) {
 
 bool only_multiplies_and_adds(const TensorOperation& o) {
   return o.work.other == 0 && o.patches.elements == 0 && o.work.total() > 0;
+}
+
+KernelKind kind_of(const TensorOperation& operation) {
+  return only_multiplies_and_adds(operation) ? multiply_add_kind : tensor_operation_kind;
+}
+
+std::vector<PlainKernel> plain_kernels(const TensorOperation& operation, const KernelWork&) {
+  return {{.rows = operation.product.rows,
+           .in = operation.product.in,
+           .out = operation.product.out,
+           .weights = operation.type,
+           .activations = operation.type,
+           .outputs = operation.type,
+           .moved = operation.read + operation.written,
+           .operations = Flops(operation.work.total())}};
 }
 
 }  // namespace weir
