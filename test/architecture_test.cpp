@@ -98,7 +98,7 @@ std::vector<Row> table_of(const std::string& page, const std::string& name) {
 const std::pair<const char*, const char*> tables[] = {{"Operator", "models/llm/operator_graph.h"},
                                                       {"DeviceSpec", "devices/device.h"},
                                                       {"Batch", "policies/batching/batch.h"},
-                                                      {"Iteration", "sim/serving/replica/replica.h"}};
+                                                      {"Iteration", "sim/serving/replica/iteration.h"}};
 
 }  // namespace
 

@@ -94,8 +94,9 @@ class AsymmetricPipelining final : public LimitedBatching {
     for (auto last = view.running.rbegin();
          last != view.running.rend() && wanted > builder.spare_free_blocks(); ++last) {
       if (!own(view, *last) || last->in_flight) continue;
+      const std::int64_t lacking = wanted - builder.spare_free_blocks();
       wanted -= lacks(*last);
-      if (!builder.move_out(*last)) builder.preempt(*last);
+      if (!builder.move_out(*last)) builder.preempt(*last, -1, lacking);
     }
   }
 
@@ -159,7 +160,7 @@ class AsymmetricPipelining final : public LimitedBatching {
       return false;
     for (auto last = view.running.rbegin(); last != view.running.rend() && builder.dealt_free_blocks() == 0;
          ++last)
-      if (!own(view, *last) && !last->in_flight && !gone(batch, *last)) builder.preempt(*last);
+      if (!own(view, *last) && !last->in_flight && !gone(batch, *last)) builder.preempt(*last, -1, 1);
     return builder.dealt_free_blocks() > 0;
   }
 

@@ -42,6 +42,14 @@ struct Batch {                // reused by the caller, to save allocations
   // With several pipeline stages: when this batch comes back, provided those in flight then hold on as well.
   Validity valid;
   Interleaving interleaving = Interleaving::none;
+  // The reasons, for a trace; nothing that is done hangs on them. Of each that is preempted: the one that
+  // lacked so many blocks then, or a seat. -1: all that run.
+  struct GaveWay {
+    std::int32_t request, to;
+    std::int64_t blocks;  // 0: a seat
+  };
+  std::vector<GaveWay> gave_way;
+  std::int64_t lacking = 0;  // blocks, to the request that valid.wakes_on.lacks_blocks names
 
   void clear() {
     slices.clear();
@@ -50,6 +58,8 @@ struct Batch {                // reused by the caller, to save allocations
     moves.clear();
     valid = {};
     interleaving = Interleaving::none;
+    gave_way.clear();
+    lacking = 0;
   }
 };
 

@@ -146,12 +146,12 @@ bool BatchBuilder::make_room(std::int32_t index, ByChannel<std::int32_t>& end) {
   }
   end[channel] = victim;
   if (victim == index && in_flight) return false;
-  give_up(victim);
+  give_up(victim, running(index).request, missing_);
   return victim != index;
 }
 
 // Whoever is preempted waits in the order in which he came, whatever his channel.
-void BatchBuilder::give_up(std::int32_t index) {
+void BatchBuilder::give_up(std::int32_t index, std::int32_t to, std::int64_t blocks) {
   const std::size_t channel = at(running(index));
   const std::int64_t freed = view_.prefixes ? view_.prefixes->give_up(running(index)) : running(index).blocks;
   free_blocks_[channel] += freed;
@@ -163,6 +163,7 @@ void BatchBuilder::give_up(std::int32_t index) {
   const auto place = std::ranges::lower_bound(preempted_, index, std::greater<>()) - preempted_.begin();
   preempted_.insert(preempted_.begin() + place, index);
   batch_.preempted.insert(batch_.preempted.begin() + place, running(index).request);
+  batch_.gave_way.push_back({running(index).request, to, blocks});
 }
 
 bool BatchBuilder::take(const SequenceView& sequence, std::int64_t tokens) {
@@ -172,6 +173,7 @@ bool BatchBuilder::take(const SequenceView& sequence, std::int64_t tokens) {
   std::int64_t& free_blocks = free_blocks_[at(sequence)];
   if (wanted > free_blocks) {
     batch_.valid.wakes_on.free_blocks = true;
+    missing_ = wanted - free_blocks;
     return false;
   }
   free_blocks -= wanted;
@@ -232,9 +234,9 @@ bool BatchBuilder::move_in(const SequenceView& sequence, std::int64_t spare) {
   return true;
 }
 
-void BatchBuilder::preempt(const SequenceView& sequence) {
+void BatchBuilder::preempt(const SequenceView& sequence, std::int32_t to, std::int64_t blocks) {
   starved_ = batch_.valid.wakes_on.free_blocks = true;
-  give_up(index_of(sequence));
+  give_up(index_of(sequence), to, blocks);
 }
 
 bool BatchBuilder::preempted(const SequenceView& sequence) const {
@@ -259,10 +261,12 @@ bool BatchBuilder::admit(const SequenceView& waiting, std::int64_t tokens, std::
 }
 
 bool BatchBuilder::admit_found(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare) {
-  if (lacks(waiting, tokens) + spare > 0) {
+  if (const std::int64_t lacking = lacks(waiting, tokens) + spare; lacking > 0) {
     batch_.valid.wakes_on.free_blocks = true;
-    std::int32_t& first = batch_.valid.wakes_on.lacks_blocks;
-    if (first < 0) first = waiting.request;
+    if (std::int32_t& first = batch_.valid.wakes_on.lacks_blocks; first < 0) {
+      first = waiting.request;
+      batch_.lacking = lacking;
+    }
     return false;
   }
   if (!unreserved_.empty()) unreserved_[at(waiting)] -= claim(waiting, tokens) - waiting.blocks;

@@ -44,9 +44,9 @@ class BatchBuilder {
   // if that has what an admission would ask for and `spare` blocks more.
   bool move_out(const SequenceView& sequence);
   bool move_in(const SequenceView& sequence, std::int64_t spare);
-  // Or it gives its blocks up, which others lack, and its seat.
-  void preempt(const SequenceView& sequence);
-  void give_seat(const SequenceView& sequence) { give_up(index_of(sequence)); }
+  // Or it gives its blocks up, so many of which request `to` lacks (-1: those that run), and its seat.
+  void preempt(const SequenceView& sequence, std::int32_t to, std::int64_t blocks);
+  void give_seat(const SequenceView& sequence, std::int32_t to) { give_up(index_of(sequence), to, 0); }
   bool preempted(const SequenceView& sequence) const;
   // Blocks that its preemption frees for one that is to be admitted: those it holds, or has reserved.
   std::int64_t blocks_of(const SequenceView& sequence) const;
@@ -75,6 +75,7 @@ class BatchBuilder {
 
   // A slice; false if its blocks are not free. The caller has asked full() and tokens_left().
   bool take(const SequenceView& sequence, std::int64_t tokens);
+  std::int64_t missing() const { return missing_; }  // blocks, when it was false last
 
   // The share of the token budget that so many of its tokens take next.
   std::int64_t positions(const SequenceView& sequence, std::int64_t tokens) const {
@@ -99,7 +100,7 @@ class BatchBuilder {
   template <bool several_channels>
   std::int32_t run_ready_decodes();
   bool make_room(std::int32_t index, ByChannel<std::int32_t>& end);
-  void give_up(std::int32_t index);
+  void give_up(std::int32_t index, std::int32_t to, std::int64_t blocks);
   bool admit_found(const SequenceView& waiting, std::int64_t tokens, std::int64_t spare);
   std::int64_t unclaimed_blocks(std::size_t channel);
   std::size_t spare_pool() const { return pool_of(view_, view_.spare_channel); }
@@ -120,7 +121,8 @@ class BatchBuilder {
   ByChannel<std::int64_t> unreserved_;  // blocks, under sequence admission; counted when first asked
   boost::container::small_vector<std::int32_t, 8> preempted_;  // indices into running, the last one first
   std::int32_t unfinished_prompt_ = std::numeric_limits<std::int32_t>::max();
-  bool starved_ = false;                      // someone found no block: nobody is admitted
+  bool starved_ = false;  // someone found no block: nobody is admitted
+  std::int64_t missing_ = 0;
   ByChannel<std::int64_t> given_up_;          // blocks of preempted ones, where prefixes are found
   SequenceView found_;                        // who was looked up last
   std::int64_t found_at_ = -1, changes_ = 0;  // slices, admissions and preemptions before

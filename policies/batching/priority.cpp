@@ -62,7 +62,7 @@ class PriorityBatch {
       const Below below = behind(running, before_);
       if (!below.victim && below.in_flight) return close(running);
       const SequenceView& victim = below.victim ? *below.victim : running;
-      builder_.preempt(victim);
+      builder_.preempt(victim, running.request, builder_.missing());
       close(victim);
       if (&victim == &running) return;
     }
@@ -93,14 +93,14 @@ class PriorityBatch {
       const SequenceView* victim = behind(first, lower_class).victim;
       decodes_only_ = false;
       if (!victim) return;
-      builder_.preempt(*victim);
+      builder_.preempt(*victim, first.request, builder_.lacks(first, tokens));
       close(*victim);
     }
     if (builder_.has_seat()) return;
     decodes_only_ = false;
     for (auto last = running_.rbegin(); last != running_.rend() && lower_class(&first, *last); ++last) {
       if ((*last)->in_flight || builder_.preempted(**last)) continue;
-      builder_.give_seat(**last);
+      builder_.give_seat(**last, first.request);
       return close(**last);
     }
   }

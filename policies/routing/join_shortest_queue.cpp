@@ -21,6 +21,11 @@ class JoinShortestQueue final : public RoutingPolicy {
         }
     return chosen;
   }
+  std::vector<RoutingScores> scores(const Request&, const RoutingView& view) const override {
+    return {scores_by(view, "tokens", [](const ReplicaGroup& group, std::size_t replica) {
+      return static_cast<double>(group.outstanding_tokens(replica));
+    })};
+  }
 };
 
 }  // namespace

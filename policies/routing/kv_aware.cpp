@@ -29,6 +29,18 @@ class KvAware final : public RoutingPolicy {
   std::size_t route(const Request& request, const RoutingView& view) const override {
     return weights_.temperature > 0 ? draw(request, view) : least(request, view);
   }
+  std::vector<RoutingScores> scores(const Request& request, const RoutingView& view) const override {
+    return {{"cost", costs(request, view)},
+            scores_by(view, "prompt_tokens",
+                      [](const ReplicaGroup& group, std::size_t replica) {
+                        return static_cast<double>(group.load(replica).prompt_tokens);
+                      }),
+            scores_by(view, "blocks",
+                      [](const ReplicaGroup& group, std::size_t replica) {
+                        return static_cast<double>(group.load(replica).blocks);
+                      }),
+            found_tokens(view)};
+  }
 
  private:
   double cost(const ReplicaLoad& load, std::int64_t block_tokens, std::int64_t input_tokens,
@@ -92,14 +104,19 @@ class KvAware final : public RoutingPolicy {
     return others[chosen];
   }
 
-  // By chance, the likelier the less it costs: softmax of costs over their range, which is a walk over all.
-  std::size_t draw(const Request& request, const RoutingView& view) const {
+  std::vector<double> costs(const Request& request, const RoutingView& view) const {
     std::vector<double> costs;
     for (const ReplicaGroup* group : view.groups)
       for (std::size_t i = 0; i < group->size(); ++i)
         costs.push_back(cost(group->load(i), group->block_tokens(), request.input_tokens, {}));
     for (const RoutingView::Holder& holder : view.holders)
       costs[holder.replica] = cost_at(view, request, holder);
+    return costs;
+  }
+
+  // By chance, the likelier the less it costs: softmax of costs over their range, which is a walk over all.
+  std::size_t draw(const Request& request, const RoutingView& view) const {
+    std::vector<double> costs = this->costs(request, view);
     const auto [least, most] = std::ranges::minmax(costs);
     double sum = 0;
     for (double& cost : costs) {

@@ -29,6 +29,11 @@ class PrefixAffinity final : public RoutingPolicy {
     const auto whole = static_cast<double>(request.input_tokens);
     return longest && static_cast<double>(longest->tokens) > share_ * whole ? longest->replica : least;
   }
+  std::vector<RoutingScores> scores(const Request& request, const RoutingView& view) const override {
+    std::vector<RoutingScores> all = RoutingPolicy::scores(request, view);
+    all.push_back(found_tokens(view));
+    return all;
+  }
 
  private:
   bool unbalanced(const RoutingView& view, std::size_t least) const {

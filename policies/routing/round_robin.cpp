@@ -8,6 +8,7 @@ class RoundRobin final : public RoutingPolicy {
   std::size_t route(const Request&, const RoutingView& view) const override {
     return static_cast<std::size_t>(view.routed) % view.size();
   }
+  std::vector<RoutingScores> scores(const Request&, const RoutingView&) const override { return {}; }
 };
 
 }  // namespace

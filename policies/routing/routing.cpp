@@ -11,6 +11,27 @@ std::shared_ptr<const RoutingPolicy> make_prefix_affinity_routing(Params& params
 std::shared_ptr<const RoutingPolicy> make_kv_aware_routing(Params& params);
 std::shared_ptr<const RoutingPolicy> make_weighted_scores_routing(Params& params);
 
+RoutingScores scores_by(const RoutingView& view, const char* of,
+                        const std::function<double(const ReplicaGroup& group, std::size_t replica)>& value) {
+  RoutingScores scores{of, {}};
+  for (const ReplicaGroup* group : view.groups)
+    for (std::size_t i = 0; i < group->size(); ++i) scores.values.push_back(value(*group, i));
+  return scores;
+}
+
+RoutingScores found_tokens(const RoutingView& view) {
+  RoutingScores scores{"found_tokens", std::vector<double>(view.size(), 0)};
+  for (const RoutingView::Holder& holder : view.holders)
+    scores.values[holder.replica] = static_cast<double>(holder.tokens);
+  return scores;
+}
+
+std::vector<RoutingScores> RoutingPolicy::scores(const Request&, const RoutingView& view) const {
+  return {scores_by(view, "requests", [](const ReplicaGroup& group, std::size_t replica) {
+    return static_cast<double>(group.outstanding_requests(replica));
+  })};
+}
+
 const Catalog<RoutingPolicy>& routing_policies() {
   static const Catalog<RoutingPolicy> table = {
       {"round_robin", "replicas in turn, whatever their load", make_round_robin_routing},

@@ -4,8 +4,10 @@
 // whichever the snapshot's die says. What a router remembers, and from whom it hears it, is the router's: a
 // policy says what it needs.
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "policies/routing/replica_group.h"
 #include "sim/core/catalog.h"
@@ -54,11 +56,19 @@ struct RoutingView {
   }
 };
 
+// One thing that a policy looks at: a number of each replica, in the view's order.
+struct RoutingScores {
+  const char* of;
+  std::vector<double> values;
+};
+
 class RoutingPolicy {
  public:
   virtual ~RoutingPolicy() = default;
   // The number of a replica, below view.size().
   virtual std::size_t route(const Request& request, const RoutingView& view) const = 0;
+  // What route() goes by, for a trace that is asked why: by default, requests queued or running.
+  virtual std::vector<RoutingScores> scores(const Request& request, const RoutingView& view) const;
   virtual RoutingNeeds needs() const { return {}; }
   // A replica's entry in ReplicaGroup::values(), for a policy that needs loads.
   virtual double value(const ReplicaLoad&, std::int64_t /*block_tokens*/) const { return 0; }
@@ -66,6 +76,10 @@ class RoutingPolicy {
 
 // The replica with the fewest requests queued or running, the first of equals.
 std::size_t with_fewest_requests(const RoutingView& view);
+// A number of each replica, by its group and its place there; tokens of the prompt that each holds.
+RoutingScores scores_by(const RoutingView& view, const char* of,
+                        const std::function<double(const ReplicaGroup& group, std::size_t replica)>& value);
+RoutingScores found_tokens(const RoutingView& view);
 // The group that a replica is in, and its number there.
 struct PlaceInView {
   const ReplicaGroup* group;

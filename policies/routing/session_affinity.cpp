@@ -25,6 +25,13 @@ class SessionAffinity final : public RoutingPolicy {
     const std::int64_t ahead = requests_at(view, view.last_visit->replica) - requests_at(view, least);
     return ahead > most_ahead_ ? least : view.last_visit->replica;
   }
+  std::vector<RoutingScores> scores(const Request& request, const RoutingView& view) const override {
+    std::vector<RoutingScores> all = RoutingPolicy::scores(request, view);
+    if (!view.last_visit) return all;
+    all.push_back({"served_last", std::vector<double>(view.size(), 0)});
+    all.back().values[view.last_visit->replica] = 1;
+    return all;
+  }
 
  private:
   Seconds time_to_live_;

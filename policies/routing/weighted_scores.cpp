@@ -24,13 +24,33 @@ class WeightedScores final : public RoutingPolicy {
   // The queues' scores are between the shortest and the longest, so that no order of replicas outlives a
   // change of these: a walk over all.
   std::size_t route(const Request& request, const RoutingView& view) const override {
+    thread_local std::vector<double> sums;
+    sum(request, view, sums);
+    return highest(sums, view.die);
+  }
+  std::vector<RoutingScores> scores(const Request& request, const RoutingView& view) const override {
+    std::vector<RoutingScores> all = {{"score", {}},
+                                      scores_by(view, "waiting",
+                                                [](const ReplicaGroup& group, std::size_t replica) {
+                                                  return static_cast<double>(group.report(replica).waiting);
+                                                }),
+                                      scores_by(view, "kv_used",
+                                                [](const ReplicaGroup& group, std::size_t replica) {
+                                                  return group.report(replica).kv_used;
+                                                }),
+                                      found_tokens(view)};
+    sum(request, view, all[0].values);
+    return all;
+  }
+
+ private:
+  void sum(const Request& request, const RoutingView& view, std::vector<double>& scores) const {
     std::int64_t shortest = std::numeric_limits<std::int64_t>::max(), longest = 0;
     for (const ReplicaGroup* group : view.groups)
       for (std::size_t i = 0; i < group->size(); ++i) {
         shortest = std::min(shortest, group->report(i).waiting);
         longest = std::max(longest, group->report(i).waiting);
       }
-    thread_local std::vector<double> scores;
     scores.clear();
     for (const ReplicaGroup* group : view.groups)
       for (std::size_t i = 0; i < group->size(); ++i) {
@@ -42,10 +62,7 @@ class WeightedScores final : public RoutingPolicy {
       }
     for (const RoutingView::Holder& holder : view.holders)
       scores[holder.replica] += weights_.prefix * share(request, view, holder);
-    return highest(scores, view.die);
   }
-
- private:
   // The share of the prompt's full blocks that the holder has.
   static double share(const Request& request, const RoutingView& view, const RoutingView::Holder& holder) {
     const std::int64_t block = place_in(view, holder.replica).group->block_tokens();

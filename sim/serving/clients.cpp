@@ -35,6 +35,7 @@ void Simulation::submit(std::int32_t request) {
   Server* server = router_.for_prompt(request, record.request);
   if (!server) {
     record.status = RequestStatus::rejected;
+    if (trace_) trace_->rejected(request, now());
     rejected_tokens_ += static_cast<double>(record.request.output_tokens);
     answer(request, now() + recorder_.reply());
     return;

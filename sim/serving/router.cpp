@@ -109,6 +109,7 @@ Server* Router::choose(std::int32_t name, const Request& request, Side& side) {
   view.holders = holders_;
   if (needs_.draws) view.die = static_cast<double>(die_() >> 11) * 0x1p-53;
   const std::size_t chosen = policy_.route(request, view);
+  if (listener_ && listener_->hears(name)) tell_choice(name, request, side, view, chosen);
   for (const ReplicaGroup* able : able_) {
     const auto& group = *static_cast<const Group*>(able);
     const std::size_t server = chosen - static_cast<std::size_t>(group.first);
@@ -118,6 +119,15 @@ Server* Router::choose(std::int32_t name, const Request& request, Side& side) {
     return &group[server];
   }
   throw std::logic_error("a routing policy chose a replica that is not there");
+}
+
+void Router::tell_choice(std::int32_t name, const Request& request, const Side& side, const RoutingView& view,
+                         std::size_t chosen) const {
+  RoutingChoice choice{name, now(), &side == &back_, {}, chosen, policy_.scores(request, view)};
+  for (const ReplicaGroup* able : able_)
+    for (std::size_t i = 0; i < able->size(); ++i)
+      choice.replicas.push_back((*static_cast<const Group*>(able))[i].replica().index());
+  listener_->chose(choice);
 }
 
 Server* Router::for_prompt(std::int32_t name, const Request& request) {

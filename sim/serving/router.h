@@ -7,6 +7,7 @@
 #include "policies/routing/routing.h"
 #include "sim/core/rng.h"
 #include "sim/serving/routing/router_knowledge.h"
+#include "sim/serving/routing/routing_choice.h"
 #include "sim/serving/server/server.h"
 
 namespace weir {
@@ -17,6 +18,7 @@ class Router {
   void add(Server& server);  // as they are numbered: alike ones one after another
   // The listener of one of its attention-data ranks, before it is added; null: nobody needs to hear it.
   ReplicaListener* listener(const Replica& replica);
+  void tell(ChoiceListener* listener) { listener_ = listener; }  // null: none
   // Requests of that replica have come or ended.
   void changed(int replica);
   // A request has left it, with all of its answer or for another one.
@@ -61,6 +63,8 @@ class Router {
     Side* side;
   };
   Server* choose(std::int32_t name, const Request& request, Side& side);
+  void tell_choice(std::int32_t name, const Request& request, const Side& side, const RoutingView& view,
+                   std::size_t chosen) const;
   void look(std::int32_t name, const Request& request, Side& side);
   std::int64_t found(std::size_t replica) const;
   Side& side_of(const ReplicaPlan& plan) { return plan.spec.role == Role::decode ? back_ : front_; }
@@ -73,6 +77,7 @@ class Router {
   std::deque<Group> groups_;
   std::vector<Place> places_;  // of each replica
   Side front_, back_;
+  ChoiceListener* listener_ = nullptr;
   // They live on to be filled again without allocating.
   std::vector<const ReplicaGroup*> able_;
   std::vector<RoutingView::Holder> holders_;

@@ -23,6 +23,7 @@ Simulation::Simulation(const Plan& plan, const RunOptions& options)
       router_(*scenario_.routing, scenario_.workload, scenario_.seed),
       handovers_(scenario_, servers_, router_, couriers_, recorder_),
       all_done_(sg4::Semaphore::create(0)) {
+  if (options.trace) router_.tell(&trace_.emplace(*options.trace, positions_.size()));
   if (options.token_gaps) recorder_.keep_token_gaps();
   if (scenario_.workload.sessions)
     sessions_.emplace(
@@ -33,7 +34,7 @@ Simulation::Simulation(const Plan& plan, const RunOptions& options)
     for (const ReplicaPlace& place : replica.places) build_replica(replica, place);
 }
 
-std::unique_ptr<Replica> Simulation::build_rank(const ReplicaPlan& plan, int number) {
+std::unique_ptr<Replica> Simulation::build_rank(const ReplicaPlan& plan, int number, int rank) {
   auto replica = std::make_unique<Replica>(
       number, plan, plan.spec.role == Role::decode ? positions_after_prompt_ : positions_, recorder_,
       Replica::Events{
@@ -51,6 +52,7 @@ std::unique_ptr<Replica> Simulation::build_rank(const ReplicaPlan& plan, int num
       scenario_.workload.contents, tiers_of(plan));
   replica->expect(predictors_.times_for(plan));
   replica->tell(router_.listener(*replica));
+  if (trace_) replica->tell(trace_->listener(number, plan.spec.parallelism.attention_data > 1 ? rank : -1));
   if (plan.neurons) replica->follow(neuron_starts_.tables_for(plan, recorder_.result()));
   return replica;
 }
@@ -59,7 +61,8 @@ void Simulation::build_replica(const ReplicaPlan& plan, const ReplicaPlace& plac
   const auto index = servers_.size();
   const int number = static_cast<int>(index);
   std::vector<std::unique_ptr<Replica>> ranks;
-  while (std::ssize(ranks) < plan.spec.parallelism.attention_data) ranks.push_back(build_rank(plan, number));
+  while (std::ssize(ranks) < plan.spec.parallelism.attention_data)
+    ranks.push_back(build_rank(plan, number, static_cast<int>(ranks.size())));
   charged_.insert(charged_.end(), place.size(), &plan.rank.on->spec());
   servers_.push_back(std::make_unique<Server>(
       AttentionRanks(std::move(ranks), recorder_),

@@ -6,6 +6,7 @@
 #include "sim/plan/plan.h"
 #include "sim/serving/platform/link_traffic.h"
 #include "sim/serving/record/results.h"
+#include "sim/serving/trace/trace_options.h"
 
 namespace weir {
 
@@ -22,6 +23,7 @@ struct RunOptions {
   const std::atomic<bool>* interrupted = nullptr;  // set by a signal handler: stop soon, result.interrupted
   // A request was answered, or rejected. False: nobody needs the rest; stop, as one who is interrupted does.
   std::function<bool(const RequestRecord&)> answered = {};
+  std::optional<TraceOptions> trace = {};
   // Starts the actors of others on the cluster, before the clock runs. The run lasts until these end too,
   // unless it was stopped: a result counts links until the last request.
   std::function<void(const Cluster&, LinkTraffic&)> others = {};

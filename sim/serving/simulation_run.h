@@ -14,6 +14,7 @@
 #include "sim/serving/server/stages.h"
 #include "sim/serving/session_clients.h"
 #include "sim/serving/simulation.h"
+#include "sim/serving/trace/decision_trace.h"
 
 namespace weir {
 
@@ -23,7 +24,7 @@ class Simulation {
   RunResult run(simgrid::s4u::Engine& engine);
 
  private:
-  std::unique_ptr<Replica> build_rank(const ReplicaPlan& plan, int number);
+  std::unique_ptr<Replica> build_rank(const ReplicaPlan& plan, int number, int rank);
   std::vector<const Replica*> all_ranks() const;
   void build_replica(const ReplicaPlan& plan, const ReplicaPlace& place);
   void clients();
@@ -55,6 +56,7 @@ class Simulation {
   Cluster cluster_;
   RunEnd end_;
   Recorder recorder_;
+  std::optional<DecisionTrace> trace_;
   LinkTraffic traffic_{recorder_};
   CourierPool couriers_;
   std::vector<std::int32_t> positions_,

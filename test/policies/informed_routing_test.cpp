@@ -32,6 +32,11 @@ struct Snapshot {  // of a router
     view.die = die;
     return policy.route(request, view);
   }
+  std::vector<RoutingScores> scores_of(const RoutingPolicy& policy) const {
+    RoutingView view{all, 0};
+    view.holders = holders;
+    return policy.scores(request, view);
+  }
 };
 
 // Few different loads, so that there are ties. Sums of these numbers are exact.
@@ -91,6 +96,11 @@ std::set<std::size_t> least_of(const Numbers& costs) {
   return all;
 }
 
+std::set<std::size_t> least_of_minus(Numbers scores) {
+  for (double& score : scores) score = -score;
+  return least_of(scores);
+}
+
 }  // namespace
 
 TEST_CASE("routing: the least of loads, its ties and each of them are those that a walk finds", "[routing]") {
@@ -139,7 +149,9 @@ TEST_CASE("routing: kv_aware takes the least of Dynamo's costs over all replicas
         {"decode_active_request_weight", static_cast<double>(dice(0, 1))}};
     const auto policy = informed_router("kv_aware", Json(weights));
     const Snapshot s = any_snapshot(dice, *policy);
-    const std::set<std::size_t> least = least_of(costs_of(s, weights));
+    const Numbers costs = costs_of(s, weights);
+    REQUIRE(s.scores_of(*policy)[0].values == costs);
+    const std::set<std::size_t> least = least_of(costs);
     std::map<std::size_t, int> chosen;
     for (std::size_t k = 0; k < least.size(); ++k)
       ++chosen[s.chosen_by(*policy, (static_cast<double>(k) + 0.5) / static_cast<double>(least.size()))];
@@ -207,6 +219,7 @@ TEST_CASE("routing: weighted_scores takes the highest sum of llm-d's scores, equ
         minus_scores.push_back(-(1 * queue + 1 * (1 - group.report(i).kv_used) + 2 * hit));
       }
     const std::set<std::size_t> best = least_of(minus_scores);
+    REQUIRE(least_of_minus(s.scores_of(*policy)[0].values) == best);
     std::set<std::size_t> chosen;
     for (std::size_t k = 0; k < best.size(); ++k)
       chosen.insert(s.chosen_by(*policy, (static_cast<double>(k) + 0.5) / static_cast<double>(best.size())));
@@ -233,6 +246,10 @@ TEST_CASE("routing: prefix_affinity follows the longest beginning above its shar
   CHECK(s.chosen_by(*policy, 0) == 2);  // not above half
   s.holders = {{.replica = 1, .tokens = 51}};
   CHECK(s.chosen_by(*policy, 0) == 1);
+  const std::vector<RoutingScores> scores = s.scores_of(*policy);
+  REQUIRE(scores.size() == 2);
+  CHECK((scores[0].of == std::string("requests") && scores[0].values == Numbers{20, 30, 10}));
+  CHECK((scores[1].of == std::string("found_tokens") && scores[1].values == Numbers{0, 51, 0}));
   s.holders = {{.replica = 1, .tokens = 60}, {.replica = 2, .tokens = 60}, {.replica = 0, .tokens = 60}};
   CHECK(s.chosen_by(*policy, 0) == 2);  // of equals the one with less to do
   s.holders = {{.replica = 1, .tokens = 61}, {.replica = 2, .tokens = 60}};

@@ -157,6 +157,10 @@ void NaiveEngine::arrive() {
 }
 
 void NaiveEngine::preempt(const Batch& batch) {
+  demand(batch.gave_way.size() == batch.preempted.size(), "each that is preempted has its reason");
+  for (const Batch::GaveWay& gave_way : batch.gave_way)
+    demand(std::ranges::find(batch.preempted, gave_way.request) != batch.preempted.end(),
+           "the reason of one that is preempted");
   for (const std::int32_t id : batch.preempted) {
     const std::size_t at = running_at(id);
     SequenceView sequence = running_[at];

@@ -9,10 +9,12 @@ void join(Iteration& all) {
   all.members.clear();
   all.moves.clear();
   all.rank_shapes.clear();
+  all.number = 0;
   for (const Iteration& rank : all.ranks) {
     all.members.insert(all.members.end(), rank.members.begin(), rank.members.end());
     all.moves.insert(all.moves.end(), rank.moves.begin(), rank.moves.end());
     all.rank_shapes.push_back(rank.shape);
+    all.number = std::max(all.number, rank.number);
   }
   all.shape = in_lockstep(all.rank_shapes);
 }

@@ -65,6 +65,7 @@ bool Replica::accept(std::int32_t request, Seconds now) {
     return false;
   }
   recorder_.phase(request, now, "front end");
+  for (ReplicaListener* listener : listeners_) listener->accepted(request, now);
   ++outstanding_requests_;
   outstanding_tokens_ += r.input_tokens + r.output_tokens;
   return true;
@@ -109,7 +110,9 @@ std::int64_t Replica::held_blocks() const {
   return blocks;
 }
 
-void Replica::join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over) {
+void Replica::join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over, Seconds now) {
+  for (ReplicaListener* listener : listeners_)
+    listener->queued(view.request, static_cast<std::int64_t>(waiting_.size() + overlooked_.size()), now);
   if (sees_at_once()) return waiting_.push_back(view, live);
   overlooked_.push_back({view, live, seen_by(steps_over)});
 }
@@ -132,7 +135,7 @@ void Replica::enqueue(std::int32_t request, std::int64_t computed, Seconds now, 
   view.priority = r.priority;
   if (computed > 0) view.computed_tokens = view.prefill_target = computed;
   view.request = request;
-  join_queue(view, {}, steps_over);
+  join_queue(view, {}, steps_over, now);
   tell_waiting(now);
   recorder_.phase(request, now, "queued");
 }
@@ -147,7 +150,8 @@ void Replica::renew_handover(std::int32_t request, int from_replica, Seconds now
   view.priority = r.priority;
   view.request = request;
   view.elsewhere = true;
-  join_queue(view, {.last_token = now, .resident = r.input_tokens, .resident_at = from_replica}, steps_over);
+  join_queue(view, {.last_token = now, .resident = r.input_tokens, .resident_at = from_replica}, steps_over,
+             now);
   tell_waiting(now);
   RequestRecord& record = recorder_.record(request);
   if (record.first_token >= Seconds(0)) record.replica = index_;
@@ -224,7 +228,7 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
   batch_.clear();
   prefixes_.begin();
   const bool caches = spec_->kv_cache.prefix_caching != PrefixCaching::none;
-  spec_->batching->next({.running = running_,
+  const ServingView view{.running = running_,
                          .waiting = waiting_.views(),
                          .free_blocks = cache_.free_by_channel(),
                          .total_blocks = cache_.largest(),
@@ -239,8 +243,9 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
                          .prefixes = caches ? &prefixes_ : nullptr,
                          .watermark_blocks = static_cast<std::int64_t>(spec_->kv_cache.watermark *
                                                                        static_cast<double>(cache_.largest())),
-                         .order = recorder_.order()},
-                        batch_);
+                         .order = recorder_.order()};
+  spec_->batching->next(view, batch_);
+  for (ReplicaListener* listener : listeners_) listener->decided(*this, view, batch_, now);
   carry_out(now, iteration);
   // A request that was not admitted may need fewer blocks once some that it would find are gone, as a chunk
   // of its prompt begins sooner, or once there are more. So a run ends with the step that changes what it
@@ -249,6 +254,8 @@ bool Replica::decide(Seconds now, Iteration& iteration) {
       !prefixes_.finds_more([this](Origin origin) { return writes(origin); }))
     iteration.steps = std::min(batch_.valid.steps, placement_.steps);
   decisions_ += !iteration.members.empty();
+  iteration.number = decisions_;
+  for (ReplicaListener* listener : listeners_) listener->begins(iteration, now);
   if (iteration.shape.prefill_tokens > 0) received_ = decisions_ + 1;
   if (!overlooked_.empty())
     iteration.steps = std::min(iteration.steps, overlooked_.front().until - decisions_);

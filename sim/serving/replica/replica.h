@@ -2,7 +2,6 @@
 // One serving engine's state: its queues and its KV cache, and how a batching policy's decision changes them.
 // It knows no SimGrid: a serving actor asks schedule() what to compute, lets the time pass, and reports
 // complete(). Requests are int32 indices into the run's records.
-#include <array>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -12,50 +11,15 @@
 #include "sim/plan/plan.h"
 #include "sim/serving/kv/batch_prefixes.h"
 #include "sim/serving/kv/kv_cache.h"
-#include "sim/serving/kv/kv_move.h"
 #include "sim/serving/record/recorder.h"
 #include "sim/serving/replica/draft_draws.h"
 #include "sim/serving/replica/front_end.h"
+#include "sim/serving/replica/iteration.h"
 #include "sim/serving/replica/replica_listener.h"
 #include "sim/serving/replica/side_work.h"
-#include "sim/serving/replica/two_batches.h"
 #include "sim/serving/replica/waiting_queue.h"
 
 namespace weir {
-
-// A batch on its way through the pipeline.
-struct Iteration {
-  // A shape points to these.
-  struct Parts {
-    std::vector<PrefillChunk> chunks;
-    std::vector<DecodeContext> contexts;  // only where the KV cache has several channels
-  };
-  BatchShape shape;
-  Parts parts;
-  std::vector<BatchShape> sub_batches;  // of the same slices: two, or none
-  std::array<Parts, 2> sub_batch_parts;
-  Interleaving interleaving = Interleaving::none;
-  struct Member {
-    std::int32_t request;
-    bool yields;  // a token when the iteration ends: a decode, or a prompt's last chunk
-  };
-  std::vector<Member> members;
-  std::vector<KvMove> moves;  // to be started before it
-  std::int64_t steps = 1;     // for which its decision and the placement of those who wait are valid
-  // Where decodes verify drafts, of a run that begins with this step (longest_run): what they attend to in
-  // the steps after it, and the tokens that all have by the end of each.
-  std::vector<DecodeContexts> later;
-  std::vector<std::int64_t> given;
-  // Iterations of the replica's attention-data ranks, where there are several: members and moves are those of
-  // all, and the shape is what they run in lockstep (AttentionRanks).
-  std::vector<Iteration> ranks;
-  std::vector<BatchShape> rank_shapes;  // to which the shape points
-  TwoBatches halves;                    // to which sub-batches do, where engines cut every batch
-
-  StepWork work() const { return {shape, sub_batches, interleaving == Interleaving::two_if_faster, later}; }
-  std::int64_t given_by(std::int64_t run) const;  // by the decodes of its first so many steps
-  void clear();
-};
 
 class Replica {
  public:
@@ -144,7 +108,8 @@ class Replica {
   void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
   // Before the first schedule(), where its steps have side loads.
   void follow(std::unique_ptr<SideWork> side) { side_ = std::move(side); }
-  void tell(ReplicaListener* listener);   // likewise; null: none
+  void tell(ReplicaListener* listener);  // likewise, one more; null: none
+  std::span<ReplicaListener* const> listeners() const { return listeners_; }
   void add_used(WorkingSet& uses) const;  // as an iteration ends, and the next is decided
 
  private:
@@ -167,7 +132,7 @@ class Replica {
   void enqueue(std::int32_t request, std::int64_t computed, Seconds now, std::int64_t steps_over);
   std::int64_t seen_by(std::int64_t steps_over) const;
   bool nothing_runs() const { return running_.empty() && (!others_run_ || spec_->prompt_interval == 1); }
-  void join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over);
+  void join_queue(const SequenceView& view, const Live& live, std::int64_t steps_over, Seconds now);
   void catch_up(bool with_all);
   bool decide(Seconds now, Iteration& iteration);
   std::int64_t generated_here(const Request& request) const;
@@ -233,7 +198,7 @@ class Replica {
   void advance_in_turn(const Iteration& iteration, std::span<const Seconds> turns, Seconds end);
   void record_turns(std::int32_t request, Seconds last, std::int64_t before, std::span<const Seconds> turns);
   void give(std::size_t at, Seconds seen, Seconds end, std::int64_t steps);
-  void first_token(const SequenceView& view, Seconds seen);
+  void first_token(const SequenceView& view, Seconds seen, Seconds now);
   void leave(const SequenceView& view, Seconds seen, Seconds now);
   std::size_t position(std::int32_t request) {
     if (!indexed_) find_positions();
@@ -259,7 +224,7 @@ class Replica {
   bool indexed_ = false;
   Recorder& recorder_;
   Events events_;
-  ReplicaListener* listener_ = nullptr;
+  std::vector<ReplicaListener*> listeners_;
 
   std::unique_ptr<StepTimes> times_;
   std::unique_ptr<SideWork> side_;

@@ -37,29 +37,6 @@ void point(BatchShape& shape, const Iteration::Parts& parts) {
 
 }  // namespace
 
-std::int64_t Iteration::given_by(std::int64_t run) const {
-  std::int64_t tokens = 0;
-  for (const Iteration& rank : ranks) tokens += rank.given_by(run);
-  if (!ranks.empty()) return tokens;
-  if (given.empty() || run == 0) return run * shape.decodes;
-  return given[static_cast<std::size_t>(run - 1)];
-}
-
-void Iteration::clear() {
-  shape = {};
-  for (Parts* p : {&parts, &sub_batch_parts[0], &sub_batch_parts[1]}) {
-    p->chunks.clear();
-    p->contexts.clear();
-  }
-  sub_batches.clear();
-  interleaving = Interleaving::none;
-  members.clear();
-  moves.clear();
-  steps = 1;
-  later.clear();
-  given.clear();
-}
-
 void Replica::admit(std::int32_t request, Seconds now, Iteration& iteration) {
   auto [view, live] = waiting_.take(request);
   indexed_ = false;
@@ -86,6 +63,8 @@ void Replica::admit(std::int32_t request, Seconds now, Iteration& iteration) {
   last_tokens_.push_back(live.last_token);
   if (request == refused_) refused_ = -1;
   ++admitted_;
+  for (ReplicaListener* listener : listeners_)
+    listener->admitted(*this, request, view.computed_tokens - live.resident, now);
   if (hands_over(record)) events_.prompt_begins(request);
 }
 
@@ -168,7 +147,7 @@ inline void Replica::compute(std::size_t at, const Slice& slice, bool with_conte
   if (prompt && prefixes_.path().shared() && !keeps_tree()) publish_prompt(view);
   const bool yields = view.computed_tokens == view.known_tokens;
   view.in_flight = yields || !spec_->engine.pipelined_chunks;
-  iteration.members.push_back({view.request, yields});
+  iteration.members.push_back({view.request, yields, prompt});
 }
 
 bool Replica::swaps_out(const SequenceView& view) const {

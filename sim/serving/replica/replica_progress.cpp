@@ -89,10 +89,10 @@ void Replica::record_token_gaps(const Iteration& iteration, Seconds start, Secon
   }
 }
 
-void Replica::first_token(const SequenceView& view, Seconds seen) {
+void Replica::first_token(const SequenceView& view, Seconds seen, Seconds now) {
   recorder_.record(view.request).first_token = seen;
   outstanding_tokens_ -= view.input_tokens;
-  if (listener_) listener_->first_token(view.request);
+  for (ReplicaListener* listener : listeners_) listener->first_token(view.request, seen, now);
 }
 
 // It has all the tokens that it gets here: it ends, or goes on elsewhere.
@@ -101,6 +101,7 @@ void Replica::leave(const SequenceView& view, Seconds seen, Seconds now) {
   const std::int64_t left = record.request.output_tokens - view.output_tokens;
   --outstanding_requests_;
   outstanding_tokens_ -= left;
+  for (ReplicaListener* listener : listeners_) listener->left(view.request, left > 0, seen, now);
   if (publishes()) {
     publish(view);
     cache_.held_blocks(pool(view)).note(view.request);
@@ -125,7 +126,7 @@ inline void Replica::give(std::size_t at, Seconds seen, Seconds end, std::int64_
   SequenceView& view = running_[at];
   recorder_.phase(view.request, end, "decode");
   if (view.known_tokens == view.input_tokens) {
-    first_token(view, seen);
+    first_token(view, seen, end);
     if (tiers_.any()) store(view);
   }
   view.known_tokens += tokens;
@@ -228,7 +229,7 @@ void Replica::complete_passed(const Iteration& iteration, Seconds start, Seconds
     if (recorder_.keeps_token_gaps()) record_token_gaps(iteration, start, first, runs, steps);
     record_steps(advance(iteration, start, end, first, steps), first, runs, steps);
   }
-  if (listener_ && (iteration.shape.prefill_tokens > 0 || !left_.empty())) tell_kept(end);
+  if (!listeners_.empty() && (iteration.shape.prefill_tokens > 0 || !left_.empty())) tell_kept(end);
   if (left_.empty()) return send_stores();
   remove_marked();
   if (nothing_runs()) catch_up(true);
@@ -254,6 +255,7 @@ void Replica::arrived(const KvMove& move, Seconds now) {
   view.in_flight = false;
   if (loads_.erase(move.request) > 0 || (move.hands_over() && publishes())) publish(view);
   recorder_.phase(move.request, now, doing(view));
+  for (ReplicaListener* listener : listeners_) listener->arrived(move, now);
   if (!move.from.in_host) return;
   if (spare_channel() < 0) swapped_ -= cache_.blocks_for(move.tokens);
   release_held(move.request, now);

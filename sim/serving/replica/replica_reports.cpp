@@ -22,19 +22,21 @@ std::string Replica::state() const {
 }
 
 void Replica::tell(ReplicaListener* listener) {
-  listener_ = listener;
-  if (!listener || !prefixes_.path().shared()) return;
+  if (!listener) return;
+  listeners_.push_back(listener);
+  if (!prefixes_.path().shared()) return;
   for (int pool = 0; pool < cache_.channels(); ++pool) cache_.held_blocks(pool).follow();
 }
 
 void Replica::tell_waiting(Seconds now) {
-  if (listener_) listener_->waiting(static_cast<std::int64_t>(waiting_.size() + overlooked_.size()), now);
+  for (ReplicaListener* listener : listeners_)
+    listener->waiting(static_cast<std::int64_t>(waiting_.size() + overlooked_.size()), now);
 }
 
 // Pools of channels are one cache to whoever listens. How far an answer is published while it is written
 // hangs on who looked for it when (write_up): of a request that runs its prompt alone is told.
 void Replica::tell_kept(Seconds now) {
-  listener_->used(cache_.used(), now);
+  for (ReplicaListener* listener : listeners_) listener->used(cache_.used(), now);
   for (int pool = 0; pool < cache_.channels(); ++pool) {
     std::vector<std::int32_t>& changed = cache_.held_blocks(pool).changed();
     std::ranges::sort(changed);
@@ -46,7 +48,7 @@ void Replica::tell_kept(Seconds now) {
       const RequestRecord& record = recorder_.record(text);
       if (record.finished < Seconds(0))
         end = std::min(end, record.request.input_tokens / cache_.block_tokens());
-      listener_->kept(text, end, now);
+      for (ReplicaListener* listener : listeners_) listener->kept(text, end, now);
     }
     changed.clear();
   }

@@ -8,7 +8,7 @@ namespace weir {
 class RouterKnowledge::Listener final : public ReplicaListener {
  public:
   Listener(RouterKnowledge& knows, int cache) : knows_(knows), cache_(cache) {}
-  void first_token(std::int32_t request) override { knows_.first_token(request); }
+  void first_token(std::int32_t request, Seconds, Seconds) override { knows_.first_token(request); }
   void waiting(std::int64_t requests, Seconds now) override {
     if (!knows_.reports_) return;
     knows_.reports_->waiting(cache_, requests, now);

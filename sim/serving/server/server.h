@@ -104,6 +104,8 @@ class Server {
   void serve_stage(std::size_t stage);
   void note(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end, const StepCost& cost,
             std::int64_t steps);
+  void tell(std::size_t stage, const Iteration& iteration, Seconds start, Seconds end, const StepCost& cost,
+            std::int64_t steps) const;
   void draw_operators(std::size_t stage, const Iteration& iteration, Seconds start);
 
   AttentionRanks replica_;
