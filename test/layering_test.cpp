@@ -51,6 +51,7 @@ const std::map<std::string, std::set<std::string>> app_may_include = {
     {"measured", {"output", "results"}},
     {"calibrate", {"output", "results", "measured", "shell"}},
     {"compare", {"output", "results", "measured"}},
+    {"explain", {"output", "results"}},
     {"plot", {"output", "results", "ranking"}},
     {"report", {"output", "results", "ranking"}},
     {"explore",

@@ -21,7 +21,7 @@ schemas = {
     "docs/sweep_schema.md": ("scenarios/sweep.schema.json", "The keys of a sweep"),
 }
 groups = [  # pages that are in no group come behind these, by name
-    ("Start", ["README.md", "docs/tutorial.md", "docs/calibrate.md", "docs/scenarios.md", "docs/results.md", "docs/explore.md", "docs/python.md", "docs/installing.md"]),
+    ("Start", ["README.md", "docs/tutorial.md", "docs/calibrate.md", "docs/scenarios.md", "docs/results.md", "docs/explain.md", "docs/explore.md", "docs/python.md", "docs/installing.md"]),
     ("Questions", ["docs/architects.md", "docs/wide_ep.md", "docs/kv_reuse.md", "docs/sweeps/*", "docs/sweeps_on_a_cluster.md"]),
     ("The papers' systems", ["docs/systems/*"]),
     ("Reference", ["docs/schema.md", "docs/sweep_schema.md", "docs/models.md", "docs/memory_models.md", "docs/activity.md"]),

@@ -28,6 +28,7 @@ std::function<int()> declare_check(CLI::App& app);
 std::function<int()> declare_list(CLI::App& app);
 std::function<int()> declare_compare(CLI::App& app);
 std::function<int()> declare_calibrate(CLI::App& app);
+std::function<int()> declare_explain(CLI::App& app);
 std::function<int()> declare_plot(CLI::App& app);
 std::function<int()> declare_reproduce(CLI::App& app);
 std::function<int()> declare_report(CLI::App& app);
@@ -49,6 +50,8 @@ const std::vector<Command>& commands() {
        declare_plan, plan_values, true},
       {"check", "Validate a file without running it; every problem is listed", declare_check},
       {"list", "What a scenario may name: devices, models, policies, ...", declare_list, list_values},
+      {"explain", "The life of a request, of a run with --trace: what it waited for, and why",
+       declare_explain},
       {"compare", "Runs or sweeps side by side: what differs, and every metric", declare_compare},
       {"calibrate", "Fits a server's host times and efficiencies to measurements of it", declare_calibrate},
       {"plot", "Figures of a run or a sweep", declare_plot, plot_values},

@@ -8,6 +8,7 @@
 
 #include "sim/app/command_line.h"
 #include "sim/app/document.h"
+#include "sim/app/explain/traced_requests.h"
 #include "sim/app/interruption.h"
 #include "sim/app/output/figures.h"
 #include "sim/app/output/gnuplot.h"
@@ -28,7 +29,7 @@ namespace {
 struct RunArguments {
   std::string file;
   std::vector<std::string> assignments;
-  std::optional<std::string> out, seed;
+  std::optional<std::string> out, seed, trace;
   bool figures = false, timeline = false, detailed = false, quiet = false;
 };
 
@@ -103,12 +104,20 @@ void write_results(ResultDirectory& directory, const FinishedTraining& finished,
   write_file(directory.file("performance.json"), performance_json(started, RunResult{}).dump(2) + "\n");
 }
 
-Played play_with_progress(const Plan& plan, const RunArguments& arguments, const Interruption& interruption) {
+// Lines of a trace are written while it runs.
+Played play_with_progress(const Plan& plan, const RunArguments& arguments, const Interruption& interruption,
+                          const std::vector<std::int32_t>& traced, ResultDirectory& directory) {
   ProgressBar bar(!arguments.quiet && plan.scenario.serves());
-  return play(plan, {.timeline = arguments.timeline,
+  RunOptions options{.timeline = arguments.timeline,
                      .token_gaps = arguments.detailed,
                      .progress = [&](const Progress& p) { show(bar, p); },
-                     .interrupted = &interruption.flag()});
+                     .interrupted = &interruption.flag()};
+  if (!arguments.trace) return play(plan, options);
+  OutputFile trace(directory.file("trace.jsonl"));
+  options.trace = {traced, [&](const Json& line) { trace.text(line.dump() + "\n"); }};
+  Played played = play(plan, options);
+  trace.close();
+  return played;
 }
 
 int tell_result(const FinishedRun& run, const RunArguments& arguments) {
@@ -132,6 +141,8 @@ int run(RunArguments arguments) {
   const Plan plan = plan_of(arguments);
   const Scenario& scenario = plan.scenario;
   if (arguments.detailed) check_detailed(scenario);
+  std::vector<std::int32_t> traced;
+  if (arguments.trace) traced = traced_requests(*arguments.trace, scenario);
   const Interruption interruption;  // from here on there is something to tidy up
   const std::filesystem::path stem = std::filesystem::path(scenario.file).stem();
   std::vector<std::filesystem::path> inputs(scenario.files.begin(), scenario.files.end());
@@ -141,7 +152,7 @@ int run(RunArguments arguments) {
   if (!arguments.quiet) tell(scenario.notes);
   if (scenario.collective_flows && !arguments.quiet) tell(flows_warning(estimate_time(plan)));
   Interruption::check();
-  const Played played = play_with_progress(plan, arguments, interruption);
+  const Played played = play_with_progress(plan, arguments, interruption, traced, directory);
   Interruption::check();
   const FinishedTraining training{plan, played.trained, scenario.serves() ? &played.alone : nullptr,
                                   &played.served_alone};
@@ -179,6 +190,10 @@ std::function<int()> declare_run(CLI::App& app) {
   app.add_option("--seed", a->seed, "the scenario's seed")->type_name("N");
   app.add_flag("--figures", a->figures, "draw figures as SVG (with gnuplot; without it, a note)");
   app.add_flag("--timeline", a->timeline, "write timeline.json for ui.perfetto.dev");
+  app.add_option("--trace", a->trace,
+                 "write trace.jsonl: what happened to these requests and why, for weir explain; numbers of "
+                 "requests.csv, or all")
+      ->type_name("REQUEST[,...]|all");
   app.add_flag("--save-detailed", a->detailed,
                "write detailed.json: lengths, TTFT and every gap of each request, as vLLM's benchmark does");
   app.add_flag("--quiet", a->quiet, "print nothing but errors");

@@ -121,7 +121,7 @@ TEST_CASE("trace: of requests that are not asked for it says nothing, but for th
                     {3, {"arrived", "queued", "not admitted", "admitted", "first token", "finished"}}});
 }
 
-TEST_CASE("trace: who runs in a step, and whose prompt is in it, is told with the step's costs") {
+TEST_CASE("trace: a step is told with the requests in it, their prompts and what it costs") {
   TracedReplica by({{Seconds(0), 10, 9}, {Seconds(0), 70, 3}}, 50);
   by.begin({1});
   ReplicaListener& listener = *by.replica->listeners()[0];
