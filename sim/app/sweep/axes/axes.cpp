@@ -2,62 +2,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "sim/app/sweep/axes/axis_values.h"
 #include "sim/app/sweep/sweep_spec.h"
 
 namespace weir {
 namespace {
 
-constexpr std::int64_t most_values = 100'000;  // of one axis
-
-struct ValueRange {
-  double from = 0, to = 0;
-  std::int64_t steps = 0;
-  bool log = false;
-
-  static ValueRange from_params(Params& params) {
-    ValueRange r;
-    r.from = params.number({"from", "First value."}, {});
-    r.to = params.number({"to", "Last value."}, {});
-    r.steps = params.integer({"steps", "How many values, both ends among them."}, {2, most_values});
-    r.log = params.choice({"scale", "linear: equal differences; log: equal ratios."}, {"linear", "log"},
-                          "linear") == "log";
-    if (r.log && !params.describing() && (r.from <= 0 || r.to <= 0))
-      params.fail("scale", fmt::format("a log range has ends > 0, got {} and {}", r.from, r.to));
-    params.close();
-    return r;
-  }
-
-  // Twelve digits: what lies beyond them is the noise of pow, and 512 is to be an integer.
-  std::vector<Json> values() const {
-    std::vector<Json> all;
-    for (std::int64_t i = 0; i < steps; ++i) {
-      const double at = static_cast<double>(i) / static_cast<double>(steps - 1);
-      const double exact = log ? from * std::pow(to / from, at) : std::lerp(from, to, at);
-      const double value = std::strtod(fmt::format("{:.12g}", exact).c_str(), nullptr);
-      const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
-      all.push_back(whole ? Json(static_cast<std::int64_t>(value)) : Json(value));
-    }
-    return all;
-  }
-};
-
-Json range_schema() {
-  Reading reading = Reading::describe();
-  const Json nothing = Json::object();
-  Params params(reading, nothing);
-  ValueRange::from_params(params);
-  return reading.schema;
-}
-
-const Json list_schema = {{"type", "array"}, {"minItems", 1}, {"maxItems", most_values}};
-
 Json axes_schema() {
   return {{"type", "object"},
           {"minProperties", 1},
           {"propertyNames", {{"pattern", "^/"}}},
-          {"additionalProperties", {{"oneOf", Json::array({list_schema, range_schema()})}}}};
+          {"additionalProperties", axis_values_schema()}};
 }
 
 class AxesReader {
@@ -108,30 +64,10 @@ class AxesReader {
     return false;
   }
 
-  std::vector<Json> range_values(const Json& given, const std::string& at, bool multiplies) {
-    Reading part(reading_.file());
-    Params params(part, given);
-    const ValueRange range = ValueRange::from_params(params);
-    try {
-      part.finish();
-      if (multiplies && !fits_the_grid(static_cast<double>(range.steps))) return {};
-      return range.values();
-    } catch (const ConfigError& e) {
-      for (const Problem& p : e.problems()) problem(at + p.pointer, p.what);
-      return {};
-    }
-  }
-
   // The first list of a zip multiplies the grid, the others go with it.
   std::vector<Json> values(const Json& given, const std::string& at, bool multiplies = true) {
-    if (given.is_object()) return range_values(given, at, multiplies);
-    if (given.is_array() && !given.empty() && given.size() <= most_values) {
-      if (multiplies && !fits_the_grid(static_cast<double>(given.size()))) return {};
-      return {given.begin(), given.end()};
-    }
-    problem(at,
-            "expected a list of values or {\"from\", \"to\", \"steps\"}, got " + given.dump().substr(0, 60));
-    return {};
+    return axis_values(given, at, reading_,
+                       [&](double count) { return !multiplies || fits_the_grid(count); });
   }
 
   void read_vary() {
@@ -190,7 +126,7 @@ class AxesReader {
 
   void read_seeds() {
     const Json count = {{"type", "integer"}, {"minimum", 1}, {"maximum", most_values}};
-    Json list = list_schema;
+    Json list = {{"type", "array"}, {"minItems", 1}, {"maxItems", most_values}};
     list["items"] = {{"type", "integer"}, {"minimum", 0}};
     const Json* given =
         params_.value({"seeds",
