@@ -65,6 +65,7 @@ bench: all
 schema: weir
 	$(BUILD)/weir check --schema > $(BUILD)/schema.json && mv $(BUILD)/schema.json scenarios/schema.json
 	$(BUILD)/weir check --schema sweep > $(BUILD)/schema.json && mv $(BUILD)/schema.json scenarios/sweep.schema.json
+	$(BUILD)/weir check --schema study > $(BUILD)/schema.json && mv $(BUILD)/schema.json scenarios/study.schema.json
 
 # What shipped scenarios give, written anew after a change that moves figures (CHANGELOG says which and why).
 record-figures: all

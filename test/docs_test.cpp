@@ -14,7 +14,8 @@ namespace {
 
 const fs::path repository = WEIR_SOURCE_DIR;
 // Pages that `make docs` writes from the schemas alone.
-const std::set<std::string> written_pages = {"docs/schema.md", "docs/sweep_schema.md"};
+const std::set<std::string> written_pages = {"docs/schema.md", "docs/sweep_schema.md",
+                                             "docs/study_schema.md"};
 
 // What a block of code is: sh is walked, text behind it what it prints, bash is not walked.
 const std::set<std::string> languages = {"sh", "text", "bash", "json"};
@@ -136,7 +137,8 @@ TEST_CASE("docs: the scenarios that the tutorial and the architects' page show a
   for (const auto& [page, file] : {std::pair("docs/tutorial.md", "docs/tutorial/service.json"),
                                    {"docs/tutorial.md", "docs/tutorial/layouts.json"},
                                    {"docs/architects.md", "docs/architects/fast_pim.json"},
-                                   {"docs/architects.md", "docs/architects/npu.json"}}) {
+                                   {"docs/architects.md", "docs/architects/npu.json"},
+                                   {"docs/studies.md", "docs/studies/chunked_prefill.json"}}) {
     INFO(page << " shows " << file);
     CHECK(contents_of(page).find(contents_of(file)) != std::string::npos);
   }

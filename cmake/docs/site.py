@@ -19,12 +19,13 @@ here = Path(__file__).resolve().parent
 schemas = {
     "docs/schema.md": ("scenarios/schema.json", "The keys of a scenario"),
     "docs/sweep_schema.md": ("scenarios/sweep.schema.json", "The keys of a sweep"),
+    "docs/study_schema.md": ("scenarios/study.schema.json", "The keys of a study"),
 }
 groups = [  # pages that are in no group come behind these, by name
     ("Start", ["README.md", "docs/tutorial.md", "docs/calibrate.md", "docs/scenarios.md", "docs/results.md", "docs/explain.md", "docs/explore.md", "docs/python.md", "docs/installing.md"]),
-    ("Questions", ["docs/architects.md", "docs/wide_ep.md", "docs/kv_reuse.md", "docs/sweeps/*", "docs/sweeps_on_a_cluster.md"]),
+    ("Questions", ["docs/architects.md", "docs/wide_ep.md", "docs/kv_reuse.md", "docs/sweeps/*", "docs/sweeps_on_a_cluster.md", "docs/studies.md"]),
     ("The papers' systems", ["docs/systems/*"]),
-    ("Reference", ["docs/schema.md", "docs/sweep_schema.md", "docs/models.md", "docs/memory_models.md", "docs/activity.md"]),
+    ("Reference", ["docs/schema.md", "docs/sweep_schema.md", "docs/study_schema.md", "docs/models.md", "docs/memory_models.md", "docs/activity.md"]),
     ("How far to trust it", ["docs/accuracy.md", "docs/performance.md", "docs/calibration/*"]),
     ("Inside", ["docs/architecture.md", "docs/decisions.md", "CHANGELOG.md"]),
 ]

@@ -11,6 +11,7 @@
 #include "sim/app/evidence/evidence.h"
 #include "sim/app/output/writers.h"
 #include "sim/app/plan/deployments.h"
+#include "sim/app/reproduce/reproduce.h"
 #include "sim/app/sweep/time_estimate.h"
 #include "sim/plan/plan.h"
 #include "sim/step/training/training_step.h"
@@ -94,8 +95,15 @@ int check_plan_question(const Json& document, const std::string& file) {
   return exit_done;
 }
 
+int check_study(const Json& document, const std::string& file) {
+  const Study study = study_reader().read(document, file);
+  fmt::print("{}: ok (for weir reproduce: {} rows)\n", file, study.ids().size());
+  return exit_done;
+}
+
 int check(const std::string& argument) {
   const auto [file, document] = read_document(argument);
+  if (is_study(document)) return check_study(document, file);
   if (is_plan_question(document)) return check_plan_question(document, file);
   return is_sweep(document) ? check_sweep(document, file) : check_scenario(document, file);
 }
@@ -106,17 +114,20 @@ std::function<int()> declare_check(CLI::App& app) {
   const auto file = std::make_shared<std::string>();
   const auto schema = std::make_shared<std::string>();
   const auto positional =
-      app.add_option("FILE", *file, "a scenario, a sweep or what weir plan is asked; - is stdin");
-  const auto flag = app.add_option("--schema", *schema,
-                                   "print the JSON Schema of a scenario or of a sweep instead, for editors")
-                        ->type_name("scenario|sweep")
-                        ->expected(0, 1)
-                        ->default_str("scenario")
-                        ->check(CLI::IsMember({"scenario", "sweep"}));
+      app.add_option("FILE", *file, "a scenario, a sweep, a study or what weir plan is asked; - is stdin");
+  const auto flag =
+      app.add_option("--schema", *schema,
+                     "print the JSON Schema of a scenario, a sweep or a study instead, for editors")
+          ->type_name("scenario|sweep|study")
+          ->expected(0, 1)
+          ->default_str("scenario")
+          ->check(CLI::IsMember({"scenario", "sweep", "study"}));
   positional->excludes(flag);
   return [file, schema, flag] {
     if (flag->count() > 0) {
-      const Json text = *schema == "sweep" ? sweep_schema() : scenario_schema();
+      const Json text = *schema == "sweep"   ? sweep_schema()
+                        : *schema == "study" ? study_reader().schema()
+                                             : scenario_schema();
       fmt::print("{}\n", text.dump(2));
       return static_cast<int>(exit_done);
     }

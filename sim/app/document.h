@@ -14,4 +14,8 @@ struct Document {
 // "-" is stdin, whose relative paths start at the current directory. Throws ConfigError.
 Document read_document(const std::string& argument);
 
+bool is_study(const Json& document);  // for weir reproduce: has "parts"; a scenario and a sweep have none
+// Throws ConfigError where it is one, for commands that take none.
+void refuse_study(const Json& document, const std::string& file);
+
 }  // namespace weir

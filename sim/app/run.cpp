@@ -38,6 +38,7 @@ constexpr std::int64_t most_detailed_tokens = 20'000'000;
 
 Plan plan_of(const RunArguments& arguments) {
   auto [file, document] = read_document(arguments.file);
+  refuse_study(document, file);
   if (is_sweep(document)) throw ConfigError(file, "", fmt::format("this is a sweep: weir sweep {}", file));
   if (is_plan_question(document))
     throw ConfigError(file, "/plan", fmt::format("this is a question: weir plan {}", file));

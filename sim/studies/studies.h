@@ -1,9 +1,11 @@
 #pragma once
-// Studies that `weir reproduce` knows: one folder and one row of the table a study.
+// Studies that `weir reproduce` knows: files of scenarios/studies, and folders here, each with a
+// row of the table.
 #include "sim/app/reproduce/reproduce.h"
 
 namespace weir {
 
 const std::vector<Study>& studies();
+StudyReader reader_of_studies();  // of those that are files
 
 }  // namespace weir

@@ -50,7 +50,7 @@ TEST_CASE("completion: commands, options, and values from the tables that the co
   CHECK(offered({"plot", ""}) == Set{":directories"});
   CHECK(offered({"plot", "d", "--format", "p"}) == Set{"pdf", "png"});
   CHECK(offered({"plot", "d", "--kind", "heat"}) == Set{"heatmap"});
-  CHECK(offered({"check", "--schema", "s"}) == Set{"scenario", "sweep"});
+  CHECK(offered({"check", "--schema", "s"}) == Set{"scenario", "study", "sweep"});
   CHECK(offered({"pim", "hbm2_neupims", "--row-buffers", ""}) == Set{"dual", "single"});
   CHECK(offered({"memory", "ddr4_3200_l3"}).contains("ddr4_3200_l3"));
   CHECK(offered({"memory", "ddr4_3200_l3", ""}) == Set{":files"});
@@ -62,7 +62,7 @@ TEST_CASE("completion: commands, options, and values from the tables that the co
   CHECK(offered({"list", "devices", "h100"}) == Set{"h100_nvl", "h100_pcie", "h100_sxm"});
   CHECK(offered({"list", "--json", "devices", "h100"}) == Set{"h100_nvl", "h100_pcie", "h100_sxm"});
   CHECK(offered({"list", "devices", "h100_sxm", ""}).empty());
-  CHECK(offered({"reproduce", "l"}) == Set{"l3"});
+  CHECK(offered({"reproduce", "l"}) == Set{"l3", ":files"});
   CHECK(offered({"reproduce", "l3", "--figures", "--out", ""}) == Set{":directories"});
   CHECK(offered({"completion", ""}) == Set{"bash", "zsh", "fish"});
   CHECK(offered({"nothing", ""}).empty());
@@ -89,6 +89,8 @@ TEST_CASE("completion: bash completes with the script that weir prints") {
   CHECK(in_bash(scratch, {"swe"}) == Set{"sweep"});
   CHECK(in_bash(scratch, {"list", "policies", "chunked"}) == Set{"chunked_prefill"});
   CHECK(in_bash(scratch, {"run", "my"}) == Set{"my scenario.json", "my results"});
+  CHECK(in_bash(scratch, {"reproduce", "l"}) == Set{"l3"});
+  CHECK(in_bash(scratch, {"reproduce", "my"}) == Set{"my scenario.json", "my results"});
   CHECK(in_bash(scratch, {"plot", "my"}) == Set{"my results"});
   CHECK(in_bash(scratch, {"run", "x.json", "--time"}) == Set{"--timeline"});
 }

@@ -105,8 +105,8 @@ std::vector<fs::path> json_files(bool sweeps) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(WEIR_SOURCE_DIR "/scenarios")) {
     const std::string name = entry.path().filename(), folder = entry.path().parent_path().filename();
-    if (name.ends_with(".json") && name != "config.json" && !name.ends_with("schema.json") &&
-        folder != "plan" && sweeps == (folder == "sweeps"))
+    if (name != "study.json" && name.ends_with(".json") && name != "config.json" &&
+        !name.ends_with("schema.json") && folder != "plan" && sweeps == (folder == "sweeps"))
       files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

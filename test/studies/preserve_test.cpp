@@ -5,14 +5,18 @@
 #include <regex>
 
 #include "sim/app/results/csv.h"
-#include "sim/studies/preserve/study.h"
 #include "test/app/run_weir.h"
 
 using namespace weir;
-using namespace weir::preserve;
 using namespace weir::test;
 
 namespace {
+
+const std::vector<std::string> explored_models = {
+    "llama3-8b",  "llama3-70b",  "llama3.1-405b", "qwen2-7b",   "qwen2-72b",    "qwen1.5-110b",
+    "phi3-small", "phi3-medium", "phi3.5-moe",    "mistral-7b", "mixtral-8x7b", "mixtral-8x22b"};
+const std::vector<std::string> largest_models = {"llama3-70b", "qwen2-72b", "phi3-medium"};
+constexpr int footprint_clusters[] = {1, 2, 4, 8, 16, 32, 64};
 
 std::map<std::string, Json> reproduced(const std::filesystem::path& out, const std::string& only) {
   std::vector<std::string> words = {"reproduce", "preserve", "--figures", "--out", out.string()};

@@ -114,6 +114,7 @@ Json run_scenario(const Json& scenario, const std::string& file) {
 
 Explored explored_scenario(const std::string& argument) {
   auto [file, document] = read_document(argument);
+  refuse_study(document, file);
   if (is_sweep(document))
     throw ConfigError(file, "", fmt::format("this is a sweep: weir sweep {0}, then weir report", file));
   Plan plan = read_plan(document, file);

@@ -1,4 +1,5 @@
 #include "sim/app/plan/question.h"
+#include "sim/app/document.h"
 
 #include <fmt/format.h>
 
@@ -211,6 +212,7 @@ bool is_plan_question(const Json& document) {
 }
 
 PlanQuestion read_question(const Json& document, const PlanArguments& arguments) {
+  refuse_study(document, arguments.file);
   if (is_sweep(document))
     throw ConfigError(arguments.file, "", fmt::format("this is a sweep: weir sweep {}", arguments.file));
   if (!document.is_object()) throw ConfigError(arguments.file, "", "expected an object");

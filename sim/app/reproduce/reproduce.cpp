@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "sim/app/command_line.h"
+#include "sim/app/document.h"
 #include "sim/app/interruption.h"
 #include "sim/app/output/gnuplot.h"
 #include "sim/app/output/output_file.h"
@@ -84,11 +85,27 @@ std::optional<std::filesystem::path> reference_of(const Arguments& a) {
   return place;
 }
 
+struct Chosen {
+  Study study;
+  std::vector<std::filesystem::path> files;  // its own
+};
+
+Chosen chosen(const std::string& name) {
+  const auto known = std::ranges::find(offered_studies(), name, &Study::name);
+  if (known != offered_studies().end()) return {*known, {}};
+  if (name != "-" && !name.ends_with(".json"))
+    throw ConfigError(
+        "weir reproduce", "",
+        no_such("study", name, names_of(offered_studies())) + "; a study of yours is a FILE.json");
+  const auto [file, document] = read_document(name);
+  if (!is_study(document))
+    throw ConfigError(file, "", "this is no study, which has \"parts\" (docs/studies.md)");
+  return {study_reader().read(document, file), {file}};
+}
+
 int reproduce(const Arguments& a) {
-  const auto study = std::find_if(offered_studies().begin(), offered_studies().end(),
-                                  [&](const Study& s) { return s.name == a.study; });
-  if (study == offered_studies().end())
-    throw ConfigError("weir reproduce", "", no_such("study", a.study, names_of(offered_studies())));
+  const auto [of, files] = chosen(a.study);
+  const Study* study = &of;
   if (a.figures && !study->draw) throw ConfigError("--figures", "", "the study " + a.study + " has none");
   check_only(*study, a.only);
   const bool figures = can_draw(a.figures);
@@ -97,8 +114,9 @@ int reproduce(const Arguments& a) {
   options.reference = reference_of(a);
   options.only = a.only;
   options.jobs = a.jobs > 0 ? a.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  ResultDirectory directory(a.out.empty() ? std::filesystem::path("out") / ("reproduce-" + a.study)
-                                          : std::filesystem::path(a.out));
+  ResultDirectory directory(a.out.empty() ? std::filesystem::path("out") / ("reproduce-" + study->name)
+                                          : std::filesystem::path(a.out),
+                            files);
   options.files = directory.file("");
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   options.progress = [&](const std::string& what) {
@@ -124,19 +142,28 @@ int reproduce(const Arguments& a) {
   return exit_done;
 }
 
-std::vector<Study>& offered() {
-  static std::vector<Study> studies;
-  return studies;
+struct Offered {
+  std::vector<Study> studies;
+  StudyReader reader;
+};
+
+Offered& offered() {
+  static Offered all;
+  return all;
 }
 
 }  // namespace
 
-void offer_studies(std::vector<Study> studies) {
-  offered() = std::move(studies);
+void offer_studies(std::vector<Study> studies, StudyReader reader) {
+  offered() = {std::move(studies), reader};
 }
 
 const std::vector<Study>& offered_studies() {
-  return offered();
+  return offered().studies;
+}
+
+const StudyReader& study_reader() {
+  return offered().reader;
 }
 
 bool ReproducedRow::within() const {
@@ -181,12 +208,19 @@ void add_part(ReproducedRows& rows, const char* id, const std::function<void(Rep
 }
 
 std::vector<std::string> reproduce_values(const std::string& argument, const std::vector<std::string>&) {
-  return argument == "STUDY" ? names_of(offered_studies()) : std::vector<std::string>();
+  if (argument != "STUDY") return {};
+  std::vector<std::string> values = names_of(offered_studies());
+  values.insert(values.begin(), ":files");
+  return values;
 }
 
 std::function<int()> declare_reproduce(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
-  app.add_option("STUDY", a->study, what_studies_are())->required();
+  app.add_option("STUDY", a->study,
+                 what_studies_are() +
+                     "\nFILE.json: a study of yours (docs/studies.md), - is stdin; weir check says what is "
+                     "wrong with it")
+      ->required();
   app.add_option(
          "--only", a->only,
          "only rows whose id begins with this, or with *TEXT has the text; may be given several times")

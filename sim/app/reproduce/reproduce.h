@@ -51,14 +51,21 @@ bool may_name(const std::string& only, const std::string& beginning);
 
 struct Study {
   std::string name, summary;
-  std::vector<std::string> (*ids)();  // what ids of its rows begin with
-  std::vector<ReproducedRow> (*rows)(const ReproduceOptions& options);
-  // --figures: draws what rows() left in the directory, or the rows themselves; null: this study has none.
-  void (*draw)(ResultDirectory& directory, const std::vector<ReproducedRow>& rows) = nullptr;
+  std::function<std::vector<std::string>()> ids;  // what ids of its rows begin with
+  std::function<std::vector<ReproducedRow>(const ReproduceOptions& options)> rows;
+  // --figures: draws what rows() left in the directory, or the rows themselves; none: this study has none.
+  std::function<void(ResultDirectory& directory, const std::vector<ReproducedRow>& rows)> draw = nullptr;
 };
 
-// main() hands over the studies that the command knows, once, before any command runs.
-void offer_studies(std::vector<Study> studies);
+// Of studies that are files: anybody's. Throws ConfigError with all that is wrong with one.
+struct StudyReader {
+  Study (*read)(const Json& document, const std::string& file);
+  Json (*schema)();
+};
+
+// main() hands over the studies that the command knows and their reader, once, before any command runs.
+void offer_studies(std::vector<Study> studies, StudyReader reader);
 const std::vector<Study>& offered_studies();
+const StudyReader& study_reader();
 
 }  // namespace weir

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/app/document.h"
 #include "sim/app/results/labels.h"
 #include "sim/app/sweep/search/offered_load.h"
 #include "sim/app/sweep/sweep_spec.h"
@@ -199,6 +200,7 @@ Sweep read_sweep(const std::filesystem::path& file) {
 }
 
 Sweep read_sweep_document(const Json& document, const std::filesystem::path& file) {
+  refuse_study(document, file.string());
   if (!is_sweep(document) && document.is_object() &&
       (document.contains("model") || document.contains("training")))
     throw ConfigError(file.string(), "", fmt::format("this is a scenario: weir run {}", file.string()));
