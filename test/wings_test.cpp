@@ -14,7 +14,7 @@ namespace {
 
 // Beginnings of paths.
 const std::map<std::string, std::vector<std::string>> wings = {
-    {"L2 of an NPU", {"devices/l2_npu/", "sim/studies/preserve/"}},
+    {"L2 of an NPU", {"devices/l2_npu/"}},
     {"DIMMs that attend", {"models/memory/dimm_pim/", "policies/partitioning/gpu_pim", "sim/studies/l3/"}},
     {"neurons",
      {"devices/ndp_dimm/", "models/memory/ndp_dimm/", "models/neurons/", "policies/partitioning/neurons/",
@@ -36,7 +36,6 @@ const std::set<std::pair<std::string, std::string>> arrows = {
     {"sim/studies/studies.cpp", "sim/studies/hetero_pim/study.h"},
     {"sim/studies/studies.cpp", "sim/studies/l3/study.h"},
     {"sim/studies/studies.cpp", "sim/studies/neupims/study.h"},
-    {"sim/studies/studies.cpp", "sim/studies/preserve/study.h"},
     {"workloads/workload.cpp", "workloads/activity/activity.h"},
     // A scenario has what any wing reads, and a command runs what it has.
     {"sim/app/check.cpp", "sim/step/training/training_step.h"},

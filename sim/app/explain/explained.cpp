@@ -48,7 +48,7 @@ std::string bound_in_words(const BoundBy& bound) {
 std::string table(const std::string& title, const Parts& parts) {
   TextGrid grid;
   for (const auto& [what, seconds] : parts.all())
-    if (std::abs(seconds) > rounding) grid.add({"  " + what, shown_number(seconds * 1e3, 5) + " ms"});
+    if (std::abs(seconds) > rounding) grid.add({"  " + what, in_milliseconds(seconds)});
   return title + "\n" + grid.text();
 }
 

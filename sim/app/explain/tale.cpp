@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/app/output/text_grid.h"
 
@@ -72,7 +73,9 @@ std::string in_seconds(double time) {
 }
 
 std::string in_milliseconds(double time) {
-  return shown_number(time * 1e3, 4) + " ms";
+  const std::int64_t hundredths = std::llround(std::abs(time) * 1e5);
+  return fmt::format("{}{}.{:02} ms", time < 0 && hundredths > 0 ? "-" : "", grouped(hundredths / 100),
+                     hundredths % 100);
 }
 
 void Tale::say(double time, const std::string& what) {

@@ -8,7 +8,7 @@
 namespace weir {
 
 std::string in_seconds(double time);       // "12.3402 s"
-std::string in_milliseconds(double time);  // "1,460 ms"
+std::string in_milliseconds(double time);  // "1,460.00 ms"
 
 class Tale {
  public:

@@ -11,7 +11,7 @@
 #include "sim/serving/neurons/neuron_moves.h"
 #include "sim/serving/neurons/sequence_neurons.h"
 #include "sim/serving/record/results.h"
-#include "sim/serving/replica/side_work.h"
+#include "sim/serving/side_work.h"
 
 namespace weir {
 

@@ -16,8 +16,8 @@
 #include "sim/serving/replica/front_end.h"
 #include "sim/serving/replica/iteration.h"
 #include "sim/serving/replica/replica_listener.h"
-#include "sim/serving/replica/side_work.h"
 #include "sim/serving/replica/waiting_queue.h"
+#include "sim/serving/side_work.h"
 
 namespace weir {
 
