@@ -1,5 +1,5 @@
 // A wing is what one paper's system needs and no other: its memory, device, policies, plan and study. The
-// core knows none of them, so that it fits in a head; what puts a wing together with the rest is listed here.
+// knows none of them, so that it fits in a head. Includes that join a wing to the rest are listed here.
 #include <catch2/catch.hpp>
 
 #include <filesystem>
@@ -29,7 +29,7 @@ const std::map<std::string, std::vector<std::string>> wings = {
 
 // Every include of a wing from outside it. The list may only get shorter.
 const std::set<std::pair<std::string, std::string>> arrows = {
-    // What puts all wings together.
+    // Sources that put all wings together.
     {"sim/plan/placement.cpp", "sim/plan/neurons/neuron_plan.h"},
     {"sim/serving/simulation_run.h", "sim/serving/neurons/neuron_starts.h"},
     {"sim/studies/studies.cpp", "sim/studies/hermes/study.h"},

@@ -89,7 +89,7 @@ class Timeline {
     if (!alarms_.empty()) ask_for(alarms_.top().time);
   }
 
-  // What the next alarm uses; and the two of which one is the next but one, which say what they use.
+  // The next alarm says what it uses, and so do the two of which one is the next but one.
   void fetch_next() const {
     if (!Alarm::outgrow_cache()) return;
     const std::span<const Ring> heap = alarms_.heap();

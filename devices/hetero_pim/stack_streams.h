@@ -1,8 +1,8 @@
 #pragma once
 // A whole memory stack gives streams, and the patches of convolutions' gradients, to what computes on its
 // logic die: each vault as VaultStreams plays it and all of them alike. Asked by the device for every kernel.
-#include "models/nn/tensor_operation.h"
 #include "models/memory/stack/vault_streams.h"
+#include "models/nn/tensor_operation.h"
 
 namespace weir {
 

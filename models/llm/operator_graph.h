@@ -55,7 +55,7 @@ struct Operator {
   int unit = 0;                // set by the partitioning policy: index into the device's units
   bool each_member = false;    // the members of its unit run it by themselves, each what it has to do
   int member = -1;             // of its unit, the one that runs it; -1: all of them
-  int slot = -1;               // of BatchShape::side, what it does in each layer; -1: what rows say
+  int slot = -1;               // BatchShape::side says there what it does in each layer; -1: rows do
   bool rotates = false;        // that is the member of layer 0; in layer l it is the one l places on
 
   KernelKind kind() const { return kind_of(kernel); }

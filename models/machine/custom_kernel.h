@@ -20,14 +20,14 @@ namespace weir {
 struct KernelWork;
 enum class KernelKind : std::uint32_t;  // kernel.h
 
-// What any machine can run: a product of matrices, rows x in by in x out, or else elements that move.
+// Any machine can run this: a product of matrices, rows x in by in x out, or else elements that move.
 struct PlainKernel {
   double rows = 0, in = 0, out = 0;  // all 0: no product
   StoredType weights = DataType::bf16;
   DataType activations = DataType::bf16, outputs = DataType::bf16;
   // A product moves its matrices, unless it is said what it does move: an implicit one (a convolution's).
   std::optional<Bytes> moved = {};
-  Flops operations = {};  // of elements that move
+  Flops operations = {};  // on elements that move, where it is no product
 
   bool is_product() const { return rows > 0 && in > 0 && out > 0; }
 };

@@ -13,7 +13,7 @@ namespace weir {
 // A place (a unit, or one of its members) has so many to do in one layer: neurons, for instance.
 struct SideLoad {
   double read = 0;      // that may be needed: the matrices that lead to them are read
-  double computed = 0;  // of these, those that are: the matrix behind them is read too
+  double computed = 0;  // that are needed: the matrix behind them is read too
   double uses = 0;      // computed, each counted for every sequence that needs it
 };
 

@@ -58,7 +58,7 @@ SplitOperation split(const TensorOperation& whole);
 bool only_multiplies_and_adds(const TensorOperation& operation);
 
 inline constexpr KernelKind tensor_operation_kind = custom_kind("tensor operation");
-inline constexpr KernelKind multiply_add_kind = custom_kind("multiply-add");  // of nothing else
+inline constexpr KernelKind multiply_add_kind = custom_kind("multiply-add");  // it does nothing else
 KernelKind kind_of(const TensorOperation& operation);
 inline DataType calculates_in(const TensorOperation& operation) {
   return operation.type;

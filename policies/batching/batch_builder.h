@@ -121,7 +121,7 @@ class BatchBuilder {
   ByChannel<std::int64_t> unreserved_;  // blocks, under sequence admission; counted when first asked
   boost::container::small_vector<std::int32_t, 8> preempted_;  // indices into running, the last one first
   std::int32_t unfinished_prompt_ = std::numeric_limits<std::int32_t>::max();
-  bool starved_ = false;  // someone found no block: nobody is admitted
+  bool starved_ = false;  // a request found no block: none is admitted
   std::int64_t missing_ = 0;
   ByChannel<std::int64_t> given_up_;          // blocks of preempted ones, where prefixes are found
   SequenceView found_;                        // who was looked up last

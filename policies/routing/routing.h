@@ -67,7 +67,7 @@ class RoutingPolicy {
   virtual ~RoutingPolicy() = default;
   // The number of a replica, below view.size().
   virtual std::size_t route(const Request& request, const RoutingView& view) const = 0;
-  // What route() goes by, for a trace that is asked why: by default, requests queued or running.
+  // The numbers that route() goes by, for a trace that is asked why: by default, requests queued or running.
   virtual std::vector<RoutingScores> scores(const Request& request, const RoutingView& view) const;
   virtual RoutingNeeds needs() const { return {}; }
   // A replica's entry in ReplicaGroup::values(), for a policy that needs loads.

@@ -6,6 +6,6 @@
 namespace weir {
 
 const std::vector<Study>& studies();
-StudyReader reader_of_studies();  // of those that are files
+StudyReader reader_of_studies();  // reads those that are files
 
 }  // namespace weir

@@ -90,8 +90,9 @@ TEST_CASE("NDP-DIMM: the slowest member decides, and all of them do what is done
     const KernelCost cost = by_members(*device, computing, mlp, loads, &times);
     CHECK(cost.time == *std::ranges::max_element(times));
     const Kernel kernel = mlp;
-    CHECK(device->cost({.name = "x", .kernel = kernel, .rows = 1, .side = loads}, behind_gpu(computing))
-              .time == cost.time);
+    CHECK(
+        device->cost({.name = "x", .kernel = kernel, .rows = 1, .side = loads}, behind_gpu(computing)).time ==
+        cost.time);
     Joules energy;
     Bytes read;
     for (std::size_t dimm = 0; dimm < 8; ++dimm) {

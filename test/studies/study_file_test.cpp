@@ -37,7 +37,7 @@ std::string file_of(const ScratchDirectory& scratch, const Json& study) {
   return write(scratch / "study.json", study.dump());
 }
 
-// What `weir check` says of the study, with the value at the pointer set.
+// Gives what `weir check` says of the study, with the value at the pointer set.
 std::string complaints(const std::string& pointer, const Json& value) {
   const ScratchDirectory scratch;
   Json study = small();

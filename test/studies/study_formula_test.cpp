@@ -15,7 +15,7 @@ using study::Names;
 using study::Place;
 using study::StudyAxis;
 
-// What formulas without cases need.
+// Formulas without cases need these.
 class NoRuns : public study::Values {
  public:
   double of(const study::StudyCase&, const Place&, std::size_t) override { return std::nan(""); }

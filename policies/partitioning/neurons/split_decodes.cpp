@@ -143,8 +143,7 @@ class Splitter {
     for (const NeuronBlock block : neuron_blocks) {
       const Copy neuron{Copy::Way::back, bytes_per_neuron(neurons_.kernels[block])};
       const auto move = [&](const char* name, NeuronTask task) {
-        return Operator{
-            .name = name, .kernel = neuron, .rows = Rows::step, .slot = neuron_load(task, block)};
+        return Operator{.name = name, .kernel = neuron, .rows = Rows::step, .slot = neuron_load(task, block)};
       };
       if (moves_.swaps) add(move("swap", NeuronTask::swapped), units_.link, beside, 1);
       if (moves_.remaps && units_.dimm_links >= 0)
@@ -163,9 +162,9 @@ class Splitter {
 }  // namespace
 
 SplitUnits split_units(std::span<const Unit> units, const char* policy) {
-  SplitUnits split{unit_for(units, KernelKind::gemm, "GEMMs", policy),
-                   last_running(units, neurons_kind), last_running(units, KernelKind::elementwise),
-                   host_link(units), last_running(units, KernelKind::copy)};
+  SplitUnits split{unit_for(units, KernelKind::gemm, "GEMMs", policy), last_running(units, neurons_kind),
+                   last_running(units, KernelKind::elementwise), host_link(units),
+                   last_running(units, KernelKind::copy)};
   if (split.dimms < 0 || split.dimms == split.device || split.link < 0)
     throw std::invalid_argument(
         std::string(policy) +

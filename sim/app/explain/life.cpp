@@ -9,7 +9,7 @@ std::int64_t rank_of(const Json& line) {
   return line.contains("rank") ? line["rank"].get<std::int64_t>() : -1;
 }
 
-// Of its prompt, in this step; null: none.
+// The chunk of its prompt in this step; null: none.
 const Json* chunk_of(const Json& step, std::int64_t request) {
   for (const Json& chunk : step.at("prompts"))
     if (chunk.at("request") == request) return &chunk;
@@ -137,7 +137,7 @@ void Life::take_step(const Json& step) {
   if (last_stage && (!chunk || chunk->at("ends").get<bool>())) token(step);
 }
 
-// Of a run of steps the first and the last, which is the longest, as contexts grow.
+// The first step of a run and the last, which is the longest, as contexts grow.
 void Life::token(const Json& step) {
   const auto end = step.at("time").get<double>();
   const auto longer = [&](double from, double to) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the lines of trace.jsonl say of a request, in sentences.
+// The lines of trace.jsonl on a request, told in sentences.
 #include <string>
 #include <vector>
 

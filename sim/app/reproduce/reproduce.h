@@ -57,7 +57,7 @@ struct Study {
   std::function<void(ResultDirectory& directory, const std::vector<ReproducedRow>& rows)> draw = nullptr;
 };
 
-// Of studies that are files: anybody's. Throws ConfigError with all that is wrong with one.
+// Reads a study that is a file. Throws ConfigError with all that is wrong with one.
 struct StudyReader {
   Study (*read)(const Json& document, const std::string& file);
   Json (*schema)();

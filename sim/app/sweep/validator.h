@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with the scenarios of points, before any runs.
+// Finds what is wrong with the scenarios of points before any of them runs.
 #include <filesystem>
 #include <functional>
 #include <set>

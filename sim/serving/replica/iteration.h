@@ -29,7 +29,7 @@ struct Iteration {
   };
   std::vector<Member> members;
   std::vector<KvMove> moves;  // to be started before it
-  std::int64_t number = 0;    // of its first step, counted from 1
+  std::int64_t number = 0;    // that its first step has, counted from 1
   std::int64_t steps = 1;     // for which its decision and the placement of those who wait are valid
   // Where decodes verify drafts, of a run that begins with this step (longest_run): what they attend to in
   // the steps after it, and the tokens that all have by the end of each.

@@ -108,7 +108,7 @@ class Replica {
   void expect(std::unique_ptr<StepTimes> times) { times_ = std::move(times); }
   // Before the first schedule(), where its steps have side loads.
   void follow(std::unique_ptr<SideWork> side) { side_ = std::move(side); }
-  void tell(ReplicaListener* listener);  // likewise, one more; null: none
+  void tell(ReplicaListener* listener);  // before the first schedule(), one more; null: none
   std::span<ReplicaListener* const> listeners() const { return listeners_; }
   void add_used(WorkingSet& uses) const;  // as an iteration ends, and the next is decided
 

@@ -23,7 +23,7 @@ struct StepTaken {
   Seconds start, end;
   Seconds first, last;  // that the first and the last step of a run take
   std::int64_t steps;
-  const StepCost& cost;     // of all of them
+  const StepCost& cost;     // the sum over the steps
   Seconds without_prompts;  // what its decodes had taken alone; < 0: that is not known
   std::int64_t free_blocks, held_blocks;
 };
@@ -49,8 +49,8 @@ class ReplicaListener {
   // A KV cache that was on its way is there.
   virtual void arrived(const KvMove&, Seconds /*now*/) {}
 
-  // What a policy saw and answered, before that is carried out; the iteration that it becomes, with the moves
-  // that begin before it; its steps, when they are over.
+  // A policy saw this and answered so, before that is carried out; the iteration that it becomes, with the
+  // moves that begin before it; its steps, when they are over.
   virtual void decided(const Replica&, const ServingView&, const Batch&, Seconds /*now*/) {}
   virtual void begins(const Iteration&, Seconds /*now*/) {}
   virtual bool hears_steps() const { return false; }  // stepped(), which costs something to call

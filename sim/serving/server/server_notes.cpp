@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// Of the step that took so long. Sub-batches and ranks in lockstep share their steps otherwise.
+// Adds to the step that took so long. Sub-batches and ranks in lockstep share their steps otherwise.
 Seconds without_prompts(const StepModel& model, const Iteration& iteration, Seconds took) {
   const BatchShape& whole = iteration.shape;
   if (whole.prefill_tokens == 0) return took;

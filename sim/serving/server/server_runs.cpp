@@ -81,7 +81,7 @@ void Server::go_on() {
   wake_->release();
 }
 
-// What go_on() will use: of several attention-data ranks, what the first does.
+// Adds what go_on() will use; where there are several attention-data ranks, what the first one uses.
 void Server::say_used(const Iteration& iteration) {
   WorkingSet& uses = stages_[0].devices->uses();
   uses.clear();

@@ -21,7 +21,7 @@ void for_each_rank(const Iteration& iteration, const Do& what) {
 
 }  // namespace
 
-// What one replica does, or one of its attention-data ranks.
+// Hears one replica, or one of its attention-data ranks.
 class DecisionTrace::Listener final : public ReplicaListener {
  public:
   Listener(const DecisionTrace& trace, int replica, int rank)

@@ -15,7 +15,7 @@ class DecisionTrace final : public ChoiceListener {
   DecisionTrace(const TraceOptions& options, std::size_t requests);
   ~DecisionTrace() override;
 
-  // Of one attention-data rank of a replica; -1: it has no others.
+  // The listener of one attention-data rank of a replica; -1: it has no others.
   ReplicaListener* listener(int replica, int rank);
   bool hears(std::int32_t request) const override { return traced_[static_cast<std::size_t>(request)] != 0; }
   void chose(const RoutingChoice& choice) override;

@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include "models/neurons/neurons.h"
 #include "sim/app/child_process.h"
 #include "sim/app/output/output_file.h"
-#include "models/neurons/neurons.h"
 #include "sim/studies/hermes/decoding.h"
 #include "sim/studies/hermes/study.h"
 

@@ -76,7 +76,7 @@ void StudyFile::check_names(Reading& reading) const {
   }
 }
 
-// What is wrong with points is wrong before any of them runs.
+// A point that is wrong is told before any of them runs.
 void StudyFile::want_all(Reading& reading) const {
   Wanted wanted(axes_);
   std::set<std::string> ids;

@@ -18,7 +18,7 @@ class StudyFile {
   StudyFile(const Json& document, const std::filesystem::path& file, const Beside& beside);
 
   const std::string& title() const { return title_; }
-  std::vector<std::string> ids() const;  // of its rows
+  std::vector<std::string> ids() const;  // its rows have these
   std::vector<ReproducedRow> rows(const ReproduceOptions& options) const;
   void draw(ResultDirectory& directory) const;
   bool draws() const;
@@ -42,7 +42,7 @@ class StudyFile {
 };
 
 Study study_of(const Json& document, const std::string& file);  // anybody's
-std::vector<Study> own_studies();                               // of scenarios/studies
+std::vector<Study> own_studies();                               // those in scenarios/studies
 Json schema();
 
 }  // namespace weir::study

@@ -96,7 +96,7 @@ TEST_CASE("weir explain: the parts of every request's TTFT and of all its time a
       if (!request["slowest_token_ms"].is_null())
         CHECK(sum_of(request["slowest_token_parts_ms"]) ==
               Approx(request["slowest_token_ms"].get<double>()).margin(3e-6));
-      // What is no part of anything would stand there.
+      // A time that is no part of anything would stand there.
       if (replies_at_once) CHECK_FALSE(request["e2el_parts_ms"].contains("on the way to the client"));
     }
   }

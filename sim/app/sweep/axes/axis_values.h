@@ -8,7 +8,7 @@
 
 namespace weir {
 
-inline constexpr std::int64_t most_values = 100'000;  // of one axis
+inline constexpr std::int64_t most_values = 100'000;  // an axis
 
 // None where `given` is neither, which is a problem at `at`; none either where `admits`, which is asked
 // before a range is made, refuses so many.

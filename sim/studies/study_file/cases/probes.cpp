@@ -36,7 +36,7 @@ std::int64_t count_of(Params& params, const char* key, const char* help) {
   return params.integer({key, help}, {1, 1'000'000});
 }
 
-// What a device reads of half a layer for one step that decodes: weights, and K and V of all requests.
+// A device reads so much of half a layer for one step that decodes: weights, and K and V of all requests.
 std::vector<double> layer_numbers(const Json& parameters, Reading& reading) {
   Params params(reading, parameters);
   const std::string name = params.text({"model", "Name in the catalog."});

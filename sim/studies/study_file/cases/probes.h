@@ -1,6 +1,6 @@
 #pragma once
-// What a study compares that no run gives: each has a name, parameters and numbers. A new one is a row of the
-// table.
+// Probes give what a study compares and no run has: each has a name, parameters and numbers. A new one is a
+// row of the table.
 #include <string>
 #include <vector>
 

@@ -85,7 +85,7 @@ class Maker {
     made_->probe = &*found;
   }
 
-  // Of settings that many cases share, `of` says which case is meant.
+  // Many cases may share a setting: `of` says which case is meant.
   std::vector<StudyCase::Change> changes(const Json& settings, const std::string& at, const std::string& of) {
     std::vector<StudyCase::Change> all;
     for (const auto& [pointer, value] : settings.items()) try {

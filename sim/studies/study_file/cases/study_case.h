@@ -30,7 +30,7 @@ struct StudyCase {
     Json::json_pointer pointer;
     CaseSetting value;
   };
-  // Of each choice of an axis' values, or of none: one.
+  // One for each choice of the axes' values; one in all where there is no axis.
   struct Layer {
     std::size_t axis = unchosen;
     std::vector<std::vector<Change>> changes;
@@ -45,7 +45,7 @@ struct StudyCase {
   std::string in_words(const Axes& axes, const Place& place) const;
 };
 
-// What cases are made of.
+// Cases are made of these.
 struct CaseMaterial {
   const Axes& axes;
   Json scenario;

@@ -1,5 +1,5 @@
 #pragma once
-// What varies in a study: every value of an axis may be met with every value of the others. StudyAxis 0 is
+// An axis varies in a study: every value of an axis may be met with every value of the others. StudyAxis 0 is
 // "set", the columns of a row.
 #include <optional>
 #include <set>
@@ -18,13 +18,13 @@ class StudyAxis {
 
   const std::string& name() const { return name_; }
   std::size_t size() const { return values_.size(); }
-  std::vector<std::string> fields() const;  // of records; of others none
+  std::vector<std::string> fields() const;  // none where values are no records
   // Field "" is the value itself, of a record its `name`.
   bool has(const std::string& field) const;
   bool is_number(const std::string& field) const;
   const Json& value(std::size_t i, const std::string& field) const;
   std::string label(std::size_t i, const std::string& field) const;
-  std::vector<std::string> labels() const;  // of records without a name: none
+  std::vector<std::string> labels() const;  // none where records have no name
   std::optional<std::size_t> with_label(const std::string& label) const;
 
  private:

@@ -116,14 +116,14 @@ class ReductionTerm : public Term {
         where_(std::move(where)),
         body_(std::move(body)) {}
   double at(const Place& place, Values& values) const override;
-  // Of argmin and argmax: the place with their axes chosen; unchosen where there is no value.
+  // argmin and argmax give the place with their axes chosen; unchosen where there is no value.
   Place place_at(const Place& place, Values& values) const;
   const std::vector<std::size_t>& over() const { return over_; }
 
  private:
   struct Found {
     std::vector<double> values;
-    std::vector<Place> places;  // of argmin and argmax alone
+    std::vector<Place> places;  // argmin and argmax alone have any
   };
   Found found(const Place& place, Values& values) const;
   const Axes& axes_;

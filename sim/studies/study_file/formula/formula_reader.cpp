@@ -112,7 +112,7 @@ class Reader {
     add(std::move(term));
   }
 
-  // What is within the brackets that begin here; goes behind them.
+  // Takes what is within the brackets that begin here, and goes behind them.
   std::string bracketed() {
     const std::size_t begin = at_, end = behind_bracket(text_, begin);
     if (end == std::string::npos) wrong(fmt::format("{} is not closed", text_[begin]));

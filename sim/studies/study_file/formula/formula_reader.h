@@ -17,7 +17,7 @@ namespace weir::study {
 
 class CaseSetting;
 
-// What a formula may name.
+// A formula may name these.
 struct Names {
   const Axes& axes;
   const std::vector<std::unique_ptr<Let>>* lets = nullptr;
@@ -30,7 +30,7 @@ struct Names {
 
 // They throw std::runtime_error with what is wrong.
 FormulaPtr read_formula(const std::string& text, const Names& names);
-// Of an argmin or argmax over any axes.
+// The formula of an argmin or argmax over any axes.
 std::unique_ptr<ReductionTerm> read_place(const std::string& text, const Names& names);
 
 inline constexpr std::size_t longest_formula = 2000;
