@@ -1,5 +1,5 @@
 // A wing is what one paper's system needs and no other: its memory, device, policies, plan and study. The
-// knows none of them, so that it fits in a head. Includes that join a wing to the rest are listed here.
+// core knows none of them, so that it fits in a head. Includes that join a wing to the rest are listed here.
 #include <catch2/catch.hpp>
 
 #include <filesystem>
