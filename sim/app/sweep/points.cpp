@@ -123,7 +123,7 @@ class Expansion {
 
   void validate() {
     const auto found = validator_.problems(candidates_.size(), [&](std::size_t i) {
-      return scenario_of(spec_.sweep, {std::int64_t(i), candidates_[i].varied});
+      return scenario_of(spec_.sweep, {static_cast<std::int64_t>(i), candidates_[i].varied});
     });
     for (std::size_t i = 0; i < candidates_.size(); ++i) keep_or_tell(candidates_[i], found[i]);
     candidates_.clear();

@@ -23,11 +23,12 @@ void read_named(Params& params, Key key, const Json& each_schema, const Read& re
     read(name, value, "/" + std::string(key.name) + "/" + escaped(name));
 }
 
-Json case_schema() {
+template <class Keys>
+Json schema_of() {
   Reading reading = Reading::describe();
   const Json nothing = Json::object();
   Params params(reading, nothing);
-  CaseText::from(params);
+  Keys::from(params);
   params.close();
   return reading.schema;
 }
@@ -72,7 +73,7 @@ void read_sets(Params& params, StudyKeys& keys) {
 
 void read_cases(Params& params, StudyKeys& keys) {
   Reading& reading = params.reading();
-  read_named(params, {"cases", "What is run or probed, by names."}, case_schema(),
+  read_named(params, {"cases", "What is run or probed, by names."}, schema_of<CaseText>(),
              [&](const std::string& name, const Json& given, const std::string& at) {
                if (!is_name(name))
                  return reading.problem(at, "expected a name of small letters, digits and _");
@@ -122,14 +123,9 @@ StudyKeys StudyKeys::from(Params& params) {
 }
 
 Json schema() {
-  Reading reading = Reading::describe();
-  const Json nothing = Json::object();
-  Params params(reading, nothing);
-  StudyKeys::from(params);
-  params.close();
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                  {"title", "A study that weir reproduce runs"}};
-  schema.update(reading.schema);
+  schema.update(schema_of<StudyKeys>());
   return schema;
 }
 
